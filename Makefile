@@ -1,0 +1,61 @@
+# Two commands do everything on a fresh machine with Python >= 3.11, git and make: `make demo` and `make test`.
+# PYTHON=python3.13 picks another interpreter; VAULT=PATH points `make demo` at a vault of yours (read-only).
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+# Left behind by some container images; it would make every start compile the program anew.
+unexport PYTHONDONTWRITEBYTECODE
+
+.PHONY: demo test check unit bench soak generate format clean
+
+demo: $(VENV)/.installed
+	$(BIN)/vaultwire demo $(if $(VAULT),--vault "$(VAULT)")
+
+# What a change must pass: style, types, layers, generated files, tests.
+test: check unit
+
+check: $(VENV)/.developing
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/python scripts/generate.py --check
+
+unit: $(VENV)/.developing
+	$(BIN)/python -m pytest $(ARGS)
+
+# Figures: tables on the terminal, JSON in bench/results/.
+bench: $(VENV)/.developing
+	$(BIN)/python bench/run.py $(ARGS)
+
+# The random tests, many times longer.
+soak: $(VENV)/.developing
+	HYPOTHESIS_PROFILE=soak $(BIN)/python -m pytest --timeout=3600 $(ARGS)
+
+generate: $(VENV)/.developing
+	$(BIN)/python scripts/generate.py
+
+format: $(VENV)/.developing
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+clean:
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+
+$(VENV)/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "vaultwire needs Python 3.11 or newer; name one with PYTHON=python3.12 make ..." >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV) || \
+		{ rm -rf $(VENV); echo "could not make a virtual environment (on Debian: apt install python3-venv)" >&2; exit 1; }
+
+# The program alone: it has no dependencies, only its build backend is fetched.
+$(VENV)/.installed: $(VENV)/bin/python pyproject.toml requirements/build.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements/build.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps -e .
+	$(BIN)/python -m compileall -q src
+	@touch $@
+
+$(VENV)/.developing: $(VENV)/.installed requirements/dev.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements/dev.txt
+	@touch $@

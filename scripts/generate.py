@@ -1,0 +1,92 @@
+"""Write what is generated from the tools: their catalog, and the page about them. ``--check`` only says what is stale."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from vaultwire.app import load_tools
+from vaultwire.tools.catalog import CATALOG
+from vaultwire.tools.schema import describe
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGE = ROOT / "docs" / "tools.md"
+
+INTRODUCTION = """\
+# Tools
+
+What a model can do through vaultwire. Generated from the tools' own code by `make generate`; a test fails when it is
+stale. Every result also carries `_meta.executionTime` (milliseconds) and `_meta.timestamp` (ISO 8601, UTC).
+"""
+
+
+def catalog_text(descriptions: list[dict[str, Any]]) -> str:
+    """Return the catalog file's text."""
+    return json.dumps(descriptions, indent=1, ensure_ascii=False) + "\n"
+
+
+def page_text(descriptions: list[dict[str, Any]]) -> str:
+    """Return the documentation page's text."""
+    parts = [INTRODUCTION]
+    for description in descriptions:
+        flags = [name.removesuffix("Hint") for name, value in description["annotations"].items() if value is True]
+        parts.append(
+            f"## {description['name']}\n\n{description['description']}\n\nAnnotations: {', '.join(flags) or 'none'}.\n"
+        )
+        parts.append("| argument | type | default | |\n|---|---|---|---|")
+        required = description["inputSchema"]["required"]
+        for name, schema in description["inputSchema"]["properties"].items():
+            default = (
+                "required" if name in required else f"`{json.dumps(schema['default'])}`" if "default" in schema else ""
+            )
+            parts.append(f"| `{name}` | {type_text(schema)} | {default} | {schema['description']} |")
+        parts.append("\nReturns:\n")
+        parts += field_lines(description["outputSchema"], "")
+        parts.append("")
+    return "\n".join(parts)
+
+
+def field_lines(schema: dict[str, Any], indent: str) -> list[str]:
+    """Return one list item per field of an object, nested objects below their field."""
+    lines = []
+    for name, field in schema["properties"].items():
+        optional = "" if name in schema["required"] else ", not always there"
+        text = field.get("description")
+        lines.append(f"{indent}- `{name}` ({type_text(field)}{optional})" + (f": {text}" if text else ""))
+        inner = field.get("items", field)
+        if inner["type"] == "object":
+            lines += field_lines(inner, indent + "  ")
+    return lines
+
+
+def type_text(schema: dict[str, Any]) -> str:
+    """Return a schema's type in words."""
+    if "enum" in schema:
+        return " or ".join(f"`{json.dumps(value)}`" for value in schema["enum"])
+    if schema["type"] == "array":
+        return f"list of {type_text(schema['items'])}s"
+    if "maximum" in schema:
+        return f"integer, {schema['minimum']} to {schema['maximum']}"
+    return str(schema["type"])
+
+
+def main() -> int:
+    """Write the files, or with ``--check`` name the stale ones; the exit code is their number."""
+    descriptions = [describe(tool) for tool in load_tools()]
+    stale = 0
+    for path, text in ((Path(CATALOG), catalog_text(descriptions)), (PAGE, page_text(descriptions))):
+        if path.exists() and path.read_text(encoding="utf-8") == text:
+            continue
+        stale += 1
+        if "--check" in sys.argv:
+            print(f"stale: {path.relative_to(ROOT)} (run make generate)")
+        else:
+            path.write_text(text, encoding="utf-8")
+            print(f"written: {path.relative_to(ROOT)}")
+    return stale if "--check" in sys.argv else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,93 @@
+"""The composition root: chooses the parts of a run and connects them. Nothing else knows which backend or door runs.
+
+What a part needs is imported where it is chosen, so that a door answers its first message before the rest is loaded.
+"""
+
+from __future__ import annotations
+
+import threading
+
+from vaultwire import __version__
+from vaultwire.protocol.events import Identity
+from vaultwire.protocol.session import Session
+from vaultwire.server.handlers import Handlers
+from vaultwire.tools.catalog import Toolset, load_catalog
+from vaultwire.tools.instructions import instructions
+from vaultwire.trust.limits import MAX_NOTE_BYTES
+from vaultwire.trust.policy import Policy
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from vaultwire.config import Config
+    from vaultwire.tools.registry import AnyTool
+    from vaultwire.vault.vault import Vault
+
+
+def run_stdio(config: Config) -> None:
+    """Serve the vault to the client at stdin and stdout until it is done."""
+    from vaultwire.transports import stdio  # noqa: PLC0415 - only this door's own code
+
+    handlers = make_handlers(config)
+    stdio.run(make_session(config, handlers), handlers, handlers.warm_up)
+
+
+def make_session(config: Config, handlers: Handlers) -> Session:
+    """Return the protocol state of a new connection."""
+    identity = Identity(
+        name="vaultwire",
+        title="Vaultwire",
+        version=__version__,
+        capabilities={"logging": {}, "tools": {"listChanged": False}},
+        instructions=instructions(read_only=config.read_only),
+    )
+    return Session(identity, handlers.methods)
+
+
+def make_handlers(config: Config) -> Handlers:
+    """Return the methods served, over our own tools and the vault of this run."""
+    return Handlers(Toolset(load_catalog, load_tools), _once(lambda: open_vault(config)), make_policy(config))
+
+
+def make_policy(config: Config) -> Policy:
+    """Return what the person allows in this run."""
+    return Policy(read_only=config.read_only)
+
+
+def open_vault(config: Config) -> Vault:
+    """Return the engine over the vault of this run."""
+    from vaultwire.vault.files import Files  # noqa: PLC0415 - after the first answer
+    from vaultwire.vault.scan_index import ScanIndex  # noqa: PLC0415
+    from vaultwire.vault.vault import Vault  # noqa: PLC0415
+
+    files = Files(config.vault, MAX_NOTE_BYTES)
+    return Vault(files, ScanIndex(files))
+
+
+def load_tools() -> Sequence[AnyTool]:
+    """Return our own tools in the order in which clients see them."""
+    from vaultwire.tools import notes, search  # noqa: PLC0415 - after the first answer
+
+    return (
+        search.search_notes,
+        notes.list_notes,
+        notes.read_note,
+        notes.write_note,
+        notes.delete_note,
+        search.search_by_tags,
+    )
+
+
+def _once(make: Callable[[], Vault]) -> Callable[[], Vault]:
+    """Return a function that makes one vault, whichever threads ask first: two would not see each other's edit lock."""
+    lock = threading.Lock()
+    made: list[Vault] = []
+
+    def get() -> Vault:
+        with lock:
+            if not made:
+                made.append(make())
+        return made[0]
+
+    return get

@@ -1,0 +1,89 @@
+"""Edits of a note's text: (text, edit) → text. What an edit does not touch comes out exactly as it went in.
+
+Text here is the file's own: ``\\r\\n`` where the file has it. What the caller adds may use either line end and gets the
+note's own. Property: for every edit, everything outside the edited span is the same characters.
+"""
+
+from __future__ import annotations
+
+from vaultwire.markdown.properties import parse_frontmatter
+
+
+def line_end(text: str) -> str:
+    """Return the line end most lines of the text have; ``\\n`` where there are none or as many."""
+    windows = text.count("\r\n")
+    return "\r\n" if windows > text.count("\n") - windows else "\n"
+
+
+def to_plain(text: str) -> str:
+    """Return the text with ``\\n`` line ends, as callers see it."""
+    return text.replace("\r\n", "\n")
+
+
+def append(text: str, addition: str) -> str:
+    """Return the text with ``addition`` as new lines after the last. A text that ended with a line end still does."""
+    ending = line_end(text)
+    added = to_plain(addition)
+    if not text:
+        return added
+    if text.endswith("\n"):
+        added = _ended(added)
+    else:
+        text += ending
+    return text + added.replace("\n", ending)
+
+
+def prepend(text: str, addition: str) -> str:
+    """Return the text with ``addition`` as new lines before the first, frontmatter staying on top."""
+    ending = line_end(text)
+    top = parse_frontmatter(to_plain(text)).end
+    head = _prefix_of_plain(text, top)
+    added = _ended(to_plain(addition)).replace("\n", ending)
+    if head and not head.endswith("\n"):  # the closing mark is the last line and has no line end
+        head += ending
+    return head + added + text[len(_prefix_of_plain(text, top)) :]
+
+
+def rewrite(text: str, new: str) -> str:
+    """Return ``new`` written over ``text``: lines that stay keep their own line ends, the rest gets the text's usual one.
+
+    Lines are compared from both ends; what lies between the first and the last difference counts as new. A text that
+    ended with a line end still does.
+    """
+    wanted = to_plain(new)
+    if text.endswith("\n"):
+        wanted = _ended(wanted)
+    old_lines = text.split("\n")
+    new_lines = wanted.split("\n")
+    shorter = min(len(old_lines), len(new_lines)) - 1  # the last piece of a split has no line end: never shared
+    head = 0
+    while head < shorter and _bare(old_lines[head]) == new_lines[head]:
+        head += 1
+    tail = 0
+    if old_lines[-1] == new_lines[-1]:
+        while tail < shorter - head and _bare(old_lines[-2 - tail]) == new_lines[-2 - tail]:
+            tail += 1
+    carriage = "\r" if line_end(text) == "\r\n" else ""
+    middle = [line + carriage for line in new_lines[head : len(new_lines) - 1 - tail]]
+    kept_tail = old_lines[len(old_lines) - 1 - tail : -1]
+    return "\n".join([*old_lines[:head], *middle, *kept_tail, new_lines[-1]])
+
+
+def _ended(text: str) -> str:
+    return text if not text or text.endswith("\n") else text + "\n"
+
+
+def _bare(line: str) -> str:
+    return line.removesuffix("\r")
+
+
+def _prefix_of_plain(text: str, plain_length: int) -> str:
+    """Return the start of ``text`` that ``to_plain`` shortens to ``plain_length`` characters."""
+    plain = to_plain(text)[:plain_length]
+    if len(plain) == plain_length and "\r\n" not in text:
+        return text[:plain_length]
+    position = 0
+    for _ in range(plain.count("\n")):
+        position = text.index("\n", position) + 1
+    rest = plain_length - (plain.rfind("\n") + 1)
+    return text[: position + rest]

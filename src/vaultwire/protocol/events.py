@@ -1,0 +1,103 @@
+"""What a session hands to its driver: events, and the requests they carry."""
+
+from __future__ import annotations
+
+from vaultwire.protocol import jsonrpc
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import TypeAlias
+
+    from vaultwire.protocol.messages import Json, JsonObject, RequestId
+    from vaultwire.protocol.revisions import Revision
+
+
+class Identity:
+    """What this server says of itself in ``initialize`` and ``server/discover``."""
+
+    __slots__ = ("capabilities", "instructions", "server_info")
+
+    def __init__(self, name: str, title: str, version: str, capabilities: JsonObject, instructions: str) -> None:
+        self.server_info: JsonObject = {"name": name, "title": title, "version": version}
+        self.capabilities = capabilities
+        self.instructions = instructions
+
+
+class Batch:
+    """The answers of one JSON-RPC batch, sent together when the last is there."""
+
+    __slots__ = ("answers", "open", "pending")
+
+    def __init__(self) -> None:
+        self.answers: list[JsonObject] = []
+        self.pending = 0
+        self.open = True  # messages of the batch are still being read
+
+    def frame_if_complete(self) -> bytes | None:
+        """Return the frame that answers the batch once every message in it is settled, None before."""
+        if self.open or self.pending or not self.answers:
+            return None
+        return jsonrpc.to_frame(self.answers)
+
+
+class Request:
+    """One request on its way through the server. Its connection tells later whether an answer may still be sent."""
+
+    __slots__ = ("batch", "id", "log_level", "method", "params", "progress", "progress_token", "revision")
+
+    def __init__(self, id: RequestId, method: str, params: JsonObject, revision: Revision) -> None:  # noqa: A002 - the wire's name
+        self.id = id
+        self.method = method
+        self.params = params
+        self.revision = revision
+        meta = meta_of(params)
+        self.progress_token: Json = meta.get("progressToken")
+        self.log_level: str | None = None
+        self.progress = -1.0  # last value reported: the next one must be larger (specification, Progress)
+        self.batch: Batch | None = None
+
+
+class Send:
+    """Put this frame on the wire."""
+
+    __slots__ = ("frame",)
+    __match_args__ = ("frame",)
+
+    def __init__(self, frame: bytes) -> None:
+        self.frame = frame
+
+
+class Call:
+    """Handle this request, then ``reply`` or ``refuse`` once."""
+
+    __slots__ = ("request",)
+    __match_args__ = ("request",)
+
+    def __init__(self, request: Request) -> None:
+        self.request = request
+
+
+class Cancel:
+    """Stop working on this request; it will not be answered."""
+
+    __slots__ = ("request",)
+    __match_args__ = ("request",)
+
+    def __init__(self, request: Request) -> None:
+        self.request = request
+
+
+class Exit:
+    """The client asked the process to end: finish what is in flight, then stop."""
+
+    __slots__ = ()
+
+
+if TYPE_CHECKING:
+    Event: TypeAlias = Send | Call | Cancel | Exit
+
+
+def meta_of(params: JsonObject) -> JsonObject:
+    """Return a request's ``_meta``, empty where there is none."""
+    meta = params.get("_meta")
+    return meta if isinstance(meta, dict) else {}

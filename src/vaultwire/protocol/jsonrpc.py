@@ -1,0 +1,148 @@
+"""JSON-RPC 2.0: text to messages and back. No MCP here, and no state.
+
+Source: https://www.jsonrpc.org/specification. What MCP adds to it (no null ids, params by name only) is checked here
+too, because a message that breaks it has no meaning in any revision.
+"""
+
+from __future__ import annotations
+
+import json
+
+TYPE_CHECKING = False  # spelt out: importing typing would cost the handshake about 4 ms
+if TYPE_CHECKING:
+    from vaultwire.protocol.messages import Json, JsonObject, RequestId
+
+PARSE_ERROR = -32700
+INVALID_REQUEST = -32600
+METHOD_NOT_FOUND = -32601
+INVALID_PARAMS = -32602
+INTERNAL_ERROR = -32603
+
+_BOM = b"\xef\xbb\xbf"  # PowerShell puts one before the first line it pipes
+
+
+class MessageError(Exception):
+    """A frame or message that has no meaning; carries what the JSON-RPC error answer says.
+
+    ``id`` is the request's own id where it could be read, else None, which is how JSON-RPC spells "unknown".
+    """
+
+    def __init__(self, code: int, message: str, id: RequestId | None = None) -> None:  # noqa: A002 - the wire's name
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.id = id
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is not JSON")
+
+
+_decode = json.JSONDecoder(parse_constant=_refuse_constant).decode
+_encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, check_circular=False, separators=(",", ":")).encode
+_encode_ascii = json.JSONEncoder(ensure_ascii=True, allow_nan=False, check_circular=False, separators=(",", ":")).encode
+
+
+def parse_json(frame: bytes) -> Json:
+    """Return the value one frame holds. Raises MessageError (-32700) for anything that is not one JSON text."""
+    frame = frame.removeprefix(_BOM)
+    try:
+        value: Json = _decode(frame.decode("utf-8"))
+    except UnicodeDecodeError as error:
+        raise MessageError(PARSE_ERROR, f"Parse error: not UTF-8 at byte {error.start}") from None
+    except RecursionError:
+        raise MessageError(PARSE_ERROR, "Parse error: nested too deeply") from None
+    except ValueError as error:
+        if frame[:15].lower() == b"content-length:":
+            raise MessageError(
+                PARSE_ERROR,
+                "Parse error: this looks like a Content-Length header; messages here are one JSON object per line",
+            ) from None
+        raise MessageError(PARSE_ERROR, f"Parse error: {error}") from None
+    return value
+
+
+def to_frame(message: JsonObject | list[JsonObject]) -> bytes:
+    """Return the message as one UTF-8 line, newline included."""
+    try:
+        return _encode(message).encode("utf-8") + b"\n"
+    except UnicodeEncodeError:  # a lone surrogate, which only an escape can spell
+        return _encode_ascii(message).encode("ascii") + b"\n"
+
+
+def is_request_id(value: Json) -> bool:
+    """Tell whether the value may be a request id: a string or a whole number, never null (MCP base protocol).
+
+    Some JSON writers spell every number with a fraction, so 1.0 passes and is echoed as it came.
+    """
+    if isinstance(value, float):
+        return value.is_integer()
+    return isinstance(value, str | int) and not isinstance(value, bool)
+
+
+def check_message(message: Json) -> JsonObject:
+    """Return the message if it is a well-formed request, notification or response.
+
+    Raises MessageError (-32600, or -32602 for params that are not an object), with the id where one is readable.
+    """
+    if not isinstance(message, dict):
+        raise MessageError(INVALID_REQUEST, f"Invalid Request: expected a JSON object, got {json_type(message)}")
+    known_id = message["id"] if "id" in message and is_request_id(message["id"]) else None
+    if message.get("jsonrpc") != "2.0":
+        raise MessageError(INVALID_REQUEST, 'Invalid Request: "jsonrpc" must be "2.0"', known_id)
+    if "method" not in message:
+        if "result" in message or "error" in message:
+            return message
+        raise MessageError(INVALID_REQUEST, 'Invalid Request: "method" is missing', known_id)
+    if not isinstance(message["method"], str):
+        got = json_type(message["method"])
+        raise MessageError(INVALID_REQUEST, f'Invalid Request: "method" must be a string, got {got}', known_id)
+    if "id" in message and known_id is None:
+        got = json_type(message["id"])
+        raise MessageError(INVALID_REQUEST, f'Invalid Request: "id" must be a string or an integer, got {got}')
+    params = message.get("params")
+    if params is None or isinstance(params, dict):
+        return message
+    if "id" in message:
+        raise MessageError(
+            INVALID_PARAMS, f'Invalid params: "params" must be an object, got {json_type(params)}', known_id
+        )
+    if not isinstance(params, list):  # a list is sound JSON-RPC, and a notification is not answered
+        raise MessageError(INVALID_REQUEST, f'Invalid Request: "params" must be an object, got {json_type(params)}')
+    return message
+
+
+def is_response(message: JsonObject) -> bool:
+    """Tell whether a checked message answers a request of ours."""
+    return "method" not in message
+
+
+def result_message(id: RequestId, result: JsonObject) -> JsonObject:  # noqa: A002 - the wire's name
+    """Return the answer to request ``id``."""
+    return {"jsonrpc": "2.0", "id": id, "result": result}
+
+
+def error_message(id: RequestId | None, code: int, message: str, data: JsonObject | None = None) -> JsonObject:  # noqa: A002
+    """Return the error answer to request ``id``; None where the id could not be read."""
+    error: JsonObject = {"code": code, "message": message}
+    if data is not None:
+        error["data"] = data
+    return {"jsonrpc": "2.0", "id": id, "error": error}
+
+
+def notification_message(method: str, params: JsonObject) -> JsonObject:
+    """Return a notification."""
+    return {"jsonrpc": "2.0", "method": method, "params": params}
+
+
+def json_type(value: Json) -> str:
+    """Return the value's type in JSON's own words, for error messages."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "a boolean"
+    if isinstance(value, int | float):
+        return "a number"
+    if isinstance(value, str):
+        return "a string"
+    return "an array" if isinstance(value, list) else "an object"

@@ -1,0 +1,1 @@
+"""The transport-free runtime: protocol events to handlers, handlers' answers to frames."""

@@ -1,0 +1,289 @@
+"""Runs a connection: events to handlers, answers to frames. The only module that starts a thread.
+
+``serve`` drives a duplex door. The caller's thread reads; calls run on workers, so that a cancellation can overtake the
+call it cancels. Reading calls share a few workers; calls that change the vault have one of their own and so are applied
+in the order in which they came. A watchdog answers for calls that pass their deadline.
+
+A client that does not read its answers is, once the pipe is full, not read from either: memory stays bounded.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+
+from vaultwire.protocol.events import Call, Cancel, Exit, Send
+from vaultwire.protocol.jsonrpc import INTERNAL_ERROR
+from vaultwire.server.handlers import INTERNAL, Job, Refusal, Result
+from vaultwire.vault.errors import TIMEOUT, Stopped
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Protocol
+
+    from vaultwire.protocol.events import Event, Request
+    from vaultwire.protocol.session import Session
+    from vaultwire.server.handlers import Answer, Handlers
+
+    class Stream(Protocol):
+        """A duplex door's bytes, cut into frames."""
+
+        def receive(self) -> bytes | None:
+            """Wait for the next frame; None when the peer will send no more. Raises FrameTooLarge and goes on after it."""
+
+        def send(self, frame: bytes) -> None:
+            """Send one frame, whole. A peer that is gone is no error: ``receive`` will say so."""
+
+
+# Reading calls at once. Python runs one at a time; a second hides the waiting for the disk of a first, more hide little.
+_READERS = 4
+
+
+class FrameTooLarge(Exception):  # noqa: N818 - says what happened to the frame
+    """The peer sent a frame beyond ``limit`` bytes. It was thrown away; the next one can be received."""
+
+    def __init__(self, limit: int) -> None:
+        super().__init__(f"frame of more than {limit} bytes")
+        self.limit = limit
+
+
+def serve(stream: Stream, session: Session, handlers: Handlers, on_ready: Callable[[], None] | None = None) -> None:
+    """Serve one duplex connection until the peer ends it, then finish what is in flight and return.
+
+    ``on_ready`` is called once, on a thread of its own, when the first answer is out: what would delay it belongs there.
+    """
+    connection = _Connection(stream, session, handlers, on_ready)
+    try:
+        connection.read_all()
+    finally:
+        connection.drain()
+
+
+class _Task:
+    """One job on its way; what the job sees of it is ``Progress``."""
+
+    def __init__(self, connection: _Connection, request: Request, job: Job) -> None:
+        self.connection = connection
+        self.request = request
+        self.job = job
+        self.deadline = time.monotonic() + job.seconds
+        self.stopped = False  # cancelled or past the deadline: nobody waits for the answer
+
+    def check(self) -> None:
+        """Raise ``Stopped`` once nobody waits for the answer."""
+        if self.stopped:
+            raise Stopped
+
+    def report(self, done: int, total: int, message: str) -> None:
+        """Tell the client how far the work is, if it asked to be told."""
+        if self.request.progress_token is not None:
+            connection = self.connection
+            with connection.lock:
+                connection.send(connection.session.report(self.request, done, total, message))
+
+
+class _Lane:
+    """A queue of tasks and the threads that take from it, started when they are first needed."""
+
+    def __init__(self, connection: _Connection, most: int) -> None:
+        self._connection = connection
+        self._most = most
+        self._waiting: list[_Task] = []
+        self._threads = 0
+        self._idle = 0
+        self._ready = threading.Condition(threading.Lock())
+
+    def put(self, task: _Task) -> None:
+        """Have the task run as soon as a thread is free."""
+        with self._ready:
+            self._waiting.append(task)
+            if self._idle >= len(self._waiting):
+                self._ready.notify()
+            elif self._threads < self._most:
+                self._threads += 1
+                threading.Thread(target=self._work, daemon=True, name="vaultwire-worker").start()
+
+    def replace_stuck_thread(self) -> None:
+        """Make up for a thread that overstayed a deadline and may never come back."""
+        with self._ready:
+            self._most += 1
+
+    def _work(self) -> None:
+        while True:
+            with self._ready:
+                self._idle += 1
+                while not self._waiting:
+                    self._ready.wait()
+                self._idle -= 1
+                task = self._waiting.pop(0)
+            self._connection.run(task)
+
+
+class _Connection:
+    """One peer: its session, its tasks and the lock that orders both."""
+
+    def __init__(
+        self, stream: Stream, session: Session, handlers: Handlers, on_ready: Callable[[], None] | None
+    ) -> None:
+        self.session = session
+        self.lock = threading.Lock()  # the session, the tasks, and what goes out in which order
+        self._stream = stream
+        self._handlers = handlers
+        self._on_ready = on_ready
+        self._warming_up: threading.Thread | None = None
+        self._tasks: dict[Request, _Task] = {}
+        self._changed = threading.Condition(self.lock)  # a task ended, or one came that the watchdog must know of
+        self._watched_until = 0.0  # when the watchdog looks again; 0.0: it has not been started
+        self._reading_lane = _Lane(self, _READERS)
+        self._changing_lane = _Lane(self, 1)
+
+    # ------------------------------------------------------------------ the caller's thread
+
+    def read_all(self) -> None:
+        """Receive and act until the peer sends no more or asks us to end."""
+        while True:
+            try:
+                frame = self._stream.receive()
+            except FrameTooLarge as error:
+                with self.lock:
+                    events = self.session.receive_oversized(error.limit)
+            else:
+                if frame is None:
+                    return
+                with self.lock:
+                    events = self.session.receive(frame)
+            for event in events:
+                match event:
+                    case Exit():
+                        return
+                    case _:
+                        self._act(event)
+
+    def drain(self) -> None:
+        """Wait until every task has ended or passed its deadline.
+
+        And for the warm-up: a thread frozen by the interpreter's end while it imports holds a lock that this end needs.
+        """
+        with self._changed:
+            while self._tasks:
+                self._changed.wait()
+        if self._warming_up is not None:
+            self._warming_up.join()
+
+    def _act(self, event: Event) -> None:
+        match event:
+            case Send(frame):
+                with self.lock:
+                    self.send(frame)
+            case Call(request):
+                self._call(request)
+            case Cancel(request):
+                with self.lock:
+                    task = self._tasks.get(request)
+                    if task is not None:
+                        task.stopped = True
+
+    def _call(self, request: Request) -> None:
+        try:
+            answer = self._handlers.handle(request, self.session.dialect)
+        except Exception:  # noqa: BLE001 - whatever it is, the client must get an answer
+            _log_crash(request.method)
+            answer = Refusal(INTERNAL_ERROR, "Internal error; the server's log says more")
+        if not isinstance(answer, Job):
+            with self.lock:
+                self._answer(request, answer)
+            return
+        task = _Task(self, request, answer)
+        with self._changed:
+            self._tasks[request] = task
+            self._watch(task)
+        (self._changing_lane if answer.changes_vault else self._reading_lane).put(task)
+
+    # ------------------------------------------------------------------ workers
+
+    def run(self, task: _Task) -> None:
+        """Run the task's job and send its answer, if anybody still waits for it."""
+        job = task.job
+        answer: Answer | None = None
+        try:
+            if not task.stopped:  # cancelled while it waited for a worker
+                answer = job.run(task)
+        except Stopped:
+            pass
+        except Exception:  # noqa: BLE001 - whatever it is, the client must get an answer
+            _log_crash(job.name)
+            answer = job.give_up(INTERNAL, f"{job.name} failed inside the server; the server's log says more.")
+        with self._changed:
+            if self._tasks.pop(task.request, None) is not None:
+                self._changed.notify_all()
+            if answer is not None:
+                self._log(task, answer)
+                self._answer(task.request, answer)
+
+    # ------------------------------------------------------------------ the watchdog
+
+    def _watch(self, task: _Task) -> None:
+        """Have the watchdog look when the task's deadline comes. Holds the lock."""
+        if not self._watched_until:
+            self._watched_until = task.deadline
+            threading.Thread(target=self._watchdog, daemon=True, name="vaultwire-watchdog").start()
+        elif task.deadline < self._watched_until:
+            self._watched_until = task.deadline
+            self._changed.notify_all()
+
+    def _watchdog(self) -> None:
+        with self._changed:
+            while True:
+                now = time.monotonic()
+                for task in [task for task in self._tasks.values() if task.deadline <= now]:
+                    self._time_out(task)
+                # With nothing to watch: asleep until a task comes, which _watch makes known.
+                self._watched_until = min((task.deadline for task in self._tasks.values()), default=float("inf"))
+                self._changed.wait(None if self._watched_until == float("inf") else self._watched_until - now)
+
+    def _time_out(self, task: _Task) -> None:
+        """Answer for a task whose time is up; if it ever ends, its own answer is dropped."""
+        task.stopped = True
+        del self._tasks[task.request]
+        self._changed.notify_all()
+        job = task.job
+        (self._changing_lane if job.changes_vault else self._reading_lane).replace_stuck_thread()
+        unsure = " It may still have happened: read the note to see." if job.changes_vault else ""
+        message = f"{job.name} took longer than {job.seconds:g} seconds and was stopped.{unsure}"
+        self._answer(task.request, job.give_up(TIMEOUT, message))
+
+    # ------------------------------------------------------------------ out (all hold the lock)
+
+    def send(self, frame: bytes | None) -> None:
+        """Send what the session made, if it made anything."""
+        if frame is None:
+            return
+        self._stream.send(frame)
+        if self._on_ready is not None:
+            self._warming_up = threading.Thread(target=self._on_ready, name="vaultwire-warm-up")
+            self._on_ready = None
+            self._warming_up.start()
+
+    def _answer(self, request: Request, answer: Answer) -> None:
+        match answer:
+            case Result(value):
+                self.send(self.session.reply(request, value))
+            case Refusal(code, message, data):
+                self.send(self.session.refuse(request, code, message, data))
+
+    def _log(self, task: _Task, answer: Answer) -> None:
+        """Tell a client that asked for log messages how the call went."""
+        failed = isinstance(answer, Refusal) or answer.value.get("isError") is True
+        level = "warning" if failed else "debug"
+        data = {"tool": task.job.name, "failed": failed}
+        self.send(self.session.log(task.request, level, "vaultwire.tools", data))
+
+
+def _log_crash(what: str) -> None:
+    """Put the traceback of the exception at hand on stderr, where clients keep their servers' logs."""
+    import traceback  # noqa: PLC0415 - only when something crashed
+
+    if sys.stderr is not None:
+        sys.stderr.write(f"vaultwire: {what} crashed\n{traceback.format_exc()}")

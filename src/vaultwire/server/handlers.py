@@ -1,0 +1,234 @@
+"""What each method does: request in, answer out. The table at the end of the class is the list of methods served.
+
+Knows the protocol's shapes and the tools; knows no thread and no wire. A handler either answers at once or returns the
+job a worker runs.
+"""
+
+from __future__ import annotations
+
+import time
+
+from vaultwire.protocol import jsonrpc
+from vaultwire.trust.limits import SECONDS_BY_TIME_CLASS
+from vaultwire.vault.errors import INVALID_ARGUMENTS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any, TypeAlias
+
+    from vaultwire.protocol.dialects import Dialect
+    from vaultwire.protocol.events import Request
+    from vaultwire.protocol.messages import JsonObject
+    from vaultwire.protocol.revisions import Revision
+    from vaultwire.tools.catalog import Toolset
+    from vaultwire.tools.registry import Outcome
+    from vaultwire.trust.policy import Policy
+    from vaultwire.vault.model import Progress
+    from vaultwire.vault.vault import Vault
+
+TOOLS_PER_PAGE = 100  # far above what we have; clients that page are served all the same
+
+# 2026-07-28, "Caching". The list depends on how the server was started and on nothing else.
+_TOOLS_TTL_MS = 3_600_000
+_TOOLS_CACHE_SCOPE = "private"
+
+INTERNAL = "INTERNAL"
+POLICY_DENIED = "POLICY_DENIED"
+TOOL_NOT_FOUND = "TOOL_NOT_FOUND"
+
+
+class Result:
+    """A method's answer."""
+
+    __slots__ = ("value",)
+    __match_args__ = ("value",)
+
+    def __init__(self, value: JsonObject) -> None:
+        self.value = value
+
+
+class Refusal:
+    """A JSON-RPC error instead of an answer."""
+
+    __slots__ = ("code", "data", "message")
+    __match_args__ = ("code", "message", "data")
+
+    def __init__(self, code: int, message: str, data: JsonObject | None = None) -> None:
+        self.code = code
+        self.message = message
+        self.data = data
+
+
+class Job:
+    """Work for a worker: ``run`` gives the answer; past ``seconds``, or if it crashes, ``give_up`` does.
+
+    ``changes_vault``: jobs that do are run one at a time, in the order in which they were asked for.
+    """
+
+    __slots__ = ("changes_vault", "give_up", "name", "run", "seconds")
+
+    def __init__(
+        self,
+        name: str,
+        run: Callable[[Progress], Answer],
+        give_up: Callable[[str, str], Answer],
+        seconds: float,
+        *,
+        changes_vault: bool,
+    ) -> None:
+        self.name = name
+        self.run = run
+        self.give_up = give_up
+        self.seconds = seconds
+        self.changes_vault = changes_vault
+
+
+if TYPE_CHECKING:
+    Answer: TypeAlias = Result | Refusal
+
+
+class Handlers:
+    """The methods of one server, over one tool set and one vault."""
+
+    def __init__(
+        self,
+        toolset: Toolset,
+        open_vault: Callable[[], Vault],
+        policy: Policy,
+        seconds: Mapping[str, float] = SECONDS_BY_TIME_CLASS,
+    ) -> None:
+        """``open_vault`` is called by workers, when a call first needs the vault."""
+        self._toolset = toolset
+        self._open_vault = open_vault
+        self._policy = policy
+        self._seconds = seconds
+        self._table: dict[str, Callable[[Request, Dialect], Answer | Job]] = {
+            "tools/list": self._list_tools,
+            "tools/call": self._call_tool,
+        }
+
+    @property
+    def methods(self) -> list[str]:
+        """The methods served, besides those the session answers itself."""
+        return list(self._table)
+
+    def handle(self, request: Request, dialect: Dialect) -> Answer | Job:
+        """Answer the request, or return the job that will. Quick: runs on the thread that reads."""
+        return self._table[request.method](request, dialect)
+
+    def warm_up(self) -> None:
+        """Load what the first call would otherwise wait for."""
+        _ = self._toolset.descriptions, self._toolset.tools
+        self._open_vault()
+
+    # ------------------------------------------------------------------ tools/list
+
+    def _list_tools(self, request: Request, _: Dialect) -> Answer:
+        shown = [
+            description
+            for description in self._toolset.descriptions.values()
+            if self._policy.allows(description["annotations"])
+        ]
+        cursor = request.params.get("cursor")
+        start = 0
+        if cursor is not None:
+            names = [description["name"] for description in shown]
+            if cursor not in names:
+                return Refusal(
+                    jsonrpc.INVALID_PARAMS, "Invalid params: cursor must be the nextCursor of an earlier answer"
+                )
+            start = names.index(cursor)
+        end = start + TOOLS_PER_PAGE
+        result: JsonObject = {"tools": [_to_listed(description, request.revision) for description in shown[start:end]]}
+        if end < len(shown):
+            result["nextCursor"] = shown[end]["name"]
+        if request.revision.stateless:
+            result |= {"ttlMs": _TOOLS_TTL_MS, "cacheScope": _TOOLS_CACHE_SCOPE}
+        return Result(result)
+
+    # ------------------------------------------------------------------ tools/call
+
+    def _call_tool(self, request: Request, dialect: Dialect) -> Answer | Job:
+        name = request.params.get("name")
+        arguments = request.params.get("arguments", {})
+        if not isinstance(name, str):
+            got = jsonrpc.json_type(name) if "name" in request.params else "nothing"
+            return Refusal(jsonrpc.INVALID_PARAMS, f"Invalid params: name must be a string, got {got}")
+        if arguments is None:
+            arguments = {}
+        if not isinstance(arguments, dict):
+            got = jsonrpc.json_type(arguments)
+            return Refusal(jsonrpc.INVALID_PARAMS, f"Invalid params: arguments must be an object, got {got}")
+        description = self._toolset.descriptions.get(name)
+        if description is None:
+            known = ", ".join(self._toolset.descriptions)
+            message = f"Unknown tool: {name[:80]!r} (there are: {known})"
+            return Refusal(dialect.unknown_tool, message, {"errorCode": TOOL_NOT_FOUND})
+        started = time.perf_counter()
+
+        def give_up(code: str, message: str) -> Answer:
+            return _to_failed(code, message, {}, request.revision, started)
+
+        denied = self._policy.refusal(name, description["annotations"])
+        if denied is not None:
+            return give_up(POLICY_DENIED, denied)
+
+        def run(progress: Progress) -> Answer:
+            from vaultwire.tools.registry import Failure, invoke  # noqa: PLC0415 - loaded by warm_up, not at start
+
+            outcome = invoke(self._toolset.tools[name], description, arguments, self._open_vault(), progress)
+            if isinstance(outcome, Failure):
+                return _to_failed(outcome.code, outcome.message, outcome.details, request.revision, started)
+            return _to_result(outcome, request.revision, started)
+
+        return Job(
+            name,
+            run,
+            give_up,
+            self._seconds[description["timeClass"]],
+            changes_vault=not description["annotations"]["readOnlyHint"],
+        )
+
+
+def _to_listed(description: Mapping[str, Any], revision: Revision) -> JsonObject:
+    """Return a tool as a client of this revision knows tools."""
+    listed: JsonObject = {"name": description["name"]}
+    if revision.tool_output:
+        listed["title"] = description["title"]
+    listed["description"] = description["description"]
+    listed["inputSchema"] = {"$schema": revision.schema_dialect, **description["inputSchema"]}
+    if revision.tool_output:
+        listed["outputSchema"] = {"$schema": revision.schema_dialect, **description["outputSchema"]}
+    if revision.tool_annotations:
+        listed["annotations"] = description["annotations"]
+    return listed
+
+
+def _to_result(outcome: Outcome[Any], revision: Revision, started: float) -> Answer:
+    result: JsonObject = {"content": [{"type": "text", "text": text} for text in outcome.texts]}
+    if revision.tool_output:
+        result["structuredContent"] = outcome.data
+    result["isError"] = False
+    result["_meta"] = _to_meta(started)
+    return Result(result)
+
+
+def _to_failed(code: str, message: str, details: Mapping[str, Any], revision: Revision, started: float) -> Answer:
+    """Return a tool's failure: a result the model reads. Wrong arguments were protocol errors before 2025-11-25."""
+    if code == INVALID_ARGUMENTS and not revision.tool_errors_for_arguments:
+        return Refusal(jsonrpc.INVALID_PARAMS, f"Invalid params: {message}", {"errorCode": code, **details})
+    meta: JsonObject = {**_to_meta(started), "errorCode": code}
+    if details:
+        meta["errorDetails"] = dict(details)
+    return Result({"content": [{"type": "text", "text": f"{code}: {message}"}], "isError": True, "_meta": meta})
+
+
+def _to_meta(started: float) -> JsonObject:
+    """Return how long the call took, in milliseconds, and when it ended, in UTC."""
+    now = time.time()
+    seconds = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(now))
+    return {
+        "executionTime": round((time.perf_counter() - started) * 1000, 3),
+        "timestamp": f"{seconds}.{int(now % 1 * 1000):03}Z",
+    }

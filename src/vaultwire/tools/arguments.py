@@ -1,0 +1,104 @@
+"""Arguments against a tool's input schema: which one, what was expected, what came.
+
+Covers exactly the JSON Schema keywords ``tools.schema`` writes; a test holds it to the ``jsonschema`` library on random
+arguments. That library itself costs 150 ms to import, which the first call of every session would pay.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+# Enough of a wrong value to recognise it.
+_MAX_SHOWN = 60
+
+
+def check_arguments(schema: dict[str, Any], arguments: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
+    """Return the arguments, whole-number floats made integers, and every problem found; no problem means they fit."""
+    properties: dict[str, dict[str, Any]] = schema["properties"]
+    problems = [
+        f"{name!r} is missing (expected {_expected(properties[name])})"
+        for name in schema.get("required", ())
+        if name not in arguments
+    ]
+    checked: dict[str, Any] = {}
+    for name, value in arguments.items():
+        if name not in properties:
+            problems.append(f"{_shown(name)} is not an argument (there are: {', '.join(properties)})")
+        else:
+            checked[name] = _check(name, properties[name], value, problems)
+    return checked, problems
+
+
+def _check(name: str, schema: dict[str, Any], value: Any, problems: list[str]) -> Any:
+    if schema["type"] == "integer" and isinstance(value, float) and value.is_integer():
+        value = int(value)  # JSON Schema: 5.0 is an integer
+    if not _fits(schema, value):
+        problems.append(f"{name!r} must be {_expected(schema)}, got {_shown(value)}")
+    elif schema["type"] == "array":
+        for position, item in enumerate(value):
+            _check(f"{name}[{position}]", schema["items"], item, problems)
+    return value
+
+
+def _fits(schema: dict[str, Any], value: Any) -> bool:
+    match schema["type"]:
+        case "string":
+            return (
+                isinstance(value, str)
+                and schema.get("minLength", 0) <= len(value) <= schema.get("maxLength", len(value))
+                and ("enum" not in schema or value in schema["enum"])
+            )
+        case "integer":
+            return (
+                isinstance(value, int)
+                and not isinstance(value, bool)
+                and schema.get("minimum", value) <= value <= schema.get("maximum", value)
+            )
+        case "boolean":
+            return isinstance(value, bool)
+        case "array":
+            return isinstance(value, list) and schema.get("minItems", 0) <= len(value) <= schema.get(
+                "maxItems", len(value)
+            )
+    raise NotImplementedError(schema["type"])
+
+
+def _expected(schema: dict[str, Any]) -> str:
+    match schema["type"]:
+        case "string" if "enum" in schema:
+            return "one of " + ", ".join(map(repr, schema["enum"]))
+        case "string":
+            return "a text" + _range(
+                schema, "minLength", "maxLength", " of {} to {} characters", " of at least {} character"
+            )
+        case "integer":
+            return "an integer" + _range(schema, "minimum", "maximum", " from {} to {}", " of at least {}")
+        case "boolean":
+            return "true or false"
+        case "array":
+            return "a list" + _range(schema, "minItems", "maxItems", " of {} to {} items", " of at least {} item")
+    raise NotImplementedError(schema["type"])
+
+
+def _range(schema: dict[str, Any], least: str, most: str, both: str, one: str) -> str:
+    if most in schema:
+        return both.format(schema.get(least, 0), schema[most])
+    return one.format(schema[least]) if least in schema else ""
+
+
+def _shown(value: Any) -> str:
+    """Return the value as a caller would recognise it, cut to size."""
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return str(value).lower()
+        case list():
+            return f"a list of {len(value)}"
+        case dict():
+            return "an object"
+        case str() if len(value) > _MAX_SHOWN:
+            return f"{value[:_MAX_SHOWN]!r}… ({len(value)} characters)"
+        case float() | int() | str():
+            return repr(value)[: 2 * _MAX_SHOWN]
+    return type(value).__name__

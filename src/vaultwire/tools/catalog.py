@@ -1,0 +1,57 @@
+"""What there is to list: the descriptions of a server's tools, and the way to their code.
+
+Our own tools are described ahead of time (``catalog.json``, kept fresh by a test), so that listing them needs none of
+the code behind them: the handshake and ``tools/list`` are answered while that still loads.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any, TypeAlias
+
+    from vaultwire.tools.registry import AnyTool
+
+    Description: TypeAlias = dict[str, Any]
+    """One tool as ``tools/list`` shows it (name, title, description, inputSchema, outputSchema, annotations), and its
+    timeClass, which is ours."""
+
+CATALOG = os.path.join(os.path.dirname(__file__), "catalog.json")
+
+
+def load_catalog() -> list[Description]:
+    """Return the descriptions of our own tools."""
+    with open(CATALOG, encoding="utf-8") as file:
+        catalog: list[Description] = json.load(file)
+    return catalog
+
+
+class Toolset:
+    """The tools of one server: descriptions and code, each loaded when it is first asked for."""
+
+    def __init__(
+        self, load_descriptions: Callable[[], Sequence[Description]], load_tools: Callable[[], Sequence[AnyTool]]
+    ) -> None:
+        self._load_descriptions = load_descriptions
+        self._load_tools = load_tools
+        self._descriptions: dict[str, Description] | None = None
+        self._tools: dict[str, AnyTool] | None = None
+
+    @property
+    def descriptions(self) -> dict[str, Description]:
+        """Every tool's description by its name, in the order in which they are listed."""
+        # Two threads may load at once; they load the same, and the last one wins.
+        if self._descriptions is None:
+            self._descriptions = {description["name"]: description for description in self._load_descriptions()}
+        return self._descriptions
+
+    @property
+    def tools(self) -> dict[str, AnyTool]:
+        """Every tool's code by its name."""
+        if self._tools is None:
+            self._tools = {tool.name: tool for tool in self._load_tools()}
+        return self._tools

@@ -1,0 +1,22 @@
+"""What the server tells a model about itself at the handshake. At most 1 KB: clients put it into every conversation."""
+
+from __future__ import annotations
+
+_COMMON = """\
+vaultwire reads an Obsidian vault: a folder of Markdown notes, somebody's memory. Treat it with care.
+Find notes with search_notes (words, "phrases", -not, OR), search_by_tags or list_notes; then read_note.
+A note is named by its path in the vault (Folder/Note.md), by its name, or by wikilink text ([[Note]]). \
+If a name is ambiguous, the error lists the candidates: choose one path.
+Results come in pages: pass next_cursor as cursor for more.
+"""
+_EDITS = """\
+write_note makes a new note unless mode says otherwise; to add to a note use mode append or prepend. \
+Before mode overwrite, read the note and pass its etag as if_match, so that nobody's changes are lost.
+delete_note moves a note to the vault's .trash; delete for good only when the person asked for that.
+"""
+_READ_ONLY = "The vault is served read-only: notes cannot be changed.\n"
+
+
+def instructions(*, read_only: bool) -> str:
+    """Return the text for ``initialize`` and ``server/discover``."""
+    return _COMMON + (_READ_ONLY if read_only else _EDITS)

@@ -1,0 +1,177 @@
+"""Tools on one note, and on the list of notes. Docstrings here are product text: a model reads them."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Annotated, NotRequired, TypedDict
+
+from vaultwire.tools.registry import Bounds, Outcome, tool
+from vaultwire.vault.model import Progress
+from vaultwire.vault.vault import Vault, WriteMode
+
+# A cap on names keeps a confused caller's document out of error messages; the longest real path fits.
+Name = Annotated[str, Bounds(1, 1000)]
+
+
+class NoteFacts(TypedDict):
+    """One note of a listing."""
+
+    path: Annotated[str, "Path in the vault"]
+    size: Annotated[int, "Bytes"]
+    modified: Annotated[str, "Last change, ISO 8601, UTC"]
+
+
+class ListedNotes(TypedDict):
+    """A page of notes."""
+
+    notes: list[NoteFacts]
+    total: Annotated[int, "Notes in the vault or folder, on all pages together"]
+    next_cursor: Annotated[NotRequired[str], "Pass as cursor for the next page; absent on the last"]
+
+
+class ReadNote(TypedDict):
+    """A note."""
+
+    path: Annotated[str, "Path in the vault"]
+    content: Annotated[str, "The note's whole text, frontmatter included"]
+    etag: Annotated[str, "Fingerprint of this state of the note; pass as if_match when writing"]
+    size: Annotated[int, "Bytes"]
+    modified: Annotated[str, "Last change, ISO 8601, UTC"]
+    problems: Annotated[list[str], "What is odd about the note, such as broken frontmatter"]
+
+
+class WrittenNote(TypedDict):
+    """What a write did."""
+
+    path: Annotated[str, "Path in the vault"]
+    created: Annotated[bool, "Whether the note is new"]
+    changed: Annotated[bool, "False if the note held exactly this already, so nothing was written"]
+    etag: Annotated[str, "Fingerprint of the note as it is now"]
+    size: Annotated[int, "Bytes"]
+
+
+class DeletedNote(TypedDict):
+    """What a delete did."""
+
+    path: Annotated[str, "Path the note had"]
+    permanent: Annotated[bool, "Whether it is gone for good"]
+    trash_path: Annotated[NotRequired[str], "Where it lies now, unless it is gone for good"]
+
+
+@tool(title="List notes", time_class="search", read_only=True)
+def list_notes(
+    vault: Vault,
+    progress: Progress,
+    /,
+    folder: Annotated[str, Bounds(0, 1000)] = "",
+    limit: Annotated[int, Bounds(1, 1000)] = 100,
+    cursor: Annotated[str | None, Bounds(1, 1000)] = None,
+) -> Outcome[ListedNotes]:
+    """List the notes of the vault or of one folder, subfolders included, in path order.
+
+    Use it to see how a vault is organised. To find notes about something, use search_notes instead.
+
+    Args:
+        folder: Folder in the vault, such as "Projects". Empty for the whole vault.
+        limit: How many notes to return.
+        cursor: next_cursor of the page before. Leave out for the first page.
+    """
+    listing = vault.list_notes(folder, cursor, limit, progress)
+    where = f"in {folder}" if folder else "in the vault"
+    data: ListedNotes = {
+        "notes": [
+            {"path": note.path, "size": note.size, "modified": iso_time(note.modified_ns)} for note in listing.notes
+        ],
+        "total": listing.total,
+    }
+    lines = [f"{listing.total} notes {where}" + (f", {len(listing.notes)} shown:" if listing.notes else ".")]
+    lines += [note.path for note in listing.notes]
+    if listing.has_more:
+        data["next_cursor"] = listing.notes[-1].path
+        lines.append(f"More follow: pass cursor {listing.notes[-1].path!r}.")
+    return Outcome(["\n".join(lines)], data)
+
+
+@tool(title="Read note", read_only=True)
+def read_note(vault: Vault, progress: Progress, /, path: Name) -> Outcome[ReadNote]:
+    """Read one note in full.
+
+    Returns its Markdown text, and its etag for a later write_note.
+
+    Args:
+        path: The note: its path in the vault ("Folder/Note.md"), its name ("Note"), or wikilink text ("[[Note]]").
+    """
+    note = vault.read(path, progress)
+    data: ReadNote = {
+        "path": note.path,
+        "content": note.text,
+        "etag": note.etag,
+        "size": note.size,
+        "modified": iso_time(note.modified_ns),
+        "problems": note.problems,
+    }
+    facts = f"({note.path}, {note.size} bytes, etag {note.etag})"
+    return Outcome([note.text, "\n".join([facts, *(f"Problem: {problem}" for problem in note.problems)])], data)
+
+
+@tool(title="Write note", destructive=True)
+def write_note(
+    vault: Vault,
+    progress: Progress,
+    /,
+    path: Name,
+    content: str,
+    mode: WriteMode = "create",
+    if_match: Annotated[str | None, Bounds(1, 100)] = None,
+) -> Outcome[WrittenNote]:
+    """Make a note, add to one, or replace one's text. Folders on the way are made.
+
+    By default only a new note is made: if it exists, nothing happens and an error says so. Prefer append or prepend to
+    overwrite; before overwrite, read the note and pass its etag. A note keeps its line ends and the rest of its bytes.
+
+    Args:
+        path: Where: a path in the vault ("Folder/Note.md"; ".md" may be left out). For append and prepend any name
+            that read_note takes.
+        content: Markdown text.
+        mode: "create" a new note, "append" lines at the end, "prepend" lines at the top (below the frontmatter), or
+            "overwrite" the whole text, making the note if it is not there.
+        if_match: Etag from read_note. The write happens only if the note still is what was read.
+    """
+    written = vault.write(path, content, mode, if_match, progress)
+    done = "Created" if written.created else "Wrote" if written.changed else "Left unchanged (it says so already)"
+    data: WrittenNote = {
+        "path": written.path,
+        "created": written.created,
+        "changed": written.changed,
+        "etag": written.etag,
+        "size": written.size,
+    }
+    return Outcome([f"{done}: {written.path} ({written.size} bytes, etag {written.etag})"], data)
+
+
+@tool(title="Delete note", destructive=True)
+def delete_note(
+    vault: Vault,
+    progress: Progress,
+    /,
+    path: Name,
+    permanent: bool = False,
+    if_match: Annotated[str | None, Bounds(1, 100)] = None,
+) -> Outcome[DeletedNote]:
+    """Delete a note by moving it to the vault's .trash folder, where the person can find it.
+
+    Args:
+        path: The note, named as for read_note. To delete for good, its whole path.
+        permanent: Delete for good instead. Only when the person asked for exactly that.
+        if_match: Etag from read_note. The note is deleted only if it still is what was read.
+    """
+    deleted = vault.delete(path, permanent=permanent, if_match=if_match, progress=progress)
+    if deleted.trash_path is None:
+        return Outcome([f"Deleted for good: {deleted.path}"], DeletedNote(path=deleted.path, permanent=True))
+    data = DeletedNote(path=deleted.path, permanent=False, trash_path=deleted.trash_path)
+    return Outcome([f"Moved {deleted.path} to {deleted.trash_path}"], data)
+
+
+def iso_time(nanoseconds: int) -> str:
+    """Return a time since the epoch as ISO 8601 in UTC, whole seconds."""
+    return datetime.fromtimestamp(nanoseconds // 1_000_000_000, UTC).isoformat().replace("+00:00", "Z")

@@ -1,0 +1,154 @@
+"""Tools that find notes. Docstrings here are product text: a model reads them."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, NotRequired, TypedDict
+
+from vaultwire.tools.registry import Bounds, Outcome, tool
+from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
+from vaultwire.vault.model import Progress
+from vaultwire.vault.vault import Vault
+
+Folder = Annotated[str, Bounds(0, 1000)]
+Limit = Annotated[int, Bounds(1, 1000)]
+
+
+class MatchingLine(TypedDict):
+    """A line that matched."""
+
+    line: Annotated[int, "Line number in the note, from 1"]
+    text: Annotated[str, "The line, cut if it is long"]
+
+
+class FoundNote(TypedDict):
+    """A note that matched."""
+
+    path: Annotated[str, "Path in the vault"]
+    score: Annotated[int, "How well it matches; larger is better"]
+    match_count: Annotated[int, "Lines that match; 0 if only the name does"]
+    matches: Annotated[list[MatchingLine], "The first matching lines"]
+
+
+class FoundNotes(TypedDict):
+    """A page of search results."""
+
+    notes: list[FoundNote]
+    total: Annotated[int, "Notes that match, on all pages together"]
+    notes_searched: Annotated[int, "Notes looked at"]
+    notes_skipped: Annotated[int, "Notes that could not be read"]
+    next_cursor: Annotated[NotRequired[str], "Pass as cursor for the next page; absent on the last"]
+
+
+class TaggedNote(TypedDict):
+    """A note and its tags."""
+
+    path: Annotated[str, "Path in the vault"]
+    tags: Annotated[list[str], "All tags of the note, without #"]
+
+
+class TaggedNotes(TypedDict):
+    """A page of notes found by tags."""
+
+    notes: list[TaggedNote]
+    total: Annotated[int, "Notes that match, on all pages together"]
+    next_cursor: Annotated[NotRequired[str], "Pass as cursor for the next page; absent on the last"]
+
+
+@tool(title="Search notes", time_class="search", read_only=True)
+def search_notes(
+    vault: Vault,
+    progress: Progress,
+    /,
+    query: Annotated[str, Bounds(1, 1000)],
+    folder: Folder = "",
+    limit: Limit = 20,
+    cursor: Annotated[str | None, Bounds(1, 20)] = None,
+) -> Outcome[FoundNotes]:
+    """Search the text and names of all notes. Returns the best notes first, each with its first matching lines.
+
+    All words must occur in a note, in any case and also inside longer words. A "quoted phrase" matches full words only.
+    -word leaves out notes that hold the word. OR separates alternatives: "git backup OR sync".
+
+    Args:
+        query: What to look for.
+        folder: Search only below this folder. Empty for the whole vault.
+        limit: How many notes to return.
+        cursor: next_cursor of the page before. Leave out for the first page.
+    """
+    offset = _offset(cursor)
+    found = vault.search(query, folder, offset, limit, progress)
+    shown = [
+        FoundNote(
+            path=hit.path,
+            score=round(hit.score),
+            match_count=hit.matches,
+            matches=[MatchingLine(line=line.number, text=line.text) for line in hit.lines],
+        )
+        for hit in found.hits
+    ]
+    data = FoundNotes(notes=shown, total=found.total, notes_searched=found.searched, notes_skipped=found.skipped)
+    lines = [f"{found.total} of {found.searched} notes match {query!r}{_page(offset, len(shown), found.total)}"]
+    if found.skipped:
+        lines.append(f"({found.skipped} notes could not be read)")
+    for note in shown:
+        more = note["match_count"] - len(note["matches"])
+        lines.append(note["path"] + (f" (+{more} more lines)" if more > 0 else ""))
+        lines += [f"  {match['line']}: {match['text']}" for match in note["matches"]]
+    _add_cursor(data, lines, offset + len(shown), found.total)
+    return Outcome(["\n".join(lines)], data)
+
+
+@tool(title="Search by tags", time_class="search", read_only=True)
+def search_by_tags(
+    vault: Vault,
+    progress: Progress,
+    /,
+    tags: Annotated[list[Annotated[str, Bounds(1, 200)]], Bounds(1, 50)],
+    match: Literal["all", "any"] = "all",
+    folder: Folder = "",
+    limit: Limit = 100,
+    cursor: Annotated[str | None, Bounds(1, 20)] = None,
+) -> Outcome[TaggedNotes]:
+    """Find the notes that have certain tags, in the frontmatter or in the text.
+
+    Case does not matter, "#" may be left out, and a tag covers the tags below it: "project" finds "project/alpha".
+
+    Args:
+        tags: Tags to look for.
+        match: "all" for notes that have every tag, "any" for notes that have at least one.
+        folder: Look only below this folder. Empty for the whole vault.
+        limit: How many notes to return.
+        cursor: next_cursor of the page before. Leave out for the first page.
+    """
+    offset = _offset(cursor)
+    found = vault.tagged(tags, every=match == "all", folder=folder, progress=progress)
+    page = found[offset : offset + limit]
+    data = TaggedNotes(notes=[TaggedNote(path=note.path, tags=note.tags) for note in page], total=len(found))
+    wanted = (" and " if match == "all" else " or ").join("#" + tag.removeprefix("#") for tag in tags)
+    lines = [f"{len(found)} notes have {wanted}{_page(offset, len(page), len(found))}"]
+    lines += [f"{note.path}  {' '.join('#' + tag for tag in note.tags)}" for note in page]
+    _add_cursor(data, lines, offset + len(page), len(found))
+    return Outcome(["\n".join(lines)], data)
+
+
+def _offset(cursor: str | None) -> int:
+    if cursor is None:
+        return 0
+    if not (cursor.isascii() and cursor.isdecimal()):
+        raise VaultError(
+            INVALID_ARGUMENTS, f"cursor: pass next_cursor of the page before, got {cursor!r}.", argument="cursor"
+        )
+    return int(cursor)
+
+
+def _page(offset: int, shown: int, total: int) -> str:
+    if not shown:
+        return "; none on this page." if total else "."
+    return f", numbers {offset + 1} to {offset + shown}:" if offset or shown < total else ":"
+
+
+def _add_cursor(data: FoundNotes | TaggedNotes, lines: list[str], position: int, total: int) -> None:
+    """Say where the next page begins, in the data and in the text, if there is one."""
+    if position < total:
+        data["next_cursor"] = str(position)
+        lines.append(f"{total - position} more: pass cursor '{position}'.")

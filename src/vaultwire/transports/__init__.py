@@ -1,0 +1,1 @@
+"""Bytes on wires, one module a wire; none imports another."""

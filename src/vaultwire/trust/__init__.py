@@ -1,0 +1,1 @@
+"""Who may do what: pure decisions, taken between a request and a tool."""

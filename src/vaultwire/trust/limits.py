@@ -1,0 +1,10 @@
+"""How much a caller may take: the numbers, each with its reason, and nothing that acts on them."""
+
+from __future__ import annotations
+
+# From the contract ("Resource Limits": maxFileSize, maxSearchResults, timeouts), which users were promised.
+MAX_NOTE_BYTES = 10 * 1024 * 1024
+MAX_RESULTS = 1000
+
+SECONDS_BY_TIME_CLASS = {"file": 30.0, "search": 60.0}
+"""How long a call of each class may take before its caller is told TIMEOUT."""

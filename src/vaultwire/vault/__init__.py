@@ -1,0 +1,1 @@
+"""The engine: owns note bytes and the index. Synchronous; knows no wire and no tool."""

@@ -1,0 +1,33 @@
+"""What can go wrong in a vault. The code is the identity; wires give it a number of their own."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+FILE_NOT_FOUND = "FILE_NOT_FOUND"
+AMBIGUOUS_NAME = "AMBIGUOUS_NAME"
+NOTE_EXISTS = "NOTE_EXISTS"
+STALE_EDIT = "STALE_EDIT"
+PERMISSION_DENIED = "PERMISSION_DENIED"
+PATH_OUTSIDE_VAULT = "PATH_OUTSIDE_VAULT"
+TOO_LARGE = "TOO_LARGE"
+TIMEOUT = "TIMEOUT"
+INVALID_ARGUMENTS = "INVALID_ARGUMENTS"
+NOT_UTF8 = "NOT_UTF8"
+WRITE_FAILED = "WRITE_FAILED"
+
+
+class VaultError(Exception):
+    """A refusal a person can act on: what was wrong and what would be right. ``details`` are facts for programs."""
+
+    def __init__(self, code: str, message: str, **details: Any) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.details = details
+
+
+class Stopped(Exception):  # noqa: N818 - asked for by the caller, not an error
+    """Work ended early because its caller cancelled it or its deadline passed. Nothing was changed."""

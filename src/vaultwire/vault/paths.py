@@ -1,0 +1,123 @@
+"""What callers may name: text to VaultPath, and the one way two names are compared. Pure; the disk is not asked.
+
+A path that cannot lie in the vault on *every* system is refused on every system: vaults are synced between them.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+from vaultwire.vault.errors import FILE_NOT_FOUND, INVALID_ARGUMENTS, PATH_OUTSIDE_VAULT, PERMISSION_DENIED, VaultError
+from vaultwire.vault.model import VaultPath
+
+NOTE_SUFFIX = ".md"
+
+# https://learn.microsoft.com/windows/win32/fileio/naming-a-file: devices, whatever follows the first dot.
+_RESERVED = frozenset(
+    ["con", "prn", "aux", "nul", "conin$", "conout$"]
+    + [f"{device}{digit}" for device in ("com", "lpt") for digit in "0123456789¹²³"]
+)
+_DRIVE = re.compile(r"[A-Za-z]:")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+# Obsidian itself refuses these in a new name on every system; the rest of Windows' list only fails there.
+_NOT_IN_NEW_NAMES = re.compile(r'[:<>"|?*]')
+# "v1.2 release" has no file extension, "data.csv" has one.
+_EXTENSION = re.compile(r"\.[A-Za-z][A-Za-z0-9]{0,4}$")
+# Longest name most file systems take, in UTF-8 bytes (ext4, APFS, NTFS counts UTF-16 units and takes more).
+_MAX_NAME_BYTES = 255
+
+
+def parse_path(text: str) -> VaultPath:
+    """Return the text as a normalised vault path, NFC, extension as given.
+
+    Raises VaultError: PATH_OUTSIDE_VAULT for what could leave the vault, PERMISSION_DENIED for hidden parts,
+    INVALID_ARGUMENTS for what is no name at all.
+    """
+    if _CONTROL.search(text):
+        raise VaultError(PATH_OUTSIDE_VAULT, "A path may not contain NUL or other control characters.")
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        raise VaultError(INVALID_ARGUMENTS, "A path must be valid Unicode text.") from None
+    slashed = unicodedata.normalize("NFC", text.replace("\\", "/"))
+    if slashed.startswith("/") or _DRIVE.match(slashed):
+        raise VaultError(
+            PATH_OUTSIDE_VAULT, f"{text!r} is an absolute path; give a path inside the vault, such as 'Folder/Note.md'."
+        )
+    parts = [part for part in slashed.split("/") if part not in ("", ".")]
+    if not parts:
+        raise VaultError(INVALID_ARGUMENTS, "The path is empty; give one inside the vault, such as 'Folder/Note.md'.")
+    for part in parts:
+        _check_part(part, text)
+    return VaultPath("/".join(parts))
+
+
+def _check_part(part: str, whole: str) -> None:
+    if part == "..":
+        raise VaultError(PATH_OUTSIDE_VAULT, f"{whole!r} leaves the vault: '..' is not allowed.")
+    if part.split(".", 1)[0].rstrip(" ").casefold() in _RESERVED:
+        raise VaultError(PATH_OUTSIDE_VAULT, f"{part!r} is a reserved device name on Windows; choose another name.")
+    if part.startswith("."):
+        raise VaultError(
+            PERMISSION_DENIED, f"{whole!r} is hidden: files and folders whose name starts with '.' are not notes."
+        )
+
+
+def parse_note_path(text: str) -> VaultPath:
+    """Return the path a *new* note would get: as ``parse_path``, with ``.md``, refusing names that do not travel."""
+    path = parse_path(text.strip())
+    if text.rstrip().endswith(("/", "\\")):
+        raise VaultError(INVALID_ARGUMENTS, f"{text!r} names a folder; give the note's name too.")
+    if not is_note(path):
+        if _EXTENSION.search(path):
+            raise VaultError(
+                INVALID_ARGUMENTS,
+                f"{text!r} is not a Markdown note. Notes end in '.md'; if this is a note's name, write '{path}.md'.",
+            )
+        path = VaultPath(path + NOTE_SUFFIX)
+    for part in path.split("/"):
+        odd = _NOT_IN_NEW_NAMES.search(part)
+        if odd:
+            raise VaultError(
+                INVALID_ARGUMENTS, f"A new name may not contain {odd[0]!r}: it cannot be stored on every system."
+            )
+        if part.endswith((".", " ")) or part.startswith(" "):
+            raise VaultError(
+                INVALID_ARGUMENTS, f"{part!r} starts or ends with a blank or ends with a dot; Windows cannot store it."
+            )
+        if len(part.encode()) > _MAX_NAME_BYTES:
+            raise VaultError(
+                INVALID_ARGUMENTS, f"A name may have at most {_MAX_NAME_BYTES} bytes; {part[:40]!r}… is longer."
+            )
+    return path
+
+
+def parse_folder(text: str) -> VaultPath | None:
+    """Return a folder's vault path; None for the whole vault (``""``, ``.`` or ``/``)."""
+    return None if text.strip() in ("", ".", "/", "./") else parse_path(text)
+
+
+def is_note(path: str) -> bool:
+    """Tell whether the path has the extension of a note."""
+    return path[-3:].lower() == NOTE_SUFFIX
+
+
+def fold(name: str) -> str:
+    """Return the form under which two names are the same name: without case and Unicode form (Obsidian compares so).
+
+    Decomposed before case is folded, as Unicode's canonical caseless match asks (The Unicode Standard, D145).
+    """
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFD", name).casefold())
+
+
+def stem(path: str) -> str:
+    """Return a note's name: the last part without ``.md``."""
+    name = path.rsplit("/", 1)[-1]
+    return name[: -len(NOTE_SUFFIX)] if is_note(name) else name
+
+
+def not_found(name: str, near: list[VaultPath]) -> VaultError:
+    """Return the error for a note that is not there, with the names that come close."""
+    hint = f" Did you mean: {', '.join(near)}?" if near else " list_notes and search_notes show what there is."
+    return VaultError(FILE_NOT_FOUND, f"No note is named {name!r}.{hint}", name=name, near=near)

@@ -1,0 +1,75 @@
+"""Putting finished files in their place: what operating systems make hard about renaming. Paths here are absolute."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+import time
+
+# Windows: os.replace fails while a virus scanner, indexer or sync client holds the file; reports end within 2.5 s.
+_REPLACE_WAITS = (0.05, 0.1, 0.2, 0.4, 0.8, 1.0) if os.name == "nt" else ()
+OPEN_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
+
+
+def copy_attributes(source: str, target: str, descriptor: int) -> None:
+    """Give the new file the old one's mode, and owner and extended attributes where the system lets us."""
+    status = os.stat(source)
+    if hasattr(os, "fchown") and (status.st_uid, status.st_gid) != (os.geteuid(), os.getegid()):
+        try:
+            os.fchown(descriptor, status.st_uid, status.st_gid)
+        except PermissionError:  # only root may give files away; the content matters more
+            pass
+    if hasattr(os, "listxattr"):
+        try:
+            for name in os.listxattr(source):
+                os.setxattr(target, name, os.getxattr(source, name))
+        except OSError:  # a file system without them, or a name only the system may set
+            pass
+    os.chmod(target, stat.S_IMODE(status.st_mode))
+
+
+def publish_new(source: str, target: str) -> None:
+    """Rename source to target unless target exists (FileExistsError). Never overwrites, whoever else is writing."""
+    if os.name == "nt":
+        os.rename(source, target)  # Windows' rename refuses an existing target by itself
+        return
+    try:
+        os.link(source, target, follow_symlinks=os.link not in os.supports_follow_symlinks)
+    except OSError as error:
+        if error.errno not in (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK, errno.EXDEV):
+            raise
+        # No hard links here (FAT, some network and Android file systems): hold the name with an empty file instead.
+        os.close(os.open(target, OPEN_NEW, 0o666))
+        os.replace(source, target)
+        return
+    os.unlink(source)
+
+
+def replace_file(source: str, target: str) -> None:
+    """Rename source to target, whether target exists or not, in one step."""
+    for wait in _REPLACE_WAITS:
+        try:
+            os.replace(source, target)
+        except PermissionError:
+            time.sleep(wait)
+        else:
+            return
+    os.replace(source, target)
+
+
+def remove_quietly(path: str) -> None:
+    """Remove a file that may be gone already."""
+    try:
+        os.unlink(path)
+    except OSError:
+        pass
+
+
+def remove_folders_quietly(made: list[str]) -> None:
+    """Remove the folders, given outermost first, as long as they are empty."""
+    for folder in reversed(made):
+        try:
+            os.rmdir(folder)
+        except OSError:  # somebody else's file is in it by now
+            return

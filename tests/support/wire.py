@@ -1,0 +1,112 @@
+"""A client that speaks raw JSON-RPC to a real, spawned server: what an SDK would hide is visible here."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+HANDSHAKE_REVISIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
+STATELESS_REVISION = "2026-07-28"
+REVISIONS = (*HANDSHAKE_REVISIONS, STATELESS_REVISION)
+
+
+def envelope(**meta: Any) -> dict[str, Any]:
+    """Return the ``_meta`` of a 2026-07-28 request."""
+    return {
+        "io.modelcontextprotocol/protocolVersion": STATELESS_REVISION,
+        "io.modelcontextprotocol/clientCapabilities": {},
+        "io.modelcontextprotocol/clientInfo": {"name": "tests", "version": "0"},
+        **meta,
+    }
+
+
+class Server:
+    """A spawned ``vaultwire stdio`` and the pipes to it. Use as a context manager."""
+
+    def __init__(self, vault: Path, *options: str, command: Sequence[str] | None = None) -> None:
+        command = command or [sys.executable, "-m", "vaultwire", "stdio"]
+        self.process = subprocess.Popen(
+            [*command, "--vault", str(vault), *options],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env={**os.environ, "PYTHONUNBUFFERED": ""},
+        )
+        self._ids = itertools.count(1)
+        self._revision: str | None = None
+        self.notifications: list[dict[str, Any]] = []
+
+    def __enter__(self) -> Server:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.communicate()
+
+    def send_line(self, line: bytes) -> None:
+        """Send bytes as they are, with a line end behind them."""
+        assert self.process.stdin is not None
+        self.process.stdin.write(line + b"\n")
+        self.process.stdin.flush()
+
+    def send(self, message: Any) -> None:
+        """Send one JSON value as a line."""
+        self.send_line(json.dumps(message).encode())
+
+    def receive(self) -> Any:
+        """Return the next message the server sends; fails if it sends none before it ends."""
+        assert self.process.stdout is not None
+        line = self.process.stdout.readline()
+        assert line.endswith(b"\n"), f"the server ended; its last words: {line!r}"
+        return json.loads(line)
+
+    def open(self, revision: str) -> Any:
+        """Have all later requests speak this revision, after its handshake if it has one; return what the server said."""
+        self._revision = revision
+        if revision == STATELESS_REVISION:
+            return self.request("server/discover")["result"]
+        params = {
+            "protocolVersion": revision,
+            "capabilities": {},
+            "clientInfo": {"name": "tests", "version": "0"},
+        }
+        result = self.request("initialize", params)["result"]
+        self.send({"jsonrpc": "2.0", "method": "notifications/initialized"})
+        return result
+
+    def post(self, method: str, params: dict[str, Any] | None = None) -> int:
+        """Send a request of the opened revision and return its id, without waiting."""
+        params = dict(params or {})
+        if self._revision == STATELESS_REVISION:
+            params["_meta"] = {**envelope(), **params.get("_meta", {})}
+        request_id = next(self._ids)
+        self.send({"jsonrpc": "2.0", "id": request_id, "method": method, "params": params})
+        return request_id
+
+    def request(self, method: str, params: dict[str, Any] | None = None) -> Any:
+        """Send a request and return its answer; notifications that come before it are kept in ``notifications``."""
+        request_id = self.post(method, params)
+        while True:
+            message = self.receive()
+            if message.get("id") == request_id and "method" not in message:
+                return message
+            self.notifications.append(message)
+
+    def call(self, tool: str, **arguments: Any) -> Any:
+        """Call a tool and return the result."""
+        answer = self.request("tools/call", {"name": tool, "arguments": arguments})
+        assert "result" in answer, answer
+        return answer["result"]
+
+    def close(self) -> tuple[int, bytes, bytes]:
+        """End the input and return the exit code, what else came on stdout, and stderr."""
+        output, errors = self.process.communicate(timeout=60)
+        return self.process.returncode, output, errors
