@@ -10,7 +10,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, Self
 
 HANDSHAKE_REVISIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 STATELESS_REVISION = "2026-07-28"
@@ -41,12 +41,15 @@ class Server:
         )
         self._ids = itertools.count(1)
         self._revision: str | None = None
+        self.opened: Any = None  # what the server said when a revision was opened
         self.notifications: list[dict[str, Any]] = []
 
-    def __enter__(self) -> Server:
+    def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         if self.process.poll() is None:
             self.process.kill()
         self.process.communicate()
@@ -72,15 +75,16 @@ class Server:
         """Have all later requests speak this revision, after its handshake if it has one; return what the server said."""
         self._revision = revision
         if revision == STATELESS_REVISION:
-            return self.request("server/discover")["result"]
+            self.opened = self.request("server/discover")["result"]
+            return self.opened
         params = {
             "protocolVersion": revision,
             "capabilities": {},
             "clientInfo": {"name": "tests", "version": "0"},
         }
-        result = self.request("initialize", params)["result"]
+        self.opened = self.request("initialize", params)["result"]
         self.send({"jsonrpc": "2.0", "method": "notifications/initialized"})
-        return result
+        return self.opened
 
     def post(self, method: str, params: dict[str, Any] | None = None) -> int:
         """Send a request of the opened revision and return its id, without waiting."""

@@ -6,7 +6,12 @@ note's own. Property: for every edit, everything outside the edited span is the 
 
 from __future__ import annotations
 
+import re
+
 from vaultwire.markdown.properties import parse_frontmatter
+
+# Looks behind: without it, a run of \r that no \n follows would be tried from each of its characters.
+_LINE_END = re.compile(r"(?<!\r)\r+\n")
 
 
 def line_end(text: str) -> str:
@@ -16,32 +21,33 @@ def line_end(text: str) -> str:
 
 
 def to_plain(text: str) -> str:
-    """Return the text with ``\\n`` line ends, as callers see it."""
+    """Return the text with ``\\n`` line ends, as callers see it. A carriage return elsewhere is a character like any."""
+    if "\r\r\n" in text:  # a file converted twice; the plain text must not hold \r\n again
+        return _LINE_END.sub("\n", text)
     return text.replace("\r\n", "\n")
 
 
 def append(text: str, addition: str) -> str:
     """Return the text with ``addition`` as new lines after the last. A text that ended with a line end still does."""
+    if not text or not addition:
+        return text + to_plain(addition)
     ending = line_end(text)
-    added = to_plain(addition)
-    if not text:
-        return added
-    if text.endswith("\n"):
-        added = _ended(added)
-    else:
-        text += ending
-    return text + added.replace("\n", ending)
+    added = to_plain(_ended(addition) if text.endswith("\n") else addition).replace("\n", ending)
+    return text + ("" if text.endswith("\n") else ending) + added
 
 
 def prepend(text: str, addition: str) -> str:
     """Return the text with ``addition`` as new lines before the first, frontmatter staying on top."""
+    if not addition:
+        return text
     ending = line_end(text)
     top = parse_frontmatter(to_plain(text)).end
     head = _prefix_of_plain(text, top)
-    added = _ended(to_plain(addition)).replace("\n", ending)
+    added = to_plain(_ended(addition)).replace("\n", ending)
+    rest = text[len(head) :]
     if head and not head.endswith("\n"):  # the closing mark is the last line and has no line end
         head += ending
-    return head + added + text[len(_prefix_of_plain(text, top)) :]
+    return head + added + rest
 
 
 def rewrite(text: str, new: str) -> str:
@@ -50,9 +56,7 @@ def rewrite(text: str, new: str) -> str:
     Lines are compared from both ends; what lies between the first and the last difference counts as new. A text that
     ended with a line end still does.
     """
-    wanted = to_plain(new)
-    if text.endswith("\n"):
-        wanted = _ended(wanted)
+    wanted = to_plain(_ended(new) if text.endswith("\n") else new)
     old_lines = text.split("\n")
     new_lines = wanted.split("\n")
     shorter = min(len(old_lines), len(new_lines)) - 1  # the last piece of a split has no line end: never shared
@@ -74,13 +78,13 @@ def _ended(text: str) -> str:
 
 
 def _bare(line: str) -> str:
-    return line.removesuffix("\r")
+    return line.rstrip("\r")
 
 
 def _prefix_of_plain(text: str, plain_length: int) -> str:
     """Return the start of ``text`` that ``to_plain`` shortens to ``plain_length`` characters."""
     plain = to_plain(text)[:plain_length]
-    if len(plain) == plain_length and "\r\n" not in text:
+    if "\r\n" not in text:
         return text[:plain_length]
     position = 0
     for _ in range(plain.count("\n")):

@@ -9,23 +9,39 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from vaultwire.markdown.properties import parse_frontmatter
+from vaultwire.markdown.properties import Frontmatter, parse_frontmatter
 
 # Obsidian's own token: everything but general punctuation, ASCII punctuation other than - _ /, and white space.
 _TAG = re.compile(r"#([^\u2000-\u206F\u2E00-\u2E7F'!\"#$%&()*+,.:;<=>?@^`{|}~\[\]\\\s]+)")
 _HEADING = re.compile(r" {0,3}(#{1,6})(?=[ \t]|\Z)")
-_FENCE = re.compile(r"[ \t>]*(`{3,}(?=[^`]*\Z)|~{3,})")
+_FENCE = re.compile(r"[ \t>]*+(?:(?:[-*+]|\d{1,9}[.)])[ \t>]++)*+(`{3,}(?=[^`]*\Z)|~{3,})")
 _FENCE_MARKS = ("`", "~")
 _LIST_MARKS = tuple("-*+0123456789")
 _LIST_ITEM = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]")
 _COMMENT_END = re.compile("-->")
 _MATH_END = re.compile(r"\$\$")
 _INDENTED = re.compile(r"(?: {4}|\t)")
-_HTML_BLOCK = re.compile(r" {0,3}</?[A-Za-z][A-Za-z0-9-]*(?:[\s/>]|\Z)")
+# CommonMark 0.31 "HTML blocks": these begin one anywhere (conditions 1 and 6), any other tag only where it stands alone
+# on a line behind a blank one (condition 7), so that a paragraph may well begin with <mark>.
+_HTML_BLOCK = re.compile(
+    r" {0,3}</?(?:address|article|aside|base|basefont|blockquote|body|caption|center|col|colgroup|dd|details|dialog|dir|div"
+    r"|dl|dt|fieldset|figcaption|figure|footer|form|frame|frameset|h[1-6]|head|header|hr|html|iframe|legend|li|link|main"
+    r"|menu|menuitem|nav|noframes|ol|optgroup|option|p|param|search|section|summary|table|tbody|td|tfoot|th|thead|title|tr"
+    r"|track|ul)(?:[\s/>]|\Z)",
+    re.IGNORECASE,
+)
+_HTML_LINE = re.compile(r" {0,3}</?[A-Za-z][A-Za-z0-9-]*(?:[\s/][^<>]*+)?>[ \t]*\Z")
+_RAW_HTML = re.compile(r" {0,3}<(?:pre|script|style|textarea)(?:[\s>]|\Z)", re.IGNORECASE)
+_RAW_HTML_END = re.compile(r"</(?:pre|script|style|textarea)>", re.IGNORECASE)
 _BACKTICKS = re.compile(r"`+")
-# What on one line is not prose besides: math, wikilinks, link destinations. Each part ends at the first character it
-# excludes, so a 300 KB line costs no more than its length.
-_INLINE = re.compile(r"\$\$[^$]*+\$\$|(?<![\\$])\$(?=[^\s$])[^$]*+\$(?!\d)|\[\[[^\[\]]*+\]\]|(?<=\])\([^()\s]*+\)")
+# What on one line is not prose besides: math, wikilinks, link destinations, HTML tags. Each part ends at the first
+# character it excludes, so a 300 KB line costs no more than its length.
+_INLINE = re.compile(
+    r"\$\$[^$]*+\$\$|(?<![\\$])\$(?=[^\s$])[^$]*+(?<!\s)\$(?!\d)"
+    r"|\[\[[^\[\]]*+\]\]|(?<=\])\([^()\s]*+\)|</?[A-Za-z][^<>]*+>"
+)
+# Stands for what is not prose. A punctuation mark, because those block a tag right behind them, as ``]`` and ``)`` do.
+_BLANKED = "."
 
 
 class Heading(NamedTuple):
@@ -47,17 +63,15 @@ class ParsedNote(NamedTuple):
 def parse_note(text: str) -> ParsedNote:
     """Return the structure of a note whose line ends are ``\\n``. Never fails; what is odd is in ``problems``."""
     frontmatter = parse_frontmatter(text)
-    tags = {tag.casefold(): tag for tag in reversed(_frontmatter_tags(frontmatter.texts("tags")))}
+    tags = {tag.casefold(): tag for tag in reversed(_frontmatter_tags(frontmatter))}
     tags = dict(reversed(tags.items()))
     headings: list[Heading] = []
     first_line = text.count("\n", 0, frontmatter.end) + 1
-    for number, line in _prose(text[frontmatter.end :], first_line):
-        if "#" not in line:
-            continue
+    for number, line, prose in _prose(text[frontmatter.end :], first_line):
         heading = _HEADING.match(line)
         if heading is not None:
             headings.append(Heading(len(heading[1]), _heading_text(line[heading.end() :]), number))
-        for tag in _line_tags(line):
+        for tag in _line_tags(prose):
             tags.setdefault(tag.casefold(), tag)
     return ParsedNote(headings, list(tags.values()), frontmatter.problems)
 
@@ -68,15 +82,17 @@ def has_tag(tags: list[str], wanted: str) -> bool:
     return any(tag.casefold() == key or tag.casefold().startswith(key + "/") for tag in tags)
 
 
-def _prose(body: str, first_line: int) -> list[tuple[int, str]]:
-    """Return the lines outside code, math, comments and HTML that may hold a heading or tag, numbered, inline code and
-    the like blanked out.
+def _prose(body: str, first_line: int) -> list[tuple[int, str, str]]:  # noqa: C901 - one loop, a branch per kind of block
+    """Return the lines outside code, math, comments and HTML that may hold a heading or tag: number, the line itself, and
+    the line with inline code and the like blanked out.
     """
-    lines: list[tuple[int, str]] = []
+    lines: list[tuple[int, str, str]] = []
     closing: re.Pattern[str] | None = None  # what ends the block we are in
-    in_html = in_list = in_code = False
+    in_html = in_list = in_code = in_quote = False
     blank_before = True
     for number, line in enumerate(body.split("\n"), start=first_line):
+        if closing is not None and in_quote and not line.lstrip(" \t").startswith(">"):
+            closing = None  # a code block ends with the quote it stands in
         if closing is not None:
             if closing.search(line):
                 closing = None
@@ -88,18 +104,24 @@ def _prose(body: str, first_line: int) -> list[tuple[int, str]]:
         fence = _FENCE.match(line) if first in _FENCE_MARKS else None
         if first in _LIST_MARKS and _LIST_ITEM.match(line):
             in_list = True
+            fence = _FENCE.match(line)
         elif blank_before and not line[0].isspace():
             in_list = False
-        in_html = in_html or (first == "<" and _HTML_BLOCK.match(line) is not None)
+        if first == "<" and not in_html:
+            if _RAW_HTML.match(line):
+                closing, in_quote = None if _RAW_HTML_END.search(line) else _RAW_HTML_END, False
+                continue
+            in_html = bool(_HTML_BLOCK.match(line) or (blank_before and _HTML_LINE.match(line)))
         in_code = not in_list and (in_code or blank_before) and _INDENTED.match(line) is not None
         blank_before = False
         if in_html or in_code:
             continue
         if fence is not None:
-            closing = _closing_fence(fence[1])
+            closing, in_quote = _closing_fence(fence[1]), line.lstrip(" \t").startswith(">")
         elif "#" in line or "<!--" in line or "$$" in line:
             prose, closing = _prose_of_line(line)
-            lines.append((number, prose))
+            in_quote = False
+            lines.append((number, line, prose))
     return lines
 
 
@@ -116,7 +138,7 @@ def _prose_of_line(line: str) -> tuple[str, re.Pattern[str] | None]:
         line, is_open = _without_comments(line)
         if is_open:
             return line, _COMMENT_END
-    line = _INLINE.sub(lambda span: " " if span[0][0] == "$" else "_" * len(span[0]), line)
+    line = _INLINE.sub(_BLANKED, line)
     start = line.find("$$")
     return (line, None) if start < 0 else (line[:start], _MATH_END)
 
@@ -129,9 +151,9 @@ def _without_comments(line: str) -> tuple[str, bool]:
         pieces.append(line[position:start])
         end = line.find("-->", start)
         if end < 0:
-            return " ".join(pieces), True
+            return _BLANKED.join(pieces), True
         position = end + len("-->")
-    return " ".join([*pieces, line[position:]]), False
+    return _BLANKED.join([*pieces, line[position:]]), False
 
 
 def _without_code(line: str) -> str:
@@ -148,7 +170,7 @@ def _without_code(line: str) -> str:
     index = position = 0
     while index < len(runs):
         if index in closing:
-            pieces += [line[position : runs[index][0]], " "]
+            pieces += [line[position : runs[index][0]], _BLANKED]
             index = closing[index]
             position = runs[index][1]
         index += 1
@@ -183,9 +205,12 @@ def _line_tags(line: str) -> list[str]:
     return tags
 
 
-def _frontmatter_tags(values: list[str]) -> list[str]:
-    """Return the tags a ``tags`` property gives: ``#`` is optional, text with blanks or commas is several."""
-    if len(values) == 1:
-        values = re.split(r"[,\s]+", values[0])
+def _frontmatter_tags(frontmatter: Frontmatter) -> list[str]:
+    """Return the tags a ``tags`` property gives: ``#`` is optional; a text with blanks or commas is several, a list's
+    element with blanks is none.
+    """
+    values = frontmatter.texts("tags")
+    if not frontmatter.is_list("tags"):
+        values = re.split(r"[,\s]+", " ".join(values))
     cleaned = [value.strip().removeprefix("#").strip("/") for value in values]
     return [tag for tag in cleaned if tag and not re.search(r"\s", tag) and not tag.isdecimal()]

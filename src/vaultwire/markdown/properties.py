@@ -19,6 +19,8 @@ _NO_KEY = frozenset("#'\"[]{},&*!|>%@`")
 _ITEM = re.compile(r"\s*+-(?:[ \t](.*))?\Z")
 _PLAIN_ITEM = re.compile(r"""[^,\[\]{}"']*+""")
 _COMMENT = re.compile(r"(?:^|\s)#.*\Z")
+# A person mends the first few; a file that is no YAML at all has one on every line.
+_MAX_PROBLEMS = 10
 
 
 class Frontmatter(NamedTuple):
@@ -30,10 +32,15 @@ class Frontmatter(NamedTuple):
 
     def texts(self, name: str) -> list[str]:
         """Return a property's values as a list, whatever the case of its name."""
-        for key, value in self.values.items():
-            if key.casefold() == name:
-                return value if isinstance(value, list) else [value] if value else []
-        return []
+        value = self._value(name)
+        return value if isinstance(value, list) else [value] if value else []
+
+    def is_list(self, name: str) -> bool:
+        """Tell whether a property is a list, whatever the case of its name."""
+        return isinstance(self._value(name), list)
+
+    def _value(self, name: str) -> str | list[str] | None:
+        return next((value for key, value in self.values.items() if key.casefold() == name), None)
 
 
 def parse_frontmatter(text: str) -> Frontmatter:
@@ -61,12 +68,15 @@ def parse_frontmatter(text: str) -> Frontmatter:
             problems.append(f"line {number}: a tab cannot indent YAML")
         elif item is not None and key is not None and not opaque:
             listed = values[key]
-            values[key] = [*(listed if isinstance(listed, list) else []), _scalar(item[1] or "")]
+            if not isinstance(listed, list):
+                values[key] = listed = []
+            listed.append(_scalar(item[1] or ""))
         elif line[0] != " " or key is None:
             problems.append(f"line {number}: expected 'name: value'")
-        else:
+        else:  # the value goes on in a form we do not read: what stands on its first line is not the whole of it
             opaque = True
-    return Frontmatter(values, block.end(), problems)
+            values[key] = None
+    return Frontmatter(values, block.end(), problems[:_MAX_PROBLEMS])
 
 
 def _opens(text: str) -> bool:

@@ -35,8 +35,7 @@ def _check(name: str, schema: dict[str, Any], value: Any, problems: list[str]) -
     if not _fits(schema, value):
         problems.append(f"{name!r} must be {_expected(schema)}, got {_shown(value)}")
     elif schema["type"] == "array":
-        for position, item in enumerate(value):
-            _check(f"{name}[{position}]", schema["items"], item, problems)
+        return [_check(f"{name}[{position}]", schema["items"], item, problems) for position, item in enumerate(value)]
     return value
 
 

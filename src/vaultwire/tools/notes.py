@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from typing import Annotated, NotRequired, TypedDict
 
 from vaultwire.tools.registry import Bounds, Outcome, tool
+from vaultwire.tools.wording import counted, iso_time
 from vaultwire.vault.model import Progress
 from vaultwire.vault.vault import Vault, WriteMode
 
@@ -84,7 +84,7 @@ def list_notes(
         ],
         "total": listing.total,
     }
-    lines = [f"{listing.total} notes {where}" + (f", {len(listing.notes)} shown:" if listing.notes else ".")]
+    lines = [f"{counted(listing.total, 'note')} {where}" + (f", {len(listing.notes)} shown:" if listing.notes else ".")]
     lines += [note.path for note in listing.notes]
     if listing.has_more:
         data["next_cursor"] = listing.notes[-1].path
@@ -111,7 +111,10 @@ def read_note(vault: Vault, progress: Progress, /, path: Name) -> Outcome[ReadNo
         "problems": note.problems,
     }
     facts = f"({note.path}, {note.size} bytes, etag {note.etag})"
-    return Outcome([note.text, "\n".join([facts, *(f"Problem: {problem}" for problem in note.problems)])], data)
+    # Models refuse a text block that says nothing.
+    texts = [note.text] if note.text.strip() else []
+    notices = ([] if texts else ["The note is empty."]) + [f"Problem: {problem}" for problem in note.problems]
+    return Outcome([*texts, "\n".join([facts, *notices])], data)
 
 
 @tool(title="Write note", destructive=True)
@@ -170,8 +173,3 @@ def delete_note(
         return Outcome([f"Deleted for good: {deleted.path}"], DeletedNote(path=deleted.path, permanent=True))
     data = DeletedNote(path=deleted.path, permanent=False, trash_path=deleted.trash_path)
     return Outcome([f"Moved {deleted.path} to {deleted.trash_path}"], data)
-
-
-def iso_time(nanoseconds: int) -> str:
-    """Return a time since the epoch as ISO 8601 in UTC, whole seconds."""
-    return datetime.fromtimestamp(nanoseconds // 1_000_000_000, UTC).isoformat().replace("+00:00", "Z")

@@ -70,6 +70,8 @@ def _split_docstring(tool: AnyTool) -> tuple[str, dict[str, str]]:
             name = start[1]
             texts[name] = start[2]
         elif line.strip():
+            if not name or not line.startswith(" "):
+                raise TypeError(f"{tool.name}: {line.strip()!r} has no place behind Args")
             texts[name] += " " + line.strip()
     return "\n\n".join(" ".join(paragraph.split()) for paragraph in text.split("\n\n")), texts
 
@@ -86,8 +88,11 @@ def _without_none(hint: Any) -> Any:
     if typing.get_origin(hint) is typing.Annotated:
         inner, *extras = typing.get_args(hint)
         return typing.Annotated[(_without_none(inner), *extras)]
-    if isinstance(hint, types.UnionType):
-        (hint,) = [part for part in typing.get_args(hint) if part is not type(None)]
+    if typing.get_origin(hint) in (types.UnionType, typing.Union):  # Annotated[X, …] | None is the latter
+        parts = [part for part in typing.get_args(hint) if part is not type(None)]
+        if len(parts) != 1:
+            raise TypeError(f"no schema for {hint}: not every client accepts a union")
+        return parts[0]
     return hint
 
 

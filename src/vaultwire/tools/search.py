@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Literal, NotRequired, TypedDict
 
 from vaultwire.tools.registry import Bounds, Outcome, tool
+from vaultwire.tools.wording import counted
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
 from vaultwire.vault.model import Progress
 from vaultwire.vault.vault import Vault
@@ -87,9 +88,12 @@ def search_notes(
         for hit in found.hits
     ]
     data = FoundNotes(notes=shown, total=found.total, notes_searched=found.searched, notes_skipped=found.skipped)
-    lines = [f"{found.total} of {found.searched} notes match {query!r}{_page(offset, len(shown), found.total)}"]
+    verb = "matches" if found.total == 1 else "match"
+    lines = [
+        f"{found.total} of {counted(found.searched, 'note')} {verb} {query!r}{_page(offset, len(shown), found.total)}"
+    ]
     if found.skipped:
-        lines.append(f"({found.skipped} notes could not be read)")
+        lines.append(f"({counted(found.skipped, 'note')} could not be read)")
     for note in shown:
         more = note["match_count"] - len(note["matches"])
         lines.append(note["path"] + (f" (+{more} more lines)" if more > 0 else ""))
@@ -125,7 +129,8 @@ def search_by_tags(
     page = found[offset : offset + limit]
     data = TaggedNotes(notes=[TaggedNote(path=note.path, tags=note.tags) for note in page], total=len(found))
     wanted = (" and " if match == "all" else " or ").join("#" + tag.removeprefix("#") for tag in tags)
-    lines = [f"{len(found)} notes have {wanted}{_page(offset, len(page), len(found))}"]
+    verb = "has" if len(found) == 1 else "have"
+    lines = [f"{counted(len(found), 'note')} {verb} {wanted}{_page(offset, len(page), len(found))}"]
     lines += [f"{note.path}  {' '.join('#' + tag for tag in note.tags)}" for note in page]
     _add_cursor(data, lines, offset + len(page), len(found))
     return Outcome(["\n".join(lines)], data)

@@ -7,6 +7,7 @@ Text does not live here: bytes in, bytes out.
 from __future__ import annotations
 
 import errno
+import hashlib
 import os
 import stat
 import sys
@@ -25,7 +26,8 @@ from vaultwire.vault.errors import (
     VaultError,
 )
 from vaultwire.vault.model import NoteStat, VaultPath
-from vaultwire.vault.paths import fold, is_note, stem
+from vaultwire.vault.paths import MAX_NAME_BYTES, compose, fold, is_note, stem
+from vaultwire.vault.places import Places
 from vaultwire.vault.publish import (
     OPEN_NEW,
     copy_attributes,
@@ -52,11 +54,10 @@ _OPEN_READ = (
 
 
 class FileBytes(NamedTuple):
-    """A file as read, with the facts a later write compares."""
+    """A file as read. ``modified_ns`` is nanoseconds since the epoch."""
 
     data: bytes
     modified_ns: int
-    inode: int
 
 
 class Oddity(NamedTuple):
@@ -70,7 +71,8 @@ class Files:
     """The files of one vault, under ``root`` (resolved). Names come in as VaultPath, errors go out as VaultError."""
 
     def __init__(self, root: str, max_bytes: int) -> None:
-        self.root = os.path.realpath(root)
+        self._places = Places(root)
+        self.root = self._places.root
         self.max_bytes = max_bytes
 
     # ------------------------------------------------------------------ looking
@@ -78,8 +80,10 @@ class Files:
     def walk(self, folder: VaultPath | None = None, oddities: list[Oddity] | None = None) -> Iterator[NoteStat]:
         """Yield every note below ``folder``, in no promised order. Hidden names and linked folders are passed over.
 
-        What cannot be listed or named is put into ``oddities`` and never stops the walk.
+        What cannot be listed or named is put into ``oddities`` and never stops the walk. Raises VaultError
+        (VAULT_NOT_FOUND) if the vault itself is gone: "no notes" would be a lie.
         """
+        self._places.check_root()
         odd: list[Oddity] = [] if oddities is None else oddities
         pending = [folder or ""]
         while pending:
@@ -123,7 +127,7 @@ class Files:
     def _look_through(self, path: str, odd: list[Oddity]) -> NoteStat | None:
         """Return the facts of a linked note that stays in the vault."""
         try:
-            status = os.stat(self._real(VaultPath(path)))
+            status = os.stat(self._places.real(VaultPath(path)))
         except VaultError:
             odd.append(Oddity(path, "is a link that leads out of the vault"))
             return None
@@ -135,28 +139,30 @@ class Files:
         """Return the path as the disk spells it, and whether that is a file.
 
         Each part is taken as it stands if it is there, else as the one entry that differs from it in case or Unicode
-        form only; parts that are not there stay as given. Raises VaultError: AMBIGUOUS_NAME where several entries differ
-        so, PATH_OUTSIDE_VAULT where a link leads out.
+        form only; parts that are not there are spelt as new names are. Raises VaultError: AMBIGUOUS_NAME where several
+        entries differ so, PATH_OUTSIDE_VAULT where a link leads out.
         """
         spelt = ""
         parts = path.split("/")
         for depth, part in enumerate(parts):
             entry = self._entry_like(spelt, part)
             if entry is None:
-                spelt = "/".join([spelt, *parts[depth:]] if spelt else parts[depth:])
-                return VaultPath(spelt), False
+                new = compose("/".join(parts[depth:]))
+                return VaultPath(f"{spelt}/{new}" if spelt else new), False
             spelt = f"{spelt}/{entry}" if spelt else entry
         found = VaultPath(spelt)
-        return found, os.path.isfile(self._real(found))
+        return found, os.path.isfile(self._places.real(found))
 
     def is_folder(self, path: VaultPath) -> bool:
         """Tell whether a folder of exactly this name is there."""
-        return os.path.isdir(self._real(path))
+        return os.path.isdir(self._places.real(path))
 
     def _entry_like(self, folder: str, part: str) -> str | None:
         place = os.path.join(self.root, folder)
         if _NAMES_ARE_EXACT and os.path.lexists(os.path.join(place, part)):
             return part
+        if folder:
+            self._places.real(VaultPath(folder))  # what lies outside is not looked at, not even its names
         key = fold(part)
         try:
             alike = [name for name in os.listdir(place) if fold(name) == key]
@@ -178,21 +184,25 @@ class Files:
 
     def read(self, path: VaultPath) -> FileBytes:
         """Return the file's bytes. Raises VaultError: FILE_NOT_FOUND, PERMISSION_DENIED, TOO_LARGE, PATH_OUTSIDE_VAULT."""
+        return self._read_real(path, self._places.real(path))
+
+    def _read_real(self, path: VaultPath, real: str) -> FileBytes:
         try:
-            descriptor = os.open(self._real(path), _OPEN_READ)
+            # The opener's descriptor is closed by open() itself if it turns out to be a folder's.
+            with open(real, "rb", opener=lambda name, _: os.open(name, _OPEN_READ)) as file:
+                status = os.fstat(file.fileno())
+                if not stat.S_ISREG(status.st_mode):
+                    raise VaultError(FILE_NOT_FOUND, f"{path!r} is not a file.", path=path)
+                self._check_size(path, status.st_size)
+                data = file.read(status.st_size + 1)
+                if (
+                    len(data) > status.st_size
+                ):  # it has grown since; a buffer for the most it may have is not made before
+                    data += file.read(self.max_bytes + 1 - len(data))
         except OSError as error:
             raise _cannot("read", path, error) from error
-        with os.fdopen(descriptor, "rb") as file:
-            status = os.fstat(descriptor)
-            if not stat.S_ISREG(status.st_mode):
-                raise VaultError(FILE_NOT_FOUND, f"{path!r} is not a file.", path=path)
-            self._check_size(path, status.st_size)
-            try:
-                data = file.read(self.max_bytes + 1)  # the file may have grown since
-            except OSError as error:
-                raise _cannot("read", path, error) from error
         self._check_size(path, len(data))
-        return FileBytes(data, status.st_mtime_ns, status.st_ino)
+        return FileBytes(data, status.st_mtime_ns)
 
     def _check_size(self, path: VaultPath, size: int) -> None:
         if size > self.max_bytes:
@@ -204,12 +214,26 @@ class Files:
                 max_size=self.max_bytes,
             )
 
+    def digest(self, path: str) -> bytes:
+        """Return a digest over one entry of the vault's folder, note or not: name, mode, time, and bytes or link target."""
+        place = os.path.join(self.root, path)
+        status = os.lstat(place)
+        facts = f"{path}\0{status.st_mode:o}\0{status.st_mtime_ns}\0"
+        digest = hashlib.blake2b(facts.encode(errors="surrogateescape"), digest_size=16)
+        if stat.S_ISLNK(status.st_mode):
+            digest.update(os.fsencode(os.readlink(place)))
+        elif stat.S_ISREG(status.st_mode):
+            with open(place, "rb") as file:
+                while piece := file.read(1 << 20):
+                    digest.update(piece)
+        return digest.digest()
+
     # ------------------------------------------------------------------ writing
 
     def create(self, path: VaultPath, data: bytes) -> None:
         """Write a file that must not exist yet, making its folders. Raises VaultError: NOTE_EXISTS and those of replace."""
         self._check_size(path, len(data))
-        target = self._real(path)
+        target = self._places.real(path)
         made = self._make_folders(path, os.path.dirname(target))
         try:
             temporary = self._write_temporary(target, data, like=None)
@@ -227,10 +251,13 @@ class Files:
         """Exchange the file's bytes in one step; readers see the old ones or the new ones, never a mixture.
 
         ``expected`` is what the caller's edit was made from: if the file is another one by now, nothing is written and
-        STALE_EDIT is raised. Mode, owner and extended attributes stay.
+        STALE_EDIT is raised. Mode, owner and extended attributes stay. A note the system lets nobody write is left alone,
+        though a rename would get round that: PERMISSION_DENIED.
         """
         self._check_size(path, len(data))
-        target = self._real(path)
+        target = self._places.real(path)
+        if os.path.exists(target) and not os.access(target, os.W_OK):
+            raise VaultError(PERMISSION_DENIED, f"{path!r} is write-protected.", path=path)
         try:
             temporary = self._write_temporary(target, data, like=target)
             try:
@@ -243,12 +270,8 @@ class Files:
             raise _cannot("write", path, error) from error
 
     def _check_unchanged(self, path: VaultPath, target: str, expected: FileBytes) -> None:
-        status = os.stat(target)
-        if (status.st_mtime_ns, status.st_size, status.st_ino) != (
-            expected.modified_ns,
-            len(expected.data),
-            expected.inode,
-        ):
+        # The bytes, not size and time: two writes within one tick of the file system's clock have the same time.
+        if self._read_real(path, target).data != expected.data:
             raise VaultError(
                 STALE_EDIT, f"{path!r} was changed by another program meanwhile; read it again, then edit.", path=path
             )
@@ -258,7 +281,8 @@ class Files:
         temporary = os.path.join(
             os.path.dirname(target), f"{TEMPORARY_PREFIX}{os.getpid():x}-{os.urandom(6).hex()}{TEMPORARY_SUFFIX}"
         )
-        descriptor = os.open(temporary, OPEN_NEW, 0o666)  # less the umask, as any editor would
+        # A new note is as open as the umask lets it be, as any editor's; a private one is never open, not for a moment.
+        descriptor = os.open(temporary, OPEN_NEW, 0o666 if like is None else 0o600)
         try:
             with os.fdopen(descriptor, "wb") as file:
                 file.write(data)
@@ -273,6 +297,7 @@ class Files:
 
     def _make_folders(self, path: VaultPath, folder: str) -> list[str]:
         """Make the folders down to ``folder`` and return those that were missing, outermost first."""
+        self._places.check_root()  # an unplugged vault is not to be made anew
         missing = []
         while not os.path.isdir(folder):
             missing.append(folder)
@@ -299,7 +324,7 @@ class Files:
 
     def trash(self, path: VaultPath) -> str:
         """Move the file to the vault's ``.trash`` folder under a free name and return its path there."""
-        source = self._real_entry(path)
+        source = self._places.real_entry(path)
         folder = os.path.join(self.root, TRASH)
         try:
             os.makedirs(folder, exist_ok=True)
@@ -311,7 +336,10 @@ class Files:
             number = 1
             while True:
                 # Obsidian numbers a name that is taken: "Note 2.md".
-                free = f"{name}{suffix}" if number == 1 else f"{name} {number}{suffix}"
+                ending = suffix if number == 1 else f" {number}{suffix}"
+                while len(name.encode()) + len(ending) > MAX_NAME_BYTES:
+                    name = name[:-1]
+                free = name + ending
                 try:
                     publish_new(source, os.path.join(folder, free))
                 except FileExistsError:
@@ -324,31 +352,9 @@ class Files:
     def remove(self, path: VaultPath) -> None:
         """Delete the file for good."""
         try:
-            os.unlink(self._real_entry(path))
+            os.unlink(self._places.real_entry(path))
         except OSError as error:
             raise _cannot("delete", path, error) from error
-
-    # ------------------------------------------------------------------ places
-
-    def _real(self, path: VaultPath) -> str:
-        """Return where the path leads once every link is followed. Raises PATH_OUTSIDE_VAULT if that is not in the vault."""
-        real = os.path.realpath(os.path.join(self.root, path))
-        self._check_inside(path, real)
-        return real
-
-    def _real_entry(self, path: VaultPath) -> str:
-        """Return the directory entry itself: its folder's links are followed, its own is not, so a link can be deleted."""
-        folder, _, name = path.rpartition("/")
-        real = os.path.join(os.path.realpath(os.path.join(self.root, folder)), name)
-        self._check_inside(path, real)
-        return real
-
-    def _check_inside(self, path: VaultPath, real: str) -> None:
-        prefix = self.root if self.root.endswith(os.sep) else self.root + os.sep
-        if not real.startswith(prefix):
-            raise VaultError(PATH_OUTSIDE_VAULT, f"{path!r} is a link that leads out of the vault.", path=path)
-        if any(part.startswith(".") for part in real[len(prefix) :].split(os.sep)):
-            raise VaultError(PERMISSION_DENIED, f"{path!r} is a link to a hidden file or folder.", path=path)
 
 
 def _is_sayable(name: str) -> bool:

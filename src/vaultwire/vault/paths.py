@@ -18,19 +18,20 @@ _RESERVED = frozenset(
     ["con", "prn", "aux", "nul", "conin$", "conout$"]
     + [f"{device}{digit}" for device in ("com", "lpt") for digit in "0123456789¹²³"]
 )
-_DRIVE = re.compile(r"[A-Za-z]:")
+_DRIVE = re.compile(r".:")  # Windows takes any character for a drive's letter
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 # Obsidian itself refuses these in a new name on every system; the rest of Windows' list only fails there.
 _NOT_IN_NEW_NAMES = re.compile(r'[:<>"|?*]')
 # "v1.2 release" has no file extension, "data.csv" has one.
-_EXTENSION = re.compile(r"\.[A-Za-z][A-Za-z0-9]{0,4}$")
+_EXTENSION = re.compile(r"\.(?:[A-Za-z][A-Za-z0-9]{0,4}|canvas)$", re.IGNORECASE)
 # Longest name most file systems take, in UTF-8 bytes (ext4, APFS, NTFS counts UTF-16 units and takes more).
-_MAX_NAME_BYTES = 255
+MAX_NAME_BYTES = 255
 
 
 def parse_path(text: str) -> VaultPath:
-    """Return the text as a normalised vault path, NFC, extension as given.
+    """Return the text as a vault path: ``/`` between parts, extension and Unicode form as given.
 
+    The form stays, because it may be all that tells two notes apart; ``fold`` is how names are compared.
     Raises VaultError: PATH_OUTSIDE_VAULT for what could leave the vault, PERMISSION_DENIED for hidden parts,
     INVALID_ARGUMENTS for what is no name at all.
     """
@@ -40,8 +41,10 @@ def parse_path(text: str) -> VaultPath:
         text.encode("utf-8")
     except UnicodeEncodeError:
         raise VaultError(INVALID_ARGUMENTS, "A path must be valid Unicode text.") from None
-    slashed = unicodedata.normalize("NFC", text.replace("\\", "/"))
-    if slashed.startswith("/") or _DRIVE.match(slashed):
+    # Checked in the form in which a new name is stored: composing turns a few characters into ASCII ones.
+    slashed = text.replace("\\", "/")
+    composed = compose(slashed)
+    if composed.startswith("/") or _DRIVE.match(composed):
         raise VaultError(
             PATH_OUTSIDE_VAULT, f"{text!r} is an absolute path; give a path inside the vault, such as 'Folder/Note.md'."
         )
@@ -49,7 +52,7 @@ def parse_path(text: str) -> VaultPath:
     if not parts:
         raise VaultError(INVALID_ARGUMENTS, "The path is empty; give one inside the vault, such as 'Folder/Note.md'.")
     for part in parts:
-        _check_part(part, text)
+        _check_part(compose(part), text)
     return VaultPath("/".join(parts))
 
 
@@ -65,7 +68,10 @@ def _check_part(part: str, whole: str) -> None:
 
 
 def parse_note_path(text: str) -> VaultPath:
-    """Return the path a *new* note would get: as ``parse_path``, with ``.md``, refusing names that do not travel."""
+    """Return the path of the note that is to be written: as ``parse_path``, with ``.md``.
+
+    Raises VaultError as ``parse_path`` does, and INVALID_ARGUMENTS for a folder or another kind of file.
+    """
     path = parse_path(text.strip())
     if text.rstrip().endswith(("/", "\\")):
         raise VaultError(INVALID_ARGUMENTS, f"{text!r} names a folder; give the note's name too.")
@@ -76,7 +82,12 @@ def parse_note_path(text: str) -> VaultPath:
                 f"{text!r} is not a Markdown note. Notes end in '.md'; if this is a note's name, write '{path}.md'.",
             )
         path = VaultPath(path + NOTE_SUFFIX)
-    for part in path.split("/"):
+    return path
+
+
+def check_new_names(parts: list[str]) -> None:
+    """Refuse names for a *new* note or folder that do not travel. Raises VaultError (INVALID_ARGUMENTS)."""
+    for part in parts:
         odd = _NOT_IN_NEW_NAMES.search(part)
         if odd:
             raise VaultError(
@@ -86,11 +97,15 @@ def parse_note_path(text: str) -> VaultPath:
             raise VaultError(
                 INVALID_ARGUMENTS, f"{part!r} starts or ends with a blank or ends with a dot; Windows cannot store it."
             )
-        if len(part.encode()) > _MAX_NAME_BYTES:
+        if len(part.encode()) > MAX_NAME_BYTES:
             raise VaultError(
-                INVALID_ARGUMENTS, f"A name may have at most {_MAX_NAME_BYTES} bytes; {part[:40]!r}… is longer."
+                INVALID_ARGUMENTS, f"A name may have at most {MAX_NAME_BYTES} bytes; {part[:40]!r}… is longer."
             )
-    return path
+
+
+def compose(name: str) -> str:
+    """Return the Unicode form in which new names are stored: NFC, as Obsidian does."""
+    return unicodedata.normalize("NFC", name)
 
 
 def parse_folder(text: str) -> VaultPath | None:

@@ -41,9 +41,17 @@ def publish_new(source: str, target: str) -> None:
             raise
         # No hard links here (FAT, some network and Android file systems): hold the name with an empty file instead.
         os.close(os.open(target, OPEN_NEW, 0o666))
-        os.replace(source, target)
+        try:
+            os.replace(source, target)
+        except OSError:
+            remove_quietly(target)
+            raise
         return
-    os.unlink(source)
+    try:
+        os.unlink(source)
+    except OSError:  # it would be there twice, and the caller told that nothing happened
+        remove_quietly(target)
+        raise
 
 
 def replace_file(source: str, target: str) -> None:

@@ -113,9 +113,13 @@ def _bad(text: str, position: int, reason: str) -> VaultError:
 
 
 def _full_words(text: str) -> re.Pattern[str]:
-    before = "" if _NO_WORD_EDGE.match(text[0]) else r"(?<!\w)"
-    after = "" if _NO_WORD_EDGE.match(text[-1]) else r"(?!\w)"
+    before = r"(?<!\w)" if _has_word_edge(text[0]) else ""
+    after = r"(?!\w)" if _has_word_edge(text[-1]) else ""
     return re.compile(before + re.escape(text) + after)
+
+
+def _has_word_edge(character: str) -> bool:
+    return re.match(r"\w", character) is not None and _NO_WORD_EDGE.match(character) is None
 
 
 def fold_text(text: str) -> str:

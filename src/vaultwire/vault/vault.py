@@ -9,7 +9,8 @@ from typing import Literal, TypeAlias
 
 from vaultwire.markdown import edits
 from vaultwire.markdown.links import parse_linktext
-from vaultwire.markdown.parse import has_tag, parse_note
+from vaultwire.markdown.parse import has_tag
+from vaultwire.markdown.properties import parse_frontmatter
 from vaultwire.vault.errors import (
     AMBIGUOUS_NAME,
     FILE_NOT_FOUND,
@@ -32,7 +33,7 @@ from vaultwire.vault.model import (
     VaultPath,
     Written,
 )
-from vaultwire.vault.paths import fold, is_note, parse_folder, parse_note_path
+from vaultwire.vault.paths import check_new_names, fold, is_note, parse_folder, parse_note_path
 from vaultwire.vault.query import parse_query
 from vaultwire.vault.resolve import resolve, wanted_paths
 
@@ -80,7 +81,7 @@ class Vault:
             text = file.data.decode("utf-8", "replace")
             problems.append(f"not UTF-8 (first at byte {error.start}); what could not be read is shown as \ufffd")
         text = edits.to_plain(text.removeprefix(_BOM))
-        problems += parse_note(text).problems if text.startswith("---") else []
+        problems += parse_frontmatter(text).problems
         return Note(path, text, _etag(file.data), len(file.data), file.modified_ns, problems)
 
     def list_notes(self, folder: str, after: str | None, limit: int, progress: Progress = NO_PROGRESS) -> Listing:
@@ -171,6 +172,9 @@ class Vault:
             self._check_nowhere_else(path, name, progress)
         if if_match is not None:
             raise VaultError(STALE_EDIT, f"There is no note {path!r} any more, so if_match cannot hold.", path=path)
+        folder, _, new_name = path.rpartition("/")
+        in_old_folder = not folder or self._files.is_folder(VaultPath(folder))
+        check_new_names([new_name] if in_old_folder else path.split("/"))
         data = content.encode("utf-8")
         progress.check()
         self._files.create(path, data)

@@ -1,0 +1,58 @@
+"""Where a path leads on the disk, and whether that still is the vault: the one check every path passes."""
+
+from __future__ import annotations
+
+import os
+import stat
+
+from vaultwire.vault.errors import PATH_OUTSIDE_VAULT, PERMISSION_DENIED, VAULT_NOT_FOUND, VaultError
+from vaultwire.vault.model import VaultPath
+
+
+class Places:
+    """The places below one vault's ``root``, which is a resolved path."""
+
+    def __init__(self, root: str) -> None:
+        self.root = os.path.realpath(root)
+
+    def check_root(self) -> None:
+        """Raise VAULT_NOT_FOUND if the vault's folder is gone."""
+        if not os.path.isdir(self.root):
+            raise VaultError(VAULT_NOT_FOUND, "The vault's folder is not there any more.")
+
+    def real(self, path: VaultPath) -> str:
+        """Return where the path leads once every link is followed. Raises PATH_OUTSIDE_VAULT if that is not in the vault."""
+        real = os.path.join(self.root, path)
+        if not self._may_hold_links(path):
+            return real
+        real = os.path.realpath(real)
+        self._check_inside(path, real)
+        return real
+
+    def real_entry(self, path: VaultPath) -> str:
+        """Return the directory entry itself: its folder's links are followed, its own is not, so a link can be deleted."""
+        folder, _, name = path.rpartition("/")
+        real = os.path.join(os.path.realpath(os.path.join(self.root, folder)), name)
+        self._check_inside(path, real)
+        return real
+
+    def _may_hold_links(self, path: VaultPath) -> bool:
+        """Tell whether a part of the path is a link. Asks for the parts below the root only: realpath asks for all."""
+        if os.name == "nt":
+            return True  # a junction does not look like a link
+        place = self.root
+        for part in path.split("/"):
+            place = os.path.join(place, part)
+            try:
+                if stat.S_ISLNK(os.lstat(place).st_mode):
+                    return True
+            except OSError:  # not there, so there is nothing below it either
+                return False
+        return False
+
+    def _check_inside(self, path: VaultPath, real: str) -> None:
+        prefix = self.root if self.root.endswith(os.sep) else self.root + os.sep
+        if not real.startswith(prefix):
+            raise VaultError(PATH_OUTSIDE_VAULT, f"{path!r} is a link that leads out of the vault.", path=path)
+        if any(part.startswith(".") for part in real[len(prefix) :].split(os.sep)):
+            raise VaultError(PERMISSION_DENIED, f"{path!r} is a link to a hidden file or folder.", path=path)

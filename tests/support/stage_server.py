@@ -1,0 +1,67 @@
+"""A program: the stdio door over tools that misbehave on purpose. Started by ``tests/transports`` in place of vaultwire."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from typing import TypedDict
+
+from vaultwire.protocol.events import Identity
+from vaultwire.protocol.session import Session
+from vaultwire.server.handlers import Handlers
+from vaultwire.tools.catalog import Toolset
+from vaultwire.tools.registry import AnyTool, Outcome, tool
+from vaultwire.tools.schema import describe
+from vaultwire.transports import stdio
+from vaultwire.trust.policy import Policy
+from vaultwire.vault.files import Files
+from vaultwire.vault.model import Progress
+from vaultwire.vault.scan_index import ScanIndex
+from vaultwire.vault.vault import Vault
+
+_CHILD = "import sys; print('child', repr(sys.stdin.read())); sys.stderr.write('child error\\n')"
+
+
+class Said(TypedDict):
+    """What a tool says."""
+
+    text: str
+
+
+@tool(title="Wait", read_only=True)
+def wait(vault: Vault, progress: Progress, /, fifo: str) -> Outcome[Said]:
+    """Say that it waits, then wait until somebody has written to a named pipe, and say what was written.
+
+    Args:
+        fifo: Path of the pipe.
+    """
+    progress.report(0, 1, "waiting")
+    with open(fifo, encoding="utf-8") as pipe:
+        text = pipe.read()
+    return Outcome([text], Said(text=text))
+
+
+@tool(title="Shout", read_only=True)
+def shout(vault: Vault, progress: Progress, /) -> Outcome[Said]:
+    """Print in every way there is, and have a child process print and read."""
+    print("print")  # noqa: T201 - what it is for
+    sys.stdout.write("write\n")
+    sys.stdout.flush()
+    os.write(1, b"descriptor\n")
+    subprocess.run([sys.executable, "-c", _CHILD], check=True)
+    return Outcome(["shouted"], Said(text="shouted"))
+
+
+def main() -> None:
+    """Serve the two tools at stdin and stdout."""
+    files = Files(os.getcwd(), 1)
+    vault = Vault(files, ScanIndex(files))
+    tools: list[AnyTool] = [wait, shout]
+    handlers = Handlers(Toolset(lambda: [describe(each) for each in tools], lambda: tools), lambda: vault, Policy())
+    session = Session(Identity("stage", "Stage", "1", {"tools": {}}, ""), handlers.methods)
+    stdio.run(session, handlers, handlers.warm_up)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,137 @@
+"""Arguments are held to their schema exactly as the ``jsonschema`` library would, and errors say what to change."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import jsonschema
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vaultwire.tools.arguments import check_arguments
+from vaultwire.tools.catalog import load_catalog
+
+CATALOG = load_catalog()
+SCHEMAS = [description["inputSchema"] for description in CATALOG]
+NUMBERS = {
+    "type": "object",
+    "properties": {
+        "count": {"type": "integer", "minimum": -2, "maximum": 5, "description": ""},
+        "least": {"type": "integer", "minimum": 1, "description": ""},
+        "counts": {"type": "array", "items": {"type": "integer"}, "minItems": 1, "description": ""},
+        "sure": {"type": "boolean", "description": ""},
+    },
+    "required": ["count"],
+    "additionalProperties": False,
+}
+
+JSON = st.recursive(
+    st.one_of(
+        st.none(),
+        st.booleans(),
+        st.integers(-5, 1200),
+        st.integers(),
+        st.floats(),
+        st.sampled_from([5.0, 0.0, 1e300, float("inf"), -0.5]),
+        st.text(max_size=5),
+        st.sampled_from(["", "x" * 1000, "x" * 1001, "create", "all", "ALL", "\ud800", "🔥" * 200, "1" * 21]),
+    ),
+    lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(st.text(max_size=3), inner, max_size=2)),
+    max_leaves=5,
+)
+
+
+def _fitting(schema: dict[str, Any]) -> st.SearchStrategy[Any]:
+    """Return values that mostly fit, so that not every random argument fails at once."""
+    if "enum" in schema:
+        return st.sampled_from(schema["enum"])
+    match schema["type"]:
+        case "string":
+            return st.text(max_size=30)
+        case "integer":
+            return st.integers(-3, 1100) | st.floats(-3, 1100).map(round).map(float)
+        case "boolean":
+            return st.booleans()
+    return st.lists(_fitting(schema["items"]), max_size=4)
+
+
+@st.composite
+def _calls(draw: st.DrawFn) -> tuple[dict[str, Any], dict[str, Any]]:
+    schema = draw(st.sampled_from([*SCHEMAS, NUMBERS]))
+    names = draw(st.lists(st.sampled_from([*schema["properties"], *schema["required"]]), unique=True))
+    arguments = {name: draw(_fitting(schema["properties"][name]) | JSON) for name in names}
+    if draw(st.integers(0, 5)) == 0:
+        arguments[draw(st.text(max_size=4))] = draw(JSON)
+    return schema, arguments
+
+
+@given(_calls())
+def test_the_verdict_is_that_of_the_jsonschema_library(call: tuple[dict[str, Any], dict[str, Any]]) -> None:
+    schema, arguments = call
+    checked, problems = check_arguments(schema, arguments)
+    for validator in (jsonschema.Draft7Validator, jsonschema.Draft202012Validator):
+        assert (not problems) == validator(schema).is_valid(arguments), problems
+    if not problems:
+        assert checked == arguments
+        for name, value in checked.items():
+            if schema["properties"][name]["type"] == "integer":
+                assert type(value) is int
+    assert all(len(problem) < 400 for problem in problems)
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "expected"),
+    [
+        ("read_note", {}, "'path' is missing (expected a text of 1 to 1000 characters)"),
+        ("read_note", {"path": 5}, "'path' must be a text of 1 to 1000 characters, got 5"),
+        ("read_note", {"path": None}, "'path' must be a text of 1 to 1000 characters, got null"),
+        ("read_note", {"path": ""}, "'path' must be a text of 1 to 1000 characters, got ''"),
+        ("read_note", {"path": ["a"]}, "'path' must be a text of 1 to 1000 characters, got a list of 1"),
+        ("read_note", {"path": {}}, "'path' must be a text of 1 to 1000 characters, got an object"),
+        ("read_note", {"path": "a", "name": "b"}, "'name' is not an argument (there are: path)"),
+        ("write_note", {"path": "a", "content": True}, "'content' must be a text, got true"),
+        (
+            "write_note",
+            {"path": "a", "content": "b", "mode": "replace"},
+            "'mode' must be one of 'create', 'overwrite', 'append', 'prepend', got 'replace'",
+        ),
+        ("list_notes", {"limit": 0}, "'limit' must be an integer from 1 to 1000, got 0"),
+        ("list_notes", {"limit": 1.5}, "'limit' must be an integer from 1 to 1000, got 1.5"),
+        ("list_notes", {"limit": True}, "'limit' must be an integer from 1 to 1000, got true"),
+        ("list_notes", {"limit": "5"}, "'limit' must be an integer from 1 to 1000, got '5'"),
+        ("delete_note", {"path": "a", "permanent": "yes"}, "'permanent' must be true or false, got 'yes'"),
+        ("search_by_tags", {"tags": "a"}, "'tags' must be a list of 1 to 50 items, got 'a'"),
+        ("search_by_tags", {"tags": []}, "'tags' must be a list of 1 to 50 items, got a list of 0"),
+        ("search_by_tags", {"tags": ["a", 5]}, "'tags[1]' must be a text of 1 to 200 characters, got 5"),
+        (
+            "search_notes",
+            {"query": "x" * 2000},
+            f"'query' must be a text of 1 to 1000 characters, got {'x' * 60!r}… (2000 characters)",
+        ),
+    ],
+)
+def test_an_error_names_the_argument_what_was_expected_and_what_came(
+    tool: str, arguments: dict[str, Any], expected: str
+) -> None:
+    (schema,) = [description["inputSchema"] for description in CATALOG if description["name"] == tool]
+    assert check_arguments(schema, arguments)[1] == [expected]
+
+
+def test_every_problem_is_told_at_once() -> None:
+    problems = check_arguments(NUMBERS, {"least": 0, "counts": [], "sure": 1, "odd": 1})[1]
+    assert [problem.split("'")[1] for problem in problems] == ["count", "least", "counts", "sure", "odd"]
+
+
+def test_whole_floats_become_integers_in_lists_too() -> None:
+    checked, problems = check_arguments(NUMBERS, {"count": 2.0, "counts": [1.0, 2]})
+    assert problems == []
+    assert json.dumps(checked) == '{"count": 2, "counts": [1, 2]}'
+
+
+def test_arguments_are_not_changed_in_place() -> None:
+    arguments: dict[str, Any] = {"count": 2.0, "counts": [1.0]}
+    check_arguments(NUMBERS, arguments)
+    assert type(arguments["count"]) is float
+    assert type(arguments["counts"][0]) is float

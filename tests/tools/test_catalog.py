@@ -1,0 +1,139 @@
+"""The tools as clients see them: complete, fresh, and inside the part of JSON Schema every client accepts."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from vaultwire.app import load_tools
+from vaultwire.tools.catalog import Toolset, load_catalog
+from vaultwire.tools.instructions import instructions
+from vaultwire.tools.schema import describe
+
+ROOT = Path(__file__).parent.parent.parent
+CATALOG = load_catalog()
+NAMES = [description["name"] for description in CATALOG]
+
+# What clients are known to accept; anything else in a schema is a mistake here.
+KEYWORDS = {
+    "type", "description", "default", "enum", "properties", "required", "additionalProperties", "items",
+    "minLength", "maxLength", "minimum", "maximum", "minItems", "maxItems",
+}  # fmt: skip
+
+
+@pytest.fixture(params=CATALOG, ids=NAMES)
+def description(request: pytest.FixtureRequest) -> dict[str, Any]:
+    described: dict[str, Any] = request.param
+    return described
+
+
+def test_the_six_tools_are_there() -> None:
+    assert set(NAMES) == {"search_notes", "list_notes", "read_note", "write_note", "delete_note", "search_by_tags"}
+    assert [tool.name for tool in load_tools()] == NAMES
+
+
+def test_catalog_and_page_are_fresh() -> None:
+    run = subprocess.run(
+        [sys.executable, ROOT / "scripts" / "generate.py", "--check"], capture_output=True, text=True, check=False
+    )
+    assert (run.returncode, run.stdout) == (0, ""), run.stdout + run.stderr
+
+
+def test_the_page_names_every_tool_and_argument() -> None:
+    page = (ROOT / "docs" / "tools.md").read_text(encoding="utf-8")
+    for described in CATALOG:
+        assert f"## {described['name']}\n" in page
+        for argument in described["inputSchema"]["properties"]:
+            assert f"| `{argument}` |" in page
+
+
+def test_a_tool_says_what_it_is(description: dict[str, Any]) -> None:
+    assert set(description) == {
+        "name",
+        "title",
+        "description",
+        "inputSchema",
+        "outputSchema",
+        "annotations",
+        "timeClass",
+    }
+    assert description["title"]
+    assert len(description["description"]) > 20
+    assert set(description["annotations"]) == {
+        "title",
+        "readOnlyHint",
+        "destructiveHint",
+        "idempotentHint",
+        "openWorldHint",
+    }
+    for schema in _objects(description["inputSchema"]):
+        assert all(field["description"] for field in schema["properties"].values())
+
+
+def test_only_what_changes_nothing_is_called_read_only() -> None:
+    changing = {described["name"] for described in CATALOG if not described["annotations"]["readOnlyHint"]}
+    assert changing == {"write_note", "delete_note"}
+    for described in CATALOG:
+        hints = described["annotations"]
+        assert hints["destructiveHint"] is (described["name"] in changing)
+        assert hints["openWorldHint"] is False
+
+
+def test_searching_tools_have_the_longer_deadline() -> None:
+    assert {described["name"] for described in CATALOG if described["timeClass"] == "search"} == {
+        "search_notes",
+        "search_by_tags",
+        "list_notes",
+    }
+
+
+@pytest.mark.parametrize("side", ["inputSchema", "outputSchema"])
+def test_schemas_stay_inside_what_every_client_accepts(description: dict[str, Any], side: str) -> None:
+    assert description[side]["type"] == "object"
+    for schema in _schemas(description[side]):
+        assert set(schema) <= KEYWORDS
+        assert isinstance(schema["type"], str)
+    for schema in _objects(description[side]):
+        assert schema["properties"]
+        assert set(schema["required"]) <= set(schema["properties"])
+        assert schema["additionalProperties"] is False
+    for version in (jsonschema.Draft7Validator, jsonschema.Draft202012Validator):
+        version.check_schema(description[side])
+
+
+def test_defaults_fit_their_own_schema(description: dict[str, Any]) -> None:
+    for name, schema in description["inputSchema"]["properties"].items():
+        if "default" in schema:
+            jsonschema.validate(schema["default"], schema)
+            assert name not in description["inputSchema"]["required"]
+
+
+def test_a_described_tool_is_a_tool_with_code(description: dict[str, Any]) -> None:
+    toolset = Toolset(load_catalog, load_tools)
+    assert describe(toolset.tools[description["name"]]) == description == toolset.descriptions[description["name"]]
+
+
+@pytest.mark.parametrize("read_only", [True, False])
+def test_instructions_fit_into_a_kilobyte_and_name_tools_that_are_there(read_only: bool) -> None:
+    text = instructions(read_only=read_only)
+    assert len(text.encode()) <= 1024
+    for described in CATALOG:
+        if read_only and not described["annotations"]["readOnlyHint"]:
+            assert described["name"] not in text
+        else:
+            assert described["name"] in text
+
+
+def _schemas(schema: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the schema and all within it."""
+    inner = [*schema.get("properties", {}).values(), *([schema["items"]] if "items" in schema else [])]
+    return [schema, *(part for each in inner for part in _schemas(each))]
+
+
+def _objects(schema: dict[str, Any]) -> list[dict[str, Any]]:
+    return [part for part in _schemas(schema) if part["type"] == "object"]
