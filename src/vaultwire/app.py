@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
     from vaultwire.config import Config
     from vaultwire.tools.registry import AnyTool
+    from vaultwire.vault.files import Files
+    from vaultwire.vault.survey import Fingerprint, Survey
     from vaultwire.vault.vault import Vault
 
 
@@ -57,12 +59,31 @@ def make_policy(config: Config) -> Policy:
 
 def open_vault(config: Config) -> Vault:
     """Return the engine over the vault of this run."""
-    from vaultwire.vault.files import Files  # noqa: PLC0415 - after the first answer
-    from vaultwire.vault.scan_index import ScanIndex  # noqa: PLC0415
+    from vaultwire.vault.scan_index import ScanIndex  # noqa: PLC0415 - after the first answer
     from vaultwire.vault.vault import Vault  # noqa: PLC0415
 
-    files = Files(config.vault, MAX_NOTE_BYTES)
+    files = _open_files(config)
     return Vault(files, ScanIndex(files))
+
+
+def survey_vault(config: Config) -> Survey:
+    """Return what the vault holds and what is odd in it; reads every note."""
+    from vaultwire.vault.survey import survey  # noqa: PLC0415 - for doctor only
+
+    return survey(_open_files(config))
+
+
+def fingerprint_vault(config: Config) -> Fingerprint:
+    """Return a fingerprint over every byte in the vault's folder."""
+    from vaultwire.vault.survey import fingerprint  # noqa: PLC0415 - for the demo only
+
+    return fingerprint(_open_files(config))
+
+
+def _open_files(config: Config) -> Files:
+    from vaultwire.vault.files import Files  # noqa: PLC0415 - after the first answer
+
+    return Files(config.vault, MAX_NOTE_BYTES)
 
 
 def load_tools() -> Sequence[AnyTool]:

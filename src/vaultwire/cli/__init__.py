@@ -1,4 +1,4 @@
-"""The command line: arguments in, exit codes and words for a person out. The only module that prints or exits.
+"""The command line: arguments in, exit codes and words for a person out. The only room that prints or exits.
 
 Exit codes: 0 done, 1 a problem was found and reported, 2 the command cannot run as it was given.
 """
@@ -11,7 +11,6 @@ from vaultwire.config import ConfigError, make_config
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Sequence
 
 EXIT_USAGE = 2
@@ -21,19 +20,30 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command given on the command line and return its exit code."""
     given = sys.argv[1:] if arguments is None else list(arguments)
     try:
-        options = _plain_stdio_options(given)
-        if options is None:
-            return _run(given)
-        return _stdio(*options)
+        plain = _plain_stdio_options(given)
+        if plain is not None:
+            return serve_stdio(*plain)
+        from vaultwire.cli import commands  # noqa: PLC0415 - argparse and the rest: not on the way to a handshake
+
+        return commands.run(given)
     except ConfigError as error:
         print(f"vaultwire: {error}", file=sys.stderr)
         return EXIT_USAGE
 
 
+def serve_stdio(vault: str | None, read_only: bool) -> int:
+    """Serve until the client is done."""
+    config = make_config(vault, read_only=read_only)
+    from vaultwire import app  # noqa: PLC0415 - a vault that is not there is said before anything is loaded
+
+    app.run_stdio(config)
+    return 0
+
+
 def _plain_stdio_options(given: list[str]) -> tuple[str | None, bool] | None:
     """Return vault and read_only of a ``stdio`` command line in its usual spelling, None for anything else.
 
-    Clients start this command for every conversation; argparse alone would take 9 ms of it.
+    Clients run this command for every conversation; argparse alone would take 9 ms of it.
     """
     if given[:1] != ["stdio"]:
         return None
@@ -50,29 +60,3 @@ def _plain_stdio_options(given: list[str]) -> tuple[str | None, bool] | None:
         else:
             return None
     return vault, read_only
-
-
-def _stdio(vault: str | None, read_only: bool) -> int:
-    from vaultwire import app  # noqa: PLC0415 - only what the command needs is loaded
-
-    app.run_stdio(make_config(vault, read_only=read_only))
-    return 0
-
-
-def _run(given: list[str]) -> int:
-    options = _parser().parse_args(given)
-    command: str = options.command
-    if command == "stdio":
-        return _stdio(options.vault, options.read_only)
-    raise NotImplementedError(command)
-
-
-def _parser() -> argparse.ArgumentParser:
-    import argparse  # noqa: PLC0415
-
-    parser = argparse.ArgumentParser(prog="vaultwire")
-    commands = parser.add_subparsers(dest="command", required=True)
-    stdio = commands.add_parser("stdio")
-    stdio.add_argument("--vault")
-    stdio.add_argument("--read-only", action="store_true")
-    return parser

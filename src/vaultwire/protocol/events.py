@@ -29,7 +29,7 @@ class Batch:
     __slots__ = ("answers", "open", "pending")
 
     def __init__(self) -> None:
-        self.answers: list[JsonObject] = []
+        self.answers: list[bytes] = []  # as frames: what JSON cannot hold fails its own request, not its neighbours
         self.pending = 0
         self.open = True  # messages of the batch are still being read
 
@@ -37,7 +37,7 @@ class Batch:
         """Return the frame that answers the batch once every message in it is settled, None before."""
         if self.open or self.pending or not self.answers:
             return None
-        return jsonrpc.to_frame(self.answers)
+        return jsonrpc.to_batch_frame(self.answers)
 
 
 class Request:

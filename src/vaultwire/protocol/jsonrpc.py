@@ -62,12 +62,17 @@ def parse_json(frame: bytes) -> Json:
     return value
 
 
-def to_frame(message: JsonObject | list[JsonObject]) -> bytes:
-    """Return the message as one UTF-8 line, newline included."""
+def to_frame(message: JsonObject) -> bytes:
+    """Return the message as one UTF-8 line, newline included. Raises ValueError or TypeError for what is not JSON."""
     try:
         return _encode(message).encode("utf-8") + b"\n"
     except UnicodeEncodeError:  # a lone surrogate, which only an escape can spell
         return _encode_ascii(message).encode("ascii") + b"\n"
+
+
+def to_batch_frame(frames: list[bytes]) -> bytes:
+    """Return the frames of several messages as the one frame of a batch."""
+    return b"[" + b",".join(frame.removesuffix(b"\n") for frame in frames) + b"]\n"
 
 
 def is_request_id(value: Json) -> bool:
@@ -87,11 +92,11 @@ def check_message(message: Json) -> JsonObject:
     """
     if not isinstance(message, dict):
         raise MessageError(INVALID_REQUEST, f"Invalid Request: expected a JSON object, got {json_type(message)}")
-    known_id = message["id"] if "id" in message and is_request_id(message["id"]) else None
+    known_id = _readable_id(message)
     if message.get("jsonrpc") != "2.0":
         raise MessageError(INVALID_REQUEST, 'Invalid Request: "jsonrpc" must be "2.0"', known_id)
     if "method" not in message:
-        if "result" in message or "error" in message:
+        if _answers(message):
             return message
         raise MessageError(INVALID_REQUEST, 'Invalid Request: "method" is missing', known_id)
     if not isinstance(message["method"], str):
@@ -110,6 +115,17 @@ def check_message(message: Json) -> JsonObject:
     if not isinstance(params, list):  # a list is sound JSON-RPC, and a notification is not answered
         raise MessageError(INVALID_REQUEST, f'Invalid Request: "params" must be an object, got {json_type(params)}')
     return message
+
+
+def _readable_id(message: JsonObject) -> RequestId | None:
+    """Return the id under which the peer would look for the answer to its message, None if there is none."""
+    if _answers(message):
+        return None  # it names a request of ours
+    return message["id"] if "id" in message and is_request_id(message["id"]) else None
+
+
+def _answers(message: JsonObject) -> bool:
+    return "method" not in message and ("result" in message or "error" in message)
 
 
 def is_response(message: JsonObject) -> bool:

@@ -83,7 +83,10 @@ class Session:
         return [Send(jsonrpc.to_frame(jsonrpc.error_message(None, INVALID_REQUEST, reason)))]
 
     def reply(self, request: Request, result: JsonObject) -> bytes | None:
-        """Answer the request. Returns the frame to send; None if it was cancelled, answered, or waits for its batch."""
+        """Answer the request. Returns the frame to send; None if it was cancelled, answered, or waits for its batch.
+
+        Raises ValueError or TypeError for a result that is not JSON; the request then still waits for its answer.
+        """
         return self._finish(request, jsonrpc.result_message(request.id, self._envelope(request.revision, result)))
 
     def refuse(self, request: Request, code: int, message: str, data: JsonObject | None = None) -> bytes | None:
@@ -138,7 +141,9 @@ class Session:
         try:
             message = jsonrpc.check_message(raw)
         except MessageError as error:
-            self._answer(events, batch, jsonrpc.error_message(error.id, error.code, error.message))
+            # An answer under the id of a request in flight would settle that one.
+            id_ = None if error.id in self._in_flight else error.id
+            self._answer(events, batch, jsonrpc.error_message(id_, error.code, error.message))
             return
         if jsonrpc.is_response(message):
             return
@@ -277,18 +282,20 @@ class Session:
     def _finish(self, request: Request, answer: JsonObject) -> bytes | None:
         if not self._is_open(request):
             return None
+        frame = jsonrpc.to_frame(answer)
         del self._in_flight[request.id]
         if request.batch is None:
-            return jsonrpc.to_frame(answer)
+            return frame
         request.batch.pending -= 1
-        request.batch.answers.append(answer)
+        request.batch.answers.append(frame)
         return request.batch.frame_if_complete()
 
     def _answer(self, events: list[Event], batch: Batch | None, answer: JsonObject) -> None:
+        frame = jsonrpc.to_frame(answer)
         if batch is None:
-            events.append(Send(jsonrpc.to_frame(answer)))
+            events.append(Send(frame))
         else:
-            batch.answers.append(answer)
+            batch.answers.append(frame)
 
 
 class _Refusal(Exception):  # noqa: N818 - an answer, not a failure of ours

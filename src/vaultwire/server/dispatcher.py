@@ -68,6 +68,7 @@ class _Task:
         self.connection = connection
         self.request = request
         self.job = job
+        self.lane = connection.lane_for(job)
         self.deadline = time.monotonic() + job.seconds
         self.stopped = False  # cancelled or past the deadline: nobody waits for the answer
 
@@ -91,7 +92,8 @@ class _Lane:
         self._connection = connection
         self._most = most
         self._waiting: list[_Task] = []
-        self._threads = 0
+        self._running: set[_Task] = set()
+        self._threads = 0  # without those that overstayed a deadline
         self._idle = 0
         self._ready = threading.Condition(threading.Lock())
 
@@ -102,23 +104,38 @@ class _Lane:
             if self._idle >= len(self._waiting):
                 self._ready.notify()
             elif self._threads < self._most:
-                self._threads += 1
-                threading.Thread(target=self._work, daemon=True, name="vaultwire-worker").start()
+                self._start_thread()
 
-    def replace_stuck_thread(self) -> None:
-        """Make up for a thread that overstayed a deadline and may never come back."""
+    def abandon(self, task: _Task) -> None:
+        """Count on the task no longer: its thread may never come back, and what waits behind it must not wait with it."""
         with self._ready:
-            self._most += 1
+            if task not in self._running:  # still waiting: skipped when its turn comes
+                return
+            self._running.remove(task)
+            self._threads -= 1
+            if self._waiting:
+                self._start_thread()
+
+    def _start_thread(self) -> None:
+        """Add a thread. Holds the lock."""
+        self._threads += 1
+        threading.Thread(target=self._work, daemon=True, name="vaultwire-worker").start()
 
     def _work(self) -> None:
+        done: _Task | None = None
         while True:
             with self._ready:
+                if done is not None:
+                    if done not in self._running:
+                        return  # abandoned: another thread has taken this one's place
+                    self._running.remove(done)
                 self._idle += 1
                 while not self._waiting:
                     self._ready.wait()
                 self._idle -= 1
-                task = self._waiting.pop(0)
-            self._connection.run(task)
+                done = self._waiting.pop(0)
+                self._running.add(done)
+            self._connection.run(done)
 
 
 class _Connection:
@@ -155,11 +172,9 @@ class _Connection:
                 with self.lock:
                     events = self.session.receive(frame)
             for event in events:
-                match event:
-                    case Exit():
-                        return
-                    case _:
-                        self._act(event)
+                self._act(event)
+            if any(isinstance(event, Exit) for event in events):  # last: a batch may ask for more beside it
+                return
 
     def drain(self) -> None:
         """Wait until every task has ended or passed its deadline.
@@ -190,7 +205,7 @@ class _Connection:
             answer = self._handlers.handle(request, self.session.dialect)
         except Exception:  # noqa: BLE001 - whatever it is, the client must get an answer
             _log_crash(request.method)
-            answer = Refusal(INTERNAL_ERROR, "Internal error; the server's log says more")
+            answer = Refusal(INTERNAL_ERROR, "Internal error; the server's log says more", {"errorCode": INTERNAL})
         if not isinstance(answer, Job):
             with self.lock:
                 self._answer(request, answer)
@@ -199,9 +214,13 @@ class _Connection:
         with self._changed:
             self._tasks[request] = task
             self._watch(task)
-        (self._changing_lane if answer.changes_vault else self._reading_lane).put(task)
+        task.lane.put(task)
 
     # ------------------------------------------------------------------ workers
+
+    def lane_for(self, job: Job) -> _Lane:
+        """Return the lane in which such a job runs."""
+        return self._changing_lane if job.changes_vault else self._reading_lane
 
     def run(self, task: _Task) -> None:
         """Run the task's job and send its answer, if anybody still waits for it."""
@@ -213,14 +232,17 @@ class _Connection:
         except Stopped:
             pass
         except Exception:  # noqa: BLE001 - whatever it is, the client must get an answer
-            _log_crash(job.name)
-            answer = job.give_up(INTERNAL, f"{job.name} failed inside the server; the server's log says more.")
+            answer = _crashed(job)
         with self._changed:
             if self._tasks.pop(task.request, None) is not None:
                 self._changed.notify_all()
-            if answer is not None:
-                self._log(task, answer)
+            if answer is None or task.stopped:
+                return
+            self._log(task, answer)
+            try:
                 self._answer(task.request, answer)
+            except (TypeError, ValueError):  # not JSON; nothing went out
+                self._answer(task.request, _crashed(job))
 
     # ------------------------------------------------------------------ the watchdog
 
@@ -248,8 +270,8 @@ class _Connection:
         task.stopped = True
         del self._tasks[task.request]
         self._changed.notify_all()
+        task.lane.abandon(task)
         job = task.job
-        (self._changing_lane if job.changes_vault else self._reading_lane).replace_stuck_thread()
         unsure = " It may still have happened: read the note to see." if job.changes_vault else ""
         message = f"{job.name} took longer than {job.seconds:g} seconds and was stopped.{unsure}"
         self._answer(task.request, job.give_up(TIMEOUT, message))
@@ -279,6 +301,12 @@ class _Connection:
         level = "warning" if failed else "debug"
         data = {"tool": task.job.name, "failed": failed}
         self.send(self.session.log(task.request, level, "vaultwire.tools", data))
+
+
+def _crashed(job: Job) -> Answer:
+    """Log the exception at hand and return what the client is told of it."""
+    _log_crash(job.name)
+    return job.give_up(INTERNAL, f"{job.name} failed inside the server; the server's log says more.")
 
 
 def _log_crash(what: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import select
 import signal
 import sys
 
@@ -22,9 +23,8 @@ MAX_FRAME_BYTES = 64 * 1024 * 1024
 # SIGHUP: the terminal is gone. Windows has neither SIGTERM from outside nor SIGHUP, but Ctrl-Break.
 _STOP_SIGNALS = ("SIGTERM", "SIGINT", "SIGHUP", "SIGBREAK")
 
-
-class _Stop(BaseException):
-    """A stop signal came while we waited for input. Not an Exception: nothing on the way may swallow it."""
+# What a pipe holds on Linux: more is never there at once.
+_PIECE_BYTES = 64 * 1024
 
 
 class StdioStream:
@@ -33,42 +33,35 @@ class StdioStream:
     def __init__(self, input_fd: int = 0, output_fd: int = 1) -> None:
         # Private copies, and harmless ones in their place: neither a stray print nor a child process can write into the
         # protocol or take bytes out of it.
-        self._input = os.fdopen(os.dup(input_fd), "rb")
+        self._input_fd = os.dup(input_fd)
         self._output_fd = os.dup(output_fd)
-        os.set_blocking(self._output_fd, True)  # inherited non-blocking pipes would lose half of a long answer
+        self._read_wake_up, self.wake_up_fd = os.pipe()
+        self._poll: select.poll | None = None
+        if hasattr(select, "poll"):
+            self._poll = select.poll()
+            self._poll.register(self._input_fd, select.POLLIN)
+            self._poll.register(self._read_wake_up, select.POLLIN)
+            os.set_blocking(self._output_fd, True)  # an inherited non-blocking pipe would lose half of a long answer
+            os.set_blocking(self.wake_up_fd, False)  # signal.set_wakeup_fd insists
         null = os.open(os.devnull, os.O_RDWR)
         os.dup2(null, input_fd)
         os.dup2(2 if _is_open(2) else null, output_fd)
         os.close(null)
         sys.stdout = sys.stderr
+        self._buffer = bytearray()
         self._peer_is_gone = False
-        self._waiting = False
         self._stopping = False
 
     def stop(self) -> None:
-        """End ``receive``, now or when it is next called. Made for signal handlers."""
+        """End ``receive``, now or when it is next called."""
         self._stopping = True
-        if self._waiting:
-            raise _Stop
+        os.write(self.wake_up_fd, b"\0")
 
     def receive(self) -> bytes | None:
         """Wait for the next line that is not blank; None at the end of input or once ``stop`` was called."""
-        try:
-            # A signal between these two lines is seen by the loop; after them it interrupts the wait.
-            self._waiting = True
-            while not self._stopping:
-                line = self._input.readline(MAX_FRAME_BYTES + 1)
-                if not line:
-                    return None
-                if len(line) > MAX_FRAME_BYTES and not line.endswith(b"\n"):
-                    self._skip_line()
-                    raise FrameTooLarge(MAX_FRAME_BYTES)
-                if not line.isspace():
-                    return line
-        except _Stop:
-            pass
-        finally:
-            self._waiting = False
+        while (line := self._next_line()) is not None:
+            if line and not line.isspace():
+                return line
         return None
 
     def send(self, frame: bytes) -> None:
@@ -82,9 +75,43 @@ class StdioStream:
         except OSError:  # the client closed its end; what is in flight is still finished
             self._peer_is_gone = True
 
+    def _next_line(self) -> bytes | None:
+        """Return the next line without its end, which the last one need not have. None and raises as ``receive`` does."""
+        searched = 0
+        while (end := self._buffer.find(b"\n", searched)) < 0 and len(self._buffer) <= MAX_FRAME_BYTES:
+            searched = len(self._buffer)
+            if not self._read():
+                end = searched
+                break
+        if self._stopping or not self._buffer:
+            return None
+        if not 0 <= end <= MAX_FRAME_BYTES:
+            self._skip_line()
+            raise FrameTooLarge(MAX_FRAME_BYTES)
+        line = bytes(self._buffer[:end])
+        del self._buffer[: end + 1]
+        return line
+
     def _skip_line(self) -> None:
-        while (piece := self._input.readline(1 << 20)) and not piece.endswith(b"\n"):
-            pass
+        while (end := self._buffer.find(b"\n")) < 0:
+            self._buffer.clear()
+            if not self._read():
+                return
+        del self._buffer[: end + 1]
+
+    def _read(self) -> bool:
+        """Wait for more input and take it in; False at its end or once ``stop`` was called."""
+        while not self._stopping:
+            # A plain read would overlook a signal that comes just before it, until there is more input. The wake-up pipe
+            # is never emptied: until the signal's handler has run, this loop comes round at once.
+            if self._poll is None or any(ready == self._input_fd for ready, _ in self._poll.poll()):
+                try:
+                    piece = os.read(self._input_fd, _PIECE_BYTES)
+                except OSError:  # the client is gone: a socket says so, where a pipe just ends
+                    return False
+                self._buffer += piece
+                return bool(piece)
+        return False
 
 
 def run(session: Session, handlers: Handlers, on_ready: Callable[[], None]) -> None:
@@ -97,13 +124,12 @@ def run(session: Session, handlers: Handlers, on_ready: Callable[[], None]) -> N
                 signal.signal(getattr(signal, name), signal.SIG_DFL)
         stream.stop()
 
+    if hasattr(select, "poll"):
+        signal.set_wakeup_fd(stream.wake_up_fd, warn_on_full_buffer=False)
     for name in _STOP_SIGNALS:
         if hasattr(signal, name):
             signal.signal(getattr(signal, name), on_signal)
-    try:
-        serve(stream, session, handlers, on_ready)
-    except _Stop:  # came just as a frame arrived; `serve` has finished what was in flight
-        pass
+    serve(stream, session, handlers, on_ready)
 
 
 def _is_open(descriptor: int) -> bool:

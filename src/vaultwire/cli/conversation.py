@@ -1,0 +1,84 @@
+"""A client in a few lines: spawns a real stdio server and talks to it. What ``demo`` and ``doctor`` show is measured here."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import subprocess
+import time
+from collections.abc import Sequence
+from typing import IO, Any, Self
+
+from vaultwire import __version__
+
+# The newest revision with a handshake: what most clients of today open with.
+REVISION = "2025-11-25"
+
+
+class ServerEndedError(Exception):
+    """The server ended before it answered; ``exit_code`` and its last words on stderr say why."""
+
+    def __init__(self, exit_code: int, last_words: str) -> None:
+        super().__init__(f"the server ended with exit code {exit_code}: {last_words or '(it said nothing)'}")
+        self.exit_code = exit_code
+
+
+class Conversation:
+    """One spawned server. A context manager: leaving it ends the server in the orderly way."""
+
+    def __init__(self, command: Sequence[str]) -> None:
+        self._started = time.perf_counter()
+        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self._ids = itertools.count(1)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._process.communicate()
+
+    def initialize(self) -> tuple[dict[str, Any], float]:
+        """Shake hands; return what the server says of itself, and milliseconds from spawn to its answer."""
+        client = {"name": "vaultwire", "version": __version__}
+        result = self._request("initialize", {"protocolVersion": REVISION, "capabilities": {}, "clientInfo": client})
+        milliseconds = (time.perf_counter() - self._started) * 1000
+        self._send({"jsonrpc": "2.0", "method": "notifications/initialized"})
+        return result, milliseconds
+
+    def request(self, method: str, params: dict[str, Any]) -> tuple[dict[str, Any], float]:
+        """Send a request; return its result and milliseconds of waiting. Raises ServerEndedError."""
+        started = time.perf_counter()
+        result = self._request(method, params)
+        return result, (time.perf_counter() - started) * 1000
+
+    def call(self, tool: str, arguments: dict[str, Any]) -> tuple[dict[str, Any], float]:
+        """Call a tool; return as ``request`` does."""
+        return self.request("tools/call", {"name": tool, "arguments": arguments})
+
+    def _request(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
+        self._send({"jsonrpc": "2.0", "id": next(self._ids), "method": method, "params": params})
+        line = _pipe(self._process.stdout).readline()
+        if not line:
+            self._fail()
+        answer = json.loads(line)
+        if "error" in answer:
+            raise RuntimeError(f"{method}: {answer['error']['message']}")
+        result: dict[str, Any] = answer["result"]
+        return result
+
+    def _send(self, message: dict[str, Any]) -> None:
+        pipe = _pipe(self._process.stdin)
+        try:
+            pipe.write(json.dumps(message).encode() + b"\n")
+            pipe.flush()
+        except OSError:
+            self._fail()
+
+    def _fail(self) -> None:
+        _, errors = self._process.communicate()
+        raise ServerEndedError(self._process.returncode, errors.decode(errors="replace").strip())
+
+
+def _pipe(pipe: IO[bytes] | None) -> IO[bytes]:
+    assert pipe is not None  # Popen was asked for it
+    return pipe

@@ -1,0 +1,129 @@
+"""``vaultwire demo``: a client and a server in conversation, made visible.
+
+On its own it plays in a sample vault in a temporary folder. On a vault of the person's it only reads, lets a write be
+refused, and proves that not a byte changed.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from typing import Any
+
+from vaultwire import app
+from vaultwire.cli.client_config import server_command
+from vaultwire.cli.conversation import Conversation
+from vaultwire.config import Config
+
+# Enough of an answer to see what it is; a note of hundreds of lines would bury the conversation.
+_MAX_LINES = 16
+_MAX_WIDTH = 100
+
+_SAMPLE = {
+    "Home.md": "# Home\n\nWhat I am up to: [[Garden plan]] and [[Reading list]]. #home\n",
+    "Projects/Garden plan.md": "---\ntags: [project, garden]\nstatus: growing\n---\n# Garden plan\n\n"
+    "Tomatoes go to the south wall; they need sun.\nBasil beside the tomatoes, mint far away from everything.\n\n"
+    "## Next\n- [ ] buy seeds\n- [x] build the raised bed\n",
+    "Projects/Kitchen shelf.md": "---\ntags: [project]\n---\n# Kitchen shelf\n\nOak, 120 cm. Ask Ana for her drill.\n",
+    "Journal/2026-05-02.md": "Planted the first tomatoes. Ana came by with basil. #garden/log\n",
+    "Journal/2026-05-03.md": "Rain all day. Read two chapters.\n",
+    "Reading list.md": "# Reading list\n\n- The Garden Against Time\n- 庭の本\n",
+}
+
+
+def run(config: Config | None) -> int:
+    """Play the demo, on ``config``'s vault if there is one, and return the exit code."""
+    if config is not None:
+        return _on_own_vault(config)
+    with tempfile.TemporaryDirectory(prefix="vaultwire-demo-") as folder:
+        for path, text in _SAMPLE.items():
+            target = os.path.join(folder, *path.split("/"))
+            os.makedirs(os.path.dirname(target), exist_ok=True)
+            with open(target, "w", encoding="utf-8", newline="\n") as file:
+                file.write(text)
+        print(f"A sample vault of {len(_SAMPLE)} notes in {folder}")
+        with _conversation("--vault", folder) as talk:
+            _open(talk)
+            _call(talk, "search_notes", query="tomatoes")
+            _call(talk, "read_note", path="[[Garden plan]]")
+            _call(talk, "write_note", path="Garden plan", content="- [ ] water the tomatoes", mode="append")
+            _call(talk, "read_note", path="Garden plan")
+            _call(talk, "search_by_tags", tags=["garden"])
+            _call(talk, "delete_note", path="Kitchen shelf")
+            _call(talk, "read_note", path="Kitchen shelf")
+        print()
+        print(
+            "Done. The deleted note is in the sample vault's .trash, as Obsidian does it; the folder itself is removed now."
+        )
+    print("Next: vaultwire client-config claude-desktop --vault PATH prints what your client needs.")
+    return 0
+
+
+def _on_own_vault(config: Config) -> int:
+    before = app.fingerprint_vault(config)
+    print(f"Your vault {config.vault}: {before.files} files. Read-only: nothing in it will change.")
+    with _conversation("--vault", config.vault, "--read-only") as talk:
+        _open(talk)
+        listing = _call(talk, "list_notes", limit=1000)
+        notes = [note["path"] for note in listing["structuredContent"]["notes"]]
+        if notes:
+            path = notes[len(notes) // 2]
+            name = path.rpartition("/")[2].removesuffix(".md")
+            _call(talk, "search_notes", query=max(name.replace('"', " ").split() or [name], key=len), limit=3)
+            _call(talk, "read_note", path=path)
+            # The one call that must fail: it shows that a model cannot change what was opened read-only.
+            _call(talk, "write_note", path=path, content="This must never be written.", mode="overwrite")
+    after = app.fingerprint_vault(config)
+    print()
+    if before != after:
+        print(
+            f"The vault CHANGED meanwhile: {before.files} files before, {after.files} after. Did another program write?"
+        )
+        return 1
+    print(f"Nothing changed: {after.files} files, the same fingerprint before and after ({after.digest}).")
+    return 0
+
+
+def _conversation(*options: str) -> Conversation:
+    return Conversation([*server_command(), "stdio", *options])
+
+
+def _open(talk: Conversation) -> None:
+    hello, milliseconds = talk.initialize()
+    server = hello["serverInfo"]
+    _show_request("initialize", milliseconds, "from spawn to answer")
+    _show_answer(f"{server['name']} {server['version']}, protocol {hello['protocolVersion']}")
+    tools, milliseconds = talk.request("tools/list", {})
+    _show_request("tools/list", milliseconds)
+    _show_answer(", ".join(tool["name"] for tool in tools["tools"]))
+
+
+def _call(talk: Conversation, tool: str, **arguments: Any) -> dict[str, Any]:
+    result, milliseconds = talk.call(tool, arguments)
+    shown = ", ".join(f"{name}={value!r}" for name, value in arguments.items())
+    _show_request(f"{tool}({shown})", milliseconds)
+    _show_answer("\n".join(block["text"] for block in result["content"]), failed=result.get("isError", False))
+    return result
+
+
+def _show_request(text: str, milliseconds: float, remark: str = "") -> None:
+    time = f"{milliseconds:.1f} ms"
+    print(f"\n{_styled('→ ' + text, '1')}  {_styled(f'{time} {remark}'.strip(), '2')}")
+
+
+def _show_answer(text: str, *, failed: bool = False) -> None:
+    lines = text.strip("\n").split("\n")
+    if len(lines) > _MAX_LINES:
+        left_out = len(lines) - _MAX_LINES + 1
+        lines = [*lines[: _MAX_LINES - 2], f"… {left_out} lines …", lines[-1]]
+    for line in lines:
+        short = line if len(line) <= _MAX_WIDTH else line[: _MAX_WIDTH - 1] + "…"
+        print("  " + _styled("│ ", "2") + (_styled(short, "31") if failed else short))
+
+
+def _styled(text: str, style: str) -> str:
+    """Return the text with a terminal style, where it goes to a terminal that wants one (https://no-color.org)."""
+    if not sys.stdout.isatty() or os.environ.get("NO_COLOR"):
+        return text
+    return f"\x1b[{style}m{text}\x1b[0m"

@@ -1,0 +1,92 @@
+"""``vaultwire doctor``: is this computer, this vault and this start-up as it should be?"""
+
+from __future__ import annotations
+
+import json
+import platform
+import statistics
+import sys
+from typing import Any
+
+from vaultwire import __version__, app
+from vaultwire.cli.client_config import server_command
+from vaultwire.cli.conversation import Conversation, ServerEndedError
+from vaultwire.config import Config
+
+_STARTS = 5
+# More problems than this are counted, not listed: the first ones show what is the matter.
+_MAX_PROBLEMS = 20
+_CONTRACT_MILLISECONDS = 100  # "initialize response: <100ms"
+
+
+def run(config: Config, *, as_json: bool) -> int:
+    """Print the report; return 1 if something is wrong, else 0."""
+    report = _examine(config)
+    print(json.dumps(report, indent=2, ensure_ascii=False) if as_json else _to_text(report))
+    return 0 if report["healthy"] else 1
+
+
+def _examine(config: Config) -> dict[str, Any]:
+    found = app.survey_vault(config)
+    problems = [f"{problem.path}: {problem.problem}" for problem in found.problems]
+    start: dict[str, Any] = {"runs": _STARTS}
+    try:
+        times = [_time_start(config) for _ in range(_STARTS)]
+    except (ServerEndedError, RuntimeError) as error:
+        start["error"] = str(error)
+    else:
+        start |= {"median_ms": round(statistics.median(times), 1), "slowest_ms": round(max(times), 1)}
+    return {
+        "healthy": not problems and "error" not in start,
+        "environment": {
+            "vaultwire": __version__,
+            "python": platform.python_version(),
+            "system": platform.platform(terse=True),
+            "command": server_command(),
+            "file_system_encoding": sys.getfilesystemencoding(),
+        },
+        "vault": {
+            "path": config.vault,
+            "notes": found.notes,
+            "note_bytes": found.note_bytes,
+            "other_files": found.other_files,
+            "has_obsidian_folder": found.has_obsidian_folder,
+            "writable": found.writable,
+            "problems": problems,
+        },
+        "start": start,
+    }
+
+
+def _time_start(config: Config) -> float:
+    with Conversation([*server_command(), "stdio", "--vault", config.vault]) as talk:
+        return talk.initialize()[1]
+
+
+def _to_text(report: dict[str, Any]) -> str:
+    environment, vault, start = report["environment"], report["vault"], report["start"]
+    lines = [
+        "Environment",
+        f"  vaultwire {environment['vaultwire']}, Python {environment['python']}, {environment['system']}",
+        f"  started as {' '.join(environment['command'])}",
+        "Vault",
+        f"  {vault['path']}",
+        f"  {vault['notes']} notes, {vault['note_bytes'] / 1e6:.1f} MB; {vault['other_files']} other files",
+        "  "
+        + ("an Obsidian vault (.obsidian is there)" if vault["has_obsidian_folder"] else "a plain folder of notes"),
+    ]
+    if not vault["writable"]:
+        lines.append("  the vault's folder cannot be written to: notes can be read, not changed")
+    problems = vault["problems"]
+    lines.append(f"  {len(problems)} problems" + (":" if problems else ""))
+    lines += [f"  - {problem}" for problem in problems[:_MAX_PROBLEMS]]
+    if len(problems) > _MAX_PROBLEMS:
+        lines.append(f"  … and {len(problems) - _MAX_PROBLEMS} more (--json lists all)")
+    lines.append("Start")
+    if "error" in start:
+        lines.append(f"  FAILED: {start['error']}")
+    else:
+        verdict = "" if start["median_ms"] <= _CONTRACT_MILLISECONDS else f" (should be under {_CONTRACT_MILLISECONDS})"
+        lines.append(f"  spawn to initialize: {start['median_ms']} ms, median of {start['runs']}{verdict}")
+    lines.append("All is well." if report["healthy"] else "Something needs your attention, see above.")
+    return "\n".join(lines)

@@ -1,0 +1,178 @@
+"""The command line as a person and a shell see it: exit codes, one-line errors, what lands on stdout."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from support.vaults import snapshot, write_vault
+from vaultwire import __version__
+from vaultwire.cli import client_config
+
+VAULT = """
+=== Home.md
+# Home
+Tomatoes and basil. #garden
+=== Projects/Shelf.md
+Oak.
+"""
+
+
+def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run the command as a shell would."""
+    return subprocess.run(
+        [sys.executable, "-m", "vaultwire", *arguments],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        env={**os.environ, "PYTHONIOENCODING": "utf-8", **environment},
+        check=False,
+    )
+
+
+@pytest.fixture
+def vault(tmp_path: Path) -> Path:
+    return write_vault(tmp_path / "my vault", VAULT)
+
+
+@pytest.mark.parametrize("command", ["stdio", "doctor", "client-config cursor"])
+def test_a_vault_that_is_not_named_is_one_clear_line_and_exit_code_2(command: str) -> None:
+    finished = run(*command.split())
+    assert finished.returncode == 2
+    assert finished.stdout == ""
+    assert finished.stderr.count("\n") == 1
+    assert "--vault PATH" in finished.stderr
+    assert "VAULTWIRE_VAULT" in finished.stderr
+
+
+@pytest.mark.parametrize("command", ["stdio", "doctor", "demo", "client-config codex"])
+def test_a_vault_that_is_not_there_is_one_clear_line_and_exit_code_2(command: str, tmp_path: Path) -> None:
+    finished = run(*command.split(), "--vault", str(tmp_path / "nowhere"))
+    assert finished.returncode == 2
+    assert finished.stderr.count("\n") == 1
+    assert "nowhere does not exist" in finished.stderr
+
+
+def test_a_file_is_no_vault(vault: Path) -> None:
+    finished = run("stdio", "--vault", str(vault / "Home.md"))
+    assert finished.returncode == 2
+    assert "is a file" in finished.stderr
+
+
+def test_the_environment_names_the_vault(vault: Path) -> None:
+    finished = run("client-config", "cursor", VAULTWIRE_VAULT=str(vault))
+    assert finished.returncode == 0
+    assert str(vault) in finished.stdout
+
+
+def test_version_and_help_are_said() -> None:
+    assert run("--version").stdout == f"vaultwire {__version__}\n"
+    text = run("--help").stdout
+    assert all(command in text for command in ("stdio", "demo", "doctor", "client-config"))
+
+
+@pytest.mark.parametrize("arguments", [[], ["serve-me"], ["stdio", "--valut", "x"], ["stdio", "--vault"]])
+def test_a_command_line_nobody_can_mean_is_exit_code_2_and_says_what_is_right(arguments: list[str]) -> None:
+    finished = run(*arguments)
+    assert finished.returncode == 2
+    assert finished.stdout == ""
+    assert "usage: vaultwire" in finished.stderr
+
+
+@pytest.mark.parametrize(
+    "options", [["--vault={}"], ["--read-only", "--vault", "{}"], ["--vault", "{}", "--read-only"]]
+)
+def test_stdio_takes_its_options_in_every_spelling(options: list[str], vault: Path) -> None:
+    assert run("stdio", *[option.format(vault) for option in options]).returncode == 0
+
+
+@pytest.mark.parametrize("client", client_config.CLIENTS)
+def test_a_client_gets_an_entry_it_can_paste_and_that_starts_a_server(client: str, vault: Path) -> None:
+    finished = run("client-config", client, "--vault", str(vault), "--read-only")
+    assert finished.returncode == 0
+    assert "restart" in finished.stderr
+    if client == "codex":
+        server = tomllib.loads(finished.stdout)["mcp_servers"]["vaultwire"]
+    else:
+        (servers,) = json.loads(finished.stdout).values()
+        server = servers["vaultwire"]
+    assert server["args"] == ["stdio", "--vault", str(vault), "--read-only"]
+    assert server.get("type", "stdio") == "stdio"
+    hello = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
+    answer = subprocess.run(
+        [server["command"], *server["args"]], input=json.dumps(hello), capture_output=True, text=True, check=True
+    )
+    assert json.loads(answer.stdout) == {"jsonrpc": "2.0", "id": 1, "result": {}}
+
+
+def test_the_demo_plays_search_read_write_read_delete() -> None:
+    finished = run("demo")
+    assert finished.returncode == 0, finished.stderr
+    order = ["initialize", "tools/list", "search_notes", "read_note", "write_note", "read_note", "delete_note", "Done."]
+    position = 0
+    for step in order:
+        position = finished.stdout.index(step, position) + 1
+    assert "- [ ] water the tomatoes" in finished.stdout.split("write_note")[-1]
+    assert "\x1b[" not in finished.stdout  # no terminal, no colours
+    folder = finished.stdout.split(" notes in ")[1].split("\n")[0]
+    assert not Path(folder).exists()
+
+
+def test_the_demo_on_a_vault_of_ones_own_leaves_every_byte(vault: Path) -> None:
+    before = snapshot(vault)
+    finished = run("demo", "--vault", str(vault))
+    assert finished.returncode == 0, finished.stderr
+    assert "POLICY_DENIED" in finished.stdout
+    assert "Nothing changed: 2 files" in finished.stdout
+    assert snapshot(vault) == before
+
+
+def test_the_demo_on_an_empty_vault_is_no_crash(tmp_path: Path) -> None:
+    assert run("demo", "--vault", str(tmp_path)).returncode == 0
+
+
+def test_doctor_finds_a_healthy_vault_healthy(vault: Path) -> None:
+    finished = run("doctor", "--vault", str(vault))
+    assert finished.returncode == 0, finished.stdout
+    assert "2 notes" in finished.stdout
+    assert "spawn to initialize" in finished.stdout
+    assert finished.stdout.endswith("All is well.\n")
+
+
+def test_doctor_names_every_problem_of_a_vault(vault: Path, tmp_path: Path) -> None:
+    (vault / "Latin.md").write_bytes(b"caf\xe9\n")
+    (vault / "Broken.md").write_text("---\ntags: a\nnonsense\n---\n")
+    (vault / "Huge.md").write_bytes(b"x" * (10 * 1024 * 1024 + 1))
+    (vault / "home.md").write_text("the same name in another case\n")
+    (vault / ".vaultwire-1f-00ff.tmp").write_text("half a note")
+    (tmp_path / "secret.md").write_text("outside")
+    (vault / "Leak.md").symlink_to(tmp_path / "secret.md")
+    finished = run("doctor", "--vault", str(vault), "--json")
+    assert finished.returncode == 1
+    report = json.loads(finished.stdout)
+    assert not report["healthy"]
+    problems = "\n".join(report["vault"]["problems"])
+    for name in ("Latin.md", "Broken.md", "Huge.md", "home.md", ".vaultwire-1f-00ff.tmp", "Leak.md"):
+        assert f"{name}: " in problems
+    assert report["start"]["median_ms"] > 0
+
+
+def test_output_cut_off_by_its_reader_is_no_traceback(vault: Path) -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "vaultwire", "doctor", "--vault", str(vault)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    assert process.stdout is not None
+    process.stdout.close()
+    assert process.stderr is not None
+    assert process.stderr.read() == b""
+    process.stderr.close()
+    assert process.wait() == 1
