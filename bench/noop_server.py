@@ -1,0 +1,47 @@
+"""Our server with one tool that does nothing: what remains is what a call costs on its way in and out.
+
+Put together as ``vaultwire.app`` does it, with the same core and the same stdio door.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated, TypedDict
+
+from vaultwire import app
+from vaultwire.config import make_config
+from vaultwire.server.handlers import Handlers
+from vaultwire.tools.catalog import Toolset
+from vaultwire.tools.registry import Bounds, Outcome, tool
+from vaultwire.tools.schema import describe
+from vaultwire.transports import stdio
+from vaultwire.vault.model import Progress
+from vaultwire.vault.vault import Vault
+
+
+class Done(TypedDict):
+    """What nothing comes to."""
+
+    text: Annotated[str, "What came"]
+
+
+@tool(title="No-op", read_only=True)
+def noop(_vault: Vault, _progress: Progress, /, text: Annotated[str, Bounds(0, 100)]) -> Outcome[Done]:
+    """Return at once.
+
+    Args:
+        text: Anything.
+    """
+    return Outcome([text], {"text": text})
+
+
+def main() -> None:
+    """Serve the vault named on the command line, or rather nothing of it."""
+    config = make_config(sys.argv[1])
+    vault = app.open_vault(config)
+    handlers = Handlers(Toolset(lambda: [describe(noop)], lambda: [noop]), lambda: vault, app.make_policy(config))
+    stdio.run(app.make_session(config, handlers), handlers, handlers.warm_up)
+
+
+if __name__ == "__main__":
+    main()

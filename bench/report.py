@@ -1,0 +1,178 @@
+"""What the samples say: against the rival, and against the targets of the project's first issue on speed."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import json
+import os
+import platform
+import statistics
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from bench.measures import COMMAND, FLOOR, LOOP, MODULE, RIVAL, Samples
+
+_MOST_FLOORS = 3.0  # a bare `sys` + `json` loop takes 1.5 to 2
+_MOST_INITIALIZE_MS = 100.0  # the contract's
+_MOST_LIST_MS = 120.0
+
+
+class Row(NamedTuple):
+    """One line of the table: a measure of ours, and the most (in its unit) that the target allows."""
+
+    label: str
+    measure: str
+    unit: str
+    subject: str = COMMAND
+    most: float | None = None
+    in_floors: bool = False  # the value is a multiple of the floor, medians of the same run
+    more_is_better: bool = False
+
+
+def _start_rows(subject: str) -> list[Row]:
+    initialize = f"spawn to initialize reply, {subject}"
+    return [
+        Row(initialize, "initialize ms", "ms", subject, _MOST_INITIALIZE_MS),
+        Row("  in floors", "initialize ms", "x", subject, _MOST_FLOORS, in_floors=True),
+        Row(f"spawn to tools/list reply, {subject}", "tools/list ms", "ms", subject, _MOST_LIST_MS),
+    ]
+
+
+ROWS = [
+    Row(f"floor: {FLOOR}, to exit", "process ms", "ms", FLOOR),
+    *_start_rows(COMMAND),
+    *_start_rows(MODULE),
+    Row("end of input to exit", "exit ms", "ms"),
+    Row("read_note of 4 KB, p50", "read_note p50 us", "us", most=1000.0),
+    Row("read_note of 4 KB, p99", "read_note p99 us", "us"),
+    Row("tools/call of a no-op, p50", "tools/call p50 us", "us", most=150.0),
+    Row("tools/call of a no-op, p99", "tools/call p99 us", "us"),
+    Row("no-op calls with 64 in flight", "calls/s", "1/s", more_is_better=True),
+    Row("resident memory, 1,000 notes", "memory MiB", "MiB", most=30.0),
+    Row("  its peak", "peak memory MiB", "MiB"),
+    Row("search_notes, common word", "search_notes, common word, ms", "ms"),
+    Row("search_notes, rare word", "search_notes, rare word, ms", "ms"),
+    Row("search_by_tags", "search_by_tags ms", "ms"),
+    Row("list_notes, first 100", "list_notes ms", "ms"),
+    Row("read_note by its bare name", "read_note by bare name ms", "ms"),
+]
+_HEADINGS = ("", "median", "least", "most", "unit", LOOP, RIVAL, "better by", "target", "met")
+
+
+def environment(starts: int, runs: int) -> dict[str, str]:
+    """Return what the figures depend on besides the code."""
+    load = " ".join(f"{value:.2f}" for value in os.getloadavg()) if hasattr(os, "getloadavg") else "unknown"
+    return {
+        "load average": load,
+        "CPUs": str(os.cpu_count()),
+        "system": f"{platform.system()} {platform.machine()}",
+        "python": f"{platform.python_implementation()} {platform.python_version()}",
+        "vaultwire": importlib.metadata.version("vaultwire"),
+        "rival": f"mcp {importlib.metadata.version('mcp')} (official Python SDK, low-level server)",
+        "processes": f"{starts} a start-up figure, {runs} a latency or memory figure; medians over processes",
+    }
+
+
+def table(samples: Samples) -> str:
+    """Return the table for a person."""
+    lines = [_HEADINGS, *(_cells(row, samples) for row in ROWS)]
+    widths = [max(len(line[column]) for line in lines) for column in range(len(_HEADINGS))]
+    aligned = [
+        "  ".join(
+            cell.ljust(width) if column == 0 else cell.rjust(width)
+            for column, (cell, width) in enumerate(zip(line, widths, strict=True))
+        ).rstrip()
+        for line in lines
+    ]
+    aligned.insert(1, "-" * (sum(widths) + 2 * (len(widths) - 1)))
+    if samples.median("memory MiB", COMMAND) is None:
+        aligned.append("(no /proc here, so no figures of memory)")
+    return "\n".join(aligned)
+
+
+def missed_targets(samples: Samples) -> list[str]:
+    """Return the targets this run did not meet, in words."""
+    missed = []
+    for row in ROWS:
+        if row.most is not None and _met(row, samples) is False:
+            limit = _number(row.most)
+            missed.append(f"{row.label.strip()} ({row.subject}) {_number(_value(row, samples))} > {limit} {row.unit}")
+    return missed
+
+
+def write_json(path: Path, facts: dict[str, str], samples: Samples) -> None:
+    """Write the rows and every sample behind them."""
+    rows = [
+        {
+            "label": row.label.strip(),
+            "subject": row.subject,
+            "measure": row.measure,
+            "unit": row.unit,
+            "median": _value(row, samples),
+            "bare_loop": _value(row, samples, LOOP),
+            "rival": _value(row, samples, RIVAL),
+            "better_by": _ratio(row, samples),
+            "target_at_most": row.most,
+            "met": _met(row, samples),
+        }
+        for row in ROWS
+    ]
+    taken: dict[str, dict[str, list[float]]] = {}
+    for (measure, subject), values in samples.items():
+        taken.setdefault(measure, {})[subject] = [round(value, 4) for value in values]
+    result: dict[str, Any] = {"environment": facts, "rows": rows, "samples": taken}
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+
+
+def _cells(row: Row, samples: Samples) -> tuple[str, ...]:
+    met = _met(row, samples)
+    ratio = _ratio(row, samples)
+    return (
+        row.label,
+        _number(_value(row, samples)),
+        _number(_value(row, samples, pick=min)),
+        _number(_value(row, samples, pick=max)),
+        row.unit,
+        _number(_value(row, samples, LOOP)),
+        _number(_value(row, samples, RIVAL)),
+        "" if ratio is None else f"{ratio:.2f}x",
+        "" if row.most is None else f"<= {_number(row.most)}",
+        "" if met is None else "yes" if met else "NO",
+    )
+
+
+def _value(
+    row: Row, samples: Samples, subject: str | None = None, pick: Callable[[list[float]], float] = statistics.median
+) -> float | None:
+    """Return a row's figure for its own subject or another; by default the median."""
+    taken = samples.get((row.measure, subject or row.subject))
+    if not taken:
+        return None
+    if not row.in_floors:
+        return pick(taken)
+    floor = samples.median("process ms", FLOOR)
+    return pick(taken) / floor if floor else None
+
+
+def _ratio(row: Row, samples: Samples) -> float | None:
+    """Return how many times better than the rival we are; below 1 it is the better one."""
+    ours, rival = _value(row, samples), _value(row, samples, RIVAL)
+    if not ours or not rival or row.in_floors:  # of the floor, it would be the row above once more
+        return None
+    return ours / rival if row.more_is_better else rival / ours
+
+
+def _met(row: Row, samples: Samples) -> bool | None:
+    value = _value(row, samples)
+    return None if row.most is None or value is None else value <= row.most
+
+
+def _number(value: float | None) -> str:
+    """Return three figures or so."""
+    if value is None:
+        return ""
+    if value >= 1000:
+        return f"{value:,.0f}"
+    return f"{value:.3g}" if value < 100 else f"{value:.0f}"

@@ -1,0 +1,14 @@
+"""Entry of ``make bench``: measure, print a table, write the same as JSON to ``bench/results``."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+# Started as a file: make the folder above importable, so that the modules beside this one are the package `bench`.
+sys.path[0] = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+
+from bench.command import main  # noqa: E402 - the path comes first
+
+if __name__ == "__main__":
+    sys.exit(main())
