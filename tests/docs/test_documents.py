@@ -1,0 +1,101 @@
+"""What README and docs say is so: their commands run, their links lead somewhere, their tables are complete."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from support.vaults import snapshot, write_vault
+from vaultwire.app import load_tools
+from vaultwire.cli import client_config
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
+VAULT = """
+=== Garden.md
+Tomatoes. #garden
+=== Projects/Shelf.md
+Oak.
+"""
+
+
+def commands(document: Path) -> list[str]:
+    """Return the commands of a document's console blocks."""
+    blocks = re.findall(r"^```console\n(.*?)^```", document.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+    return [line[2:] for block in blocks for line in block.splitlines() if line.startswith("$ ")]
+
+
+ALL_COMMANDS = [(document.name, command) for document in DOCUMENTS for command in commands(document)]
+
+
+def test_the_readme_shows_commands() -> None:
+    assert len(commands(ROOT / "README.md")) >= 6
+
+
+@pytest.mark.parametrize(("document", "command"), ALL_COMMANDS, ids=" ".join)
+def test_a_command_that_is_printed_works(document: str, command: str, tmp_path: Path) -> None:
+    notes = write_vault(tmp_path / "Notes", VAULT)
+    before = snapshot(notes)
+    if command.startswith("make "):
+        # The target itself runs in CI; from here it would run this test again.
+        arguments = ["make", "--dry-run", "--directory", str(ROOT), *command.split()[1:]]
+    else:
+        program, *arguments = command.replace("~/Notes", str(notes)).split()
+        assert program == ".venv/bin/vaultwire"
+        arguments = [sys.executable, "-m", "vaultwire", *arguments]
+    finished = subprocess.run(
+        arguments,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "HOME": str(tmp_path)},
+        check=False,
+    )
+    assert finished.returncode == 0, finished.stderr
+    assert snapshot(notes) == before
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda document: document.name)
+def test_a_link_to_a_file_of_ours_leads_somewhere(document: Path) -> None:
+    for target in re.findall(r"\]\((?!https?:)([^)#]+)", document.read_text(encoding="utf-8")):
+        assert (document.parent / target).exists(), target
+
+
+def test_the_readme_lists_every_tool_and_every_client() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    rows = dict(re.findall(r"^\| `(\w+)` \|.*\| (yes|) ?\|$", text, re.MULTILINE))
+    assert rows == {tool.name: "" if tool.annotations["readOnlyHint"] else "yes" for tool in load_tools()}
+    assert all(f"`{client}`" in text for client in client_config.CLIENTS)
+
+
+def test_the_architecture_page_names_every_room_and_module() -> None:
+    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    for path in (ROOT / "src" / "vaultwire").rglob("*.py"):
+        name = path.parent.name + "/" if path.name == "__init__.py" else path.stem
+        assert re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text), name
+
+
+def test_the_changelog_keeps_its_form() -> None:
+    text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert text.startswith("# Changelog\n")
+    sections = re.findall(r"^### (.*)$", text, re.MULTILINE)
+    assert set(sections) <= {"Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"}
+    assert "## Unreleased" in text
+
+
+def test_every_tool_is_documented_in_full() -> None:
+    text = (ROOT / "docs" / "tools.md").read_text(encoding="utf-8")
+    catalog = json.loads((ROOT / "src" / "vaultwire" / "tools" / "catalog.json").read_text(encoding="utf-8"))
+    assert [tool["name"] for tool in catalog] == [tool.name for tool in load_tools()]
+    for tool in catalog:
+        section = text.split(f"## {tool['name']}\n")[1].split("\n## ")[0]
+        assert tool["description"] in section
+        for name, schema in tool["inputSchema"]["properties"].items():
+            assert f"| `{name}` |" in section
+            assert schema["description"] in section

@@ -1,0 +1,134 @@
+"""What a client learns before it calls anything, in every revision: identity, instructions, tools and their schemas."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import jsonschema
+import pytest
+
+from support.proofs import proves
+from support.wire import STATELESS_REVISION, Server
+
+TOOLS = ["search_notes", "list_notes", "read_note", "write_note", "delete_note", "search_by_tags"]
+CHANGING = ["write_note", "delete_note"]
+DRAFT_07 = "http://json-schema.org/draft-07/schema#"
+DRAFT_2020_12 = "https://json-schema.org/draft/2020-12/schema"
+
+
+def tools_of(client: Server) -> list[dict[str, Any]]:
+    tools: list[dict[str, Any]] = client.request("tools/list")["result"]["tools"]
+    return tools
+
+
+def schemas_within(schema: Any) -> Iterator[dict[str, Any]]:
+    """Yield the schema and every schema in it."""
+    assert isinstance(schema, dict)
+    yield schema
+    for inner in schema.get("properties", {}).values():
+        yield from schemas_within(inner)
+    if "items" in schema:
+        yield from schemas_within(schema["items"])
+
+
+@proves("ours: the six tools, in one order, the same for everybody")
+def test_all_tools_are_listed(shared: Server) -> None:
+    assert [tool["name"] for tool in tools_of(shared)] == TOOLS
+
+
+@proves("ours: --read-only shows only what reads")
+def test_a_read_only_server_lists_only_what_reads(connect: Callable[..., Server]) -> None:
+    assert [tool["name"] for tool in tools_of(connect("--read-only"))] == [
+        name for name in TOOLS if name not in CHANGING
+    ]
+
+
+@proves("spec 2025-11-25, Tools: name of 1 to 128 characters of A-Z a-z 0-9 _ - .")
+def test_names_are_within_what_clients_accept(shared: Server) -> None:
+    for tool in tools_of(shared):
+        assert 1 <= len(tool["name"]) <= 64  # some clients put their own prefix before it
+        assert tool["name"].replace("_", "").isalnum()
+        assert tool["name"].isascii()
+
+
+@proves("spec: each field from the revision on that brought it")
+def test_a_tool_has_the_fields_its_revision_knows(shared: Server, revision: str) -> None:
+    for tool in tools_of(shared):
+        assert ("annotations" in tool) is (revision >= "2025-03-26")
+        assert ("title" in tool) is ("outputSchema" in tool) is (revision >= "2025-06-18")
+        assert set(tool) <= {"name", "title", "description", "inputSchema", "outputSchema", "annotations"}
+        assert tool["description"]
+
+
+@proves("spec Tools: annotations tell what may be lost")
+def test_annotations_tell_reading_from_changing_tools(shared: Server, revision: str) -> None:
+    if revision == "2024-11-05":  # knows none
+        return
+    for tool in tools_of(shared):
+        annotations = tool["annotations"]
+        assert annotations["readOnlyHint"] is (tool["name"] not in CHANGING)
+        assert annotations["destructiveHint"] is (tool["name"] in CHANGING)
+        assert annotations["openWorldHint"] is False
+        assert {"title", "idempotentHint"} <= set(annotations)
+
+
+@proves("clients: draft-07 before 2025-11-25, 2020-12 from then on")
+def test_schemas_name_the_dialect_clients_of_the_revision_validate_with(shared: Server, revision: str) -> None:
+    expected = DRAFT_2020_12 if revision >= "2025-11-25" else DRAFT_07
+    for tool in tools_of(shared):
+        for schema in [tool["inputSchema"], *([tool["outputSchema"]] if "outputSchema" in tool else [])]:
+            assert schema["$schema"] == expected
+            jsonschema.validators.validator_for(schema).check_schema(schema)
+
+
+@proves("clients: the common core of JSON Schema that all of them take")
+def test_schemas_stay_within_what_every_client_accepts(shared: Server) -> None:
+    for tool in tools_of(shared):
+        for root in [tool["inputSchema"], *([tool["outputSchema"]] if "outputSchema" in tool else [])]:
+            assert root["type"] == "object"
+            for schema in schemas_within(root):
+                assert isinstance(schema["type"], str), "a union of types"
+                assert not {"anyOf", "oneOf", "allOf", "not", "$ref", "$defs", "definitions"} & set(schema)
+                if schema["type"] == "object":
+                    assert schema["properties"], "an empty object"
+                    assert schema["additionalProperties"] is False
+                    assert set(schema["required"]) <= set(schema["properties"])
+                if schema["type"] == "array":
+                    assert "items" in schema
+
+
+@proves("ours: every argument is explained")
+def test_every_argument_is_described(shared: Server) -> None:
+    for tool in tools_of(shared):
+        for name, schema in tool["inputSchema"]["properties"].items():
+            assert schema["description"], name
+
+
+@proves("spec Lifecycle / Discovery: identity and instructions, at most 1 KB of them")
+@pytest.mark.parametrize("options", [(), ("--read-only",)])
+def test_the_server_introduces_itself(connect: Callable[..., Server], revision: str, options: tuple[str, ...]) -> None:
+    said = connect(*options).opened
+    if revision == STATELESS_REVISION:
+        identity = said["_meta"]["io.modelcontextprotocol/serverInfo"]
+        assert revision in said["supportedVersions"]
+    else:
+        identity = said["serverInfo"]
+        assert said["protocolVersion"] == revision
+    assert identity["name"] == "vaultwire"
+    assert identity["version"]
+    assert "tools" in said["capabilities"]
+    assert 0 < len(said["instructions"].encode()) <= 1024
+    assert ("read-only" in said["instructions"]) is bool(options)
+    assert ("write_note" in said["instructions"]) is not bool(options)
+
+
+@proves("spec Pagination: a cursor that was not given out is refused")
+def test_an_unknown_cursor_is_refused(shared: Server) -> None:
+    assert shared.request("tools/list", {"cursor": "nonsense"})["error"]["code"] == -32602
+
+
+@proves("spec JSON-RPC: unknown methods, and the methods a revision has not")
+def test_unknown_methods_are_refused(shared: Server, revision: str) -> None:
+    assert shared.request("resources/list")["error"]["code"] == -32601
+    assert ("error" in shared.request("ping")) is (revision == STATELESS_REVISION)

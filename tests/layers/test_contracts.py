@@ -1,0 +1,73 @@
+"""Every import contract holds, and every one fails when it is broken: a contract nobody has seen fail is none."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+# Contract, module that sins, and the line that is the sin.
+SINS = [
+    ("Rooms import inwards only", "markdown/parse.py", "import vaultwire.vault.vault"),
+    ("Rooms import inwards only", "vault/vault.py", "import vaultwire.tools.registry"),
+    ("Rooms import inwards only", "protocol/session.py", "import vaultwire.tools.catalog"),
+    ("Rooms import inwards only", "tools/notes.py", "import vaultwire.trust.policy"),
+    ("Rooms import inwards only", "server/handlers.py", "import vaultwire.transports.stdio"),
+    ("Rooms import inwards only", "app.py", "import vaultwire.cli"),
+    ("Rooms import inwards only", "helpers.py", ""),
+    ("The protocol and Markdown rooms do no I/O", "protocol/session.py", "import time"),
+    ("The protocol and Markdown rooms do no I/O", "markdown/edits.py", "import os"),
+    ("The engine and the tools are synchronous", "vault/files.py", "import asyncio"),
+    ("The engine and the tools are synchronous", "tools/search.py", "import socket"),
+    ("Only the composition root chooses an index backend", "vault/vault.py", "import vaultwire.vault.scan_index"),
+    ("No transport imports another", "transports/second.py", "import vaultwire.transports.stdio"),
+    ("Only the command line and the composition root see", "transports/stdio.py", "import vaultwire.config"),
+]
+
+
+def lint(folder: Path) -> tuple[bool, str]:
+    """Return whether the contracts hold for the package below a folder, and what the linter says."""
+    finished = subprocess.run(
+        [Path(sys.executable).with_name("lint-imports"), "--no-cache"],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(folder / "src")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return finished.returncode == 0, finished.stdout + finished.stderr
+
+
+@pytest.fixture
+def package(tmp_path: Path) -> Path:
+    shutil.copytree(ROOT / "src", tmp_path / "src", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    return tmp_path
+
+
+def test_the_contracts_hold(package: Path) -> None:
+    kept, report = lint(package)
+    assert kept, report
+    assert "0 broken" in report
+
+
+@pytest.mark.parametrize(("contract", "module", "sin"), SINS)
+def test_a_forbidden_import_breaks_its_contract(package: Path, contract: str, module: str, sin: str) -> None:
+    path = package / "src" / "vaultwire" / module
+    before = path.read_text() if path.exists() else '"""A module."""\n'
+    path.write_text(f"{before}\n{sin}\n")
+    kept, report = lint(package)
+    assert not kept
+    if module == "helpers.py":  # a module without a room is an error of the exhaustive contract, said in its own words
+        assert "helpers" in report
+    else:
+        verdict = re.search(rf"{re.escape(contract)}[\w, ]*? (KEPT|BROKEN)", " ".join(report.split()))
+        assert verdict is not None, report
+        assert verdict[1] == "BROKEN", report

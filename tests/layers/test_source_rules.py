@@ -1,0 +1,73 @@
+"""Rules about the source that no import shows: who prints, who exits, who opens files, who starts threads, how long."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).resolve().parents[2] / "src" / "vaultwire"
+MODULES = sorted(path.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob("*.py"))
+
+# What may be called, and by whom (module or room).
+ONLY = {
+    "print": ("cli/",),
+    "input": (),
+    "exit": ("__main__.py",),
+    "sys.exit": ("__main__.py",),
+    "os._exit": (),
+    "open": ("vault/files.py", "tools/catalog.py", "cli/demo.py"),
+    "os.open": ("vault/files.py", "vault/publish.py", "transports/stdio.py", "cli/commands.py"),
+    "threading.Thread": ("server/dispatcher.py",),
+    "time.sleep": ("vault/publish.py",),
+}
+BANNED_NAMES = ("utils", "common", "shared", "helpers", "core")
+BANNED_CLASSES = ("Manager", "Service", "Helper", "Base")
+MAX_LINES = 400
+PROTOCOL_DATES = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28")
+
+
+def calls(module: str) -> Iterator[str]:
+    """Yield the dotted name of everything a module calls."""
+    for node in ast.walk(ast.parse((PACKAGE / module).read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Call):
+            yield ast.unparse(node.func)
+
+
+def broken_rules(module: str, called: Iterator[str]) -> list[str]:
+    return [name for name in called if name in ONLY and not module.startswith(ONLY[name] or ("nobody",))]
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_only_who_may_prints_exits_opens_files_and_starts_threads(module: str) -> None:
+    assert broken_rules(module, calls(module)) == []
+
+
+def test_the_rule_sees_a_sinner() -> None:
+    assert broken_rules("vault/vault.py", iter(["print", "open", "len"])) == ["print", "open"]
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_a_module_opens_with_what_lives_in_it(module: str) -> None:
+    assert ast.get_docstring(ast.parse((PACKAGE / module).read_text(encoding="utf-8")))
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_a_module_is_short_and_well_named(module: str) -> None:
+    source = (PACKAGE / module).read_text(encoding="utf-8")
+    assert len(source.splitlines()) <= MAX_LINES
+    assert not set(Path(module).with_suffix("").parts) & set(BANNED_NAMES)
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.ClassDef):
+            assert not node.name.endswith(BANNED_CLASSES), node.name
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_only_revisions_compares_protocol_dates(module: str) -> None:
+    if module == "protocol/revisions.py":
+        return
+    for node in ast.walk(ast.parse((PACKAGE / module).read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Compare):
+            assert not any(date in ast.unparse(node) for date in PROTOCOL_DATES), f"line {node.lineno}"

@@ -1,0 +1,124 @@
+"""Deadlines: a call past its own is answered TIMEOUT once, and neither it nor its late result holds up anything else."""
+
+from __future__ import annotations
+
+import pytest
+
+from support.connection import Peer
+from support.toolsets import Stage
+from vaultwire.vault.vault import Vault
+
+SOON = 0.05  # seconds; only calls that are meant to run into their deadline have it
+
+
+def test_a_call_past_its_deadline_is_answered_once(stage: Stage, vault: Vault) -> None:
+    with Peer(stage, vault, file_seconds=SOON) as peer:
+        late = peer.post_call("hang", gate="a")
+        answer = peer.receive()
+        assert answer["id"] == late
+        assert answer["result"]["isError"] is True
+        assert answer["result"]["_meta"]["errorCode"] == "TIMEOUT"
+        assert answer["result"]["content"][0]["text"] == (
+            "TIMEOUT: hang took longer than 0.05 seconds and was stopped."
+        )
+        stage.gate("a").released.set()
+        assert peer.call("echo")["isError"] is False
+        assert peer.finish() == []
+
+
+def test_a_late_result_is_not_logged_as_an_answer(stage: Stage, vault: Vault) -> None:
+    with Peer(stage, vault, file_seconds=SOON) as peer:
+        assert peer.request("logging/setLevel", {"level": "debug"})["result"] == {}
+        peer.post_call("change_soon", name="first", gate="a")
+        assert peer.receive()["result"]["_meta"]["errorCode"] == "TIMEOUT"
+        stage.gate("a").released.set()
+        stage.wait_for_change("first")
+        peer.post_call("change", name="second")
+        messages = [peer.receive(), peer.receive(), *peer.finish()]
+        assert [message.get("params", {}).get("data") for message in messages] == [
+            {"tool": "change", "failed": False},
+            None,
+        ]
+
+
+def test_a_change_past_its_deadline_says_that_it_may_have_happened(stage: Stage, vault: Vault) -> None:
+    with Peer(stage, vault, file_seconds=SOON) as peer:
+        peer.post_call("change_soon", name="x", gate="a")
+        text = peer.receive()["result"]["content"][0]["text"]
+        assert text.endswith("It may still have happened: read the note to see.")
+
+
+def test_a_call_that_notices_its_deadline_is_stopped(stage: Stage, vault: Vault) -> None:
+    with Peer(stage, vault, file_seconds=SOON) as peer:
+        peer.post_call("wait_soon", gate="a")
+        assert peer.receive()["result"]["_meta"]["errorCode"] == "TIMEOUT"
+        assert stage.stopped.wait(30)
+
+
+@pytest.mark.parametrize("stuck", [4, 9])
+def test_stuck_workers_do_not_starve_later_calls(stage: Stage, vault: Vault, stuck: int) -> None:
+    with Peer(stage, vault, file_seconds=SOON) as peer:
+        ids = {peer.post_call("hang", gate="a") for _ in range(stuck)}
+        assert {peer.receive()["id"] for _ in ids} == ids
+        for _ in range(3):
+            assert peer.call("echo")["isError"] is False
+
+
+def test_calls_that_wait_behind_stuck_ones_are_served_without_another_call_to_wake_them(
+    stage: Stage, vault: Vault
+) -> None:
+    with Peer(stage, vault, file_seconds=SOON) as peer:
+        stuck = {peer.post_call("hang", gate="a") for _ in range(4)}
+        patient = {peer.post_call("echo") for _ in range(3)}  # all workers are taken
+        assert {peer.receive()["id"] for _ in range(7)} == stuck | patient
+
+
+def test_changes_behind_a_stuck_one_run_and_still_one_by_one(stage: Stage, vault: Vault) -> None:
+    with Peer(stage, vault, file_seconds=SOON) as peer:
+        early = {peer.post_call("change_soon", name="stuck", gate="stuck")}
+        early |= {peer.post_call("change_soon", name="just in time or not") for _ in range(4)}
+        assert {peer.receive()["id"] for _ in early} == early
+        first = peer.post_call("change", name="first", gate="first")
+        stage.gate("first").wait_for_arrival()
+        rest = [peer.post_call("change", name=f"then {number}", gate="then") for number in range(3)]
+        assert peer.request("ping")["result"] == {}
+        # The one that was stuck comes back: its thread must not take a second change beside the one that runs.
+        stage.gate("stuck").released.set()
+        stage.wait_for_change("stuck")
+        assert not stage.gate("then").arrived.acquire(timeout=0.05)
+        stage.gate("first").released.set()
+        stage.gate("then").released.set()
+        assert [peer.receive()["id"] for _ in range(4)] == [first, *rest]
+        order = [name for name in stage.order if name != "just in time or not"]
+        assert order == ["stuck", "first", "then 0", "then 1", "then 2"]
+
+
+def test_a_call_whose_deadline_passed_while_it_waited_does_not_run(stage: Stage, vault: Vault) -> None:
+    with Peer(stage, vault, file_seconds=SOON) as peer:
+        first = peer.post_call("change", name="first", gate="a")
+        stage.gate("a").wait_for_arrival()
+        never = peer.post_call("change_soon", name="never")
+        assert peer.receive()["id"] == never
+        stage.gate("a").released.set()
+        assert peer.receive()["id"] == first
+        assert peer.finish() == []
+        assert stage.order == ["first"]
+
+
+def test_the_end_waits_for_a_stuck_call_no_longer_than_its_deadline(stage: Stage, vault: Vault) -> None:
+    with Peer(stage, vault, file_seconds=SOON) as peer:
+        late = peer.post_call("hang", gate="a")
+        (answer,) = peer.finish()
+        assert answer["id"] == late
+        assert answer["result"]["_meta"]["errorCode"] == "TIMEOUT"
+
+
+def test_a_cancelled_call_is_not_answered_when_its_deadline_comes(stage: Stage, vault: Vault) -> None:
+    with Peer(stage, vault, file_seconds=10 * SOON) as peer:
+        first = peer.post_call("change", name="first", gate="a")
+        cancelled = peer.post_call("change_soon", name="never")
+        peer.cancel(cancelled)
+        timed_out = peer.post_call("change_soon", name="never")  # its deadline comes after the other's
+        assert peer.receive()["id"] == timed_out
+        stage.gate("a").released.set()
+        assert [message["id"] for message in peer.finish()] == [first]

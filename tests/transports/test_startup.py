@@ -1,0 +1,115 @@
+"""What is imported before the first answer goes out. Counted, never timed: a count is the same on every machine.
+
+Clients start the server for every conversation and wait for this answer; each of the modules banned here costs between
+2 and 100 ms, on every one of those starts.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import vaultwire
+from support.wire import STATELESS_REVISION, envelope
+
+BANNED = [
+    "argparse",
+    "asyncio",
+    "concurrent.futures",
+    "dataclasses",
+    "email",
+    "http",
+    "importlib.metadata",
+    "inspect",
+    "logging",
+    "msgspec",
+    "pathlib",
+    "pydantic",
+    "socket",
+    "sqlite3",
+    "starlette",
+    "subprocess",
+    "tempfile",
+    "typing",
+    "urllib",
+]
+
+# Measured 59 on CPython 3.11: 24 of ours, 7 that a start without -S has anyway, and json, re, threading, select and
+# signal with what these need. Three more for how other Pythons cut up their library; one heavy import brings ten.
+MOST_MODULES = 62
+
+# Starts the command as its entry point does, and ends the process at the first write with the list of what is loaded.
+PROBE = """
+import sys
+bare = set(sys.modules)
+import os
+def write(descriptor, data):
+    assert b'"result"' in bytes(data), bytes(data)
+    sys.stderr.write("\\n".join(sorted(set(sys.modules) - bare)))
+    sys.stderr.flush()
+    os._exit(0)
+os.write = write
+from vaultwire.__main__ import main
+main(["stdio", "--vault", sys.argv[1], *sys.argv[2:]])
+"""
+
+FIRST_MESSAGES = {
+    "initialize": {
+        "protocolVersion": "2025-11-25",
+        "capabilities": {},
+        "clientInfo": {"name": "tests", "version": "0"},
+    },
+    "server/discover": {"_meta": envelope()},
+}
+
+
+def imported_before_the_answer_to(method: str, vault: Path, *options: str) -> list[str]:
+    first = {"jsonrpc": "2.0", "id": 1, "method": method, "params": FIRST_MESSAGES[method]}
+    # -S: what the machine's own set-up loads at every start is not counted; the path stands in for it.
+    source = str(Path(vaultwire.__file__).parents[1])
+    command = [sys.executable, "-S", "-c", PROBE, str(vault), *options]
+    ended = subprocess.run(
+        command,
+        input=json.dumps(first).encode(),
+        env={"PYTHONPATH": source},
+        capture_output=True,
+        timeout=60,
+        check=True,
+    )
+    assert ended.stdout == b""
+    return ended.stderr.decode().splitlines()
+
+
+@pytest.mark.parametrize("options", [(), ("--read-only",)])
+@pytest.mark.parametrize("method", FIRST_MESSAGES)
+def test_the_first_answer_waits_for_nothing_heavy(tmp_path: Path, method: str, options: tuple[str, ...]) -> None:
+    (tmp_path / "Note.md").write_text("hello")
+    modules = imported_before_the_answer_to(method, tmp_path, *options)
+    assert "vaultwire.transports.stdio" in modules
+    heavy = [name for name in modules if any(name == banned or name.startswith(banned + ".") for banned in BANNED)]
+    assert heavy == []
+    assert len(modules) <= MOST_MODULES, modules
+
+
+def test_no_code_of_tools_vault_or_markdown_is_loaded_before_the_first_answer(tmp_path: Path) -> None:
+    modules = imported_before_the_answer_to("initialize", tmp_path)
+    assert {
+        name for name in modules if name.startswith(("vaultwire.tools", "vaultwire.vault", "vaultwire.markdown"))
+    } == {
+        "vaultwire.tools",
+        "vaultwire.tools.catalog",
+        "vaultwire.tools.instructions",
+        "vaultwire.vault",
+        "vaultwire.vault.errors",
+    }
+
+
+def test_the_probe_sees_what_is_imported() -> None:
+    assert STATELESS_REVISION in json.dumps(FIRST_MESSAGES)
+    code = PROBE.partition("from vaultwire")[0] + "import dataclasses\nos.write(1, b'\"result\"')"
+    ended = subprocess.run([sys.executable, "-S", "-c", code], capture_output=True, timeout=60, check=True)
+    assert {"dataclasses", "inspect"} <= set(ended.stderr.decode().splitlines())
