@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
+import threading
 from typing import TypedDict
 
 from vaultwire.protocol.events import Identity
@@ -55,6 +57,10 @@ def shout(vault: Vault, progress: Progress, /) -> Outcome[Said]:
 
 def main() -> None:
     """Serve the two tools at stdin and stdout."""
+    if "--signals-elsewhere" in sys.argv:
+        # Signals reach a thread that is started before the first one shuts itself off: no wait of ours is interrupted.
+        threading.Thread(target=threading.Event().wait, daemon=True).start()
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM, signal.SIGINT, signal.SIGHUP})
     files = Files(os.getcwd(), 1)
     vault = Vault(files, ScanIndex(files))
     tools: list[AnyTool] = [wait, shout]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -111,6 +112,16 @@ def test_a_stop_signal_ends_an_idle_server_well(server: Server, number: signal.S
     server.process.send_signal(number)
     assert server.process.wait(PATIENCE) == 0
     assert server.close() == (0, b"", b"")
+
+
+@pytest.mark.parametrize("number", STOP_SIGNALS)
+def test_a_stop_signal_that_does_not_interrupt_the_wait_for_input_is_heard(vault: Path, number: signal.Signals) -> None:
+    # As one that comes just before the wait begins: without a wake-up it would be heard with the next input only.
+    command = [sys.executable, str(STAGE_SERVER)]
+    with Server(vault, "--signals-elsewhere", command=command) as server:
+        server.open("2025-11-25")
+        server.process.send_signal(number)
+        assert server.process.wait(PATIENCE) == 0
 
 
 @pytest.mark.parametrize("number", STOP_SIGNALS)
@@ -256,3 +267,9 @@ def test_pipes_that_do_not_block_lose_nothing(vault: Path) -> None:
         sending.write(request[50:] + b"\n")
         assert json.loads(receiving.readline())["result"]["structuredContent"]["content"] == long
     assert process.wait(PATIENCE) == 0
+
+
+def test_a_stdin_that_the_parent_closed_is_the_end_of_input(vault: Path) -> None:
+    command = shlex.join([sys.executable, "-m", "vaultwire", "stdio", "--vault", str(vault)])
+    finished = subprocess.run(["sh", "-c", f"{command} <&-"], capture_output=True, timeout=60, check=False)
+    assert (finished.returncode, finished.stdout, finished.stderr) == (0, b"", b"")

@@ -1,6 +1,6 @@
 """The command line: arguments in, exit codes and words for a person out. The only room that prints or exits.
 
-Exit codes: 0 done, 1 a problem was found and reported, 2 the command cannot run as it was given.
+Exit codes: 0 done, 1 a problem was found and reported, 2 the command cannot run as it was given, 130 interrupted.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 EXIT_USAGE = 2
+EXIT_INTERRUPTED = 130  # as shells say it: 128 + SIGINT
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -29,11 +30,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except ConfigError as error:
         print(f"vaultwire: {error}", file=sys.stderr)
         return EXIT_USAGE
+    except KeyboardInterrupt:  # Ctrl-C while a command works, or before the stdio door listens to signals
+        return EXIT_INTERRUPTED
 
 
 def serve_stdio(vault: str | None, read_only: bool) -> int:
     """Serve until the client is done."""
     config = make_config(vault, read_only=read_only)
+    if sys.stdin is not None and sys.stdin.isatty():
+        print(
+            "vaultwire: waiting for an MCP client's messages on stdin. Clients start this command themselves;",
+            file=sys.stderr,
+        )
+        print("vaultwire demo shows what happens then. Ctrl-D ends it.", file=sys.stderr)
     from vaultwire import app  # noqa: PLC0415 - a vault that is not there is said before anything is loaded
 
     app.run_stdio(config)

@@ -42,6 +42,9 @@ LOG_LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert"
 DISCOVER_TTL_MS = 3_600_000
 DISCOVER_CACHE_SCOPE = "private"
 
+# Answers of a batch are kept until the last is there, and even "1,1,1,…" gets one answer a member.
+MAX_BATCH = 1000
+
 # Longest piece of a peer's text repeated in an answer: enough to recognise it, not enough to flood a log.
 _MAX_QUOTE = 80
 
@@ -128,6 +131,10 @@ class Session:
             return
         if not messages:
             self._answer(events, None, jsonrpc.error_message(None, INVALID_REQUEST, "Invalid Request: empty batch"))
+            return
+        if len(messages) > MAX_BATCH:
+            reason = f"Invalid Request: a batch may have at most {MAX_BATCH} messages, this one has {len(messages)}"
+            self._answer(events, None, jsonrpc.error_message(None, INVALID_REQUEST, reason))
             return
         batch = Batch()
         for message in messages:

@@ -151,7 +151,10 @@ class _Connection:
         self._on_ready = on_ready
         self._warming_up: threading.Thread | None = None
         self._tasks: dict[Request, _Task] = {}
-        self._changed = threading.Condition(self.lock)  # a task ended, or one came that the watchdog must know of
+        self._ended = threading.Condition(self.lock)  # a task ended; the drain waits for that
+        # A deadline came that is earlier than those the watchdog knows. Apart from the other: waking the watchdog at every
+        # call would double what a call costs.
+        self._earlier = threading.Condition(self.lock)
         self._watched_until = 0.0  # when the watchdog looks again; 0.0: it has not been started
         self._reading_lane = _Lane(self, _READERS)
         self._changing_lane = _Lane(self, 1)
@@ -181,9 +184,9 @@ class _Connection:
 
         And for the warm-up: a thread frozen by the interpreter's end while it imports holds a lock that this end needs.
         """
-        with self._changed:
+        with self._ended:
             while self._tasks:
-                self._changed.wait()
+                self._ended.wait()
         if self._warming_up is not None:
             self._warming_up.join()
 
@@ -211,7 +214,7 @@ class _Connection:
                 self._answer(request, answer)
             return
         task = _Task(self, request, answer)
-        with self._changed:
+        with self.lock:
             self._tasks[request] = task
             self._watch(task)
         task.lane.put(task)
@@ -233,9 +236,9 @@ class _Connection:
             pass
         except Exception:  # noqa: BLE001 - whatever it is, the client must get an answer
             answer = _crashed(job)
-        with self._changed:
+        with self.lock:
             if self._tasks.pop(task.request, None) is not None:
-                self._changed.notify_all()
+                self._ended.notify_all()
             if answer is None or task.stopped:
                 return
             self._log(task, answer)
@@ -253,23 +256,23 @@ class _Connection:
             threading.Thread(target=self._watchdog, daemon=True, name="vaultwire-watchdog").start()
         elif task.deadline < self._watched_until:
             self._watched_until = task.deadline
-            self._changed.notify_all()
+            self._earlier.notify()
 
     def _watchdog(self) -> None:
-        with self._changed:
+        with self.lock:
             while True:
                 now = time.monotonic()
                 for task in [task for task in self._tasks.values() if task.deadline <= now]:
                     self._time_out(task)
                 # With nothing to watch: asleep until a task comes, which _watch makes known.
                 self._watched_until = min((task.deadline for task in self._tasks.values()), default=float("inf"))
-                self._changed.wait(None if self._watched_until == float("inf") else self._watched_until - now)
+                self._earlier.wait(None if self._watched_until == float("inf") else self._watched_until - now)
 
     def _time_out(self, task: _Task) -> None:
         """Answer for a task whose time is up; if it ever ends, its own answer is dropped."""
         task.stopped = True
         del self._tasks[task.request]
-        self._changed.notify_all()
+        self._ended.notify_all()
         task.lane.abandon(task)
         job = task.job
         unsure = " It may still have happened: read the note to see." if job.changes_vault else ""

@@ -162,7 +162,11 @@ class Handlers:
             return Refusal(jsonrpc.INVALID_PARAMS, f"Invalid params: arguments must be an object, got {got}")
         description = self._toolset.descriptions.get(name)
         if description is None:
-            known = ", ".join(self._toolset.descriptions)
+            known = ", ".join(
+                other["name"]
+                for other in self._toolset.descriptions.values()
+                if self._policy.allows(other["annotations"])
+            )
             message = f"Unknown tool: {name[:80]!r} (there are: {known})"
             return Refusal(dialect.unknown_tool, message, {"errorCode": TOOL_NOT_FOUND})
         started = time.perf_counter()

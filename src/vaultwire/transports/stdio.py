@@ -33,8 +33,8 @@ class StdioStream:
     def __init__(self, input_fd: int = 0, output_fd: int = 1) -> None:
         # Private copies, and harmless ones in their place: neither a stray print nor a child process can write into the
         # protocol or take bytes out of it.
-        self._input_fd = os.dup(input_fd)
-        self._output_fd = os.dup(output_fd)
+        self._input_fd = _duplicate(input_fd)
+        self._output_fd = _duplicate(output_fd)
         self._read_wake_up, self.wake_up_fd = os.pipe()
         self._poll: select.poll | None = None
         if hasattr(select, "poll"):
@@ -130,6 +130,11 @@ def run(session: Session, handlers: Handlers, on_ready: Callable[[], None]) -> N
         if hasattr(signal, name):
             signal.signal(getattr(signal, name), on_signal)
     serve(stream, session, handlers, on_ready)
+
+
+def _duplicate(descriptor: int) -> int:
+    """Return a copy of the descriptor; of one that the parent closed, an empty file in its place."""
+    return os.dup(descriptor) if _is_open(descriptor) else os.open(os.devnull, os.O_RDWR)
 
 
 def _is_open(descriptor: int) -> bool:
