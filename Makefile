@@ -49,9 +49,9 @@ $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV) || \
 		{ rm -rf $(VENV); echo "could not make a virtual environment (on Debian: apt install python3-venv)" >&2; exit 1; }
 
-# The program alone: it has no dependencies, only its build backend is fetched.
-$(VENV)/.installed: $(VENV)/bin/python pyproject.toml requirements/build.txt
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements/build.txt
+# The program alone: what it needs to run and its build backend.
+$(VENV)/.installed: $(VENV)/bin/python pyproject.toml requirements/build.txt requirements/run.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements/build.txt -r requirements/run.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps -e .
 	$(BIN)/python -m compileall -q src
 	@touch $@

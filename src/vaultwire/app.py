@@ -88,7 +88,7 @@ def _open_files(config: Config) -> Files:
 
 def load_tools() -> Sequence[AnyTool]:
     """Return our own tools in the order in which clients see them."""
-    from vaultwire.tools import notes, search  # noqa: PLC0415 - after the first answer
+    from vaultwire.tools import notes, search, structure  # noqa: PLC0415 - after the first answer
 
     return (
         search.search_notes,
@@ -97,6 +97,11 @@ def load_tools() -> Sequence[AnyTool]:
         notes.write_note,
         notes.delete_note,
         search.search_by_tags,
+        structure.get_outline,
+        structure.list_links,
+        structure.list_backlinks,
+        structure.list_tags,
+        structure.recent_notes,
     )
 
 

@@ -25,6 +25,11 @@ CALLS: dict[str, dict[str, Any]] = {
     "write_note": {"path": "New.md", "content": "hello"},
     "delete_note": {"path": "New.md"},
     "search_by_tags": {"tags": ["project"]},
+    "get_outline": {"path": "Alpha"},
+    "list_links": {"path": "Alpha"},
+    "list_backlinks": {"path": "Other"},
+    "list_tags": {},
+    "recent_notes": {"limit": 1},
 }
 
 

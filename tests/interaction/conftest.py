@@ -23,7 +23,7 @@ VAULT = """
 tags: [start, project/alpha]
 ---
 # Welcome
-The quick brown fox.
+The quick brown fox. [[Alpha]]
 === Projects/Alpha.md
 # Alpha
 The fox again. #project/alpha

@@ -22,6 +22,11 @@ CALLS: dict[str, tuple[dict[str, Any], list[str]]] = {
     "write_note": ({"path": "New/Idea.md", "content": "An idea.\n"}, ["Created", "New/Idea.md", "etag"]),
     "delete_note": ({"path": "Projects/Alpha.md"}, ["Projects/Alpha.md", ".trash"]),
     "search_by_tags": ({"tags": ["project"]}, ["2 notes", "Welcome.md", "#project/alpha"]),
+    "get_outline": ({"path": "Welcome"}, ["Welcome.md", "lines"]),
+    "list_links": ({"path": "Welcome"}, ["Welcome.md has 1 link", "Projects/Alpha.md"]),
+    "list_backlinks": ({"path": "Projects/Alpha"}, ["1 link to Projects/Alpha.md", "Welcome.md:5"]),
+    "list_tags": ({}, ["#project (2)"]),
+    "recent_notes": ({}, ["of 5 notes", "Archive/Plan.md"]),
 }
 
 

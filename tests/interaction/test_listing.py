@@ -11,7 +11,19 @@ import pytest
 from support.proofs import proves
 from support.wire import STATELESS_REVISION, Server
 
-TOOLS = ["search_notes", "list_notes", "read_note", "write_note", "delete_note", "search_by_tags"]
+TOOLS = [
+    "search_notes",
+    "list_notes",
+    "read_note",
+    "write_note",
+    "delete_note",
+    "search_by_tags",
+    "get_outline",
+    "list_links",
+    "list_backlinks",
+    "list_tags",
+    "recent_notes",
+]
 CHANGING = ["write_note", "delete_note"]
 DRAFT_07 = "http://json-schema.org/draft-07/schema#"
 DRAFT_2020_12 = "https://json-schema.org/draft/2020-12/schema"
@@ -32,7 +44,7 @@ def schemas_within(schema: Any) -> Iterator[dict[str, Any]]:
         yield from schemas_within(schema["items"])
 
 
-@proves("ours: the six tools, in one order, the same for everybody")
+@proves("ours: the tools, in one order, the same for everybody")
 def test_all_tools_are_listed(shared: Server) -> None:
     assert [tool["name"] for tool in tools_of(shared)] == TOOLS
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,13 +12,15 @@ from vaultwire.markdown import edits
 from vaultwire.markdown.links import parse_linktext
 from vaultwire.markdown.parse import has_tag, parse_note
 from vaultwire.markdown.properties import parse_frontmatter
-from vaultwire.vault.query import match_note, parse_query
+from vaultwire.vault.matching import Matcher
+from vaultwire.vault.query import parse_query
 
 # Pieces that mean something to the scanner, so that random texts reach its corners.
 PIECES = st.sampled_from([
     "---", "\n", "\n\n", "#a", "# ", "##", "`", "```", "~~~", "$", "$$", "<!--", "-->", "<div>", "<pre", "</pre>", "[[", "]]",
     "](", ")", "> ", "- ", "1. ", "\t", "    ", "|", "_", "\\", "/", "tags:", " [", "]", '"', "'", ",", ": ", "x", "\r", "\r\n",
-    "\u00a0", "\ud800",
+    "\u00a0", "\ud800", "[[a]]", "![[b|c]]", "[d](e%20f.md)", "[", "(", "<", ">", "|\n|-|\n", " ^id", "^", "- [ ] ",
+    "- [x] y\n", "***\n", "%%", "a",
 ])  # fmt: skip
 TEXTS = st.one_of(st.text(), st.lists(PIECES, max_size=40).map("".join))
 
@@ -40,6 +44,60 @@ def test_parsing_any_text_gives_a_structure_that_lies_in_it(text: str) -> None:
 
 
 @given(TEXTS)
+def test_what_is_found_in_any_text_stands_on_the_line_told(text: str) -> None:
+    note = parse_note(text)
+    lines = text.split("\n")
+    top = text.count("\n", 0, note.frontmatter.end)
+    for link in note.links:
+        line = lines[link.line - 1]
+        assert link.linktext.strip("# \t")
+        if link.line > top and "%" not in line and "\\" not in line:  # nothing encoded or escaped
+            opening = ("!" if link.is_embed else "") + "["
+            assert opening in line
+            assert link.linktext in line
+            assert link.display in line
+            assert link.is_markdown or (opening + "[" in line and "]]" in line)
+    for block_id in note.block_ids:
+        assert lines[block_id.line - 1].rstrip(" \t").endswith("^" + block_id.name)
+    for task in note.tasks:
+        assert f"[{task.mark}]" in lines[task.line - 1]
+        assert lines[task.line - 1].rstrip().endswith(task.text)
+    # Those of the frontmatter come property by property, and a name that is there twice is read from its last place.
+    for found in (
+        [link.line for link in note.links if link.line > top],
+        [block_id.line for block_id in note.block_ids],
+        [task.line for task in note.tasks],
+    ):
+        assert found == sorted(found)
+        assert all(1 <= number <= len(lines) for number in found)
+
+
+@given(TEXTS)
+def test_blocks_of_any_text_are_in_order_and_share_no_line(text: str) -> None:
+    note = parse_note(text)
+    lines = text.split("\n")
+    end = text.count("\n", 0, note.frontmatter.end)
+    for span in note.blocks:
+        assert end < span.first <= span.last <= len(lines)
+        assert lines[span.first - 1].strip(" \t")
+        assert lines[span.last - 1].strip(" \t")
+        end = span.last
+    held = {number for span in note.blocks for number in range(span.first, span.last + 1)}
+    assert held >= {heading.line for heading in note.headings} | {task.line for task in note.tasks}
+
+
+@given(TEXTS)
+def test_each_property_has_a_line_for_each_of_its_texts(text: str) -> None:
+    frontmatter = parse_frontmatter(text)
+    count = text.count("\n", 0, frontmatter.end) + 1
+    assert frontmatter.lines.keys() == frontmatter.values.keys()
+    for name, value in frontmatter.values.items():
+        texts = value if isinstance(value, list) else [] if value is None else [value]
+        assert len(frontmatter.lines[name]) == len(texts)
+        assert all(2 <= line <= count for line in frontmatter.lines[name])
+
+
+@given(TEXTS)
 def test_link_text_of_any_text_is_taken_apart(text: str) -> None:
     parts = parse_linktext(text)
     assert "#" not in parts.linkpath
@@ -50,19 +108,29 @@ REPEATED = [
     "#a", "$", "$$", "[[", "]]", "[[#a]]", "<!--", "-->", "`", "``a", "`a``", "](", "(](", "#", "*- ", "> ", "\\$", '"',
     "'", "- ", "a: [", "[", "{", 'a: "', '\\"', "\t", "\u00a0", "#a/", "//", "___", "_#a", "|#a", "$#a ", "<a", "<div ",
     "~~~", "1. ", "a:", "\r", "<a ", "<!", " $", "$ ", "#a<", "---\n", "a: b\n", "- a\n", "```\n", "> ```\n", "<pre>\n",
-    "\n", "@\n", "\r\r\n",
+    "\n", "@\n", "\r\r\n", "[", "]", "![", "[a](", "[a](b)", "](<", "](a(", '](a "', "](a 'b", "](((", "\\", "[[a]",
+    "[[a|", "[a](b) ", "![[a]]", "%20", "](%E6", "^", " ^a", "^a\n\n", "- [ ] ", "- [ ] a\n", "> a\n", ">", "|", "|-",
+    "|-\n", "a\n|-\n", "***", "- -", "* ", "_ ", "***\n", "$$\n", "<!--\n", "-->\n", "    a\n", "<div>\n", "\t- a\n",
+    "1. ", "[](", "$$a", '"[[a]]",',
 ]  # fmt: skip
-FRAMES = ["{}", "---\n{}\n---\n", "---\na: {}\n---\n", "---\na: [{}", "- {}", "x #a{}", "# {}"]
+FRAMES = [
+    "{}", "---\n{}\n---\n", "---\na: {}\n---\n", "---\na: [{}", "---\na: [{}]\n---\n", "- {}", "x #a{}", "# {}", "[[{}",
+    "[x]({}", "[{}](b)", "a\n{}", "x[]({}[[a]] ^b", "x\n\n- [ ] {}",
+]  # fmt: skip
 
 
-@pytest.mark.parametrize("frame", FRAMES)
-def test_a_long_line_of_anything_is_read_in_linear_time(frame: str) -> None:
+# All pairs take most of a minute: soak runs have them, others every fourth piece, another fourth in each frame.
+STEP = 1 if os.environ.get("HYPOTHESIS_PROFILE") == "soak" else 4
+
+
+@pytest.mark.parametrize("number", range(len(FRAMES)), ids=FRAMES)
+def test_a_long_line_of_anything_is_read_in_linear_time(number: int) -> None:
     """100 KB each: one quadratic pattern among them would take minutes, and the test's own time limit ends it."""
-    query = parse_query('"a b" c')
-    for piece in REPEATED:
-        text = frame.format(piece * (100_000 // len(piece)))
+    matcher = Matcher(parse_query('"a b" c'))
+    for piece in REPEATED[number % STEP :: STEP]:
+        text = FRAMES[number].format(piece * (100_000 // len(piece)))
         parse_note(text)
         edits.rewrite(text, text + "x")
         edits.prepend(text, "x")
         edits.to_plain(text)
-        match_note(query, "x.md", text)
+        matcher.match("x.md", text)

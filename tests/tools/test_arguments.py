@@ -90,7 +90,11 @@ def test_the_verdict_is_that_of_the_jsonschema_library(call: tuple[dict[str, Any
         ("read_note", {"path": ""}, "'path' must be a text of 1 to 1000 characters, got ''"),
         ("read_note", {"path": ["a"]}, "'path' must be a text of 1 to 1000 characters, got a list of 1"),
         ("read_note", {"path": {}}, "'path' must be a text of 1 to 1000 characters, got an object"),
-        ("read_note", {"path": "a", "name": "b"}, "'name' is not an argument (there are: path)"),
+        (
+            "read_note",
+            {"path": "a", "name": "b"},
+            "'name' is not an argument (there are: path, section, lines, max_characters)",
+        ),
         ("write_note", {"path": "a", "content": True}, "'content' must be a text, got true"),
         (
             "write_note",

@@ -1,8 +1,18 @@
-"""Link text: what stands between ``[[`` and ``]]``, taken apart."""
+"""Links taken apart: what stands between ``[[`` and ``]]``, and the destination of the Markdown form.
+
+Where a link stands on a line is ``inline``'s matter.
+"""
 
 from __future__ import annotations
 
+import re
 from typing import NamedTuple
+
+# Two letters at least: ``C:`` is nobody's protocol.
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
+# CommonMark 0.31 "Backslash escapes": ASCII punctuation only.
+_ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
+_PERCENTS = re.compile(r"(?:%[0-9A-Fa-f]{2})+")
 
 
 class LinkText(NamedTuple):
@@ -20,9 +30,31 @@ def parse_linktext(text: str) -> LinkText:
     a table the bar is written ``\\|``.
     """
     text = text.strip()
-    text = text.removeprefix("!")
-    if text.startswith("[[") and text.endswith("]]"):
-        text = text[2:-2]
-    target, _, display = text.replace("\\|", "|").partition("|")
+    if text.startswith(("[[", "![[")) and text.endswith("]]"):
+        text = text.removeprefix("!")[2:-2]
+    target, display = split_display(text)
     linkpath, _, subpath = target.partition("#")
-    return LinkText(linkpath.strip(), subpath.strip(), display.strip())
+    return LinkText(linkpath.strip(), subpath.strip(), display)
+
+
+def split_display(text: str) -> tuple[str, str]:
+    """Split ``linktext|display`` at its first bar, which a table writes ``\\|`` (engine facts §2.1)."""
+    target, _, display = text.replace("\\|", "|").partition("|")
+    return target.strip(), display.strip()
+
+
+def decoded_destination(destination: str) -> str:
+    """Return the link text a Markdown link's destination stands for; empty where it leads out of the vault.
+
+    Percent signs are decoded as UTF-8 (engine facts §2.1); what is none stays as written.
+    """
+    if _SCHEME.match(destination):
+        return ""
+    if "\\" in destination:
+        destination = _ESCAPED.sub(r"\1", destination)
+    if "%" not in destination:
+        return destination.strip()
+    try:
+        return _PERCENTS.sub(lambda run: bytes.fromhex(run[0].replace("%", "")).decode(), destination).strip()
+    except UnicodeDecodeError:
+        return destination.strip()

@@ -29,6 +29,7 @@ class Frontmatter(NamedTuple):
     values: dict[str, str | list[str] | None]
     end: int  # offset of the first character after the block; 0 where there is none
     problems: list[str]
+    lines: dict[str, list[int]]  # property → the line of each of its texts, counted from 1 in the note
 
     def texts(self, name: str) -> list[str]:
         """Return a property's values as a list, whatever the case of its name."""
@@ -48,9 +49,10 @@ def parse_frontmatter(text: str) -> Frontmatter:
     block = _BLOCK.match(text)
     if block is None:
         unclosed = text.startswith("---\n") and _opens(text)
-        return Frontmatter({}, 0, ["frontmatter is opened with --- and never closed"] if unclosed else [])
+        return Frontmatter({}, 0, ["frontmatter is opened with --- and never closed"] if unclosed else [], {})
     values: dict[str, str | list[str] | None] = {}
     problems: list[str] = []
+    lines: dict[str, list[int]] = {}
     key: str | None = None
     opaque = False  # inside a value whose form is left out
     for number, line in enumerate(block[1].split("\n"), start=2):
@@ -63,20 +65,25 @@ def parse_frontmatter(text: str) -> Frontmatter:
             if key in values:
                 problems.append(f"line {number}: property {key!r} is there twice")
             opaque = rest[:1] in ("|", ">", "{", "&", "*", "!")
-            values[key] = None if opaque or not rest else _flow_list(rest) if rest.startswith("[") else _scalar(rest)
+            value = None if opaque or not rest else _flow_list(rest) if rest.startswith("[") else _scalar(rest)
+            values[key] = value
+            lines[key] = [number] * (len(value) if isinstance(value, list) else value is not None)
         elif line.startswith("\t"):
             problems.append(f"line {number}: a tab cannot indent YAML")
         elif item is not None and key is not None and not opaque:
             listed = values[key]
             if not isinstance(listed, list):
                 values[key] = listed = []
+                lines[key] = []
             listed.append(_scalar(item[1] or ""))
+            lines[key].append(number)
         elif line[0] != " " or key is None:
             problems.append(f"line {number}: expected 'name: value'")
         else:  # the value goes on in a form we do not read: what stands on its first line is not the whole of it
             opaque = True
             values[key] = None
-    return Frontmatter(values, block.end(), problems[:_MAX_PROBLEMS])
+            lines[key] = []
+    return Frontmatter(values, block.end(), problems[:_MAX_PROBLEMS], lines)
 
 
 def _opens(text: str) -> bool:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, NotRequired, TypedDict
 
+from vaultwire.tools.paging import Cursor, add_cursor, offset_of, page_text
 from vaultwire.tools.registry import Bounds, Outcome, tool
 from vaultwire.tools.wording import counted
-from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
 from vaultwire.vault.model import Progress
 from vaultwire.vault.vault import Vault
 
@@ -63,12 +63,21 @@ def search_notes(
     query: Annotated[str, Bounds(1, 1000)],
     folder: Folder = "",
     limit: Limit = 20,
-    cursor: Annotated[str | None, Bounds(1, 20)] = None,
+    cursor: Cursor = None,
 ) -> Outcome[FoundNotes]:
     """Search the text and names of all notes. Returns the best notes first, each with its first matching lines.
 
-    All words must occur in a note, in any case and also inside longer words. A "quoted phrase" matches full words only.
-    -word leaves out notes that hold the word. OR separates alternatives: "git backup OR sync".
+    The query is written as in Obsidian's own search: words must all occur in a note, in any case and also inside longer
+    words; a "quoted phrase" matches full words only; -word and -(group) leave notes out; OR separates alternatives;
+    ( ) group; /regex/ is a JavaScript regular expression.
+
+    An operator stands right before a word, "phrase", /regex/ or (group): file: (file name), path:, content: (not the
+    name), tag: (tags below it too), line: block: section: (all in one of these), task: task-todo: task-done: (in a
+    task; task:"" is any), match-case: ignore-case:. Properties: [name], [name:part of value], [name:"whole value"],
+    [name:null] (empty), [name:>5] (also <, >=, <=; numbers and dates), [name:A OR B].
+
+    Examples: meeting (work OR meetup) -personal | tag:#project line:(call mum) | [status:draft] path:"Daily notes".
+    Quote text that holds brackets or looks like an operator.
 
     Args:
         query: What to look for.
@@ -76,7 +85,7 @@ def search_notes(
         limit: How many notes to return.
         cursor: next_cursor of the page before. Leave out for the first page.
     """
-    offset = _offset(cursor)
+    offset = offset_of(cursor)
     found = vault.search(query, folder, offset, limit, progress)
     shown = [
         FoundNote(
@@ -90,7 +99,7 @@ def search_notes(
     data = FoundNotes(notes=shown, total=found.total, notes_searched=found.searched, notes_skipped=found.skipped)
     verb = "matches" if found.total == 1 else "match"
     lines = [
-        f"{found.total} of {counted(found.searched, 'note')} {verb} {query!r}{_page(offset, len(shown), found.total)}"
+        f"{found.total} of {counted(found.searched, 'note')} {verb} {query!r}{page_text(offset, len(shown), found.total)}"
     ]
     if found.skipped:
         lines.append(f"({counted(found.skipped, 'note')} could not be read)")
@@ -98,7 +107,7 @@ def search_notes(
         more = note["match_count"] - len(note["matches"])
         lines.append(note["path"] + (f" (+{more} more lines)" if more > 0 else ""))
         lines += [f"  {match['line']}: {match['text']}" for match in note["matches"]]
-    _add_cursor(data, lines, offset + len(shown), found.total)
+    add_cursor(data, lines, offset + len(shown), found.total)
     return Outcome(["\n".join(lines)], data)
 
 
@@ -111,7 +120,7 @@ def search_by_tags(
     match: Literal["all", "any"] = "all",
     folder: Folder = "",
     limit: Limit = 100,
-    cursor: Annotated[str | None, Bounds(1, 20)] = None,
+    cursor: Cursor = None,
 ) -> Outcome[TaggedNotes]:
     """Find the notes that have certain tags, in the frontmatter or in the text.
 
@@ -124,36 +133,13 @@ def search_by_tags(
         limit: How many notes to return.
         cursor: next_cursor of the page before. Leave out for the first page.
     """
-    offset = _offset(cursor)
+    offset = offset_of(cursor)
     found = vault.tagged(tags, every=match == "all", folder=folder, progress=progress)
     page = found[offset : offset + limit]
     data = TaggedNotes(notes=[TaggedNote(path=note.path, tags=note.tags) for note in page], total=len(found))
     wanted = (" and " if match == "all" else " or ").join("#" + tag.removeprefix("#") for tag in tags)
     verb = "has" if len(found) == 1 else "have"
-    lines = [f"{counted(len(found), 'note')} {verb} {wanted}{_page(offset, len(page), len(found))}"]
+    lines = [f"{counted(len(found), 'note')} {verb} {wanted}{page_text(offset, len(page), len(found))}"]
     lines += [f"{note.path}  {' '.join('#' + tag for tag in note.tags)}" for note in page]
-    _add_cursor(data, lines, offset + len(page), len(found))
+    add_cursor(data, lines, offset + len(page), len(found))
     return Outcome(["\n".join(lines)], data)
-
-
-def _offset(cursor: str | None) -> int:
-    if cursor is None:
-        return 0
-    if not (cursor.isascii() and cursor.isdecimal()):
-        raise VaultError(
-            INVALID_ARGUMENTS, f"cursor: pass next_cursor of the page before, got {cursor!r}.", argument="cursor"
-        )
-    return int(cursor)
-
-
-def _page(offset: int, shown: int, total: int) -> str:
-    if not shown:
-        return "; none on this page." if total else "."
-    return f", numbers {offset + 1} to {offset + shown}:" if offset or shown < total else ":"
-
-
-def _add_cursor(data: FoundNotes | TaggedNotes, lines: list[str], position: int, total: int) -> None:
-    """Say where the next page begins, in the data and in the text, if there is one."""
-    if position < total:
-        data["next_cursor"] = str(position)
-        lines.append(f"{total - position} more: pass cursor '{position}'.")

@@ -77,8 +77,16 @@ class Files:
 
     # ------------------------------------------------------------------ looking
 
-    def walk(self, folder: VaultPath | None = None, oddities: list[Oddity] | None = None) -> Iterator[NoteStat]:
-        """Yield every note below ``folder``, in no promised order. Hidden names and linked folders are passed over.
+    def walk(
+        self,
+        folder: VaultPath | None = None,
+        oddities: list[Oddity] | None = None,
+        *,
+        attachments: bool = False,
+    ) -> Iterator[NoteStat]:
+        """Yield every note below ``folder``, in no promised order, and every other file too if ``attachments``.
+
+        Hidden names and linked folders are passed over.
 
         What cannot be listed or named is put into ``oddities`` and never stops the walk. Raises VaultError
         (VAULT_NOT_FOUND) if the vault itself is gone: "no notes" would be a lie.
@@ -98,14 +106,16 @@ class Files:
                     continue
                 path = f"{prefix}/{entry.name}" if prefix else entry.name
                 try:
-                    note = self._look(entry, path, pending, odd)
+                    note = self._look(entry, path, pending, odd, attachments=attachments)
                 except OSError as error:  # gone since, or not ours to look at
                     odd.append(Oddity(path, f"cannot be examined: {error.strerror}"))
                     continue
                 if note is not None:
                     yield note
 
-    def _look(self, entry: os.DirEntry[str], path: str, pending: list[str], odd: list[Oddity]) -> NoteStat | None:
+    def _look(
+        self, entry: os.DirEntry[str], path: str, pending: list[str], odd: list[Oddity], *, attachments: bool
+    ) -> NoteStat | None:
         if not _is_sayable(entry.name):
             odd.append(
                 Oddity(path.encode("utf-8", "replace").decode(), "name is not valid UTF-8, so no client can name it")
@@ -114,7 +124,7 @@ class Files:
         if entry.is_dir(follow_symlinks=False):
             pending.append(path)
             return None
-        if not is_note(entry.name):
+        if not (attachments or is_note(entry.name)):
             return None
         if entry.is_symlink():
             return self._look_through(path, odd)
@@ -122,7 +132,7 @@ class Files:
         if not stat.S_ISREG(status.st_mode):
             odd.append(Oddity(path, "is not a regular file"))
             return None
-        return NoteStat(VaultPath(path), status.st_size, status.st_mtime_ns)
+        return NoteStat(VaultPath(path), status.st_size, status.st_mtime_ns, status.st_ino)
 
     def _look_through(self, path: str, odd: list[Oddity]) -> NoteStat | None:
         """Return the facts of a linked note that stays in the vault."""
@@ -133,7 +143,7 @@ class Files:
             return None
         if not stat.S_ISREG(status.st_mode):
             return None
-        return NoteStat(VaultPath(path), status.st_size, status.st_mtime_ns)
+        return NoteStat(VaultPath(path), status.st_size, status.st_mtime_ns, status.st_ino)
 
     def spell(self, path: VaultPath) -> tuple[VaultPath, bool]:
         """Return the path as the disk spells it, and whether that is a file.

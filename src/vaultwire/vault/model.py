@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from typing import NamedTuple, NewType, Protocol
 
+from vaultwire.markdown.model import ParsedNote
+
 VaultPath = NewType("VaultPath", str)
 """Vault-relative, ``/`` between parts, extension included, spelt as on disk. Made by ``vault.paths`` and the walk only."""
 
 
 class NoteStat(NamedTuple):
-    """A note's file facts. ``modified_ns`` is nanoseconds since the epoch."""
+    """A note's file facts. ``modified_ns`` is nanoseconds since the epoch, ``inode`` the file system's number for it."""
 
     path: VaultPath
     size: int
     modified_ns: int
+    inode: int
 
 
 class Note(NamedTuple):
@@ -74,6 +77,50 @@ class Tagged(NamedTuple):
 
     path: VaultPath
     tags: list[str]
+
+
+class OutgoingLink(NamedTuple):
+    """A link of a note, as written, and the file it leads to; None if there is none of that name."""
+
+    linktext: str
+    display: str
+    line: int
+    is_embed: bool
+    target: VaultPath | None
+
+
+class Backlink(NamedTuple):
+    """A link that leads to a note: where it stands, and the line it stands on."""
+
+    source: VaultPath
+    line: int
+    text: str
+    is_embed: bool
+
+
+class OutlineEntry(NamedTuple):
+    """A heading and the last line of its section, which is the one before the next heading of its level or above."""
+
+    level: int
+    text: str
+    line: int
+    last_line: int
+
+
+class Structure(NamedTuple):
+    """How a note is built: its parts, its headings with the extent of their sections, and how many lines it has."""
+
+    path: VaultPath
+    parsed: ParsedNote
+    outline: list[OutlineEntry]
+    lines: int
+
+
+class TagCount(NamedTuple):
+    """A tag as first written, and how many notes have it or one below it."""
+
+    tag: str
+    notes: int
 
 
 class Listing(NamedTuple):

@@ -9,8 +9,10 @@ from typing import Literal, TypeAlias
 
 from vaultwire.markdown import edits
 from vaultwire.markdown.links import parse_linktext
-from vaultwire.markdown.parse import has_tag
+from vaultwire.markdown.model import Span
+from vaultwire.markdown.parse import has_tag, parse_note
 from vaultwire.markdown.properties import parse_frontmatter
+from vaultwire.vault import graph
 from vaultwire.vault.errors import (
     AMBIGUOUS_NAME,
     FILE_NOT_FOUND,
@@ -24,11 +26,15 @@ from vaultwire.vault.files import FileBytes, Files
 from vaultwire.vault.index import Index
 from vaultwire.vault.model import (
     NO_PROGRESS,
+    Backlink,
     Deleted,
     Found,
     Listing,
     Note,
+    OutgoingLink,
     Progress,
+    Structure,
+    TagCount,
     Tagged,
     VaultPath,
     Written,
@@ -36,6 +42,7 @@ from vaultwire.vault.model import (
 from vaultwire.vault.paths import check_new_names, fold, is_note, parse_folder, parse_note_path
 from vaultwire.vault.query import parse_query
 from vaultwire.vault.resolve import resolve, wanted_paths
+from vaultwire.vault.sections import line_count, line_span, section_span
 
 WriteMode: TypeAlias = Literal["create", "overwrite", "append", "prepend"]
 
@@ -84,6 +91,19 @@ class Vault:
         problems += parse_frontmatter(text).problems
         return Note(path, text, _etag(file.data), len(file.data), file.modified_ns, problems)
 
+    def read_part(
+        self, name: str, section: str | None, lines: str | None, progress: Progress = NO_PROGRESS
+    ) -> tuple[Note, Span]:
+        """Return the note that ``name`` means, and the lines that a section or range names: all, if neither is given.
+
+        Raises VaultError as ``read`` does, SECTION_NOT_FOUND, and INVALID_ARGUMENTS for a range that is none.
+        """
+        note = self.read(name, progress)
+        if section:
+            return note, section_span(graph.structure(note.path, note.text), section)
+        total = line_count(note.text)
+        return note, line_span(note.path, total, lines) if lines else Span(1, total)
+
     def list_notes(self, folder: str, after: str | None, limit: int, progress: Progress = NO_PROGRESS) -> Listing:
         """Return the notes below ``folder`` in path order, beginning behind the path ``after``.
 
@@ -102,6 +122,43 @@ class Vault:
         quantifier = all if every else any
         found = self._index.tagged(self._folder(folder), progress)
         return sorted(note for note in found if quantifier(has_tag(note.tags, tag) for tag in tags))
+
+    def links(self, name: str, progress: Progress = NO_PROGRESS) -> tuple[VaultPath, list[OutgoingLink]]:
+        """Return the path of the note that ``name`` means, and its links. Raises VaultError as ``read`` does."""
+        note = self.read(name, progress)
+        return note.path, graph.outgoing(self._index, note.path, parse_note(note.text).links, progress)
+
+    def backlinks(self, name: str, progress: Progress = NO_PROGRESS) -> tuple[VaultPath, list[Backlink]]:
+        """Return the path of the note that ``name`` means, and the links of other notes that lead to it.
+
+        Raises VaultError as ``locate`` does.
+        """
+        path = self.locate(name, progress)
+        found: list[Backlink] = []
+        lines: list[str] = []
+        latest: VaultPath | None = None
+        for source, link in graph.incoming(self._index, path, progress):
+            if source != latest:
+                latest, lines = source, self.read(source, progress).text.split("\n")
+            if link.line <= len(lines):
+                found.append(Backlink(source, link.line, lines[link.line - 1].strip(), link.is_embed))
+        return path, found
+
+    def structure(self, name: str, progress: Progress = NO_PROGRESS) -> Structure:
+        """Return how the note that ``name`` means is built. Raises VaultError as ``read`` does."""
+        note = self.read(name, progress)
+        return graph.structure(note.path, note.text)
+
+    def count_tags(self, folder: str, progress: Progress = NO_PROGRESS) -> list[TagCount]:
+        """Return the tags in use below ``folder``, most used first."""
+        return graph.count_tags(self._index.tagged(self._folder(folder), progress))
+
+    def recent(self, folder: str, limit: int, progress: Progress = NO_PROGRESS) -> Listing:
+        """Return the notes below ``folder`` that were changed last, the latest first."""
+        notes = sorted(
+            self._index.notes(self._folder(folder), progress), key=lambda note: (-note.modified_ns, note.path)
+        )
+        return Listing(notes[:limit], len(notes), len(notes) > limit)
 
     def _folder(self, folder: str) -> VaultPath | None:
         wanted = parse_folder(folder)

@@ -1,0 +1,236 @@
+"""Tools on how a note is built and how notes hang together. Docstrings here are product text: a model reads them."""
+
+from __future__ import annotations
+
+from typing import Annotated, NotRequired, TypedDict
+
+from vaultwire.tools.paging import Cursor, add_cursor, offset_of, page_text
+from vaultwire.tools.registry import Bounds, Outcome, tool
+from vaultwire.tools.wording import counted, iso_time
+from vaultwire.vault.model import Progress
+from vaultwire.vault.vault import Vault
+
+Name = Annotated[str, Bounds(1, 1000)]
+Folder = Annotated[str, Bounds(0, 1000)]
+Limit = Annotated[int, Bounds(1, 1000)]
+
+
+class OutlineHeading(TypedDict):
+    """A heading of an outline."""
+
+    level: Annotated[int, "1 to 6"]
+    text: Annotated[str, "The heading"]
+    line: Annotated[int, "Line number in the note, from 1"]
+    last_line: Annotated[int, "Last line of its section"]
+
+
+class Outline(TypedDict):
+    """A note's structure."""
+
+    path: Annotated[str, "Path in the vault"]
+    headings: list[OutlineHeading]
+    tags: Annotated[list[str], "Tags of the note, without #"]
+    links: Annotated[int, "How many links the note has"]
+    tasks_open: Annotated[int, "Tasks to do"]
+    tasks_done: Annotated[int, "Tasks done"]
+    lines: Annotated[int, "Lines of the note"]
+
+
+class NoteLink(TypedDict):
+    """A link of a note."""
+
+    link: Annotated[str, "As written: name and, behind #, heading or block"]
+    target: Annotated[NotRequired[str], "File it leads to; absent if there is none of that name"]
+    line: Annotated[int, "Line number in the note, from 1"]
+    display: Annotated[NotRequired[str], "What a reader sees instead of the name"]
+    embed: Annotated[bool, "Whether the target is shown in place"]
+
+
+class NoteLinks(TypedDict):
+    """A page of a note's links."""
+
+    path: Annotated[str, "Path in the vault"]
+    links: list[NoteLink]
+    total: Annotated[int, "Links on all pages together"]
+    unresolved: Annotated[int, "How many of them lead nowhere"]
+    next_cursor: Annotated[NotRequired[str], "Pass as cursor for the next page; absent on the last"]
+
+
+class LinkingLine(TypedDict):
+    """A place that links to a note."""
+
+    path: Annotated[str, "Note that links here"]
+    line: Annotated[int, "Line number in that note, from 1"]
+    text: Annotated[str, "The line, cut if it is long"]
+    embed: Annotated[bool, "Whether it shows the note in place"]
+
+
+class Backlinks(TypedDict):
+    """A page of links that lead to a note."""
+
+    path: Annotated[str, "Path in the vault"]
+    backlinks: list[LinkingLine]
+    total: Annotated[int, "Links on all pages together"]
+    next_cursor: Annotated[NotRequired[str], "Pass as cursor for the next page; absent on the last"]
+
+
+class UsedTag(TypedDict):
+    """A tag in use."""
+
+    tag: Annotated[str, "Without #"]
+    notes: Annotated[int, "Notes that have it or a tag below it"]
+
+
+class UsedTags(TypedDict):
+    """A page of tags."""
+
+    tags: list[UsedTag]
+    total: Annotated[int, "Tags on all pages together"]
+    next_cursor: Annotated[NotRequired[str], "Pass as cursor for the next page; absent on the last"]
+
+
+class RecentNote(TypedDict):
+    """A note and its last change."""
+
+    path: Annotated[str, "Path in the vault"]
+    modified: Annotated[str, "Last change, ISO 8601, UTC"]
+
+
+class RecentNotes(TypedDict):
+    """The notes changed last."""
+
+    notes: list[RecentNote]
+    total: Annotated[int, "Notes in the vault or folder"]
+
+
+# A line of a paragraph kept on one line may be a page long.
+_MAX_LINE = 200
+
+
+@tool(title="Get outline", read_only=True)
+def get_outline(vault: Vault, progress: Progress, /, path: Name) -> Outcome[Outline]:
+    """Show how a note is built: its headings with their lines, its tags, and how many links and tasks it has.
+
+    Use it before reading a long note.
+
+    Args:
+        path: The note, named as for read_note.
+    """
+    built = vault.structure(path, progress)
+    tasks = built.parsed.tasks
+    done = sum(bool(task.mark.strip()) for task in tasks)  # any mark in the box, as task-done: has it
+    data = Outline(
+        path=built.path,
+        headings=[
+            OutlineHeading(level=entry.level, text=entry.text, line=entry.line, last_line=entry.last_line)
+            for entry in built.outline
+        ],
+        tags=built.parsed.tags,
+        links=len(built.parsed.links),
+        tasks_open=len(tasks) - done,
+        tasks_done=done,
+        lines=built.lines,
+    )
+    facts = [counted(built.lines, "line"), counted(len(built.parsed.links), "link")]
+    if tasks:
+        facts.append(f"{done} of {counted(len(tasks), 'task')} done")
+    if built.parsed.tags:
+        facts.append(" ".join("#" + tag for tag in built.parsed.tags))
+    lines = [f"{built.path}: {', '.join(facts)}"]
+    lines += [f"{'  ' * (entry.level - 1)}{entry.text}  ({entry.line}-{entry.last_line})" for entry in built.outline]
+    return Outcome(["\n".join(lines if built.outline else [*lines, "No headings."])], data)
+
+
+@tool(title="List links", time_class="search", read_only=True)
+def list_links(
+    vault: Vault, progress: Progress, /, path: Name, limit: Limit = 100, cursor: Cursor = None
+) -> Outcome[NoteLinks]:
+    """List the links and embeds of a note, and the file each leads to, resolved as Obsidian does.
+
+    Args:
+        path: The note, named as for read_note.
+        limit: How many links to return.
+        cursor: next_cursor of the page before. Leave out for the first page.
+    """
+    offset = offset_of(cursor)
+    found, links = vault.links(path, progress)
+    page = links[offset : offset + limit]
+    shown: list[NoteLink] = []
+    for link in page:
+        entry = NoteLink(link=link.linktext, line=link.line, embed=link.is_embed)
+        if link.target is not None:
+            entry["target"] = link.target
+        if link.display:
+            entry["display"] = link.display
+        shown.append(entry)
+    unresolved = sum(link.target is None for link in links)
+    data = NoteLinks(path=found, links=shown, total=len(links), unresolved=unresolved)
+    lines = [
+        f"{found} has {counted(len(links), 'link')}, {unresolved} unresolved{page_text(offset, len(page), len(links))}"
+    ]
+    lines += [f"{link.line}: {link.linktext} → {link.target or '(nothing of that name)'}" for link in page]
+    add_cursor(data, lines, offset + len(page), len(links))
+    return Outcome(["\n".join(lines)], data)
+
+
+@tool(title="List backlinks", time_class="search", read_only=True)
+def list_backlinks(
+    vault: Vault, progress: Progress, /, path: Name, limit: Limit = 100, cursor: Cursor = None
+) -> Outcome[Backlinks]:
+    """List where other notes link to a note, with the line of each link.
+
+    Args:
+        path: The note, named as for read_note.
+        limit: How many links to return.
+        cursor: next_cursor of the page before. Leave out for the first page.
+    """
+    offset = offset_of(cursor)
+    found, backlinks = vault.backlinks(path, progress)
+    page = backlinks[offset : offset + limit]
+    shown = [LinkingLine(path=link.source, line=link.line, text=_cut(link.text), embed=link.is_embed) for link in page]
+    data = Backlinks(path=found, backlinks=shown, total=len(backlinks))
+    links = counted(len(backlinks), "link")
+    lines = [f"{links} to {found}{page_text(offset, len(page), len(backlinks))}"]
+    lines += [f"{link['path']}:{link['line']}: {link['text']}" for link in shown]
+    add_cursor(data, lines, offset + len(page), len(backlinks))
+    return Outcome(["\n".join(lines)], data)
+
+
+@tool(title="List tags", time_class="search", read_only=True)
+def list_tags(
+    vault: Vault, progress: Progress, /, folder: Folder = "", limit: Limit = 200, cursor: Cursor = None
+) -> Outcome[UsedTags]:
+    """List the tags in use, most used first. A tag counts the notes of the tags below it too.
+
+    Args:
+        folder: Count only below this folder. Empty for the whole vault.
+        limit: How many tags to return.
+        cursor: next_cursor of the page before. Leave out for the first page.
+    """
+    offset = offset_of(cursor)
+    tags = vault.count_tags(folder, progress)
+    page = tags[offset : offset + limit]
+    data = UsedTags(tags=[UsedTag(tag=tag.tag, notes=tag.notes) for tag in page], total=len(tags))
+    lines = [f"{counted(len(tags), 'tag')} in use{page_text(offset, len(page), len(tags))}"]
+    lines += [f"#{tag.tag} ({tag.notes})" for tag in page]
+    add_cursor(data, lines, offset + len(page), len(tags))
+    return Outcome(["\n".join(lines)], data)
+
+
+@tool(title="Recent notes", time_class="search", read_only=True)
+def recent_notes(vault: Vault, progress: Progress, /, folder: Folder = "", limit: Limit = 20) -> Outcome[RecentNotes]:
+    """List the notes that were changed last, the latest first.
+
+    Args:
+        folder: Look only below this folder. Empty for the whole vault.
+        limit: How many notes to return.
+    """
+    listing = vault.recent(folder, limit, progress)
+    notes = [RecentNote(path=note.path, modified=iso_time(note.modified_ns)) for note in listing.notes]
+    lines = [f"The latest {len(notes)} of {counted(listing.total, 'note')}:"]
+    lines += [f"{note['modified']}  {note['path']}" for note in notes]
+    return Outcome(["\n".join(lines)], RecentNotes(notes=notes, total=listing.total))
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _MAX_LINE else text[: _MAX_LINE - 1] + "…"

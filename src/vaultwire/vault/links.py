@@ -1,0 +1,83 @@
+"""Where a link leads, by Obsidian's own rules as observed. Pure: the vault's paths and one link in, a path out.
+
+Not the same as naming a note to a tool (``vault.resolve``): a link always leads somewhere if it can, however many
+candidates there are, and it knows the note it stands in. Aliases never resolve a link.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from vaultwire.vault.model import VaultPath
+from vaultwire.vault.paths import NOTE_SUFFIX, fold
+
+
+class LinkTargets:
+    """Every file a link may lead to: notes and attachments."""
+
+    def __init__(self, paths: Iterable[VaultPath]) -> None:
+        self._by_path: dict[str, list[VaultPath]] = {}
+        self._by_name: dict[str, list[tuple[str, VaultPath]]] = {}
+        for path in sorted(paths):
+            folded = fold(path)
+            self._by_path.setdefault(folded, []).append(path)
+            self._by_name.setdefault(folded.rsplit("/", 1)[-1], []).append((folded, path))
+
+    def resolve(self, source: VaultPath, linkpath: str) -> VaultPath | None:
+        """Return the file a link in ``source`` leads to, None if it leads nowhere.
+
+        In this order: the note itself for an empty path; ``/`` from the root and ``./``, ``../`` from the source's folder,
+        that file or none; the exact vault path; a file in the source's own folder whose path ends so; the one with the
+        shortest path, as a string. Of several that are as short, the first in path order (Obsidian's own order is not
+        stable there). Case and Unicode form never matter.
+        """
+        linkpath = linkpath.strip()
+        if not linkpath:
+            return source
+        folder = source.rpartition("/")[0]
+        if linkpath.startswith("/"):
+            return self._exact(linkpath.lstrip("/"))
+        if linkpath.startswith(("./", "../")):
+            absolute = _join(folder, linkpath)
+            return None if absolute is None else self._exact(absolute)
+        exact = self._exact(linkpath)
+        if exact is not None:
+            return exact
+        for wanted in _spellings(linkpath):
+            name = wanted.rsplit("/", 1)[-1]
+            candidates = [pair for pair in self._by_name.get(name, ()) if pair[0].endswith("/" + wanted)]
+            if candidates:
+                own = f"{fold(folder)}/{wanted}" if folder else wanted
+                beside = [path for folded, path in candidates if folded == own]
+                return (
+                    beside[0] if beside else min((path for _, path in candidates), key=lambda path: (len(path), path))
+                )
+        return None
+
+    def _exact(self, path: str) -> VaultPath | None:
+        for wanted in _spellings(path):
+            found = self._by_path.get(wanted)
+            if found:
+                spelt = [one for one in found if one in (path, path + NOTE_SUFFIX)]
+                return (spelt or found)[0]
+        return None
+
+
+def _spellings(linkpath: str) -> list[str]:
+    """Return the folded paths a link may mean: one with a dot in its name is tried as it stands, then as a note's."""
+    key = fold(linkpath)
+    with_suffix = key + NOTE_SUFFIX
+    return [key, with_suffix] if "." in key.rsplit("/", 1)[-1] else [with_suffix]
+
+
+def _join(folder: str, linkpath: str) -> str | None:
+    """Return a relative link's path from the root, None if it leaves the vault."""
+    parts = folder.split("/") if folder else []
+    for part in linkpath.split("/"):
+        if part == "..":
+            if not parts:
+                return None
+            parts.pop()
+        elif part not in ("", "."):
+            parts.append(part)
+    return "/".join(parts)

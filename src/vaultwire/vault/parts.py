@@ -1,0 +1,109 @@
+"""The parts of a note that a search looks into, each made when first asked for. Pure text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from functools import cached_property
+from itertools import pairwise
+from typing import NamedTuple
+
+from vaultwire.markdown.model import ParsedNote, Span
+from vaultwire.markdown.properties import Frontmatter, parse_frontmatter
+from vaultwire.vault.paths import stem
+from vaultwire.vault.terms import BARE, FOLDED, Forms, Leaf
+
+_BOX = re.compile(r"\[.\]")
+# What YAML 1.2 core reads as no value; quotes around it are gone by now, which nobody writes.
+_NULLS = ("null", "Null", "NULL", "~")
+
+
+class Piece(NamedTuple):
+    """A part of a note an operator looks into, and the line it begins on."""
+
+    first: int
+    text: Forms
+
+
+class Value(NamedTuple):
+    """A property's name and values; ``is_null``: it has none, ``is_empty``: nor would a reader see one."""
+
+    name: Forms
+    texts: list[Forms]
+    is_null: bool
+    is_empty: bool
+
+
+class NoteParts:
+    """What a query may ask of a note, each made when first asked for."""
+
+    def __init__(self, path: str, text: str, parse: Callable[[str], ParsedNote]) -> None:
+        self.path = path
+        self.text = text
+        self.body = Forms(text)
+        self.name = Forms(stem(path))
+        self.places: dict[Leaf, list[tuple[int, int]]] = {}
+        self._parse = parse
+
+    @property
+    def has_marks(self) -> bool:
+        """Whether leaving diacritics out may change what is found."""
+        return self.body.get(BARE) != self.body.get(FOLDED) or not self.path.isascii()
+
+    @cached_property
+    def parsed(self) -> ParsedNote:
+        """The note's structure."""
+        return self._parse(self.text)
+
+    @cached_property
+    def frontmatter(self) -> Frontmatter:
+        """The properties as read."""
+        return parse_frontmatter(self.text)
+
+    @cached_property
+    def tags(self) -> list[Forms]:
+        """The tags, without ``#``."""
+        if "#" not in self.text and not self.text.startswith("---"):
+            return []
+        return [Forms(tag) for tag in self.parsed.tags]
+
+    @cached_property
+    def properties(self) -> list[Value]:
+        """The properties."""
+        values = []
+        for name, value in self.frontmatter.values.items():
+            texts = value if isinstance(value, list) else [] if value is None else [value]
+            is_null = value is None or value in _NULLS
+            values.append(Value(Forms(name), [Forms(text) for text in texts], is_null, is_null or not value))
+        return values
+
+    def pieces(self, operator: str) -> Iterator[Piece]:
+        """Yield the parts of the note an operator looks into one by one."""
+        if operator == "line":
+            spans: Iterable[Span] = (Span(number, number) for number in range(1, self.text.count("\n") + 2))
+        elif operator == "block":
+            spans = self.parsed.blocks
+        elif operator == "section":
+            spans = self._sections()
+        else:
+            yield from self._tasks(operator)
+            return
+        for first, last in spans:
+            yield Piece(first, self.body.part(first, last))
+
+    def _sections(self) -> Iterator[Span]:
+        """Yield the lines from each heading to the next, the heading included; what stands before the first is one too."""
+        starts = [1, *(heading.line for heading in self.parsed.headings), self.text.count("\n") + 2]
+        for first, after in pairwise(starts):
+            if first < after:
+                yield Span(first, after - 1)
+
+    def _tasks(self, operator: str) -> Iterator[Piece]:
+        if not _BOX.search(self.text):
+            return
+        for task in self.parsed.tasks:
+            # "You can use any character inside the brackets to mark it as complete" (Obsidian's help, Basic formatting
+            # syntax, Task lists): everything but a blank is done.
+            is_done = bool(task.mark.strip())
+            if operator == "task" or is_done is (operator == "task-done"):
+                yield Piece(task.line, Forms(task.text))

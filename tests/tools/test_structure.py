@@ -1,0 +1,119 @@
+"""The tools on how notes are built and hang together: what they say to a model and to a program."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from support.vaults import open_vault, write_vault
+from vaultwire.app import load_tools
+from vaultwire.tools.catalog import load_catalog
+from vaultwire.tools.registry import Failure, Outcome, invoke
+from vaultwire.vault.model import NO_PROGRESS
+
+VAULT = """
+=== Home.md
+---
+tags: [start]
+---
+# Home
+See [[Garden#Plan|the plan]] and [[Nowhere]]. ![[plan.png]]
+## Tasks
+- [ ] water
+- [x] plant #garden/log
+=== Garden.md
+# Garden
+## Plan
+Back to [[Home]]. #garden
+=== plan.png
+"""
+TOOLS = {tool.name: tool for tool in load_tools()}
+DESCRIPTIONS = {description["name"]: description for description in load_catalog()}
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    return write_vault(tmp_path, VAULT)
+
+
+def call(root: Path, name: str, **arguments: Any) -> tuple[str, dict[str, Any]]:
+    """Return a tool's text and data; the data fits its schema."""
+    outcome = invoke(TOOLS[name], DESCRIPTIONS[name], arguments, open_vault(root), NO_PROGRESS)
+    assert isinstance(outcome, Outcome), outcome
+    jsonschema.validate(outcome.data, DESCRIPTIONS[name]["outputSchema"])
+    (text,) = outcome.texts
+    return text, outcome.data
+
+
+def test_an_outline_shows_headings_with_their_lines_and_counts_the_rest(root: Path) -> None:
+    text, data = call(root, "get_outline", path="Home")
+    assert text == "Home.md: 8 lines, 3 links, 1 of 2 tasks done, #start #garden/log\nHome  (4-8)\n  Tasks  (6-8)"
+    assert (data["links"], data["tasks_open"], data["tasks_done"], data["lines"]) == (3, 1, 1, 8)
+
+
+def test_an_outline_of_a_note_without_headings_says_so(tmp_path: Path) -> None:
+    text, data = call(write_vault(tmp_path, "=== A.md\njust text\n"), "get_outline", path="A")
+    assert text == "A.md: 1 line, 0 links\nNo headings."
+    assert data["headings"] == []
+
+
+def test_links_are_shown_with_what_they_lead_to(root: Path) -> None:
+    text, data = call(root, "list_links", path="Home")
+    assert text.splitlines() == [
+        "Home.md has 3 links, 1 unresolved:",
+        "5: Garden#Plan → Garden.md",
+        "5: Nowhere → (nothing of that name)",
+        "5: plan.png → plan.png",
+    ]
+    assert data["unresolved"] == 1
+    assert data["links"][0]["display"] == "the plan"
+    assert "target" not in data["links"][1]
+    assert data["links"][2]["embed"]
+
+
+def test_backlinks_are_shown_with_their_lines(root: Path) -> None:
+    text, data = call(root, "list_backlinks", path="[[Home]]")
+    assert text == "1 link to Home.md:\nGarden.md:3: Back to [[Home]]. #garden"
+    assert data["backlinks"] == [{"path": "Garden.md", "line": 3, "text": "Back to [[Home]]. #garden", "embed": False}]
+
+
+def test_a_note_nobody_links_to_has_no_backlinks(tmp_path: Path) -> None:
+    text, data = call(write_vault(tmp_path, "=== A.md\nalone\n"), "list_backlinks", path="A")
+    assert (text, data["total"]) == ("0 links to A.md.", 0)
+
+
+def test_tags_are_counted_with_those_above_them(root: Path) -> None:
+    text, data = call(root, "list_tags")
+    assert text.splitlines() == ["3 tags in use:", "#garden (2)", "#garden/log (1)", "#start (1)"]
+    assert data["tags"][0] == {"tag": "garden", "notes": 2}
+
+
+def test_the_latest_notes_come_first(root: Path) -> None:
+    os.utime(root / "Home.md", ns=(0, 1_700_000_000 * 10**9))
+    os.utime(root / "Garden.md", ns=(0, 1_800_000_000 * 10**9))
+    text, data = call(root, "recent_notes", limit=1)
+    assert text == "The latest 1 of 2 notes:\n2027-01-15T08:00:00Z  Garden.md"
+    assert data["total"] == 2
+
+
+def test_pages_of_links_hold_every_link_once(root: Path) -> None:
+    seen = []
+    cursor: dict[str, str] = {}
+    while True:
+        _, data = call(root, "list_links", path="Home", limit=2, **cursor)
+        seen += [link["link"] for link in data["links"]]
+        if "next_cursor" not in data:
+            break
+        cursor = {"cursor": data["next_cursor"]}
+    assert seen == ["Garden#Plan", "Nowhere", "plan.png"]
+
+
+@pytest.mark.parametrize("name", ["get_outline", "list_links", "list_backlinks"])
+def test_a_note_that_is_not_there_is_said(root: Path, name: str) -> None:
+    outcome = invoke(TOOLS[name], DESCRIPTIONS[name], {"path": "Nobody"}, open_vault(root), NO_PROGRESS)
+    assert isinstance(outcome, Failure)
+    assert outcome.code == "FILE_NOT_FOUND"
