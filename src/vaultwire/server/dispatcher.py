@@ -1,8 +1,10 @@
 """Runs a connection: events to handlers, answers to frames. The only module that starts a thread.
 
-``serve`` drives a duplex door. The caller's thread reads; calls run on workers, so that a cancellation can overtake the
-call it cancels. Reading calls share a few workers; calls that change the vault have one of their own and so are applied
-in the order in which they came. A watchdog answers for calls that pass their deadline.
+``serve`` drives a duplex door. A few threads, the hands, take turns: the one whose turn it is reads; what it gets it
+works on itself, after passing the turn on. So a call waits for no other thread to wake up (which costs more than most
+calls), and a cancellation can still overtake the call it cancels. Calls that change the vault go to one thread of their
+own and so are applied in the order in which they came. A watchdog answers for calls that pass their deadline. The
+caller's own thread works on nothing: it waits for the end, and hears signals.
 
 A client that does not read its answers is, once the pipe is full, not read from either: memory stays bounded.
 """
@@ -39,6 +41,8 @@ if TYPE_CHECKING:
 
 # Reading calls at once. Python runs one at a time; a second hides the waiting for the disk of a first, more hide little.
 _READERS = 4
+# One more, so that somebody always reads.
+_HANDS = _READERS + 1
 
 
 class FrameTooLarge(Exception):  # noqa: N818 - says what happened to the frame
@@ -55,10 +59,8 @@ def serve(stream: Stream, session: Session, handlers: Handlers, on_ready: Callab
     ``on_ready`` is called once, on a thread of its own, when the first answer is out: what would delay it belongs there.
     """
     connection = _Connection(stream, session, handlers, on_ready)
-    try:
-        connection.read_all()
-    finally:
-        connection.drain()
+    connection.start()
+    connection.drain()
 
 
 class _Task:
@@ -68,7 +70,9 @@ class _Task:
         self.connection = connection
         self.request = request
         self.job = job
-        self.lane = connection.lane_for(job)
+        self.lane: _Lane | None = None  # None: a hand works on it
+        self.has_started = False
+        self.is_abandoned = False  # past its deadline while it ran: its thread may never come back
         self.deadline = time.monotonic() + job.seconds
         self.stopped = False  # cancelled or past the deadline: nobody waits for the answer
 
@@ -92,8 +96,7 @@ class _Lane:
         self._connection = connection
         self._most = most
         self._waiting: list[_Task] = []
-        self._running: set[_Task] = set()
-        self._threads = 0  # without those that overstayed a deadline
+        self._threads = 0  # without those of abandoned tasks
         self._idle = 0
         self._ready = threading.Condition(threading.Lock())
 
@@ -106,12 +109,9 @@ class _Lane:
             elif self._threads < self._most:
                 self._start_thread()
 
-    def abandon(self, task: _Task) -> None:
-        """Count on the task no longer: its thread may never come back, and what waits behind it must not wait with it."""
+    def replace_thread(self) -> None:
+        """Count no longer on the thread of a task that was abandoned: what waits behind it must not wait with it."""
         with self._ready:
-            if task not in self._running:  # still waiting: skipped when its turn comes
-                return
-            self._running.remove(task)
             self._threads -= 1
             if self._waiting:
                 self._start_thread()
@@ -122,20 +122,16 @@ class _Lane:
         threading.Thread(target=self._work, daemon=True, name="vaultwire-worker").start()
 
     def _work(self) -> None:
-        done: _Task | None = None
         while True:
             with self._ready:
-                if done is not None:
-                    if done not in self._running:
-                        return  # abandoned: another thread has taken this one's place
-                    self._running.remove(done)
                 self._idle += 1
                 while not self._waiting:
                     self._ready.wait()
                 self._idle -= 1
-                done = self._waiting.pop(0)
-                self._running.add(done)
-            self._connection.run(done)
+                task = self._waiting.pop(0)
+            self._connection.run(task)
+            if task.is_abandoned:
+                return  # another thread has taken this one's place
 
 
 class _Connection:
@@ -156,13 +152,62 @@ class _Connection:
         # call would double what a call costs.
         self._earlier = threading.Condition(self.lock)
         self._watched_until = 0.0  # when the watchdog looks again; 0.0: it has not been started
-        self._reading_lane = _Lane(self, _READERS)
         self._changing_lane = _Lane(self, 1)
+        self._spare_lane = _Lane(self, _READERS)  # reading calls that no hand can take: all are busy, or a batch
+        self._turn = threading.Lock()  # the hand that holds it reads
+        self._hands = 0  # without those of abandoned tasks
+        self._followers = 0  # hands that wait for their turn
+        self._has_ended = False
 
     # ------------------------------------------------------------------ the caller's thread
 
-    def read_all(self) -> None:
-        """Receive and act until the peer sends no more or asks us to end."""
+    def start(self) -> None:
+        """Have the connection read."""
+        with self.lock:
+            self._add_hand()
+
+    def drain(self) -> None:
+        """Wait until the peer ends the connection, and then until every task has ended or passed its deadline.
+
+        And for the warm-up: a thread frozen by the interpreter's end while it imports holds a lock that this end needs.
+        """
+        with self._ended:
+            while self._tasks or not self._has_ended:
+                self._ended.wait()
+        if self._warming_up is not None:
+            self._warming_up.join()
+
+    # ------------------------------------------------------------------ hands
+
+    def _add_hand(self) -> None:
+        """Start one more hand. Holds the lock."""
+        self._hands += 1
+        threading.Thread(target=self._lend_hand, daemon=True, name="vaultwire-hand").start()
+
+    def _lend_hand(self) -> None:
+        """Take turns until the connection ends: read, pass the turn on, work."""
+        while True:
+            with self.lock:
+                self._followers += 1
+            with self._turn:
+                with self.lock:
+                    self._followers -= 1
+                try:
+                    task = None if self._has_ended else self._read_until_task()
+                except Exception:  # noqa: BLE001 - a connection nobody reads must not look alive
+                    _log_crash("the connection")
+                    task = None
+                if task is None:
+                    with self._ended:
+                        self._has_ended = True
+                        self._ended.notify_all()
+                    return
+            self.run(task)
+            if task.is_abandoned:
+                return  # another hand has taken this one's place
+
+    def _read_until_task(self) -> _Task | None:
+        """Receive and act until there is a task for this hand; None once the peer sends no more or asks us to end."""
         while True:
             try:
                 frame = self._stream.receive()
@@ -171,39 +216,42 @@ class _Connection:
                     events = self.session.receive_oversized(error.limit)
             else:
                 if frame is None:
-                    return
+                    return None
                 with self.lock:
                     events = self.session.receive(frame)
-            for event in events:
-                self._act(event)
-            if any(isinstance(event, Exit) for event in events):  # last: a batch may ask for more beside it
-                return
+            tasks = [task for event in events if (task := self._act(event)) is not None]
+            is_last = any(isinstance(event, Exit) for event in events)  # in a batch there may be more beside it
+            mine = tasks.pop() if tasks and not is_last and self._has_successor() else None
+            for task in tasks:
+                task.lane = self._spare_lane
+                task.lane.put(task)
+            if mine is not None or is_last:
+                return mine
 
-    def drain(self) -> None:
-        """Wait until every task has ended or passed its deadline.
+    def _has_successor(self) -> bool:
+        """Tell whether another hand will read if this one works; adds a hand for that if there may be more."""
+        with self.lock:
+            if not self._followers and self._hands < _HANDS:
+                self._add_hand()
+                return True
+            return self._followers > 0
 
-        And for the warm-up: a thread frozen by the interpreter's end while it imports holds a lock that this end needs.
-        """
-        with self._ended:
-            while self._tasks:
-                self._ended.wait()
-        if self._warming_up is not None:
-            self._warming_up.join()
-
-    def _act(self, event: Event) -> None:
+    def _act(self, event: Event) -> _Task | None:
+        """Do what the event asks for; return the task of a reading call, which somebody has to take."""
         match event:
             case Send(frame):
                 with self.lock:
                     self.send(frame)
             case Call(request):
-                self._call(request)
+                return self._call(request)
             case Cancel(request):
                 with self.lock:
                     task = self._tasks.get(request)
                     if task is not None:
                         task.stopped = True
+        return None
 
-    def _call(self, request: Request) -> None:
+    def _call(self, request: Request) -> _Task | None:
         try:
             answer = self._handlers.handle(request, self.session.dialect)
         except Exception:  # noqa: BLE001 - whatever it is, the client must get an answer
@@ -212,25 +260,27 @@ class _Connection:
         if not isinstance(answer, Job):
             with self.lock:
                 self._answer(request, answer)
-            return
+            return None
         task = _Task(self, request, answer)
         with self.lock:
             self._tasks[request] = task
             self._watch(task)
+        if not answer.changes_vault:
+            return task
+        task.lane = self._changing_lane
         task.lane.put(task)
+        return None
 
     # ------------------------------------------------------------------ workers
-
-    def lane_for(self, job: Job) -> _Lane:
-        """Return the lane in which such a job runs."""
-        return self._changing_lane if job.changes_vault else self._reading_lane
 
     def run(self, task: _Task) -> None:
         """Run the task's job and send its answer, if anybody still waits for it."""
         job = task.job
         answer: Answer | None = None
+        with self.lock:
+            task.has_started = True
         try:
-            if not task.stopped:  # cancelled while it waited for a worker
+            if not task.stopped:  # cancelled or timed out while it waited for a thread
                 answer = job.run(task)
         except Stopped:
             pass
@@ -273,7 +323,12 @@ class _Connection:
         task.stopped = True
         del self._tasks[task.request]
         self._ended.notify_all()
-        task.lane.abandon(task)
+        if task.has_started:  # one that still waits for a thread is skipped when its turn comes
+            task.is_abandoned = True
+            if task.lane is not None:
+                task.lane.replace_thread()
+            else:
+                self._hands -= 1
         job = task.job
         unsure = " It may still have happened: read the note to see." if job.changes_vault else ""
         message = f"{job.name} took longer than {job.seconds:g} seconds and was stopped.{unsure}"

@@ -102,9 +102,12 @@ class StdioStream:
     def _read(self) -> bool:
         """Wait for more input and take it in; False at its end or once ``stop`` was called."""
         while not self._stopping:
-            # A plain read would overlook a signal that comes just before it, until there is more input. The wake-up pipe
-            # is never emptied: until the signal's handler has run, this loop comes round at once.
-            if self._poll is None or any(ready == self._input_fd for ready, _ in self._poll.poll()):
+            # A plain read would overlook a signal that comes just before it, until there is more input. Python runs its
+            # handlers on the main thread only, which may be asleep; a byte in the pipe is seen by whoever reads.
+            ready = [self._input_fd] if self._poll is None else [descriptor for descriptor, _ in self._poll.poll()]
+            if self._read_wake_up in ready:
+                self._stopping = True
+            elif self._input_fd in ready:
                 try:
                     piece = os.read(self._input_fd, _PIECE_BYTES)
                 except OSError:  # the client is gone: a socket says so, where a pipe just ends
