@@ -5,8 +5,6 @@ What a part needs is imported where it is chosen, so that a door answers its fir
 
 from __future__ import annotations
 
-import threading
-
 from vaultwire import __version__
 from vaultwire.protocol.events import Identity
 from vaultwire.protocol.session import Session
@@ -18,7 +16,7 @@ from vaultwire.trust.policy import Policy
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from vaultwire.config import Config
     from vaultwire.tools.registry import AnyTool
@@ -49,7 +47,7 @@ def make_session(config: Config, handlers: Handlers) -> Session:
 
 def make_handlers(config: Config) -> Handlers:
     """Return the methods served, over our own tools and the vault of this run."""
-    return Handlers(Toolset(load_catalog, load_tools), _once(lambda: open_vault(config)), make_policy(config))
+    return Handlers(Toolset(load_catalog, load_tools), lambda: open_vault(config), make_policy(config))
 
 
 def make_policy(config: Config) -> Policy:
@@ -103,17 +101,3 @@ def load_tools() -> Sequence[AnyTool]:
         structure.list_tags,
         structure.recent_notes,
     )
-
-
-def _once(make: Callable[[], Vault]) -> Callable[[], Vault]:
-    """Return a function that makes one vault, whichever threads ask first: two would not see each other's edit lock."""
-    lock = threading.Lock()
-    made: list[Vault] = []
-
-    def get() -> Vault:
-        with lock:
-            if not made:
-                made.append(make())
-        return made[0]
-
-    return get

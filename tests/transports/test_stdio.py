@@ -273,3 +273,12 @@ def test_a_stdin_that_the_parent_closed_is_the_end_of_input(vault: Path) -> None
     command = shlex.join([sys.executable, "-m", "vaultwire", "stdio", "--vault", str(vault)])
     finished = subprocess.run(["sh", "-c", f"{command} <&-"], capture_output=True, timeout=60, check=False)
     assert (finished.returncode, finished.stdout, finished.stderr) == (0, b"", b"")
+
+
+def test_a_call_right_behind_the_handshake_finds_everything_loaded(vault: Path) -> None:
+    """Regression: on CPython 3.13.0 one start in twenty failed, two threads having imported at once."""
+    for _ in range(20):
+        with Server(vault) as server:
+            server.open("2025-11-25")
+            assert server.call("list_notes")["isError"] is False
+            assert server.close() == (0, b"", b"")

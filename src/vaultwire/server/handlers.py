@@ -6,6 +6,7 @@ job a worker runs.
 
 from __future__ import annotations
 
+import threading
 import time
 
 from vaultwire.protocol import jsonrpc
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from vaultwire.protocol.messages import JsonObject
     from vaultwire.protocol.revisions import Revision
     from vaultwire.tools.catalog import Toolset
-    from vaultwire.tools.registry import Outcome
+    from vaultwire.tools.registry import AnyTool, Outcome
     from vaultwire.trust.policy import Policy
     from vaultwire.vault.model import Progress
     from vaultwire.vault.vault import Vault
@@ -98,7 +99,9 @@ class Handlers:
         policy: Policy,
         seconds: Mapping[str, float] = SECONDS_BY_TIME_CLASS,
     ) -> None:
-        """``open_vault`` is called by workers, when a call first needs the vault."""
+        """``open_vault`` is called once, when a call first needs the vault."""
+        self._loading = threading.Lock()
+        self._loaded: tuple[dict[str, AnyTool], Vault] | None = None
         self._toolset = toolset
         self._open_vault = open_vault
         self._policy = policy
@@ -119,8 +122,18 @@ class Handlers:
 
     def warm_up(self) -> None:
         """Load what the first call would otherwise wait for."""
-        _ = self._toolset.descriptions, self._toolset.tools
-        self._open_vault()
+        self._engine()
+
+    def _engine(self) -> tuple[dict[str, AnyTool], Vault]:
+        """Return the tools' code and the vault, loaded once, by whichever thread asks first.
+
+        The others wait: two vaults would not see each other's edits, and two threads that import at once can be handed
+        half a module (CPython 3.13.0, ``collections.abc``).
+        """
+        with self._loading:
+            if self._loaded is None:
+                self._loaded = self._toolset.tools, self._open_vault()
+            return self._loaded
 
     # ------------------------------------------------------------------ tools/list
 
@@ -179,9 +192,10 @@ class Handlers:
             return give_up(POLICY_DENIED, denied)
 
         def run(progress: Progress) -> Answer:
-            from vaultwire.tools.registry import Failure, invoke  # noqa: PLC0415 - loaded by warm_up, not at start
+            tools, vault = self._engine()
+            from vaultwire.tools.registry import Failure, invoke  # noqa: PLC0415 - loaded with the tools, not at start
 
-            outcome = invoke(self._toolset.tools[name], description, arguments, self._open_vault(), progress)
+            outcome = invoke(tools[name], description, arguments, vault, progress)
             if isinstance(outcome, Failure):
                 return _to_failed(outcome.code, outcome.message, outcome.details, request.revision, started)
             return _to_result(outcome, request.revision, started)
