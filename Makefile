@@ -25,7 +25,8 @@ check: $(VENV)/.developing
 unit: $(VENV)/.developing
 	$(BIN)/python -m pytest $(ARGS)
 
-# Figures: tables on the terminal, JSON in bench/results/.
+# Figures: tables on the terminal, JSON in bench/results/. ARGS=--engine for the vault engine's, ARGS="--engine --sizes
+# 1000" for a quick look at these; the vaults for it are kept in the system's folder for temporary files.
 bench: $(VENV)/.developing
 	$(BIN)/python bench/run.py $(ARGS)
 

@@ -11,7 +11,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -57,9 +57,9 @@ def compile_sources() -> None:
 
 
 def run_to_exit(command: Sequence[str]) -> float:
-    """Return how many seconds the command takes from spawn to exit."""
+    """Return how many seconds the command takes from spawn to exit. What it prints is read, as its caller would."""
     started = time.perf_counter()
-    subprocess.run(command, check=True, env=child_environment(), stdin=subprocess.DEVNULL)
+    subprocess.run(command, check=True, env=child_environment(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
     return time.perf_counter() - started
 
 
@@ -72,9 +72,9 @@ def call_frame(number: int, tool: str, arguments: dict[str, Any]) -> bytes:
 class Server:
     """A spawned server and the clock that runs since. Use as a context manager."""
 
-    def __init__(self, command: Sequence[str]) -> None:
+    def __init__(self, command: Sequence[str], variables: Mapping[str, str] | None = None) -> None:
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - closed by __exit__
-        environment = child_environment()
+        environment = {**child_environment(), **(variables or {})}
         self.started = time.perf_counter()
         self.process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._errors, env=environment
@@ -124,20 +124,29 @@ class Server:
         self.send(INITIALIZED)
         self.ask(LIST_TOOLS)
 
-    def call(self, tool: str, arguments: dict[str, Any]) -> None:
-        """Call a tool once, untimed."""
-        check_success(self.ask(call_frame(0, tool, arguments)))
+    def call(self, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        """Call a tool once, untimed, and return what it found."""
+        return check_success(self.ask(call_frame(0, tool, arguments)))
 
     def round_trips(self, tool: str, arguments: dict[str, Any], times: int, warm_up: int) -> list[float]:
         """Return the seconds of each of ``times`` calls made one after the other, behind ``warm_up`` uncounted ones."""
-        frames = [call_frame(number, tool, arguments) for number in range(warm_up + times)]
+        return self.time_calls(tool, [arguments] * (warm_up + times))[warm_up:]
+
+    def time_calls(
+        self, tool: str, arguments: Sequence[dict[str, Any]], most_seconds: float = float("inf")
+    ) -> list[float]:
+        """Return the seconds of each call, made one after the other; of fewer calls once ``most_seconds`` have passed."""
+        frames = [call_frame(number, tool, each) for number, each in enumerate(arguments)]
         answers: list[bytes] = []
         taken: list[float] = []
         clock, ask = time.perf_counter, self.ask
+        end = clock() + most_seconds
         gc.disable()  # the client's own pauses are not the server's
         try:
             for frame in frames:
                 before = clock()
+                if before > end:
+                    break
                 answer = ask(frame)
                 taken.append(clock() - before)
                 answers.append(answer)
@@ -145,7 +154,7 @@ class Server:
             gc.enable()
         for answer in answers:
             check_success(answer)
-        return taken[warm_up:]
+        return taken
 
     def throughput(self, tool: str, arguments: dict[str, Any], times: int, in_flight: int) -> float:
         """Return the answers per second with ``in_flight`` requests under way at any time."""
@@ -168,13 +177,14 @@ class Server:
         return times / taken
 
     def memory(self) -> dict[str, float] | None:
-        """Return resident memory now and at its peak, in MiB; None where there is no /proc to ask."""
+        """Return resident memory now, at its peak, and now without what is a file's, in MiB; None where there is no /proc."""
         try:
             status = Path(f"/proc/{self.process.pid}/status").read_text(encoding="ascii", errors="replace")
         except OSError:
             return None
         fields = dict(line.split(":", 1) for line in status.splitlines() if ":" in line)
-        return {name: int(fields[name].split()[0]) / 1024 for name in ("VmRSS", "VmHWM")}  # the file says kB
+        names = ("VmRSS", "VmHWM", "RssAnon")
+        return {name: int(fields[name].split()[0]) / 1024 for name in names}  # the file says kB
 
     def end(self) -> float:
         """End the input and return the seconds until the process is gone."""
@@ -190,8 +200,10 @@ class Server:
         return taken
 
 
-def check_success(line: bytes) -> None:
-    """Raise RuntimeError unless the answer is a tool's success: a fast refusal must not count as a fast call."""
+def check_success(line: bytes) -> dict[str, Any]:
+    """Return what a tool's success carries, else raise RuntimeError: a fast refusal must not count as a fast call."""
     answer = json.loads(line)
     if "result" not in answer or answer["result"].get("isError"):
         raise RuntimeError(f"a call failed: {line[:500]!r}")
+    data: dict[str, Any] = answer["result"].get("structuredContent", {})
+    return data

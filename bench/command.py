@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import argparse
+import importlib.metadata
 import sys
 import tempfile
 import time
 from pathlib import Path
 
+from bench import engine_command
 from bench.client import compile_sources
+from bench.engine_command import say
 from bench.measures import Bench
 from bench.report import environment, missed_targets, table, write_json
 from bench.sample_vault import write_vault
 
 _FEWEST_RUNS = 7  # below that a median says little
+_FEWEST_NOTES = 1000
+_SIZES = [1000, 10_000, 50_000]
 
 
 def main() -> int:
@@ -22,7 +27,25 @@ def main() -> int:
     if min(options.starts, options.runs) < _FEWEST_RUNS:
         print(f"medians of fewer than {_FEWEST_RUNS} runs are not worth printing", file=sys.stderr)
         return 2
-    facts = environment(options.starts, options.runs)
+    if min(options.sizes) < _FEWEST_NOTES:
+        print(f"in fewer than {_FEWEST_NOTES} notes a word in 1 % of them is a rare one", file=sys.stderr)
+        return 2
+    root = Path(__file__).parents[1]
+    path = root / "bench" / "results" / f"{options.name or ('engine' if options.engine else 'stdio')}.json"
+    began = time.perf_counter()
+    missed = engine_command.run(options.sizes, path) if options.engine else _run(options.starts, options.runs, path)
+    print(f"\nmeasured in {time.perf_counter() - began:.0f} s, written to {path.relative_to(root)}")
+    if missed:
+        print("missed in this run:", *missed, sep="\n  ")
+    return 1 if missed and options.strict else 0
+
+
+def _run(starts: int, runs: int, path: Path) -> list[str]:
+    """Measure the stdio server, print the table, write the JSON; return the missed targets."""
+    facts = environment(
+        rival=f"mcp {importlib.metadata.version('mcp')} (official Python SDK, low-level server)",
+        processes=f"{starts} a start-up figure, {runs} a latency or memory figure; medians over processes",
+    )
     print("\n".join(f"{name}: {value}" for name, value in facts.items()) + "\n", flush=True)
     compile_sources()
     began = time.perf_counter()
@@ -31,35 +54,34 @@ def main() -> int:
         bench = Bench(Path(folder))
         bench.warm_up()
         # Round robin: whatever disturbs the machine for a while disturbs every measure alike.
-        for number in range(options.starts):
-            _say(f"starts {number + 1} of {options.starts}")
+        for number in range(starts):
+            say(f"starts {number + 1} of {starts}")
             bench.measure_starts()
-        for number in range(options.runs):
-            _say(f"calls {number + 1} of {options.runs}")
+        for number in range(runs):
+            say(f"calls {number + 1} of {runs}")
             bench.measure_calls()
-    _say("")
+    say("")
     facts["took s"] = f"{time.perf_counter() - began:.0f}"
     print(table(bench.samples))
-    path = Path(__file__).parent / "results" / f"{options.name}.json"
     write_json(path, facts, bench.samples)
-    print(f"\nmeasured in {facts['took s']} s, written to {path.relative_to(Path(__file__).parents[1])}")
-    missed = missed_targets(bench.samples)
-    if missed:
-        print(f"missed in this run: {'; '.join(missed)}")
-    return 1 if missed and options.strict else 0
-
-
-def _say(text: str) -> None:
-    """Show how far it is, where somebody watches."""
-    if sys.stderr.isatty():
-        sys.stderr.write(f"\r\033[K{text}")
-        sys.stderr.flush()
+    return missed_targets(bench.samples)
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="bench/run.py", description=__doc__)
     parser.add_argument("--starts", type=int, default=21, help="processes per start-up figure (default: 21)")
     parser.add_argument("--runs", type=int, default=7, help="processes per latency and memory figure (default: 7)")
-    parser.add_argument("--name", default="stdio", help="name of the file in bench/results (default: stdio)")
+    parser.add_argument(
+        "--engine", action="store_true", help="measure the vault engine instead: searches, index, changes"
+    )
+    parser.add_argument(
+        "--sizes",
+        type=int,
+        nargs="+",
+        default=_SIZES,
+        metavar="NOTES",
+        help=f"with --engine: vaults of so many notes (default: {' '.join(map(str, _SIZES))}; --sizes 1000 is quick)",
+    )
+    parser.add_argument("--name", help="name of the file in bench/results (default: stdio, or engine)")
     parser.add_argument("--strict", action="store_true", help="exit with 1 if a target was missed")
     return parser

@@ -7,7 +7,7 @@ import json
 import os
 import platform
 import statistics
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -63,8 +63,8 @@ ROWS = [
 _HEADINGS = ("", "median", "least", "most", "unit", LOOP, RIVAL, "better by", "target", "met")
 
 
-def environment(starts: int, runs: int) -> dict[str, str]:
-    """Return what the figures depend on besides the code."""
+def environment(**more: str) -> dict[str, str]:
+    """Return what the figures depend on besides the code, and ``more`` of that."""
     load = " ".join(f"{value:.2f}" for value in os.getloadavg()) if hasattr(os, "getloadavg") else "unknown"
     return {
         "load average": load,
@@ -72,26 +72,30 @@ def environment(starts: int, runs: int) -> dict[str, str]:
         "system": f"{platform.system()} {platform.machine()}",
         "python": f"{platform.python_implementation()} {platform.python_version()}",
         "vaultwire": importlib.metadata.version("vaultwire"),
-        "rival": f"mcp {importlib.metadata.version('mcp')} (official Python SDK, low-level server)",
-        "processes": f"{starts} a start-up figure, {runs} a latency or memory figure; medians over processes",
+        **more,
     }
 
 
 def table(samples: Samples) -> str:
     """Return the table for a person."""
-    lines = [_HEADINGS, *(_cells(row, samples) for row in ROWS)]
-    widths = [max(len(line[column]) for line in lines) for column in range(len(_HEADINGS))]
-    aligned = [
+    lines = aligned([_HEADINGS, *(_cells(row, samples) for row in ROWS)])
+    if samples.median("memory MiB", COMMAND) is None:
+        lines.append("(no /proc here, so no figures of memory)")
+    return "\n".join(lines)
+
+
+def aligned(lines: Sequence[tuple[str, ...]]) -> list[str]:
+    """Return a table's lines, the first one its headings: words to the left, figures to the right."""
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    table = [
         "  ".join(
             cell.ljust(width) if column == 0 else cell.rjust(width)
             for column, (cell, width) in enumerate(zip(line, widths, strict=True))
         ).rstrip()
         for line in lines
     ]
-    aligned.insert(1, "-" * (sum(widths) + 2 * (len(widths) - 1)))
-    if samples.median("memory MiB", COMMAND) is None:
-        aligned.append("(no /proc here, so no figures of memory)")
-    return "\n".join(aligned)
+    table.insert(1, "-" * (sum(widths) + 2 * (len(widths) - 1)))
+    return table
 
 
 def missed_targets(samples: Samples) -> list[str]:
@@ -99,8 +103,8 @@ def missed_targets(samples: Samples) -> list[str]:
     missed = []
     for row in ROWS:
         if row.most is not None and _met(row, samples) is False:
-            limit = _number(row.most)
-            missed.append(f"{row.label.strip()} ({row.subject}) {_number(_value(row, samples))} > {limit} {row.unit}")
+            limit = number(row.most)
+            missed.append(f"{row.label.strip()} ({row.subject}) {number(_value(row, samples))} > {limit} {row.unit}")
     return missed
 
 
@@ -121,10 +125,19 @@ def write_json(path: Path, facts: dict[str, str], samples: Samples) -> None:
         }
         for row in ROWS
     ]
+    write_result(path, {"environment": facts, "rows": rows, "samples": by_measure(samples)})
+
+
+def by_measure(samples: Samples) -> dict[str, dict[str, list[float]]]:
+    """Return the samples as JSON takes them."""
     taken: dict[str, dict[str, list[float]]] = {}
     for (measure, subject), values in samples.items():
         taken.setdefault(measure, {})[subject] = [round(value, 4) for value in values]
-    result: dict[str, Any] = {"environment": facts, "rows": rows, "samples": taken}
+    return taken
+
+
+def write_result(path: Path, result: dict[str, Any]) -> None:
+    """Write a result as JSON, making its folder."""
     path.parent.mkdir(exist_ok=True)
     path.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
 
@@ -134,14 +147,14 @@ def _cells(row: Row, samples: Samples) -> tuple[str, ...]:
     ratio = _ratio(row, samples)
     return (
         row.label,
-        _number(_value(row, samples)),
-        _number(_value(row, samples, pick=min)),
-        _number(_value(row, samples, pick=max)),
+        number(_value(row, samples)),
+        number(_value(row, samples, pick=min)),
+        number(_value(row, samples, pick=max)),
         row.unit,
-        "" if row.above_loop else _number(_value(row, samples, LOOP)),
-        _number(_value(row, samples, RIVAL)),
+        "" if row.above_loop else number(_value(row, samples, LOOP)),
+        number(_value(row, samples, RIVAL)),
         "" if ratio is None else f"{ratio:.2f}x",
-        "" if row.most is None else f"<= {_number(row.most)}",
+        "" if row.most is None else f"<= {number(row.most)}",
         "" if met is None else "yes" if met else "NO",
     )
 
@@ -175,8 +188,8 @@ def _met(row: Row, samples: Samples) -> bool | None:
     return None if row.most is None or value is None else value <= row.most
 
 
-def _number(value: float | None) -> str:
-    """Return three figures or so."""
+def number(value: float | None) -> str:
+    """Return three figures or so; nothing for None."""
     if value is None:
         return ""
     if value >= 1000:

@@ -1,0 +1,61 @@
+"""The engine's part of the bench: vaults of several sizes, one after the other, tables and JSON out."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from bench import engine_report
+from bench.client import compile_sources
+from bench.engine_measures import EngineBench
+from bench.engine_vault import kept_vault
+from bench.measures import Samples
+from bench.report import environment, write_result
+
+_WARM_STARTS = 7
+# Building the index of a large vault takes half a minute, and one in a thousand of that is no noise.
+_BUILDS, _BUILDS_OF_LARGE, _LARGE = 3, 1, 20_000
+
+
+def run(sizes: Sequence[int], path: Path) -> list[str]:
+    """Measure the engine on vaults of so many notes, print the tables, write the JSON; return the missed targets."""
+    facts = environment(ripgrep=importlib.metadata.version("ripgrep"), sizes=" ".join(map(str, sizes)))
+    print("\n".join(f"{name}: {value}" for name, value in facts.items()), flush=True)
+    compile_sources()
+    results, missed = [], []
+    for notes in sizes:
+        vault, is_new = kept_vault(notes)
+        print(f"\n{vault}{' (written now)' if is_new else ''}", flush=True)
+        samples = _measure(notes, vault)
+        print(engine_report.tables(notes, samples), flush=True)
+        results.append(engine_report.to_json(notes, samples))
+        missed += engine_report.missed_targets(notes, samples)
+        write_result(path, {"environment": facts, "vaults": results})  # each time: a later size may fail
+    print(f"\n{engine_report.NOTE}")
+    return missed
+
+
+def _measure(notes: int, vault: Path) -> Samples:
+    with tempfile.TemporaryDirectory(prefix="vaultwire-bench-cache-") as caches:
+        say(f"{notes} notes: reading them")
+        bench = EngineBench(vault, Path(caches))
+        for number in range(_BUILDS_OF_LARGE if notes > _LARGE else _BUILDS):
+            say(f"{notes} notes: first build {number + 1}")
+            bench.measure_first_build(number)
+        for number in range(_WARM_STARTS):
+            say(f"{notes} notes: warm start {number + 1} of {_WARM_STARTS}")
+            bench.measure_warm_start(number)
+        say(f"{notes} notes: searches, ripgrep, structure, changes")
+        bench.measure_calls()
+    say("")
+    return bench.samples
+
+
+def say(text: str) -> None:
+    """Show how far it is, where somebody watches."""
+    if sys.stderr.isatty():
+        sys.stderr.write(f"\r\033[K{text}")
+        sys.stderr.flush()

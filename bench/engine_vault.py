@@ -1,0 +1,188 @@
+"""The vaults the engine's figures are taken on: any number of generated notes, made once and kept for later runs.
+
+What they are made of is fixed by the seed and the version. What is looked for in them is ``engine_queries``' matter.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import random
+import shutil
+import tempfile
+import unicodedata
+from collections.abc import Iterator
+from pathlib import Path
+
+_SEED = 20260728
+# Raised with every change that makes other notes: a kept vault of another version is not the same vault.
+_VERSION = 1
+# Whatever a run changes lies here, and goes with it.
+SCRATCH = "Bench scratch"
+
+_WORDS = 20_000
+_TAGS = 300
+# So many notes share one made-up name: what a person looks for by name stands in a few notes, however large the vault.
+_NOTES_A_NAME = 3
+_NOTES_A_FOLDER, _FOLDERS_AN_AREA = 100, 10
+# Shortest, longest, most frequent: 3 KB on average, what a note of a kept vault has.
+_CHARACTERS = (500, 6000, 1700)
+# Short words are common ones, as in languages: so many words have at most so many syllables, the rest three.
+_SYLLABLES = ((60, 1), (4000, 2))
+
+_ONSETS = [*"bdfghjklmnprstvwz", ""] * 2 + ["br", "ch", "dr", "fl", "gr", "kl", "pr", "sch", "st", "tr"]
+_VOWELS = [*"aeiou"] * 3 + ["ai", "ei", "ou", "ie"]
+_CODAS = [""] * 9 + ["n", "r", "s", "l", "t", "m", "rk", "nd", "st"]
+_MARKED = {"a": "áäå", "e": "éèê", "i": "íî", "o": "óöô", "u": "úü", "n": "ñ"}
+_SHARE_MARKED = 0.03
+_SHARE_CJK = 0.02
+_BATCH = 100_000
+
+
+def kept_vault(notes: int) -> tuple[Path, bool]:
+    """Return the folder of the vault with so many notes, and whether it had to be written first.
+
+    It lies in the system's folder for temporary files, where some systems delete what is old: notes are counted.
+    """
+    folder = Path(tempfile.gettempdir()) / f"vaultwire-bench-vault-{_SEED}-{notes}-v{_VERSION}"
+    shutil.rmtree(folder / SCRATCH, ignore_errors=True)  # left by a run that was killed
+    if sum(1 for _ in folder.rglob("*.md")) == notes:
+        return folder, False
+    shutil.rmtree(folder, ignore_errors=True)
+    unfinished = Path(tempfile.mkdtemp(prefix="vaultwire-bench-unfinished-"))
+    try:
+        _Writer(notes).write(unfinished)
+        unfinished.replace(folder)
+    finally:
+        shutil.rmtree(unfinished, ignore_errors=True)
+    return folder, True
+
+
+def names(notes: int) -> list[str]:
+    """Return the made-up names in the vault with so many notes, in lower case; each stands in about three of them."""
+    return _Vocabulary(notes).names
+
+
+def tags() -> list[str]:
+    """Return the tags of every vault, without ``#``, most used first."""
+    return _Vocabulary(0).tags
+
+
+class _Vocabulary:
+    """Words, most common first; names; tags. No two alike without their diacritics."""
+
+    def __init__(self, notes: int) -> None:
+        self._chance = random.Random(_SEED)  # noqa: S311 - the same notes everywhere is what it is for
+        self._taken: set[str] = set()
+        self.words = [
+            self._word(next((most for words, most in _SYLLABLES if rank < words), 3)) for rank in range(_WORDS)
+        ]
+        parts = self._chance.sample(self.words[1000:], 2 * _TAGS)
+        # Every third lies below another word.
+        self.tags = [f"{parts[-n]}/{parts[n]}" if n % 3 == 2 else parts[n] for n in range(_TAGS)]
+        self.names = [self._word(4) for _ in range(notes // _NOTES_A_NAME)]
+
+    def _word(self, most: int) -> str:
+        chance = self._chance
+        while True:
+            syllables = chance.randint((most + 1) // 2, most)
+            word = "".join(
+                chance.choice(part) for _, part in itertools.product(range(syllables), (_ONSETS, _VOWELS, _CODAS))
+            )
+            if len(word) > 1 and word not in self._taken:
+                self._taken.add(word)
+                return self._marked(word) if chance.random() < _SHARE_MARKED else word
+
+    def _marked(self, word: str) -> str:
+        place = self._chance.choice([place for place, letter in enumerate(word) if letter in _MARKED])
+        return word[:place] + self._chance.choice(_MARKED[word[place]]) + word[place + 1 :]
+
+
+class _Writer:
+    """Writes one vault."""
+
+    def __init__(self, notes: int) -> None:
+        self._notes = notes
+        self._chance = random.Random(_SEED + notes)  # noqa: S311 - as above
+        vocabulary = _Vocabulary(notes)
+        self._words = self._stream(vocabulary.words)
+        self._tags = self._stream(vocabulary.tags)
+        self._names = vocabulary.names
+        characters = [chr(code) for code in self._chance.sample(range(0x4E00, 0x9F00), 1200)]
+        self._cjk = self._stream(["".join(self._chance.choices(characters, k=2)) for _ in range(3000)])
+        # The number keeps titles apart; the words make them look like titles.
+        self._titles = [f"{self._some(2).capitalize()} {number}" for number in range(notes)]
+
+    def write(self, root: Path) -> None:
+        """Write the notes below the folder ``root``."""
+        for number, title in enumerate(self._titles):
+            area, topic = divmod(number // _NOTES_A_FOLDER, _FOLDERS_AN_AREA)
+            folder = root / f"Area {area:02}" / f"Topic {topic}"
+            if number % _NOTES_A_FOLDER == 0:
+                folder.mkdir(parents=True)
+            path = folder / f"{title}.md"
+            path.write_bytes(self._note(title).encode())
+            # A year's notes, one changed each few minutes: not all of them a moment ago.
+            changed = 1_780_000_000 - number * (31_536_000 // self._notes)
+            os.utime(path, (changed, changed))
+
+    def _stream(self, words: list[str]) -> Iterator[str]:
+        """Yield words without end, as often as a language's: the n-th most common one n times as seldom (Zipf)."""
+        weights = list(itertools.accumulate(1 / rank for rank in range(1, len(words) + 1)))
+        while True:
+            yield from self._chance.choices(words, cum_weights=weights, k=_BATCH)
+
+    def _some(self, count: int) -> str:
+        return " ".join(itertools.islice(self._words, count))
+
+    def _note(self, title: str) -> str:
+        chance = self._chance
+        blocks = [*self._frontmatter(), f"# {title}", self._paragraph(chance.choice(self._names).capitalize())]
+        if chance.random() < _SHARE_CJK:
+            blocks += [self._cjk_paragraph(), self._cjk_paragraph()]
+        size = sum(map(len, blocks))
+        wanted = chance.triangular(*_CHARACTERS)
+        while size < wanted:
+            blocks.append(self._block())
+            size += len(blocks[-1]) + 2
+        text = "\n\n".join(blocks) + "\n"
+        # Some systems write diacritics as characters of their own.
+        return unicodedata.normalize("NFD", text) if chance.random() < 0.01 else text
+
+    def _frontmatter(self) -> Iterator[str]:
+        chance = self._chance
+        if chance.random() < 0.1:
+            return
+        lines = ["---", "tags:", *(f"  - {tag}" for tag in sorted({next(self._tags) for _ in range(3)}))]
+        lines += [f"aliases: [{self._some(2)}]", f"created: 2026-{chance.randint(1, 12):02}-{chance.randint(1, 28):02}"]
+        lines += [f"status: {chance.choice(('draft', 'active', 'done'))}", f"rating: {chance.randint(1, 5)}", "---"]
+        yield "\n".join(lines)
+
+    def _block(self) -> str:
+        chance = self._chance
+        kind = chance.random()
+        if kind < 0.15:
+            return f"## {self._some(3).capitalize()}"
+        if kind < 0.23:
+            return "\n".join(f"- [{chance.choice(' x')}] {self._some(6)}" for _ in range(4))
+        if kind < 0.33:
+            return "\n".join(f"- {self._some(9).capitalize()}" for _ in range(4))
+        if kind < 0.36:
+            return f"```python\n# {self._some(5)}\n{next(self._words)} = len({next(self._words)})\n```"
+        return self._paragraph()
+
+    def _paragraph(self, name: str = "") -> str:
+        chance = self._chance
+        text = " ".join(f"{self._some(chance.randint(6, 16)).capitalize()}." for _ in range(chance.randint(2, 6)))
+        if name:
+            text += f" {name} {self._some(4)}."
+        if chance.random() < 0.6:
+            # Squared: a few notes are what many link to.
+            text += f" See [[{self._titles[int(self._notes * chance.random() ** 2)]}]]."
+        if chance.random() < 0.15:
+            text += f" #{next(self._tags)}"
+        return text
+
+    def _cjk_paragraph(self) -> str:
+        chance = self._chance
+        return "".join(next(self._cjk) + chance.choice("のはをにと、。") for _ in range(chance.randint(30, 80)))
