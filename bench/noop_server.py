@@ -40,7 +40,7 @@ def main() -> None:
     config = make_config(sys.argv[1])
     vault = app.open_vault(config)
     handlers = Handlers(Toolset(lambda: [describe(noop)], lambda: [noop]), lambda: vault, app.make_policy(config))
-    stdio.run(app.make_session(config, handlers), handlers, handlers.warm_up)
+    stdio.run(app.make_session(config, handlers), handlers)
 
 
 if __name__ == "__main__":

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import random
+import tempfile
+from collections.abc import Iterator
 
 import hypothesis
 import pytest
@@ -20,6 +22,14 @@ def pytest_configure(config: pytest.Config) -> None:
     """Give hypothesis one seed for the whole run, new each time unless VAULTWIRE_SEED says which."""
     if config.getoption("hypothesis_seed", None) is None:
         config.option.hypothesis_seed = os.environ.get(SEED_VARIABLE) or str(random.SystemRandom().randrange(1 << 32))
+
+
+@pytest.fixture(autouse=True, scope="session")
+def cache() -> Iterator[None]:
+    """Let no test touch the user's cache: every server started gets one that ends with the run."""
+    with tempfile.TemporaryDirectory(prefix="vaultwire-cache-") as folder, pytest.MonkeyPatch.context() as patch:
+        patch.setenv("VAULTWIRE_CACHE", folder)
+        yield
 
 
 def pytest_report_header(config: pytest.Config) -> str:

@@ -16,11 +16,14 @@ from vaultwire.trust.policy import Policy
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from vaultwire.config import Config
     from vaultwire.tools.registry import AnyTool
     from vaultwire.vault.files import Files
+    from vaultwire.vault.model import IndexReport
+    from vaultwire.vault.store.stored_index import StoredIndex
+    from vaultwire.vault.store.text import TextIndex
     from vaultwire.vault.survey import Fingerprint, Survey
     from vaultwire.vault.vault import Vault
 
@@ -30,7 +33,7 @@ def run_stdio(config: Config) -> None:
     from vaultwire.transports import stdio  # noqa: PLC0415 - only this door's own code
 
     handlers = make_handlers(config)
-    stdio.run(make_session(config, handlers), handlers, handlers.warm_up)
+    stdio.run(make_session(config, handlers), handlers)
 
 
 def make_session(config: Config, handlers: Handlers) -> Session:
@@ -39,7 +42,13 @@ def make_session(config: Config, handlers: Handlers) -> Session:
         name="vaultwire",
         title="Vaultwire",
         version=__version__,
-        capabilities={"logging": {}, "tools": {"listChanged": False}},
+        capabilities={
+            "completions": {},
+            "logging": {},
+            "prompts": {"listChanged": False},
+            "resources": {"listChanged": False, "subscribe": False},
+            "tools": {"listChanged": False},
+        },
         instructions=instructions(read_only=config.read_only),
     )
     return Session(identity, handlers.methods)
@@ -47,7 +56,8 @@ def make_session(config: Config, handlers: Handlers) -> Session:
 
 def make_handlers(config: Config) -> Handlers:
     """Return the methods served, over our own tools and the vault of this run."""
-    return Handlers(Toolset(load_catalog, load_tools), lambda: open_vault(config), make_policy(config))
+    toolset = Toolset(load_catalog, load_tools)
+    return Handlers(toolset, lambda: open_vault(config), make_policy(config), prompts_folder=config.prompts)
 
 
 def make_policy(config: Config) -> Policy:
@@ -57,18 +67,53 @@ def make_policy(config: Config) -> Policy:
 
 def open_vault(config: Config) -> Vault:
     """Return the engine over the vault of this run."""
-    from vaultwire.vault.scan_index import ScanIndex  # noqa: PLC0415 - after the first answer
+    from vaultwire.vault.settings import KeptSettings  # noqa: PLC0415 - after the first answer
     from vaultwire.vault.vault import Vault  # noqa: PLC0415
 
     files = _open_files(config)
-    return Vault(files, ScanIndex(files))
+    return Vault(files, open_index(files, config.cache), KeptSettings(files.root))
+
+
+def open_index(files: Files, cache: str | None) -> StoredIndex:
+    """Return the index over a vault's files, kept in the cache folder; in memory, if that is None."""
+    from vaultwire.vault.excludes import KeptExcludes  # noqa: PLC0415 - after the first answer
+    from vaultwire.vault.settings import KeptSettings  # noqa: PLC0415
+    from vaultwire.vault.store.home import Home  # noqa: PLC0415
+    from vaultwire.vault.store.stored_index import StoredIndex  # noqa: PLC0415
+
+    home = Home(files.root, cache, _text_backend())
+    return StoredIndex(files, home, KeptExcludes(files.root, KeptSettings(files.root)).get)
+
+
+def _text_backend() -> Callable[[str | None], TextIndex]:
+    try:
+        from vaultwire.vault.store.tantivy_text import TantivyText  # noqa: PLC0415
+    except ImportError:  # no wheel for this system
+        from vaultwire.vault.store.fts5_text import Fts5Text  # noqa: PLC0415
+
+        return Fts5Text
+    return TantivyText
 
 
 def survey_vault(config: Config) -> Survey:
     """Return what the vault holds and what is odd in it; reads every note."""
-    from vaultwire.vault.survey import survey  # noqa: PLC0415 - for doctor only
+    from vaultwire.vault.excludes import KeptExcludes  # noqa: PLC0415 - for doctor only
+    from vaultwire.vault.settings import KeptSettings  # noqa: PLC0415
+    from vaultwire.vault.survey import survey  # noqa: PLC0415
 
-    return survey(_open_files(config))
+    files = _open_files(config)
+    settings = KeptSettings(files.root)
+    return survey(files, [*settings.get().problems, *KeptExcludes(files.root, settings).get().problems])
+
+
+def examine_index(config: Config) -> IndexReport:
+    """Return how the vault's index is kept, brought up to date first."""
+    files = _open_files(config)
+    index = open_index(files, config.cache)
+    try:
+        return index.report()
+    finally:
+        index.close()
 
 
 def fingerprint_vault(config: Config) -> Fingerprint:
@@ -86,18 +131,25 @@ def _open_files(config: Config) -> Files:
 
 def load_tools() -> Sequence[AnyTool]:
     """Return our own tools in the order in which clients see them."""
-    from vaultwire.tools import notes, search, structure  # noqa: PLC0415 - after the first answer
+    from vaultwire.tools import daily, find, graph, notes, overview, reading, search, structure  # noqa: PLC0415 - after the first answer
 
     return (
         search.search_notes,
+        find.find_notes,
         notes.list_notes,
-        notes.read_note,
+        reading.read_note,
+        reading.read_many,
+        daily.daily_note,
         notes.write_note,
         notes.delete_note,
         search.search_by_tags,
         structure.get_outline,
         structure.list_links,
         structure.list_backlinks,
+        graph.graph,
         structure.list_tags,
         structure.recent_notes,
+        overview.list_properties,
+        overview.list_tasks,
+        overview.vault_stats,
     )

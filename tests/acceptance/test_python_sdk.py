@@ -1,4 +1,4 @@
-"""The official Python SDK as the client, in each of its modes: it connects, lists the tools and calls every one of them.
+"""The official Python SDK as the client, in each of its modes: it connects, lists what there is, and asks for all of it.
 
 What it accepts is what most assistants accept; where it is laxer than the specification, the other rooms are not.
 """
@@ -12,7 +12,14 @@ from typing import Any
 import anyio
 import jsonschema
 import pytest
-from mcp import Client, StdioServerParameters
+from mcp import Client, MCPError, StdioServerParameters
+from mcp_types import (
+    EmbeddedResource,
+    PromptReference,
+    ResourceTemplateReference,
+    TextContent,
+    TextResourceContents,
+)
 
 from support.vaults import write_vault
 
@@ -20,16 +27,23 @@ MODES = {"auto": "2026-07-28", "legacy": "2025-11-25", "2026-07-28": "2026-07-28
 
 CALLS: dict[str, dict[str, Any]] = {
     "search_notes": {"query": "fox"},
+    "find_notes": {"name": "alpha", "properties": ["!status"]},
     "list_notes": {"folder": "Projects"},
     "read_note": {"path": "Alpha"},
+    "read_many": {"paths": ["Alpha", "Nowhere"]},
+    "daily_note": {},
     "write_note": {"path": "New.md", "content": "hello"},
     "delete_note": {"path": "New.md"},
     "search_by_tags": {"tags": ["project"]},
     "get_outline": {"path": "Alpha"},
     "list_links": {"path": "Alpha"},
     "list_backlinks": {"path": "Other"},
+    "graph": {"what": "orphans"},
     "list_tags": {},
     "recent_notes": {"limit": 1},
+    "list_properties": {},
+    "list_tasks": {"status": "any"},
+    "vault_stats": {},
 }
 
 
@@ -65,7 +79,9 @@ def test_the_client_knows_who_it_talks_to(server: StdioServerParameters, mode: s
             assert client.server_info is not None
             assert client.server_info.name == "vaultwire"
             assert client.instructions
-            assert client.server_capabilities.tools is not None
+            said = client.server_capabilities
+            for capability in (said.tools, said.resources, said.prompts, said.completions):
+                assert capability is not None
 
     anyio.run(converse)
 
@@ -93,7 +109,59 @@ def test_progress_reaches_the_client(server: StdioServerParameters, mode: str) -
 
     async def converse() -> None:
         async with Client(server, mode=mode, read_timeout_seconds=30) as client:
-            await client.call_tool("search_notes", {"query": "fox"}, progress_callback=note)
+            # A regular expression: no index helps, each note is read.
+            await client.call_tool("search_notes", {"query": "/f.x/"}, progress_callback=note)
 
     anyio.run(converse)
-    assert came == [(0, 2, "0 of 2 notes")]
+    # Progress never stands still, so the search's own is not told behind that of the first look over the vault.
+    assert came in ([(0, 2, "0 of 2 notes")], [(0, 2, "indexing: 0 of 2 files")])
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_the_client_lists_completes_and_reads_resources(server: StdioServerParameters, mode: str) -> None:
+    async def converse() -> None:
+        async with Client(server, mode=mode, read_timeout_seconds=30) as client:
+            listed = (await client.list_resources()).resources
+            assert [resource.name for resource in listed] == ["Other.md", "Projects/Alpha.md"]
+            for resource in listed:
+                (contents,) = (await client.read_resource(resource.uri)).contents
+                assert isinstance(contents, TextResourceContents)
+                assert len(contents.text.encode()) == resource.size
+            (template,) = (await client.list_resource_templates()).resource_templates
+            reference = ResourceTemplateReference(uri=template.uri_template)
+            completed = await client.complete(reference, {"name": "path", "value": "alp"}, {"other": "x"})
+            assert completed.completion.values == ["Projects/Alpha.md"]
+            uri = template.uri_template.replace("{+path}", completed.completion.values[0])
+            assert "fox" in str(await client.read_resource(uri))
+            with pytest.raises(MCPError, match="Resource not found"):
+                await client.read_resource(template.uri_template.replace("{+path}", "Nowhere.md"))
+
+    anyio.run(converse)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_the_client_lists_completes_and_gets_prompts(server: StdioServerParameters, mode: str, tmp_path: Path) -> None:
+    write_vault(tmp_path, "=== Prompts/About a tag.md\nTell me about {{tag}}.\n")
+    server.args += ["--prompts", "Prompts"]
+
+    async def converse() -> None:
+        async with Client(server, mode=mode, read_timeout_seconds=30) as client:
+            listed = (await client.list_prompts()).prompts
+            assert [prompt.name for prompt in listed] == [
+                "summarize_note",
+                "daily_review",
+                "find_related",
+                "about_a_tag",
+            ]
+            completed = await client.complete(PromptReference(name="about_a_tag"), {"name": "tag", "value": "p"})
+            assert completed.completion.values == ["project"]
+            (message,) = (await client.get_prompt("about_a_tag", {"tag": "project"})).messages
+            assert isinstance(message.content, TextContent)
+            assert message.content.text == "Tell me about project."
+            held_out = (await client.get_prompt("find_related", {"path": "Alpha"})).messages[1].content
+            assert isinstance(held_out, EmbeddedResource)
+            assert "fox" in str(held_out.resource)
+            with pytest.raises(MCPError, match="needs 'path'"):
+                await client.get_prompt("summarize_note")
+
+    anyio.run(converse)

@@ -152,6 +152,8 @@ def test_doctor_names_every_problem_of_a_vault(vault: Path, tmp_path: Path) -> N
     (vault / "Huge.md").write_bytes(b"x" * (10 * 1024 * 1024 + 1))
     (vault / "home.md").write_text("the same name in another case\n")
     (vault / ".vaultwire-1f-00ff.tmp").write_text("half a note")
+    (vault / ".obsidian").mkdir(exist_ok=True)
+    (vault / ".obsidian" / "app.json").write_text("{broken")
     (tmp_path / "secret.md").write_text("outside")
     (vault / "Leak.md").symlink_to(tmp_path / "secret.md")
     finished = run("doctor", "--vault", str(vault), "--json")
@@ -159,8 +161,10 @@ def test_doctor_names_every_problem_of_a_vault(vault: Path, tmp_path: Path) -> N
     report = json.loads(finished.stdout)
     assert not report["healthy"]
     problems = "\n".join(report["vault"]["problems"])
-    for name in ("Latin.md", "Broken.md", "Huge.md", "home.md", ".vaultwire-1f-00ff.tmp", "Leak.md"):
+    for name in ("Latin.md", "Broken.md", "Huge.md", "home.md", ".vaultwire-1f-00ff.tmp", "Leak.md", "app.json"):
         assert f"{name}: " in problems
+    assert os.path.isdir(report["index"]["folder"])
+    assert report["index"]["watched"] or report["index"]["not_watched_because"]
     assert report["start"]["median_ms"] > 0
 
 

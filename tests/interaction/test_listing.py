@@ -13,16 +13,23 @@ from support.wire import STATELESS_REVISION, Server
 
 TOOLS = [
     "search_notes",
+    "find_notes",
     "list_notes",
     "read_note",
+    "read_many",
+    "daily_note",
     "write_note",
     "delete_note",
     "search_by_tags",
     "get_outline",
     "list_links",
     "list_backlinks",
+    "graph",
     "list_tags",
     "recent_notes",
+    "list_properties",
+    "list_tasks",
+    "vault_stats",
 ]
 CHANGING = ["write_note", "delete_note"]
 DRAFT_07 = "http://json-schema.org/draft-07/schema#"
@@ -142,5 +149,5 @@ def test_an_unknown_cursor_is_refused(shared: Server) -> None:
 
 @proves("spec JSON-RPC: unknown methods, and the methods a revision has not")
 def test_unknown_methods_are_refused(shared: Server, revision: str) -> None:
-    assert shared.request("resources/list")["error"]["code"] == -32601
+    assert shared.request("resources/write")["error"]["code"] == -32601
     assert ("error" in shared.request("ping")) is (revision == STATELESS_REVISION)

@@ -26,7 +26,7 @@ SINS = [
     ("The protocol and Markdown rooms do no I/O", "markdown/edits.py", "import os"),
     ("The engine and the tools are synchronous", "vault/files.py", "import asyncio"),
     ("The engine and the tools are synchronous", "tools/search.py", "import socket"),
-    ("Only the composition root chooses an index backend", "vault/vault.py", "import vaultwire.vault.scan_index"),
+    ("Only the composition root chooses an index and", "vault/vault.py", "import vaultwire.vault.store.stored_index"),
     ("No transport imports another", "transports/second.py", "import vaultwire.transports.stdio"),
     ("Only the command line and the composition root see", "transports/stdio.py", "import vaultwire.config"),
 ]

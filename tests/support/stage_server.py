@@ -9,6 +9,7 @@ import sys
 import threading
 from typing import TypedDict
 
+from vaultwire.app import open_index
 from vaultwire.protocol.events import Identity
 from vaultwire.protocol.session import Session
 from vaultwire.server.handlers import Handlers
@@ -19,7 +20,7 @@ from vaultwire.transports import stdio
 from vaultwire.trust.policy import Policy
 from vaultwire.vault.files import Files
 from vaultwire.vault.model import Progress
-from vaultwire.vault.scan_index import ScanIndex
+from vaultwire.vault.settings import KeptSettings
 from vaultwire.vault.vault import Vault
 
 _CHILD = "import sys; print('child', repr(sys.stdin.read())); sys.stderr.write('child error\\n')"
@@ -62,11 +63,11 @@ def main() -> None:
         threading.Thread(target=threading.Event().wait, daemon=True).start()
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM, signal.SIGINT, signal.SIGHUP})
     files = Files(os.getcwd(), 1)
-    vault = Vault(files, ScanIndex(files))
+    vault = Vault(files, open_index(files, None), KeptSettings(files.root))
     tools: list[AnyTool] = [wait, shout]
     handlers = Handlers(Toolset(lambda: [describe(each) for each in tools], lambda: tools), lambda: vault, Policy())
     session = Session(Identity("stage", "Stage", "1", {"tools": {}}, ""), handlers.methods)
-    stdio.run(session, handlers, handlers.warm_up)
+    stdio.run(session, handlers)
 
 
 if __name__ == "__main__":

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
+from datetime import date
 from pathlib import Path
 
+from vaultwire.app import open_index
 from vaultwire.trust.limits import MAX_NOTE_BYTES
 from vaultwire.vault.files import Files
-from vaultwire.vault.scan_index import ScanIndex
+from vaultwire.vault.settings import KeptSettings
 from vaultwire.vault.vault import Vault
 
 
@@ -24,10 +27,10 @@ def write_vault(root: Path, text: str) -> Path:
     return root
 
 
-def open_vault(root: Path, max_bytes: int = MAX_NOTE_BYTES) -> Vault:
+def open_vault(root: Path, max_bytes: int = MAX_NOTE_BYTES, today: Callable[[], date] = date.today) -> Vault:
     """Return the engine over a folder, as the program itself puts it together."""
     files = Files(str(root), max_bytes)
-    return Vault(files, ScanIndex(files))
+    return Vault(files, open_index(files, None), KeptSettings(files.root), today)
 
 
 def snapshot(root: Path) -> dict[str, str]:

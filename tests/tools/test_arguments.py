@@ -93,7 +93,7 @@ def test_the_verdict_is_that_of_the_jsonschema_library(call: tuple[dict[str, Any
         (
             "read_note",
             {"path": "a", "name": "b"},
-            "'name' is not an argument (there are: path, section, lines, max_characters)",
+            "'name' is not an argument (there are: path, section, lines, part, max_characters)",
         ),
         ("write_note", {"path": "a", "content": True}, "'content' must be a text, got true"),
         (

@@ -127,6 +127,23 @@ def test_pages_follow_by_cursor_until_every_note_was_shown_once(
     assert seen == whole
 
 
+def test_a_page_of_a_search_holds_what_the_tokens_allow_and_the_next_goes_on(tmp_path: Path) -> None:
+    long_line = "word " * 60
+    vault = open_vault(write_vault(tmp_path, "".join(f"=== {name}.md\n{long_line}\n" for name in "abcdef")))
+    seen: list[str] = []
+    cursor: dict[str, str] = {}
+    while True:
+        outcome = call(vault, "search_notes", query="word", max_tokens=120, **cursor)
+        page = [note["path"] for note in outcome.data["notes"]]
+        assert len(page) == 2  # 120 tokens are 480 bytes; a note's line is cut to 200 characters
+        assert outcome.data["total"] == 6
+        seen += page
+        if "next_cursor" not in outcome.data:
+            break
+        cursor = {"cursor": outcome.data["next_cursor"]}
+    assert seen == [f"{name}.md" for name in "abcdef"]
+
+
 @pytest.mark.parametrize("cursor", ["x", "-1", "1.0", "²", "1 "])
 @pytest.mark.parametrize(("tool", "arguments"), [("search_notes", {"query": "a"}), ("search_by_tags", {"tags": ["a"]})])
 def test_a_cursor_nobody_gave_is_refused(vault: Vault, tool: str, arguments: dict[str, Any], cursor: str) -> None:

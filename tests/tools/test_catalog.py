@@ -37,6 +37,8 @@ def test_the_tools_are_there_and_listed_in_the_order_of_the_code() -> None:
     assert set(NAMES) == {
         "search_notes", "list_notes", "read_note", "write_note", "delete_note", "search_by_tags",
         "get_outline", "list_links", "list_backlinks", "list_tags", "recent_notes",
+        "read_many", "daily_note", "graph",
+        "find_notes", "list_properties", "list_tasks", "vault_stats",
     }  # fmt: skip
     assert [tool.name for tool in load_tools()] == NAMES
 

@@ -1,4 +1,4 @@
-"""Reading a part of a note: sections, blocks, lines, and long notes. Who has read a part gets no etag to overwrite with."""
+"""Reading notes: parts, sections, blocks, lines, long ones, several. Who has read a part gets no etag to overwrite with."""
 
 from __future__ import annotations
 
@@ -31,8 +31,9 @@ A second section of that name.
 ## Tools
 A basket.
 """
-(READ_NOTE,) = [tool for tool in load_tools() if tool.name == "read_note"]
-(DESCRIPTION,) = [description for description in load_catalog() if description["name"] == "read_note"]
+TOOLS = {tool.name: tool for tool in load_tools()}
+DESCRIPTIONS = {description["name"]: description for description in load_catalog()}
+DESCRIPTION = DESCRIPTIONS["read_note"]
 
 
 @pytest.fixture
@@ -41,7 +42,7 @@ def root(tmp_path: Path) -> Path:
 
 
 def invoked(root: Path, **arguments: Any) -> Outcome[Any] | Failure:
-    return invoke(READ_NOTE, DESCRIPTION, arguments, open_vault(root), NO_PROGRESS)
+    return invoke(TOOLS["read_note"], DESCRIPTION, arguments, open_vault(root), NO_PROGRESS)
 
 
 def read(root: Path, **arguments: Any) -> dict[str, Any]:
@@ -145,3 +146,143 @@ def test_a_note_without_a_line_end_at_its_end_is_read_whole_by_its_lines(tmp_pat
     data = read(write_vault(tmp_path, "=== A.md\none\ntwo"), path="A", lines="1-2")
     assert data["content"] == "one\ntwo"
     assert data["etag"]
+
+
+# ---------------------------------------------------------------------- outline and frontmatter
+
+
+def test_the_outline_of_a_note_is_its_headings_with_their_lines(root: Path) -> None:
+    data = read(root, path="Plan", part="outline")
+    assert data["content"].splitlines() == [
+        "# Spring: sowing!  (4-12)",
+        "## Tools  (6-10)",
+        "## Tools  (11-12)",
+        "# Autumn  (13-15)",
+        "## Tools  (14-15)",
+    ]
+    assert data["total_lines"] == 15
+    assert not {"etag", "first_line", "last_line"} & set(data)
+
+
+def test_the_frontmatter_of_a_note_is_read_as_written(root: Path) -> None:
+    data = read(root, path="Plan", part="frontmatter")
+    assert data["content"] == "---\ntags: [plan]\n---\n"
+    assert (data["first_line"], data["last_line"]) == (1, 3)
+    assert "etag" not in data
+
+
+def test_a_part_that_is_not_there_is_said(tmp_path: Path) -> None:
+    root = write_vault(tmp_path, "=== A.md\ntext\n")
+    for part, words in (("outline", "has no headings"), ("frontmatter", "has no frontmatter")):
+        outcome = invoked(root, path="A", part=part)
+        assert isinstance(outcome, Outcome)
+        assert words in outcome.texts[0]
+        assert outcome.data["content"] == ""
+        assert "etag" not in outcome.data
+
+
+def test_a_long_outline_is_cut_between_headings(tmp_path: Path) -> None:
+    root = write_vault(tmp_path, "=== A.md\n" + "# A heading\n" * 500)
+    outcome = invoked(root, path="A", part="outline", max_characters=1000)
+    assert isinstance(outcome, Outcome)
+    assert len(outcome.data["content"]) <= 1000
+    assert outcome.data["content"].endswith(")\n")
+    assert "Cut at 1000 characters" in outcome.texts[-1]
+
+
+@pytest.mark.parametrize("part", ["outline", "frontmatter"])
+@pytest.mark.parametrize("other", [{"section": "Autumn"}, {"lines": "1-2"}, {"section": "Autumn", "lines": "1-2"}])
+def test_a_part_and_a_section_or_lines_are_refused(root: Path, part: str, other: dict[str, str]) -> None:
+    outcome = invoked(root, path="Plan", part=part, **other)
+    assert isinstance(outcome, Failure)
+    assert outcome.code == "INVALID_ARGUMENTS"
+    assert f"part {part!r}" in outcome.message
+
+
+def test_a_megabyte_is_not_handed_out_unasked(tmp_path: Path) -> None:
+    root = write_vault(tmp_path, "=== Long.md\n" + "a line of it\n" * 80_000)
+    outcome = invoked(root, path="Long")
+    assert isinstance(outcome, Outcome)
+    assert sum(map(len, outcome.texts)) < 51_000
+    assert f"read on with lines '{outcome.data['last_line'] + 1}-80000'" in outcome.texts[-1]
+    assert len(read(root, path="Long", max_characters=10_000_000)["content"]) == 80_000 * 13
+
+
+# ---------------------------------------------------------------------- several at once
+
+
+def read_many(root: Path, *paths: str, **arguments: Any) -> tuple[list[str], dict[str, Any]]:
+    """Return texts and data of a reading of several notes; the data fits the tool's schema."""
+    given = {"paths": list(paths), **arguments}
+    outcome = invoke(TOOLS["read_many"], DESCRIPTIONS["read_many"], given, open_vault(root), NO_PROGRESS)
+    assert isinstance(outcome, Outcome), outcome
+    jsonschema.validate(outcome.data, DESCRIPTIONS["read_many"]["outputSchema"])
+    return outcome.texts, outcome.data
+
+
+@pytest.fixture
+def shelf(tmp_path: Path) -> Path:
+    """Return a vault of notes of 100, 900 and 5000 characters, and two of one name."""
+    sizes = {"Short": 100, "Middle": 900, "Long": 5000}
+    notes = "".join(f"=== {name}.md\n" + "123456789\n" * (size // 10) for name, size in sizes.items())
+    return write_vault(tmp_path, notes + "=== a/Twice.md\n=== b/Twice.md\n")
+
+
+def test_several_notes_come_in_the_order_asked_for_each_with_its_etag(shelf: Path) -> None:
+    texts, data = read_many(shelf, "[[Middle]]", "Short.md")
+    assert [note["path"] for note in data["notes"]] == ["Middle.md", "Short.md"]
+    assert [note["etag"] for note in data["notes"]] == [
+        open_vault(shelf).read(name).etag for name in ("Middle", "Short")
+    ]
+    assert (data["read"], data["cut"]) == (2, 0)
+    assert texts[0] == "2 of 2 notes read."
+    assert texts[1].startswith("(Middle.md, 900 bytes, etag ")
+    assert texts[1].endswith("123456789\n")
+
+
+def test_one_that_cannot_be_read_is_said_in_its_place_and_stops_no_other(shelf: Path) -> None:
+    texts, data = read_many(shelf, "Nobody", "Short", "Twice", "../out", "Middle")
+    assert [note.get("error") for note in data["notes"]] == [
+        "FILE_NOT_FOUND", None, "AMBIGUOUS_NAME", "PATH_OUTSIDE_VAULT", None,
+    ]  # fmt: skip
+    assert [note["name"] for note in data["notes"]] == ["Nobody", "Short", "Twice", "../out", "Middle"]
+    assert data["read"] == 2
+    assert texts[0] == "2 of 5 notes read."
+    assert "a/Twice.md" in texts[3]
+    assert "a/Twice.md" in data["notes"][2]["message"]
+
+
+SHARES = [
+    # most characters, how many of Short (100), Middle (900), Long (5000) are shown
+    (6000, [100, 900, 5000]),
+    (2000, [100, 900, 1000]),
+    (1500, [100, 700, 700]),
+    (1000, [100, 450, 450]),
+]
+
+
+@pytest.mark.parametrize(("most", "shown"), SHARES)
+def test_what_short_notes_leave_goes_to_the_long_ones(shelf: Path, most: int, shown: list[int]) -> None:
+    texts, data = read_many(shelf, "Long", "Short", "Middle", max_characters=most)
+    notes = {note["name"]: note for note in data["notes"]}
+    assert [len(notes[name]["content"]) for name in ("Short", "Middle", "Long")] == shown
+    for name, size in {"Short": 100, "Middle": 900, "Long": 5000}.items():
+        note = notes[name]
+        assert ("etag" in note) is (len(note["content"]) == size)
+        assert note["total_lines"] == size // 10
+        assert note["last_line"] == len(note["content"]) // 10
+    if shown[2] < 5000:
+        assert f"read on with lines '{shown[2] // 10 + 1}-500' of read_note" in texts[1]
+
+
+def test_fifty_notes_stay_within_the_limit_and_more_are_refused(tmp_path: Path) -> None:
+    write_vault(tmp_path, "".join(f"=== {number}.md\n" + "x" * 5000 + "\n" for number in range(51)))
+    _, data = read_many(tmp_path, *(str(number) for number in range(50)))
+    assert sum(len(note["content"]) for note in data["notes"]) == 50_000
+    assert data["cut"] == 50
+    for paths in ([], [str(number) for number in range(51)]):
+        outcome = invoke(
+            TOOLS["read_many"], DESCRIPTIONS["read_many"], {"paths": paths}, open_vault(tmp_path), NO_PROGRESS
+        )
+        assert isinstance(outcome, Failure)
+        assert outcome.code == "INVALID_ARGUMENTS"

@@ -84,9 +84,10 @@ def imported_before_the_answer_to(method: str, vault: Path, *options: str) -> li
     return ended.stderr.decode().splitlines()
 
 
-@pytest.mark.parametrize("options", [(), ("--read-only",)])
+@pytest.mark.parametrize("options", [(), ("--read-only",), ("--prompts", "Prompts")])
 @pytest.mark.parametrize("method", FIRST_MESSAGES)
 def test_the_first_answer_waits_for_nothing_heavy(tmp_path: Path, method: str, options: tuple[str, ...]) -> None:
+    (tmp_path / "Prompts").mkdir()
     (tmp_path / "Note.md").write_text("hello")
     modules = imported_before_the_answer_to(method, tmp_path, *options)
     assert "vaultwire.transports.stdio" in modules

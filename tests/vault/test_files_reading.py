@@ -21,9 +21,10 @@ from vaultwire.vault.errors import (
     VAULT_NOT_FOUND,
     VaultError,
 )
-from vaultwire.vault.files import Files, Oddity
+from vaultwire.vault.files import Files
 from vaultwire.vault.model import VaultPath
 from vaultwire.vault.vault import Vault
+from vaultwire.vault.walk import Oddity
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="links and FIFOs need rights or do not exist there")
 

@@ -15,6 +15,7 @@ import pytest
 
 from support.refusals import refused
 from support.vaults import open_vault, snapshot, write_vault
+from vaultwire.vault.editing import WriteMode
 from vaultwire.vault.errors import (
     NOTE_EXISTS,
     PATH_OUTSIDE_VAULT,
@@ -26,7 +27,6 @@ from vaultwire.vault.errors import (
 )
 from vaultwire.vault.files import TEMPORARY_PREFIX, Files
 from vaultwire.vault.model import VaultPath
-from vaultwire.vault.vault import WriteMode
 
 NOTE = VaultPath("Note.md")
 posix_only = pytest.mark.skipif(sys.platform == "win32", reason="modes and links as POSIX has them")
@@ -295,13 +295,14 @@ def test_a_full_disk_leaves_the_note_as_it_was(root: Path) -> None:
 import resource, sys
 from vaultwire.vault.errors import VaultError
 from vaultwire.vault.files import Files
-from vaultwire.vault.scan_index import ScanIndex
+from vaultwire.app import open_index
+from vaultwire.vault.settings import KeptSettings
 from vaultwire.vault.vault import Vault
 resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
 files = Files(sys.argv[1], 1_000_000)
 for name in ("Note", "New/Note 2"):
     try:
-        Vault(files, ScanIndex(files)).write(name, "x" * 100_000, "overwrite")
+        Vault(files, open_index(files, None), KeptSettings(files.root)).write(name, "x" * 100_000, "overwrite")
     except VaultError as error:
         print(error.code)
 """

@@ -13,13 +13,19 @@ from hypothesis import strategies as st
 
 from support.vaults import write_vault
 from vaultwire.vault.errors import Stopped
+from vaultwire.vault.excludes import Excludes
 from vaultwire.vault.files import Files
 from vaultwire.vault.index import Index
 from vaultwire.vault.model import NO_PROGRESS, Found, VaultPath
 from vaultwire.vault.query import parse_query
-from vaultwire.vault.scan_index import ScanIndex
+from vaultwire.vault.store.fts5_text import Fts5Text
+from vaultwire.vault.store.home import Home
+from vaultwire.vault.store.memory_text import MemoryText
+from vaultwire.vault.store.stored_index import StoredIndex
+from vaultwire.vault.store.tantivy_text import TantivyText
+from vaultwire.vault.store.text import TextIndex
 
-BACKENDS: list[Callable[[Files], Index]] = [ScanIndex]
+BACKENDS: list[Callable[[str | None], TextIndex]] = [MemoryText, TantivyText, Fts5Text]
 
 VAULT = """
 === Garden.md
@@ -47,8 +53,13 @@ MAX_BYTES = 2000
 @pytest.fixture(params=BACKENDS, ids=lambda backend: str(backend.__name__))
 def open_index(request: pytest.FixtureRequest) -> Callable[[Path], Index]:
     """Return what opens this backend over a folder."""
-    backend: Callable[[Files], Index] = request.param
-    return lambda root: backend(Files(str(root), MAX_BYTES))
+    backend: Callable[[str | None], TextIndex] = request.param
+
+    def open_over(root: Path) -> StoredIndex:
+        files = Files(str(root), MAX_BYTES)
+        return StoredIndex(files, Home(files.root, None, backend), Excludes)
+
+    return open_over
 
 
 @pytest.fixture
@@ -63,6 +74,14 @@ def index(open_index: Callable[[Path], Index], root: Path) -> Index:
 
 def search(index: Index, query: str, folder: str | None = None, offset: int = 0, limit: int = 99) -> Found:
     return index.search(parse_query(query), VaultPath(folder) if folder else None, offset, limit, NO_PROGRESS)
+
+
+ALL_TAGS = ["outdoor", "plan", "herbs", "new", "latin", "marked"]
+
+
+def tags_by_note(index: Index, folder: str | None = None) -> dict[str, list[str]]:
+    found = index.tagged(ALL_TAGS, VaultPath(folder) if folder else None, NO_PROGRESS, every=False)
+    return {note.path: note.tags for note in found}
 
 
 def paths(found: Found) -> list[str]:
@@ -92,7 +111,7 @@ def test_a_folder_narrows_every_question(index: Index) -> None:
     }
     found = search(index, "garden", "Projects")
     assert (paths(found), found.total, found.searched) == (["Projects/Alpha.md"], 1, 3)
-    assert {note.path for note in index.tagged(folder, NO_PROGRESS)} == {"Projects/Beta.md", "Projects/Deep/Gamma.md"}
+    assert set(tags_by_note(index, folder)) == {"Projects/Beta.md", "Projects/Deep/Gamma.md"}
 
 
 QUERIES = [
@@ -168,7 +187,7 @@ def test_unicode_forms_of_text_and_name_find_each_other(
 
 
 def test_tags_are_given_as_written_each_once_for_notes_that_have_some(index: Index) -> None:
-    assert {note.path: note.tags for note in index.tagged(None, NO_PROGRESS)} == {
+    assert tags_by_note(index) == {
         "Garden.md": ["Outdoor", "plan", "herbs/basil"],
         "Projects/Beta.md": ["plan"],
         "Projects/Deep/Gamma.md": ["herbs"],
@@ -183,7 +202,7 @@ def test_answers_are_true_of_the_files_as_they_are_now(index: Index, root: Path)
     assert paths(search(index, "garden")) == ["New/Note.md"]
     assert {note.path for note in index.notes(None, NO_PROGRESS)} >= {"New/Note.md"}
     assert "Garden.md" not in {note.path for note in index.notes(None, NO_PROGRESS)}
-    assert VaultPath("New/Note.md") in {note.path for note in index.tagged(None, NO_PROGRESS)}
+    assert VaultPath("New/Note.md") in tags_by_note(index)
 
 
 def test_notes_with_any_bytes_are_searched(index: Index, root: Path) -> None:
@@ -191,7 +210,7 @@ def test_notes_with_any_bytes_are_searched(index: Index, root: Path) -> None:
     (root / "marked.md").write_bytes(b"\xef\xbb\xbf---\r\ntags: marked\r\n---\r\ngarden\r\n")
     (root / "zeros.md").write_bytes(b"garden\0\0\n")
     assert search(index, "garden").total == 5
-    tags = {note.path: note.tags for note in index.tagged(None, NO_PROGRESS)}
+    tags = tags_by_note(index)
     assert tags[VaultPath("latin.md")] == ["latin"]
     assert tags[VaultPath("marked.md")] == ["marked"]
     assert search(index, "garden -#marked").total == 5
@@ -215,7 +234,7 @@ def test_a_note_that_cannot_be_read_is_counted_and_stops_nothing(
     monkeypatch.setattr(os, "open", deny)
     found = search(index, "garden")
     assert (found.total, found.searched, found.skipped) == (2, 4, 2)
-    assert "Projects/Deep/Gamma.md" in {note.path for note in index.tagged(None, NO_PROGRESS)}
+    assert "Projects/Deep/Gamma.md" in tags_by_note(index)
 
 
 class _StopsAt:
@@ -239,7 +258,7 @@ def test_work_nobody_waits_for_stops(index: Index, checks: int) -> None:
     for ask in (
         lambda progress: index.search(parse_query("a"), None, 0, 9, progress),
         lambda progress: list(index.notes(None, progress)),
-        lambda progress: index.tagged(None, progress),
+        lambda progress: index.tagged(["plan"], None, progress, every=True),
     ):
         with pytest.raises(Stopped):
             ask(_StopsAt(checks))

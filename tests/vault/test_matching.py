@@ -256,6 +256,49 @@ def test_operators_find_what_the_documentation_says(query: str, expected: set[st
     assert {path.rsplit("/", 1)[-1].removesuffix(".md") for path in paths} == expected, source
 
 
+PROPERTIES = [
+    ("[p:null]", "p:", True),
+    ("[p:null]", "p: ~", True),
+    ("[p:null]", "p: Null # none", True),
+    ("[p:null]", 'p: "null"', False),  # a text
+    ("[p:null]", "p: ''", False),
+    ("[p:null]", "p: {q: ~}", False),
+    ("[p:null]", "p: |\n  text", False),
+    ("[p:null]", "p: [[Link]]", False),
+    ("[p:null]", "p: a: b", False),  # no YAML: what it says is not known
+    ("[p:EMPTY]", "p: {}", True),
+    ("[p:EMPTY]", "p: [~]", False),
+    ("[p:EMPTY]", "p: 0", False),
+    ("[p:EMPTY]", "p: false", False),
+    ("[p:TRUE]", "p: True", True),
+    ("[p:TRUE]", "p: 'true'", True),
+    ("[p:TRUE]", "p: yes", False),
+    ("[p:FALSE]", "p: FALSE", True),
+    ("[p:FALSE]", "p:", False),
+    ("[p:inner]", "p: {q: {r: [an inner text]}}", True),
+    ("[p:q]", "p: {q: r}", False),  # a name within a map is no value
+    ("[p:second]", "p: >\n  first\n  second", True),
+    ("[p:Link]", "p: [[Link]]", True),
+    ("[p:>10]", "p: 012", True),
+    ("[p:>10]", "p: 0x1F", True),
+    ("[p:>10]", "p: 1e3", True),
+    ("[p:1.0]", "p: 1.0", True),
+    ("[p:<1]", "p: .5", True),
+    ("[p:>10]", "p: {q: [3, 12]}", True),
+    ("[p:>10]", "p: 1_000", False),  # a text
+    ("[p:>10]", "p: '12'", True),  # as a number that a person put in quotes
+    ("[p:>10]", "p: true", False),
+    ("[p:<2024-06-01]", "p: 2024-05-01", True),
+]
+
+
+@pytest.mark.parametrize(
+    ("query", "block", "expected"), PROPERTIES, ids=[f"{case[0]} in {case[1]!r}" for case in PROPERTIES]
+)
+def test_properties_are_matched_by_what_yaml_says_they_are(query: str, block: str, expected: bool) -> None:
+    assert (found(query, f"---\n{block}\n---\nbody\n") is not None) == expected
+
+
 TASKS_TEXT = "intro\n- [ ] call mum\n- [x] email dad\n- [?] call dad\n\ndog and cat\nbird\n"
 
 

@@ -29,6 +29,7 @@ REFUSED = [
     ("a/../../x.md", PATH_OUTSIDE_VAULT),
     ("a/../x.md", PATH_OUTSIDE_VAULT),
     ("a/..", PATH_OUTSIDE_VAULT),
+    ("./K:", PATH_OUTSIDE_VAULT),
     ("..\\x.md", PATH_OUTSIDE_VAULT),
     ("a\\..\\x.md", PATH_OUTSIDE_VAULT),
     ("/etc/passwd", PATH_OUTSIDE_VAULT),

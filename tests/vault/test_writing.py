@@ -11,6 +11,7 @@ import pytest
 
 from support.refusals import refusal, refused
 from support.vaults import open_vault, snapshot, write_vault
+from vaultwire.vault.editing import WriteMode
 from vaultwire.vault.errors import (
     AMBIGUOUS_NAME,
     FILE_NOT_FOUND,
@@ -21,7 +22,6 @@ from vaultwire.vault.errors import (
     Stopped,
 )
 from vaultwire.vault.model import NoProgress
-from vaultwire.vault.vault import WriteMode
 
 VAULT = """
 === Note.md

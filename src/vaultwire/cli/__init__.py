@@ -5,6 +5,7 @@ Exit codes: 0 done, 1 a problem was found and reported, 2 the command cannot run
 
 from __future__ import annotations
 
+import os
 import sys
 
 from vaultwire.config import ConfigError, make_config
@@ -34,9 +35,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return EXIT_INTERRUPTED
 
 
-def serve_stdio(vault: str | None, read_only: bool) -> int:
+def serve_stdio(vault: str | None, read_only: bool, prompts: str | None) -> int:
     """Serve until the client is done."""
-    config = make_config(vault, read_only=read_only)
+    config = make_config(vault, read_only=read_only, prompts=prompts)
+    if config.prompts is not None and not os.path.isdir(os.path.join(config.vault, config.prompts)):
+        print(f"vaultwire: no folder {config.prompts!r} in the vault yet, so no prompts from it", file=sys.stderr)
     if sys.stdin is not None and sys.stdin.isatty():
         print(
             "vaultwire: waiting for an MCP client's messages on stdin. Clients start this command themselves;",
@@ -49,23 +52,24 @@ def serve_stdio(vault: str | None, read_only: bool) -> int:
     return 0
 
 
-def _plain_stdio_options(given: list[str]) -> tuple[str | None, bool] | None:
-    """Return vault and read_only of a ``stdio`` command line in its usual spelling, None for anything else.
+def _plain_stdio_options(given: list[str]) -> tuple[str | None, bool, str | None] | None:
+    """Return vault, read_only and prompts of a ``stdio`` command line in its usual spelling, None for anything else.
 
     Clients run this command for every conversation; argparse alone would take 9 ms of it.
     """
     if given[:1] != ["stdio"]:
         return None
-    vault: str | None = None
+    valued: dict[str, str] = {}
     read_only = False
     rest = iter(given[1:])
     for option in rest:
         if option == "--read-only":
             read_only = True
-        elif option == "--vault" and vault is None:
-            vault = next(rest, None)
-            if vault is None:
+        elif option in ("--vault", "--prompts") and option not in valued:
+            value = next(rest, None)
+            if value is None:
                 return None
+            valued[option] = value
         else:
             return None
-    return vault, read_only
+    return valued.get("--vault"), read_only, valued.get("--prompts")

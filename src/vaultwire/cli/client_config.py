@@ -74,4 +74,5 @@ def server_command() -> list[str]:
 
 
 def _options(config: Config) -> list[str]:
-    return ["stdio", "--vault", config.vault, *(["--read-only"] if config.read_only else [])]
+    prompts = [] if config.prompts is None else ["--prompts", config.prompts]
+    return ["stdio", "--vault", config.vault, *(["--read-only"] if config.read_only else []), *prompts]

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from vaultwire import __version__
 from vaultwire.cli import client_config, demo, doctor, serve_stdio
-from vaultwire.config import VAULT_VARIABLE, make_config
+from vaultwire.config import PROMPTS_VARIABLE, VAULT_VARIABLE, make_config
 
 _DESCRIPTION = "One program between an Obsidian vault and the AI assistants and editors that work with it."
 _EPILOG = "Start with: vaultwire demo. Then: vaultwire client-config claude-desktop --vault PATH"
@@ -36,11 +36,15 @@ def _parser() -> argparse.ArgumentParser:
     vault.add_argument("--vault", metavar="PATH", help=f"folder of Markdown notes (else: ${VAULT_VARIABLE})")
     read_only = argparse.ArgumentParser(add_help=False)
     read_only.add_argument("--read-only", action="store_true", help="neither list nor run tools that change notes")
+    prompts = argparse.ArgumentParser(add_help=False)
+    prompts.add_argument(
+        "--prompts", metavar="FOLDER", help=f"folder in the vault whose notes are prompts (else: ${PROMPTS_VARIABLE})"
+    )
 
     stdio = commands.add_parser(
-        "stdio", parents=[vault, read_only], help="serve a vault to an MCP client over stdin and stdout"
+        "stdio", parents=[vault, read_only, prompts], help="serve a vault to an MCP client over stdin and stdout"
     )
-    stdio.set_defaults(run=lambda options: serve_stdio(options.vault, options.read_only))
+    stdio.set_defaults(run=lambda options: serve_stdio(options.vault, options.read_only, options.prompts))
 
     shown = commands.add_parser("demo", help="see a client and a server talk about a sample vault")
     shown.add_argument("--vault", metavar="PATH", help="talk about this vault instead, read-only")
@@ -51,11 +55,13 @@ def _parser() -> argparse.ArgumentParser:
     checked.set_defaults(run=lambda options: doctor.run(make_config(options.vault), as_json=options.json))
 
     entry = commands.add_parser(
-        "client-config", parents=[vault, read_only], help="print the entry that makes a client use vaultwire"
+        "client-config", parents=[vault, read_only, prompts], help="print the entry that makes a client use vaultwire"
     )
     entry.add_argument("client", choices=client_config.CLIENTS, help="the client to print it for")
     entry.set_defaults(
-        run=lambda options: client_config.run(options.client, make_config(options.vault, read_only=options.read_only))
+        run=lambda options: client_config.run(
+            options.client, make_config(options.vault, read_only=options.read_only, prompts=options.prompts)
+        )
     )
     return parser
 

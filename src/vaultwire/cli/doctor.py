@@ -29,6 +29,7 @@ def run(config: Config, *, as_json: bool) -> int:
 def _examine(config: Config) -> dict[str, Any]:
     found = app.survey_vault(config)
     problems = [f"{problem.path}: {problem.problem}" for problem in found.problems]
+    index = app.examine_index(config)
     start: dict[str, Any] = {"runs": _STARTS}
     try:
         times = [_time_start(config) for _ in range(_STARTS)]
@@ -53,6 +54,13 @@ def _examine(config: Config) -> dict[str, Any]:
             "has_obsidian_folder": found.has_obsidian_folder,
             "writable": found.writable,
             "problems": problems,
+        },
+        "index": {
+            "folder": index.folder,
+            "not_kept_because": index.not_kept or None,
+            "brought_up_to_date_ms": round(index.seconds * 1000, 1),
+            "watched": not index.not_watched,
+            "not_watched_because": index.not_watched or None,
         },
         "start": start,
     }
@@ -82,6 +90,14 @@ def _to_text(report: dict[str, Any]) -> str:
     lines += [f"  - {problem}" for problem in problems[:_MAX_PROBLEMS]]
     if len(problems) > _MAX_PROBLEMS:
         lines.append(f"  … and {len(problems) - _MAX_PROBLEMS} more (--json lists all)")
+    index = report["index"]
+    lines += ["Index", f"  kept in {index['folder'] or 'memory: ' + index['not_kept_because']}"]
+    lines.append(f"  brought up to date in {index['brought_up_to_date_ms']} ms")
+    lines.append(
+        "  changes made by other programs are seen as they happen"
+        if index["watched"]
+        else f"  every call looks for changes first, because the vault cannot be watched: {index['not_watched_because']}"
+    )
     lines.append("Start")
     if "error" in start:
         lines.append(f"  FAILED: {start['error']}")

@@ -41,6 +41,12 @@ def parse_note(text: str) -> ParsedNote:
     return ParsedNote(frontmatter, headings, list(tags.values()), links, block_ids, tasks, blocks, frontmatter.problems)
 
 
+def tag_and_above(tag: str) -> list[str]:
+    """Return the tag and those it lies below: ``a`` and ``a/b`` for ``a/b``."""
+    parts = tag.split("/")
+    return ["/".join(parts[:depth]) for depth in range(1, len(parts) + 1)]
+
+
 def has_tag(tags: list[str], wanted: str) -> bool:
     """Tell whether one of the tags is ``wanted`` or lies below it (``a`` has ``a/b``), whatever the case."""
     key = wanted.removeprefix("#").strip("/").casefold()
@@ -56,17 +62,16 @@ def _heading_text(text: str) -> str:
 
 def _frontmatter_tags(frontmatter: Frontmatter) -> list[str]:
     """Return the tags a ``tags`` property gives: ``#`` is optional; a text with blanks or commas is several, a list's
-    element with blanks is none.
+    element with blanks is none, nor is what is not text (engine facts §2.2). ``tag`` is a property like any other.
     """
-    values = frontmatter.texts("tags")
-    if not frontmatter.is_list("tags"):
-        values = re.split(r"[,\s]+", " ".join(values))
-    cleaned = [value.strip().removeprefix("#").strip("/") for value in values]
+    value = frontmatter.value("tags")
+    values = value if isinstance(value, list) else re.split(r"[,\s]+", value) if isinstance(value, str) else []
+    cleaned = [text.strip().removeprefix("#").strip("/") for text in values if isinstance(text, str)]
     return [tag for tag in cleaned if tag and not re.search(r"\s", tag) and not tag.isdecimal()]
 
 
 def _frontmatter_links(frontmatter: Frontmatter, text: str) -> list[Link]:
-    """Return the links of properties: texts and elements of lists that are one link and nothing besides.
+    """Return the links of properties: texts, also within lists and maps, that are one link and nothing besides.
 
     Engine facts §2.1: wikilinks since Obsidian 1.4, Markdown links since 1.11. A link amid other text is plain text there
     (mnaoumov/obsidian-frontmatter-markdown-links#13).
@@ -75,8 +80,7 @@ def _frontmatter_links(frontmatter: Frontmatter, text: str) -> list[Link]:
     if text.find("[[", 0, end) < 0 and text.find("](", 0, end) < 0:
         return []
     links: list[Link] = []
-    for name, value in frontmatter.values.items():
-        texts = value if isinstance(value, list) else [] if value is None else [value]
+    for name, texts in frontmatter.written.items():
         for item, number in zip(texts, frontmatter.lines[name], strict=True):
             if "[[" not in item and "](" not in item:
                 continue

@@ -1,132 +1,228 @@
-"""Frontmatter: where the block is and what its plain properties say.
+"""Frontmatter: where the block is, and its properties with the types Obsidian gives them.
 
-Reads the forms Obsidian itself writes (``key: scalar``, ``key: [a, b]``, block lists). A value in any other YAML form is
-left out, not guessed; a line that is no YAML at all is a problem. Values stay text: typing them is the catalog's matter.
+The forms Obsidian itself writes (``key: scalar``, ``key: [a, b]``, block lists of scalars) are read here, one pattern a
+line; a block with any other goes to ``yaml_core`` as a whole. One that is no YAML is read property by property, for what
+is still good of it. Writing properties is not done here.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
+
+from vaultwire.markdown.yaml_core import NotYamlError, Properties, PropertyValue, plain_scalar, read_yaml, scalar_text
 
 # The whole first line, nothing before it; the closing mark at a line start, the file's end allowed (obsidian.d.ts
 # getFrontMatterInfo).
-_BLOCK = re.compile(r"\A---[ \t]*\n(.*?)(?:^---[ \t]*(?:\n|\Z))", re.DOTALL | re.MULTILINE)
-# Possessive (*+): a pattern that does not match must fail in linear time, whatever a note holds.
-_QUOTED = re.compile(r"""\s*+("(?:[^"\\]|\\.)*+"|'(?:[^']|'')*+')\s*+""")
-_COLON = re.compile(r":(?:[ \t]|\Z)")
-_NO_KEY = frozenset("#'\"[]{},&*!|>%@`")
-_ITEM = re.compile(r"\s*+-(?:[ \t](.*))?\Z")
-_PLAIN_ITEM = re.compile(r"""[^,\[\]{}"']*+""")
-_COMMENT = re.compile(r"(?:^|\s)#.*\Z")
+_OPENING = re.compile(r"---[ \t]*+\n")
+_CLOSING = re.compile(r"\n---[ \t]*+(?:\n|\Z)")
 # A person mends the first few; a file that is no YAML at all has one on every line.
 _MAX_PROBLEMS = 10
 
+# What the short way reads. Possessive (*+): a pattern that does not match must fail in linear time, whatever a note holds.
+# Whatever is doubtful (other blanks than space and tab, escapes that mean another character) is left to the long way.
+_DOUBLE = r'"([^"\\]*+(?:\\["\\/][^"\\]*+)*+)"'
+_SINGLE = r"'([^']*+(?:''[^']*+)*+)'"
+_INDICATORS = r"""\s\-?:,\[\]{}#&*!|>'"%@`"""
+_PLAIN = rf"((?:[^{_INDICATORS}]|[-?:](?=\S))[^:#]*+(?:(?::(?=\S)|(?<=\S)#)[^:#]*+)*+)"
+_PLAIN_ITEM = (
+    rf"((?:[^{_INDICATORS}]|-(?=[^\s,\[\]{{}}]))[^:#,\[\]{{}}]*+(?:(?::(?=[^\s,\[\]{{}}])|(?<=\S)#)[^:#,\[\]{{}}]*+)*+)"
+)
+_ITEM = rf"[ \t]*+(?:{_PLAIN_ITEM}|{_DOUBLE}|{_SINGLE})[ \t]*+"
+_UNCAPTURED = re.sub(r"(?<!\\)\((?!\?)", "(?:", _ITEM)
+_FLOW = rf"\[((?:{_UNCAPTURED}(?:,{_UNCAPTURED})*+,?+)?+[ \t]*+)\]"
+# A name of more than 200 characters may be too long for YAML (1,024 up to the colon).
+_KEY = rf"[^{_INDICATORS}][^:#\t\n]{{0,200}}+"
+_LINE = re.compile(
+    rf"(?:({_KEY}):|([ ]*+-))(?:[ \t]++(?:{_PLAIN}|{_DOUBLE}|{_SINGLE}|{_FLOW})?+)?+[ \t]*+(?:(?<=[ \t])#.*+)?+\Z"
+)
+_FLOW_ITEM = re.compile(_ITEM)
+_ESCAPE = re.compile(r"\\(.)")
+# The groups of a list's element; those of a line have two more before them, the name and the dash.
+_PLAIN_FORM, _DOUBLE_FORM, _SINGLE_FORM = 1, 2, 3
+_FLOW_FORM = 6
+# Names that begin otherwise are texts.
+_BEGINS_TYPED = frozenset("+.0123456789~nNtTfF")
+
+# Where a property begins, for a block that is no YAML: the first character of a line, unless it goes on with a value.
+_BEGINS_PROPERTY = re.compile(r"^(?![ \t#\]}]|-(?:[ \t]|$)|$)", re.MULTILINE)
+_HAS_NAME = re.compile(rf"""(?:{_DOUBLE}|{_SINGLE}|[^{_INDICATORS}][^:\n]*+(?::(?!\s)[^:\n]*+)*+)[ \t]*+:(?=\s|\Z)""")
+
+_DATE = re.compile(r"\d{4}-\d\d-\d\d(T\d\d:\d\d(?::\d\d)?)?\Z", re.ASCII)
+_TYPES = frozenset(("text", "multitext", "number", "checkbox", "date", "datetime", "tags", "aliases"))
+_TYPE_OF_NAME = {"tags": "tags", "aliases": "aliases", "cssclasses": "multitext"}
+
 
 class Frontmatter(NamedTuple):
-    """A note's properties: scalars as text (None for empty), lists as lists of text, in file order."""
+    """A note's properties, in file order."""
 
-    values: dict[str, str | list[str] | None]
+    values: dict[str, PropertyValue]
     end: int  # offset of the first character after the block; 0 where there is none
     problems: list[str]
     lines: dict[str, list[int]]  # property → the line of each of its texts, counted from 1 in the note
+    written: dict[str, list[str]]  # property → its scalars as texts, those of lists and maps within too; None has none
+
+    def value(self, name: str) -> PropertyValue:
+        """Return a property's value, whatever the case of its name; None also if it is not there."""
+        key = self._named(name)
+        return None if key is None else self.values[key]
 
     def texts(self, name: str) -> list[str]:
-        """Return a property's values as a list, whatever the case of its name."""
-        value = self._value(name)
-        return value if isinstance(value, list) else [value] if value else []
+        """Return a property's scalars as texts, whatever the case of its name."""
+        key = self._named(name)
+        return [] if key is None else self.written[key]
 
-    def is_list(self, name: str) -> bool:
-        """Tell whether a property is a list, whatever the case of its name."""
-        return isinstance(self._value(name), list)
-
-    def _value(self, name: str) -> str | list[str] | None:
-        return next((value for key, value in self.values.items() if key.casefold() == name), None)
+    def _named(self, name: str) -> str | None:
+        folded = name.casefold()
+        return next((key for key in self.values if key.casefold() == folded), None)
 
 
 def parse_frontmatter(text: str) -> Frontmatter:
-    """Return the properties of a note whose line ends are ``\\n``."""
-    block = _BLOCK.match(text)
-    if block is None:
-        unclosed = text.startswith("---\n") and _opens(text)
-        return Frontmatter({}, 0, ["frontmatter is opened with --- and never closed"] if unclosed else [], {})
-    values: dict[str, str | list[str] | None] = {}
-    problems: list[str] = []
-    lines: dict[str, list[int]] = {}
-    key: str | None = None
-    opaque = False  # inside a value whose form is left out
-    for number, line in enumerate(block[1].split("\n"), start=2):
-        if not line.strip() or line.lstrip().startswith("#"):
-            continue
-        item = _ITEM.match(line)
-        top = _split_key(line)
-        if top is not None:
-            key, rest = top
+    """Return the properties of a note whose line ends are ``\\n``. Never fails; what is no YAML is in ``problems``."""
+    opening = _OPENING.match(text)
+    if opening is None:
+        return Frontmatter({}, 0, [], {}, {})
+    start = opening.end()
+    closing = _CLOSING.search(text, start - 1)
+    if closing is None:
+        unclosed = _HAS_NAME.match(text, start) is not None  # a rule at the top has text below
+        return Frontmatter({}, 0, ["frontmatter is opened with --- and never closed"] if unclosed else [], {}, {})
+    yaml = text[start : closing.start() + 1]
+    values, texts, lines, problems = _read_plain(yaml, 2) or _read_any(yaml)
+    return Frontmatter(values, closing.end(), problems[:_MAX_PROBLEMS], lines, texts)
+
+
+def property_type(name: str, value: PropertyValue, declared: Mapping[str, str]) -> str:
+    """Return a property's type as Obsidian names it: text, multitext, number, checkbox, date, datetime, tags, aliases.
+
+    What the vault declares (the map in ``.obsidian/types.json``, names in any case) goes before what name and value say.
+    A map that nothing is declared for is ``unknown``.
+    """
+    folded = name.casefold()
+    found = declared.get(name) or next((declared[key] for key in declared if key.casefold() == folded), None)
+    if found in _TYPES:
+        return found
+    if folded in _TYPE_OF_NAME:
+        return _TYPE_OF_NAME[folded]
+    if isinstance(value, bool):
+        return "checkbox"
+    if isinstance(value, (int, float)):
+        return "number"
+    if isinstance(value, list):
+        return "multitext"
+    if isinstance(value, dict):
+        return "unknown"
+    date = _DATE.match(value or "")
+    return "text" if date is None else "datetime" if date[1] else "date"
+
+
+def _read_plain(yaml: str, first: int) -> Properties | None:
+    """Return what a block in the forms Obsidian writes says, None if it is in any other or no YAML."""
+    values, texts, lines, problems = read = Properties({}, {}, {}, [])
+    key = ""
+    items: list[PropertyValue] | None = None  # of the property read last, if it may have items
+    indent: str | None = None
+    match = _LINE.match
+    for number, line in enumerate(yaml.split("\n"), first):
+        found = match(line)
+        if found is None:
+            if line.lstrip(" \t")[:1] in ("", "#"):
+                continue
+            return None
+        form = found.lastindex or 0
+        value, written = _scalar(form - 2, found[form]) if form < _FLOW_FORM else _flow_list(found[form])
+        if found[1] is not None:
+            key = found[1].rstrip(" ")
+            if key[0] in _BEGINS_TYPED and plain_scalar(key) is not key:
+                return None
             if key in values:
                 problems.append(f"line {number}: property {key!r} is there twice")
-            opaque = rest[:1] in ("|", ">", "{", "&", "*", "!")
-            value = None if opaque or not rest else _flow_list(rest) if rest.startswith("[") else _scalar(rest)
-            values[key] = value
-            lines[key] = [number] * (len(value) if isinstance(value, list) else value is not None)
-        elif line.startswith("\t"):
-            problems.append(f"line {number}: a tab cannot indent YAML")
-        elif item is not None and key is not None and not opaque:
-            listed = values[key]
-            if not isinstance(listed, list):
-                values[key] = listed = []
-                lines[key] = []
-            listed.append(_scalar(item[1] or ""))
-            lines[key].append(number)
-        elif line[0] != " " or key is None:
-            problems.append(f"line {number}: expected 'name: value'")
-        else:  # the value goes on in a form we do not read: what stands on its first line is not the whole of it
-            opaque = True
-            values[key] = None
-            lines[key] = []
-    return Frontmatter(values, block.end(), problems[:_MAX_PROBLEMS], lines)
+            values[key], texts[key], lines[key] = value, written, [number] * len(written)
+            items, indent = ([] if form == 1 else None), None
+        elif items is None or form == _FLOW_FORM or found[2] != (indent or found[2]):
+            return None
+        else:
+            indent = found[2]
+            values[key] = items
+            items.append(value)
+            texts[key] += written
+            lines[key] += [number] * len(written)
+    return read
 
 
-def _opens(text: str) -> bool:
-    """Tell an unclosed block from a rule at the top: something like a property follows."""
-    return _split_key(text.split("\n", 2)[1]) is not None
+def _flow_list(text: str) -> tuple[PropertyValue, list[str]]:
+    items: list[PropertyValue] = []
+    texts: list[str] = []
+    position = 0
+    while (found := _FLOW_ITEM.match(text, position)) is not None:
+        form = found.lastindex or 0
+        value, written = _scalar(form, found[form])
+        items.append(value)
+        texts += written
+        position = found.end() + 1
+    return items, texts
 
 
-def _split_key(line: str) -> tuple[str, str] | None:
-    """Return a top-level line's key and the text of its value, None if it is no ``key: value``."""
-    quoted = _QUOTED.match(line)
-    if quoted is not None and line[0] in "\"'":
-        return (_scalar(quoted[1]), _uncommented(line[quoted.end() + 1 :])) if line[quoted.end() :][:1] == ":" else None
-    colon = _COLON.search(line)
-    if not line or colon is None or line[0].isspace() or line[0] in _NO_KEY or line.startswith("- "):
-        return None
-    return line[: colon.start()].strip(), _uncommented(line[colon.end() :])
+def _scalar(form: int, text: str) -> tuple[PropertyValue, list[str]]:
+    """Return a scalar's value and its text, none if it has no value."""
+    if form == _PLAIN_FORM:
+        text = text.rstrip(" \t")
+        value = plain_scalar(text)
+        return value, [text] if value is text else [] if value is None else [scalar_text(value, text)]
+    if form == _DOUBLE_FORM:
+        text = _ESCAPE.sub(r"\1", text) if "\\" in text else text
+    elif form == _SINGLE_FORM:
+        text = text.replace("''", "'")
+    else:
+        return None, []
+    return text, [text]
 
 
-def _uncommented(text: str) -> str:
-    """Return a value without the comment behind it; ``#`` inside quotes is no comment."""
-    quoted = _QUOTED.match(text)
-    return quoted[1] if quoted is not None else _COMMENT.sub("", text).strip()
+def _read_any(yaml: str) -> Properties:
+    """Return what a block says that is not all in the forms Obsidian writes."""
+    try:
+        return read_yaml(yaml, 2)
+    except NotYamlError as error:
+        read = _read_by_property(yaml)
+        if not read.problems:  # only together are they wrong
+            read.problems.append(str(error))
+        return read
 
 
-def _flow_list(text: str) -> list[str]:
-    items: list[str] = []
-    position = 1
-    while position < len(text):
-        item = _QUOTED.match(text, position) or _PLAIN_ITEM.match(text, position)
-        if item is None or text[item.end() : item.end() + 1] not in (",", "]", ""):
-            break  # nested lists and maps: left out
-        if item[0].strip():
-            items.append(_scalar(item[0]))
-        if text[item.end() : item.end() + 1] != ",":
-            break
-        position = item.end() + 1
-    return items
+def _read_by_property(yaml: str) -> Properties:
+    """Return the properties that can be read each on its own, of a block that as a whole cannot."""
+    values, texts, lines, problems = read = Properties({}, {}, {}, [])
+    for number, part in _split(yaml):
+        try:
+            # Each problem costs more than a line in the forms above: those that are not told are not looked for.
+            found = _read_plain(part, number) or (
+                _read_named(part, number) if len(problems) < _MAX_PROBLEMS else Properties({}, {}, {}, [])
+            )
+        except NotYamlError as error:
+            problems.append(str(error))
+            continue
+        problems += [f"line {number}: property {key!r} is there twice" for key in found.values if key in values]
+        problems += found.problems
+        values |= found.values
+        texts |= found.texts
+        lines |= found.lines
+    return read
 
 
-def _scalar(text: str) -> str:
-    text = _uncommented(text)
-    if len(text) > 1 and text[0] == text[-1] == '"':
-        return re.sub(r"\\(.)", r"\1", text[1:-1])
-    if len(text) > 1 and text[0] == text[-1] == "'":
-        return text[1:-1].replace("''", "'")
-    return text
+def _read_named(part: str, number: int) -> Properties:
+    if _HAS_NAME.match(part) is None:
+        raise NotYamlError(number, "expected 'name: value'")
+    return read_yaml(part, number)
+
+
+def _split(yaml: str) -> Iterator[tuple[int, str]]:
+    """Yield each property's lines with the number of the first."""
+    starts = [found.start() for found in _BEGINS_PROPERTY.finditer(yaml)]
+    if not starts or yaml[: starts[0]].strip():
+        starts.insert(0, 0)
+    number, counted = 2, 0
+    for start, end in zip(starts, [*starts[1:], len(yaml)], strict=True):
+        number += yaml.count("\n", counted, start)
+        counted = start
+        yield number, yaml[start:end]

@@ -30,9 +30,12 @@ class Revision:
 
     __slots__ = (
         "batches",
+        "completions",
         "name",
+        "resource_not_found",
         "schema_dialect",
         "stateless",
+        "titles",
         "tool_annotations",
         "tool_errors_for_arguments",
         "tool_output",
@@ -43,6 +46,12 @@ class Revision:
         self.stateless = name >= "2026-07-28"
         # JSON-RPC batches came with 2025-03-26 and left with 2025-06-18.
         self.batches = name == "2025-03-26"
+        # `completion/complete` is older than the capability that tells of it.
+        self.completions = name >= "2025-03-26"
+        # `title` on resources, templates, prompts and their arguments, and `lastModified` among annotations.
+        self.titles = name >= "2025-06-18"
+        # 2026-07-28, "Resources", "Error handling": the number before it must not be sent any more.
+        self.resource_not_found = -32602 if name >= "2026-07-28" else -32002
         self.tool_annotations = name >= "2025-03-26"
         # title, outputSchema and structuredContent arrived together.
         self.tool_output = name >= "2025-06-18"

@@ -261,7 +261,7 @@ class Session:
             del server_info["title"]
         return {
             "protocolVersion": self._revision.name,
-            "capabilities": self._identity.capabilities,
+            "capabilities": self._capabilities(self._revision),
             "serverInfo": server_info,
             "instructions": self._identity.instructions,
         }
@@ -269,12 +269,19 @@ class Session:
     def _discover(self, revision: Revision) -> JsonObject:
         result: JsonObject = {
             "supportedVersions": [served.name for served in STATELESS],
-            "capabilities": self._identity.capabilities,
+            "capabilities": self._capabilities(revision),
             "instructions": self._identity.instructions,
             "ttlMs": DISCOVER_TTL_MS,
             "cacheScope": DISCOVER_CACHE_SCOPE,
         }
         return self._envelope(revision, result)
+
+    def _capabilities(self, revision: Revision) -> JsonObject:
+        """Return what this server can do, in the revision's words."""
+        capabilities = dict(self._identity.capabilities)
+        if not revision.completions:
+            capabilities.pop("completions", None)
+        return capabilities
 
     def _envelope(self, revision: Revision, result: JsonObject) -> JsonObject:
         """Add what every 2026-07-28 result carries; handshake revisions know none of it."""

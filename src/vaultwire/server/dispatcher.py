@@ -53,14 +53,24 @@ class FrameTooLarge(Exception):  # noqa: N818 - says what happened to the frame
         self.limit = limit
 
 
-def serve(stream: Stream, session: Session, handlers: Handlers, on_ready: Callable[[], None] | None = None) -> None:
+def serve(
+    stream: Stream,
+    session: Session,
+    handlers: Handlers,
+    on_ready: Callable[[], None] | None = None,
+    on_end: Callable[[], None] | None = None,
+) -> None:
     """Serve one duplex connection until the peer ends it, then finish what is in flight and return.
 
-    ``on_ready`` is called once, on a thread of its own, when the first answer is out: what would delay it belongs there.
+    ``on_ready`` is called once, on a thread of its own, when the first answer is out: what would delay it belongs there,
+    and what goes on beside the calls. ``on_end`` tells it to come to its end, which is waited for.
     """
     connection = _Connection(stream, session, handlers, on_ready)
     connection.start()
     connection.drain()
+    if on_end is not None:
+        on_end()
+    connection.join()
 
 
 class _Task:
@@ -145,7 +155,7 @@ class _Connection:
         self._stream = stream
         self._handlers = handlers
         self._on_ready = on_ready
-        self._warming_up: threading.Thread | None = None
+        self._beside: threading.Thread | None = None
         self._tasks: dict[Request, _Task] = {}
         self._ended = threading.Condition(self.lock)  # a task ended; the drain waits for that
         # A deadline came that is earlier than those the watchdog knows. Apart from the other: waking the watchdog at every
@@ -167,15 +177,15 @@ class _Connection:
             self._add_hand()
 
     def drain(self) -> None:
-        """Wait until the peer ends the connection, and then until every task has ended or passed its deadline.
-
-        And for the warm-up: a thread frozen by the interpreter's end while it imports holds a lock that this end needs.
-        """
+        """Wait until the peer ends the connection, and then until every task has ended or passed its deadline."""
         with self._ended:
             while self._tasks or not self._has_ended:
                 self._ended.wait()
-        if self._warming_up is not None:
-            self._warming_up.join()
+
+    def join(self) -> None:
+        """Wait for what goes on beside the calls: a thread frozen while it imports holds a lock the process's end needs."""
+        if self._beside is not None:
+            self._beside.join()
 
     # ------------------------------------------------------------------ hands
 
@@ -342,9 +352,9 @@ class _Connection:
             return
         self._stream.send(frame)
         if self._on_ready is not None:
-            self._warming_up = threading.Thread(target=self._on_ready, name="vaultwire-warm-up")
+            self._beside = threading.Thread(target=self._on_ready, name="vaultwire-beside")
             self._on_ready = None
-            self._warming_up.start()
+            self._beside.start()
 
     def _answer(self, request: Request, answer: Answer) -> None:
         match answer:

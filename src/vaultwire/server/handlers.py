@@ -1,7 +1,7 @@
-"""What each method does: request in, answer out. The table at the end of the class is the list of methods served.
+"""What each method does: request in, answer out. The table at the head of the class is the list of methods served.
 
 Knows the protocol's shapes and the tools; knows no thread and no wire. A handler either answers at once or returns the
-job a worker runs.
+job a worker runs. What resources, prompts and completions answer is ``offers``' matter.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import time
 
 from vaultwire.protocol import jsonrpc
 from vaultwire.trust.limits import SECONDS_BY_TIME_CLASS
-from vaultwire.vault.errors import INVALID_ARGUMENTS
+from vaultwire.vault.errors import FILE_NOT_FOUND, INVALID_ARGUMENTS, VAULT_NOT_FOUND, WRITE_FAILED, VaultError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from vaultwire.protocol.events import Request
     from vaultwire.protocol.messages import JsonObject
     from vaultwire.protocol.revisions import Revision
+    from vaultwire.server.offers import Offers
     from vaultwire.tools.catalog import Toolset
     from vaultwire.tools.registry import AnyTool, Outcome
     from vaultwire.trust.policy import Policy
@@ -37,6 +38,16 @@ _TOOLS_CACHE_SCOPE = "private"
 INTERNAL = "INTERNAL"
 POLICY_DENIED = "POLICY_DENIED"
 TOOL_NOT_FOUND = "TOOL_NOT_FOUND"
+
+# What else a vault offers, and which deadline each has.
+_OFFERED = {
+    "resources/list": "search",
+    "resources/templates/list": "file",
+    "resources/read": "file",
+    "prompts/list": "search",
+    "prompts/get": "search",
+    "completion/complete": "search",
+}
 
 
 class Result:
@@ -98,17 +109,21 @@ class Handlers:
         open_vault: Callable[[], Vault],
         policy: Policy,
         seconds: Mapping[str, float] = SECONDS_BY_TIME_CLASS,
+        prompts_folder: str | None = None,
     ) -> None:
-        """``open_vault`` is called once, when a call first needs the vault."""
+        """``open_vault`` is called once, when a call first needs the vault; ``prompts_folder`` is a folder in it."""
         self._loading = threading.Lock()
-        self._loaded: tuple[dict[str, AnyTool], Vault] | None = None
+        self._loaded: tuple[dict[str, AnyTool], Vault, Offers] | None = None
+        self._is_closed = False
         self._toolset = toolset
         self._open_vault = open_vault
         self._policy = policy
         self._seconds = seconds
+        self._prompts_folder = prompts_folder
         self._table: dict[str, Callable[[Request, Dialect], Answer | Job]] = {
             "tools/list": self._list_tools,
             "tools/call": self._call_tool,
+            **dict.fromkeys(_OFFERED, self._offer),
         }
 
     @property
@@ -120,19 +135,31 @@ class Handlers:
         """Answer the request, or return the job that will. Quick: runs on the thread that reads."""
         return self._table[request.method](request, dialect)
 
-    def warm_up(self) -> None:
-        """Load what the first call would otherwise wait for."""
-        self._engine()
+    def tend(self) -> None:
+        """Load what the first call would otherwise wait for, then keep the vault's index true of the files until ``close``."""
+        vault = self._engine()[1]
+        if not self._is_closed:
+            vault.tend()
 
-    def _engine(self) -> tuple[dict[str, AnyTool], Vault]:
-        """Return the tools' code and the vault, loaded once, by whichever thread asks first.
+    def close(self) -> None:
+        """End ``tend``. Safe from any thread."""
+        self._is_closed = True
+        loaded = self._loaded
+        if loaded is not None:
+            loaded[1].close()
+
+    def _engine(self) -> tuple[dict[str, AnyTool], Vault, Offers]:
+        """Return the tools' code, the vault and what else it offers, loaded once, by whichever thread asks first.
 
         The others wait: two vaults would not see each other's edits, and two threads that import at once can be handed
         half a module (CPython 3.13.0, ``collections.abc``).
         """
         with self._loading:
             if self._loaded is None:
-                self._loaded = self._toolset.tools, self._open_vault()
+                from vaultwire.server.offers import Offers  # noqa: PLC0415 - loaded with the tools, not at start
+
+                vault = self._open_vault()
+                self._loaded = self._toolset.tools, vault, Offers(vault, self._prompts_folder)
             return self._loaded
 
     # ------------------------------------------------------------------ tools/list
@@ -192,7 +219,7 @@ class Handlers:
             return give_up(POLICY_DENIED, denied)
 
         def run(progress: Progress) -> Answer:
-            tools, vault = self._engine()
+            tools, vault, _ = self._engine()
             from vaultwire.tools.registry import Failure, invoke  # noqa: PLC0415 - loaded with the tools, not at start
 
             outcome = invoke(tools[name], description, arguments, vault, progress)
@@ -207,6 +234,33 @@ class Handlers:
             self._seconds[description["timeClass"]],
             changes_vault=not description["annotations"]["readOnlyHint"],
         )
+
+    # ------------------------------------------------------------------ resources, prompts, completions
+
+    def _offer(self, request: Request, _: Dialect) -> Job:
+        def give_up(code: str, message: str) -> Answer:
+            return Refusal(jsonrpc.INTERNAL_ERROR, message, {"errorCode": code})
+
+        def run(progress: Progress) -> Answer:
+            _, _, offers = self._engine()
+            try:
+                return Result(offers.answer(request.method, request.params, request.revision, progress))
+            except VaultError as error:
+                return _to_refusal(error, request)
+
+        return Job(request.method, run, give_up, self._seconds[_OFFERED[request.method]], changes_vault=False)
+
+
+def _to_refusal(error: VaultError, request: Request) -> Refusal:
+    """Return the engine's refusal as an error of the protocol; a resource's says which one was asked for."""
+    data: JsonObject = {"errorCode": error.code, **error.details}
+    if isinstance(request.params.get("uri"), str):
+        data["uri"] = request.params["uri"]
+    if error.code == FILE_NOT_FOUND and request.method == "resources/read":
+        return Refusal(request.revision.resource_not_found, f"Resource not found: {error.message}", data)
+    if error.code in (VAULT_NOT_FOUND, WRITE_FAILED):  # nothing the caller could have said better
+        return Refusal(jsonrpc.INTERNAL_ERROR, error.message, data)
+    return Refusal(jsonrpc.INVALID_PARAMS, f"Invalid params: {error.message}", data)
 
 
 def _to_listed(description: Mapping[str, Any], revision: Revision) -> JsonObject:

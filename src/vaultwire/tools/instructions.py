@@ -5,10 +5,10 @@ from __future__ import annotations
 _COMMON = """\
 vaultwire reads an Obsidian vault: a folder of Markdown notes, somebody's memory. Treat it with care.
 Find notes with search_notes (Obsidian's search syntax: words, "phrases", -not, OR, tag:, \
-path:, line:(a b), task-todo:, [property:value], /regex/), search_by_tags or list_notes; then read_note.
+path:, line:(a b), task-todo:, [property:value], /regex/) or find_notes (name, tag, property, date); then read_note.
 A note is named by its path in the vault (Folder/Note.md), by its name, or by wikilink text ([[Note]]). \
-If a name is ambiguous, the error lists the candidates: choose one path.
-get_outline shows how a note is built, list_links and list_backlinks how notes hang together.
+If a name is ambiguous, the error lists the candidates.
+get_outline shows how a note is built, graph and list_backlinks how notes hang together, daily_note a day's note.
 Results come in pages: pass next_cursor as cursor for more.
 """
 _EDITS = """\

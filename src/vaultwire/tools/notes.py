@@ -1,18 +1,18 @@
-"""Tools on one note, and on the list of notes. Docstrings here are product text: a model reads them."""
+"""Tools that list, write and delete notes; ``tools.reading`` reads them.
+
+Docstrings here are product text: a model reads them.
+"""
 
 from __future__ import annotations
 
 from typing import Annotated, NotRequired, TypedDict
 
+from vaultwire.tools.reading import Name
 from vaultwire.tools.registry import Bounds, Outcome, tool
 from vaultwire.tools.wording import counted, iso_time
-from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
+from vaultwire.vault.editing import WriteMode
 from vaultwire.vault.model import Progress
-from vaultwire.vault.sections import line_count
-from vaultwire.vault.vault import Vault, WriteMode
-
-# A cap on names keeps a confused caller's document out of error messages; the longest real path fits.
-Name = Annotated[str, Bounds(1, 1000)]
+from vaultwire.vault.vault import Vault
 
 
 class NoteFacts(TypedDict):
@@ -29,23 +29,6 @@ class ListedNotes(TypedDict):
     notes: list[NoteFacts]
     total: Annotated[int, "Notes in the vault or folder, on all pages together"]
     next_cursor: Annotated[NotRequired[str], "Pass as cursor for the next page; absent on the last"]
-
-
-class ReadNote(TypedDict):
-    """A note."""
-
-    path: Annotated[str, "Path in the vault"]
-    content: Annotated[str, "The note's text, or the part asked for; frontmatter included"]
-    first_line: Annotated[int, "Line number of the first line returned, from 1"]
-    last_line: Annotated[int, "Line number of the last line returned"]
-    total_lines: Annotated[int, "Lines of the whole note"]
-    etag: Annotated[
-        NotRequired[str],
-        "Fingerprint of this state of the note; pass as if_match when writing. Only with the whole text",
-    ]
-    size: Annotated[int, "Bytes of the whole note"]
-    modified: Annotated[str, "Last change, ISO 8601, UTC"]
-    problems: Annotated[list[str], "What is odd about the note, such as broken frontmatter"]
 
 
 class WrittenNote(TypedDict):
@@ -98,67 +81,6 @@ def list_notes(
         data["next_cursor"] = listing.notes[-1].path
         lines.append(f"More follow: pass cursor {listing.notes[-1].path!r}.")
     return Outcome(["\n".join(lines)], data)
-
-
-@tool(title="Read note", read_only=True)
-def read_note(
-    vault: Vault,
-    progress: Progress,
-    /,
-    path: Name,
-    section: Annotated[str | None, Bounds(1, 1000)] = None,
-    lines: Annotated[str | None, Bounds(1, 30)] = None,
-    max_characters: Annotated[int, Bounds(1_000, 10_000_000)] = 100_000,
-) -> Outcome[ReadNote]:
-    """Read a note: all of it, one section, or some lines.
-
-    Returns its Markdown text, and, if that is the whole note, its etag for a later write_note. For a long note see
-    get_outline first.
-
-    Args:
-        path: The note: its path in the vault ("Folder/Note.md"), its name ("Note"), or wikilink text ("[[Note]]").
-        section: Read only this section ("Heading", or "Heading#Subheading") or block ("^id").
-        lines: Read only these lines: "10-20", "10-" or "10". Not together with section.
-        max_characters: Read at most this much; the result says where to go on.
-    """
-    if section and lines:
-        raise VaultError(INVALID_ARGUMENTS, "section and lines: give one of them, not both.", argument="lines")
-    note, span = vault.read_part(path, section, lines, progress)
-    total = line_count(note.text)
-    whole = span == (1, total)
-    text = note.text if whole else "\n".join(note.text.split("\n")[span.first - 1 : span.last]) + "\n"
-    is_cut = len(text) > max_characters
-    if is_cut:
-        # At a line's end if there is one: the next call can go on from there.
-        end = text.rfind("\n", 0, max_characters) + 1 or max_characters
-        text, whole = text[:end], False
-    last_line = span.first + line_count(text) - 1
-    data: ReadNote = {
-        "path": note.path,
-        "content": text,
-        "first_line": span.first,
-        "last_line": last_line,
-        "total_lines": total,
-        "size": note.size,
-        "modified": iso_time(note.modified_ns),
-        "problems": note.problems,
-    }
-    facts = f"{note.path}, {note.size} bytes, "
-    if whole:
-        # Only then: an etag lets a caller overwrite the note, and who has seen a part would lose the rest.
-        data["etag"] = note.etag
-        facts += f"etag {note.etag}"
-    else:
-        facts += f"lines {span.first} to {last_line} of {total}"
-    # Models refuse a text block that says nothing.
-    texts = [text] if text.strip() else []
-    notices = [] if texts else ["The note is empty." if whole else "Nothing but blank lines there."]
-    if is_cut and text.endswith("\n"):
-        notices.append(f"Cut at {max_characters} characters: read on with lines '{last_line + 1}-{span.last}'.")
-    elif is_cut:
-        notices.append(f"Cut inside line {last_line} at {max_characters} characters: give a larger max_characters.")
-    notices += [f"Problem: {problem}" for problem in note.problems]
-    return Outcome([*texts, "\n".join([f"({facts})", *notices])], data)
 
 
 @tool(title="Write note", destructive=True)

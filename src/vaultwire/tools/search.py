@@ -7,11 +7,14 @@ from typing import Annotated, Literal, NotRequired, TypedDict
 from vaultwire.tools.paging import Cursor, add_cursor, offset_of, page_text
 from vaultwire.tools.registry import Bounds, Outcome, tool
 from vaultwire.tools.wording import counted
-from vaultwire.vault.model import Progress
+from vaultwire.vault.model import Hit, Progress
 from vaultwire.vault.vault import Vault
 
 Folder = Annotated[str, Bounds(0, 1000)]
 Limit = Annotated[int, Bounds(1, 1000)]
+
+# English text has about four; scripts of three bytes a character about three. Exact counts are each model's own.
+_BYTES_A_TOKEN = 4
 
 
 class MatchingLine(TypedDict):
@@ -62,7 +65,8 @@ def search_notes(
     /,
     query: Annotated[str, Bounds(1, 1000)],
     folder: Folder = "",
-    limit: Limit = 20,
+    limit: Limit = 10,
+    max_tokens: Annotated[int, Bounds(100, 100_000)] = 4000,
     cursor: Cursor = None,
 ) -> Outcome[FoundNotes]:
     """Search the text and names of all notes. Returns the best notes first, each with its first matching lines.
@@ -83,19 +87,23 @@ def search_notes(
         query: What to look for.
         folder: Search only below this folder. Empty for the whole vault.
         limit: How many notes to return.
+        max_tokens: Return fewer notes if their lines would take more tokens than this, roughly counted.
         cursor: next_cursor of the page before. Leave out for the first page.
     """
     offset = offset_of(cursor)
     found = vault.search(query, folder, offset, limit, progress)
-    shown = [
-        FoundNote(
-            path=hit.path,
-            score=round(hit.score),
-            match_count=hit.matches,
-            matches=[MatchingLine(line=line.number, text=line.text) for line in hit.lines],
-        )
-        for hit in found.hits
-    ]
+    shown: list[FoundNote] = []
+    body: list[str] = []
+    left = max_tokens * _BYTES_A_TOKEN
+    for hit in found.hits:
+        more = hit.matches - len(hit.lines)
+        text = [hit.path + (f" (+{more} more lines)" if more > 0 else "")]
+        text += [f"  {line.number}: {line.text}" for line in hit.lines]
+        left -= sum(len(line.encode()) for line in text)
+        if left < 0 and shown:
+            break
+        body += text
+        shown.append(_to_found(hit))
     data = FoundNotes(notes=shown, total=found.total, notes_searched=found.searched, notes_skipped=found.skipped)
     verb = "matches" if found.total == 1 else "match"
     lines = [
@@ -103,12 +111,14 @@ def search_notes(
     ]
     if found.skipped:
         lines.append(f"({counted(found.skipped, 'note')} could not be read)")
-    for note in shown:
-        more = note["match_count"] - len(note["matches"])
-        lines.append(note["path"] + (f" (+{more} more lines)" if more > 0 else ""))
-        lines += [f"  {match['line']}: {match['text']}" for match in note["matches"]]
+    lines += body
     add_cursor(data, lines, offset + len(shown), found.total)
     return Outcome(["\n".join(lines)], data)
+
+
+def _to_found(hit: Hit) -> FoundNote:
+    matches = [MatchingLine(line=line.number, text=line.text) for line in hit.lines]
+    return FoundNote(path=hit.path, score=round(hit.score), match_count=hit.matches, matches=matches)
 
 
 @tool(title="Search by tags", time_class="search", read_only=True)

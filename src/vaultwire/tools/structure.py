@@ -185,14 +185,12 @@ def list_backlinks(
         cursor: next_cursor of the page before. Leave out for the first page.
     """
     offset = offset_of(cursor)
-    found, backlinks = vault.backlinks(path, progress)
-    page = backlinks[offset : offset + limit]
+    found, page, total = vault.backlinks(path, offset, limit, progress)
     shown = [LinkingLine(path=link.source, line=link.line, text=_cut(link.text), embed=link.is_embed) for link in page]
-    data = Backlinks(path=found, backlinks=shown, total=len(backlinks))
-    links = counted(len(backlinks), "link")
-    lines = [f"{links} to {found}{page_text(offset, len(page), len(backlinks))}"]
+    data = Backlinks(path=found, backlinks=shown, total=total)
+    lines = [f"{counted(total, 'link')} to {found}{page_text(offset, len(page), total)}"]
     lines += [f"{link['path']}:{link['line']}: {link['text']}" for link in shown]
-    add_cursor(data, lines, offset + len(page), len(backlinks))
+    add_cursor(data, lines, offset + len(page), total)
     return Outcome(["\n".join(lines)], data)
 
 

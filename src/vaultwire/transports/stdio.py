@@ -11,7 +11,6 @@ from vaultwire.server.dispatcher import FrameTooLarge, serve
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from types import FrameType
 
     from vaultwire.protocol.session import Session
@@ -117,7 +116,7 @@ class StdioStream:
         return False
 
 
-def run(session: Session, handlers: Handlers, on_ready: Callable[[], None]) -> None:
+def run(session: Session, handlers: Handlers) -> None:
     """Serve the client at stdin and stdout until it ends the input, sends ``exit`` or a stop signal comes."""
     stream = StdioStream()
 
@@ -132,7 +131,7 @@ def run(session: Session, handlers: Handlers, on_ready: Callable[[], None]) -> N
     for name in _STOP_SIGNALS:
         if hasattr(signal, name):
             signal.signal(getattr(signal, name), on_signal)
-    serve(stream, session, handlers, on_ready)
+    serve(stream, session, handlers, handlers.tend, handlers.close)
 
 
 def _duplicate(descriptor: int) -> int:

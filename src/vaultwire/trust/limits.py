@@ -6,5 +6,8 @@ from __future__ import annotations
 MAX_NOTE_BYTES = 10 * 1024 * 1024
 MAX_RESULTS = 1000
 
+# As base64 in one JSON message: 7 MB on the wire, which clients still take, and more than most pictures and PDFs have.
+MAX_ATTACHMENT_BYTES = 5 * 1024 * 1024
+
 SECONDS_BY_TIME_CLASS = {"file": 30.0, "search": 60.0}
 """How long a call of each class may take before its caller is told TIMEOUT."""

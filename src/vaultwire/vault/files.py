@@ -1,4 +1,4 @@
-"""The only module that opens a note's bytes: reading with a cap, atomic writing, trash, and the walk.
+"""The only module that opens a note's bytes: reading with a cap, atomic writing and the trash.
 
 Every path that reaches the disk is resolved first and must still lie in the vault, so a symlink cannot lead out.
 Text does not live here: bytes in, bytes out.
@@ -36,6 +36,7 @@ from vaultwire.vault.publish import (
     remove_quietly,
     replace_file,
 )
+from vaultwire.vault.walk import Oddity, is_dataless, look_at, walk_folders
 
 TRASH = ".trash"  # Obsidian's own folder for "Move to Obsidian trash"
 TEMPORARY_PREFIX = ".vaultwire-"  # hidden: Obsidian and its sync pass over names that start with a dot
@@ -53,18 +54,14 @@ _OPEN_READ = (
 )
 
 
+_PIECE = 1 << 20
+
+
 class FileBytes(NamedTuple):
     """A file as read. ``modified_ns`` is nanoseconds since the epoch."""
 
     data: bytes
     modified_ns: int
-
-
-class Oddity(NamedTuple):
-    """Something the walk passed over, for ``doctor``."""
-
-    path: str
-    problem: str
 
 
 class Files:
@@ -73,6 +70,7 @@ class Files:
     def __init__(self, root: str, max_bytes: int) -> None:
         self._places = Places(root)
         self.root = self._places.root
+        self.name = os.path.basename(self.root) or "vault"  # a drive has no name
         self.max_bytes = max_bytes
 
     # ------------------------------------------------------------------ looking
@@ -84,66 +82,23 @@ class Files:
         *,
         attachments: bool = False,
     ) -> Iterator[NoteStat]:
-        """Yield every note below ``folder``, in no promised order, and every other file too if ``attachments``.
+        """Yield every note below ``folder``, and every other file too if ``attachments``. See ``walk_folders``."""
+        for _, files in self.walk_folders(folder, oddities, attachments=attachments):
+            yield from files
 
-        Hidden names and linked folders are passed over.
+    def walk_folders(
+        self, folder: VaultPath | None = None, oddities: list[Oddity] | None = None, *, attachments: bool = True
+    ) -> Iterator[tuple[str, list[NoteStat]]]:
+        """Yield every folder from ``folder`` down and the files right in it. See ``vault.walk``."""
+        return walk_folders(self._places, folder, [] if oddities is None else oddities, attachments=attachments)
 
-        What cannot be listed or named is put into ``oddities`` and never stops the walk. Raises VaultError
-        (VAULT_NOT_FOUND) if the vault itself is gone: "no notes" would be a lie.
-        """
-        self._places.check_root()
-        odd: list[Oddity] = [] if oddities is None else oddities
-        pending = [folder or ""]
-        while pending:
-            prefix = pending.pop()
-            try:
-                entries = list(os.scandir(os.path.join(self.root, prefix)))
-            except OSError as error:
-                odd.append(Oddity(prefix or ".", f"folder cannot be listed: {error.strerror}"))
-                continue
-            for entry in entries:
-                if entry.name.startswith("."):
-                    continue
-                path = f"{prefix}/{entry.name}" if prefix else entry.name
-                try:
-                    note = self._look(entry, path, pending, odd, attachments=attachments)
-                except OSError as error:  # gone since, or not ours to look at
-                    odd.append(Oddity(path, f"cannot be examined: {error.strerror}"))
-                    continue
-                if note is not None:
-                    yield note
+    def look_at(self, path: VaultPath) -> NoteStat | None:
+        """Return a file's facts, None if there is no such file in the vault."""
+        return look_at(self._places, path)
 
-    def _look(
-        self, entry: os.DirEntry[str], path: str, pending: list[str], odd: list[Oddity], *, attachments: bool
-    ) -> NoteStat | None:
-        if not _is_sayable(entry.name):
-            odd.append(
-                Oddity(path.encode("utf-8", "replace").decode(), "name is not valid UTF-8, so no client can name it")
-            )
-            return None
-        if entry.is_dir(follow_symlinks=False):
-            pending.append(path)
-            return None
-        if not (attachments or is_note(entry.name)):
-            return None
-        if entry.is_symlink():
-            return self._look_through(path, odd)
-        status = entry.stat(follow_symlinks=False)
-        if not stat.S_ISREG(status.st_mode):
-            odd.append(Oddity(path, "is not a regular file"))
-            return None
-        return NoteStat(VaultPath(path), status.st_size, status.st_mtime_ns, status.st_ino)
-
-    def _look_through(self, path: str, odd: list[Oddity]) -> NoteStat | None:
-        """Return the facts of a linked note that stays in the vault."""
-        try:
-            status = os.stat(self._places.real(VaultPath(path)))
-        except VaultError:
-            odd.append(Oddity(path, "is a link that leads out of the vault"))
-            return None
-        if not stat.S_ISREG(status.st_mode):
-            return None
-        return NoteStat(VaultPath(path), status.st_size, status.st_mtime_ns, status.st_ino)
+    def is_dataless(self, path: VaultPath) -> bool:
+        """Tell whether reading the file would fetch it from a cloud."""
+        return is_dataless(self._places, path)
 
     def spell(self, path: VaultPath) -> tuple[VaultPath, bool]:
         """Return the path as the disk spells it, and whether that is a file.
@@ -192,37 +147,32 @@ class Files:
 
     # ------------------------------------------------------------------ reading
 
-    def read(self, path: VaultPath) -> FileBytes:
-        """Return the file's bytes. Raises VaultError: FILE_NOT_FOUND, PERMISSION_DENIED, TOO_LARGE, PATH_OUTSIDE_VAULT."""
-        return self._read_real(path, self._places.real(path))
+    def read(self, path: VaultPath, max_bytes: int | None = None) -> FileBytes:
+        """Return the file's bytes, at most ``max_bytes``: if left out, as many as a note may have.
 
-    def _read_real(self, path: VaultPath, real: str) -> FileBytes:
+        Raises VaultError: FILE_NOT_FOUND, PERMISSION_DENIED, TOO_LARGE, PATH_OUTSIDE_VAULT.
+        """
+        return self._read_real(path, self._places.real(path), self.max_bytes if max_bytes is None else max_bytes)
+
+    def _read_real(self, path: VaultPath, real: str, max_bytes: int) -> FileBytes:
+        # Without Python's file objects, which take as long as all the rest: a page of hits is twenty files.
         try:
-            # The opener's descriptor is closed by open() itself if it turns out to be a folder's.
-            with open(real, "rb", opener=lambda name, _: os.open(name, _OPEN_READ)) as file:
-                status = os.fstat(file.fileno())
+            descriptor = os.open(real, _OPEN_READ)
+            try:
+                status = os.fstat(descriptor)
                 if not stat.S_ISREG(status.st_mode):
                     raise VaultError(FILE_NOT_FOUND, f"{path!r} is not a file.", path=path)
-                self._check_size(path, status.st_size)
-                data = file.read(status.st_size + 1)
-                if (
-                    len(data) > status.st_size
-                ):  # it has grown since; a buffer for the most it may have is not made before
-                    data += file.read(self.max_bytes + 1 - len(data))
+                _check_size(path, status.st_size, max_bytes)
+                data = os.read(descriptor, status.st_size + 1)
+                # A file may come in pieces, or have grown since.
+                while len(data) <= max_bytes and (more := os.read(descriptor, min(max_bytes + 1 - len(data), _PIECE))):
+                    data += more
+            finally:
+                os.close(descriptor)
         except OSError as error:
             raise _cannot("read", path, error) from error
-        self._check_size(path, len(data))
+        _check_size(path, len(data), max_bytes)
         return FileBytes(data, status.st_mtime_ns)
-
-    def _check_size(self, path: VaultPath, size: int) -> None:
-        if size > self.max_bytes:
-            raise VaultError(
-                TOO_LARGE,
-                f"{path!r} has {size} bytes; a note may have at most {self.max_bytes}.",
-                path=path,
-                size=size,
-                max_size=self.max_bytes,
-            )
 
     def digest(self, path: str) -> bytes:
         """Return a digest over one entry of the vault's folder, note or not: name, mode, time, and bytes or link target."""
@@ -242,7 +192,7 @@ class Files:
 
     def create(self, path: VaultPath, data: bytes) -> None:
         """Write a file that must not exist yet, making its folders. Raises VaultError: NOTE_EXISTS and those of replace."""
-        self._check_size(path, len(data))
+        _check_size(path, len(data), self.max_bytes)
         target = self._places.real(path)
         made = self._make_folders(path, os.path.dirname(target))
         try:
@@ -264,7 +214,7 @@ class Files:
         STALE_EDIT is raised. Mode, owner and extended attributes stay. A note the system lets nobody write is left alone,
         though a rename would get round that: PERMISSION_DENIED.
         """
-        self._check_size(path, len(data))
+        _check_size(path, len(data), self.max_bytes)
         target = self._places.real(path)
         if os.path.exists(target) and not os.access(target, os.W_OK):
             raise VaultError(PERMISSION_DENIED, f"{path!r} is write-protected.", path=path)
@@ -281,7 +231,7 @@ class Files:
 
     def _check_unchanged(self, path: VaultPath, target: str, expected: FileBytes) -> None:
         # The bytes, not size and time: two writes within one tick of the file system's clock have the same time.
-        if self._read_real(path, target).data != expected.data:
+        if self._read_real(path, target, self.max_bytes).data != expected.data:
             raise VaultError(
                 STALE_EDIT, f"{path!r} was changed by another program meanwhile; read it again, then edit.", path=path
             )
@@ -367,9 +317,16 @@ class Files:
             raise _cannot("delete", path, error) from error
 
 
-def _is_sayable(name: str) -> bool:
-    """Tell whether the name can be written in JSON and so be named by a client."""
-    return name.isascii() or not any("\udc80" <= character <= "\udcff" for character in name)
+def _check_size(path: VaultPath, size: int, max_bytes: int) -> None:
+    if size > max_bytes:
+        thing = "a note" if is_note(path) else "an attachment"
+        raise VaultError(
+            TOO_LARGE,
+            f"{path!r} has {size} bytes; {thing} may have at most {max_bytes}.",
+            path=path,
+            size=size,
+            max_size=max_bytes,
+        )
 
 
 def _cannot(verb: str, path: VaultPath, error: OSError) -> VaultError:

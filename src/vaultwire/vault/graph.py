@@ -4,37 +4,33 @@ from __future__ import annotations
 
 from vaultwire.markdown.model import Link
 from vaultwire.markdown.parse import parse_note
+from vaultwire.vault.files import Files
 from vaultwire.vault.index import Index
-from vaultwire.vault.links import LinkTargets
-from vaultwire.vault.model import OutgoingLink, OutlineEntry, Progress, Structure, TagCount, Tagged, VaultPath
+from vaultwire.vault.model import Backlink, OutgoingLink, OutlineEntry, Progress, Structure, VaultPath
+from vaultwire.vault.plain import read_plain
 from vaultwire.vault.sections import line_count
 
 
 def outgoing(index: Index, path: VaultPath, links: list[Link], progress: Progress) -> list[OutgoingLink]:
     """Return the links of one note, each with the file it leads to."""
-    targets = LinkTargets(index.paths(progress))
+    targets = index.resolve_all(path, links, progress)
     return [
-        OutgoingLink(
-            link.linktext,
-            link.display,
-            link.line,
-            link.is_embed,
-            targets.resolve(path, _linkpath(link)),
-        )
-        for link in links
+        OutgoingLink(link.linktext, link.display, link.line, link.is_embed, target)
+        for link, target in zip(links, targets, strict=True)
     ]
 
 
-def incoming(index: Index, path: VaultPath, progress: Progress) -> list[tuple[VaultPath, Link]]:
-    """Return every link in another note that leads to ``path``, in path and line order."""
-    targets = LinkTargets(index.paths(progress))
-    return [
-        (source, link)
-        for source, links in index.links(progress)
-        if source != path
-        for link in links
-        if targets.resolve(source, _linkpath(link)) == path
-    ]
+def with_lines(files: Files, links: list[tuple[VaultPath, Link]]) -> list[Backlink]:
+    """Return the links, each with the line it stands on, from notes in path order."""
+    found: list[Backlink] = []
+    lines: list[str] = []
+    latest: VaultPath | None = None
+    for source, link in links:
+        if source != latest:
+            latest, lines = source, (read_plain(files, source) or "").split("\n")
+        text = lines[link.line - 1].strip() if link.line <= len(lines) else ""
+        found.append(Backlink(source, link.line, text, link.is_embed))
+    return found
 
 
 def structure(path: VaultPath, text: str) -> Structure:
@@ -46,27 +42,3 @@ def structure(path: VaultPath, text: str) -> Structure:
         following = (later.line - 1 for later in parsed.headings[position + 1 :] if later.level <= heading.level)
         outline.append(OutlineEntry(heading.level, heading.text, heading.line, next(following, lines)))
     return Structure(path, parsed, outline, lines)
-
-
-def count_tags(tagged: list[Tagged]) -> list[TagCount]:
-    """Return every tag and every tag above one, with the number of notes that have it or one below, most used first."""
-    spelling: dict[str, str] = {}
-    counts: dict[str, int] = {}
-    for note in tagged:
-        keys: set[str] = set()
-        for tag in note.tags:
-            parts = tag.split("/")
-            for depth in range(1, len(parts) + 1):
-                name = "/".join(parts[:depth])
-                keys.add(name.casefold())
-                spelling.setdefault(name.casefold(), name)
-        for key in keys:
-            counts[key] = counts.get(key, 0) + 1
-    return sorted(
-        (TagCount(spelling[key], count) for key, count in counts.items()),
-        key=lambda tag: (-tag.notes, tag.tag.casefold()),
-    )
-
-
-def _linkpath(link: Link) -> str:
-    return link.linktext.partition("#")[0]

@@ -1,32 +1,100 @@
-"""The port every index backend fills: what the engine asks of derived state. Deleting an index loses nothing."""
+"""The port every index fills: what the engine asks of derived state. Deleting an index loses nothing."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Sequence
 from typing import Protocol
 
 from vaultwire.markdown.model import Link
-from vaultwire.vault.model import Found, NoteStat, Progress, Tagged, VaultPath
+from vaultwire.vault.finding import Wanted, WantedTasks
+from vaultwire.vault.linkgraph import LinkGraph
+from vaultwire.vault.model import (
+    Found,
+    NamedNote,
+    NoteStat,
+    Progress,
+    PropertyKinds,
+    TagCount,
+    Tagged,
+    TaskPlace,
+    ValueUse,
+    VaultPath,
+    VaultStats,
+)
 from vaultwire.vault.query import Query
 
 
 class Index(Protocol):
-    """What is in the vault, answered from whatever a backend keeps. Every answer is true of the files at call time.
+    """What is in the vault. Every answer is true of the files at call time, or at the last moment a watch could tell of.
 
-    ``folder`` narrows to the notes below it. Long work calls ``progress.check`` between notes.
+    ``folder`` narrows to the notes below it. A call may have to wait until the vault is looked over: it says so by
+    ``progress.report``, and hears by ``progress.check`` whether to go on. Notes that the vault's own rules exclude are
+    there in ``notes``, ``paths`` and ``resolve_all``; no other answer has them.
     """
 
-    def notes(self, folder: VaultPath | None, progress: Progress) -> Iterable[NoteStat]:
-        """Return every note, in no promised order."""
+    def notes(self, folder: VaultPath | None, progress: Progress) -> list[NoteStat]:
+        """Return every note, in path order."""
+
+    def named(self, names: Collection[str], progress: Progress) -> list[VaultPath] | None:
+        """Return every note whose file name is one of these, whatever the case; None instead of waiting for long."""
+
+    def recent(self, folder: VaultPath | None, limit: int, progress: Progress) -> tuple[list[NoteStat], int]:
+        """Return the notes changed last, the latest first, and how many there are in all."""
 
     def search(self, query: Query, folder: VaultPath | None, offset: int, limit: int, progress: Progress) -> Found:
-        """Return ``limit`` notes that match, best first, ties in path order, and how many match in all."""
+        """Return ``limit`` notes that match, best first, equals in path order, and how many match in all."""
 
-    def paths(self, progress: Progress) -> Iterable[VaultPath]:
-        """Return every file a link may lead to, notes and attachments, in no promised order."""
+    def find(
+        self, wanted: Wanted, folder: VaultPath | None, offset: int, limit: int, progress: Progress
+    ) -> tuple[list[NamedNote], int]:
+        """Return ``limit`` notes that are as wanted, in the order wanted, and how many are in all."""
 
-    def links(self, progress: Progress) -> Iterable[tuple[VaultPath, list[Link]]]:
-        """Return every note that has links, in path order, and its links in line order."""
+    def properties(self, name: str, folder: VaultPath | None, progress: Progress) -> list[PropertyKinds]:
+        """Return the properties in use, most used first; only the one of that name, whatever its case, if it is given."""
 
-    def tagged(self, folder: VaultPath | None, progress: Progress) -> list[Tagged]:
-        """Return every note that has tags."""
+    def property_values(self, name: str, folder: VaultPath | None, progress: Progress) -> list[ValueUse]:
+        """Return the values of a property, whatever its case, most used first; those of a list one by one."""
+
+    def tasks(
+        self,
+        wanted: WantedTasks,
+        path: VaultPath | None,
+        folder: VaultPath | None,
+        offset: int,
+        limit: int,
+        progress: Progress,
+    ) -> tuple[list[TaskPlace], int]:
+        """Return ``limit`` tasks that are as wanted, in path and line order, and how many are in all.
+
+        ``path`` is of the one note whose tasks count, which the vault's rules may exclude.
+        """
+
+    def stats(self, limit: int, progress: Progress) -> VaultStats:
+        """Return the vault in numbers, with ``limit`` of the largest folders and of the problems."""
+
+    def paths(self, progress: Progress) -> list[VaultPath]:
+        """Return every file a link may lead to, notes and attachments, in path order."""
+
+    def tagged(self, tags: Sequence[str], folder: VaultPath | None, progress: Progress, *, every: bool) -> list[Tagged]:
+        """Return the notes that have every one of the tags, or any of them, in path order. ``a`` is there in ``a/b``."""
+
+    def count_tags(self, folder: VaultPath | None, progress: Progress) -> list[TagCount]:
+        """Return the tags in use and those above them, each with the notes that have it or one below; most used first."""
+
+    def incoming(self, path: VaultPath, progress: Progress) -> list[tuple[VaultPath, Link]]:
+        """Return every link in another note that leads to the file, in path and line order."""
+
+    def resolve_all(self, source: VaultPath, links: list[Link], progress: Progress) -> list[VaultPath | None]:
+        """Return where each link of a note leads, None for one that leads nowhere."""
+
+    def link_graph(self, progress: Progress) -> LinkGraph:
+        """Return how all notes are linked; the same object as long as nothing changes."""
+
+    def take_up(self, paths: Iterable[str]) -> None:
+        """Hear that this process has just changed these files."""
+
+    def tend(self) -> None:
+        """Watch the files and take up what changes, until ``close``; returns at once where files cannot be watched."""
+
+    def close(self) -> None:
+        """End ``tend``. Safe from any thread."""

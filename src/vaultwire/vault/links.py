@@ -11,6 +11,8 @@ from collections.abc import Iterable
 from vaultwire.vault.model import VaultPath
 from vaultwire.vault.paths import NOTE_SUFFIX, fold
 
+_RELATIVE = ("./", "../")
+
 
 class LinkTargets:
     """Every file a link may lead to: notes and attachments."""
@@ -18,6 +20,7 @@ class LinkTargets:
     def __init__(self, paths: Iterable[VaultPath]) -> None:
         self._by_path: dict[str, list[VaultPath]] = {}
         self._by_name: dict[str, list[tuple[str, VaultPath]]] = {}
+        self._shortest: dict[str, VaultPath | None] = {}  # of the files whose path ends so; found when first asked for
         for path in sorted(paths):
             folded = fold(path)
             self._by_path.setdefault(folded, []).append(path)
@@ -37,7 +40,7 @@ class LinkTargets:
         folder = source.rpartition("/")[0]
         if linkpath.startswith("/"):
             return self._exact(linkpath.lstrip("/"))
-        if linkpath.startswith(("./", "../")):
+        if linkpath.startswith(_RELATIVE):
             absolute = _join(folder, linkpath)
             return None if absolute is None else self._exact(absolute)
         exact = self._exact(linkpath)
@@ -45,13 +48,14 @@ class LinkTargets:
             return exact
         for wanted in _spellings(linkpath):
             name = wanted.rsplit("/", 1)[-1]
-            candidates = [pair for pair in self._by_name.get(name, ()) if pair[0].endswith("/" + wanted)]
-            if candidates:
-                own = f"{fold(folder)}/{wanted}" if folder else wanted
-                beside = [path for folded, path in candidates if folded == own]
-                return (
-                    beside[0] if beside else min((path for _, path in candidates), key=lambda path: (len(path), path))
-                )
+            beside = self._by_path.get(f"{fold(folder)}/{wanted}") if folder else None
+            if beside:
+                return beside[0]
+            if wanted not in self._shortest:
+                ending = [path for folded, path in self._by_name.get(name, ()) if folded.endswith("/" + wanted)]
+                self._shortest[wanted] = min(ending, key=lambda path: (len(path), path), default=None)
+            if self._shortest[wanted]:
+                return self._shortest[wanted]
         return None
 
     def _exact(self, path: str) -> VaultPath | None:
@@ -61,6 +65,33 @@ class LinkTargets:
                 spelt = [one for one in found if one in (path, path + NOTE_SUFFIX)]
                 return (spelt or found)[0]
         return None
+
+
+def linkpath_of(linktext: str) -> str:
+    """Return a link's path: what stands before its subpath, if it has one."""
+    return linktext.partition("#")[0]
+
+
+def name_of(source: VaultPath, linktext: str) -> str:
+    """Return the folded file name that a link in ``source`` asks for, as written; empty for a link within its own note.
+
+    A link leads to files of this name only, with ``.md`` or without: what a catalog keeps to find links by.
+    """
+    linkpath = linkpath_of(linktext).strip()
+    if linkpath.startswith(_RELATIVE):
+        linkpath = _join(source.rpartition("/")[0], linkpath) or ""
+    return fold(linkpath).rpartition("/")[2]
+
+
+def names_led_to(path: VaultPath) -> tuple[str, ...]:
+    """Return the names (``name_of``) of links that may lead to the file."""
+    name = fold(path).rpartition("/")[2]
+    return (name, name.removesuffix(NOTE_SUFFIX)) if name.endswith(NOTE_SUFFIX) else (name,)
+
+
+def names_sought(name: str) -> tuple[str, ...]:
+    """Return the folded file names of files that a link of this name (``name_of``) may lead to."""
+    return (name, name + NOTE_SUFFIX)
 
 
 def _spellings(linkpath: str) -> list[str]:

@@ -73,7 +73,6 @@ class Matcher:
         self._parse = parse
         self._budget = Budget(regex_seconds)
         self._needles: dict[Expression, AnyNeedle] = {}
-        self._has_not = False
         self._prepare(query.expression)
         self._has_marks = bare_text(fold_text(query.text)) != fold_text(query.text)
         self._wanted = list(_wanted(query.expression, ""))
@@ -83,31 +82,28 @@ class Matcher:
             self._needles[part] = Needle(part)
         elif isinstance(part, Pattern):
             self._needles[part] = RegexNeedle(part, self._budget)
-        elif isinstance(part, Not):
-            self._has_not = True
         for inner in _parts(part):
             self._prepare(inner)
 
     def match(self, path: str, text: str) -> Match | None:
         """Return how the note matches, None if it does not. Raises VaultError (TIMEOUT) past the regex budget."""
         note = NoteParts(path, text, self._parse)
-        as_written = matches = self._holds(note, FOLDED)
-        # Leaving diacritics out finds more, and under a "not" less.
-        if (self._has_not or not as_written) and (self._has_marks or note.has_marks):
-            matches = self._holds(note, BARE)
-        if not matches:
+        # Leaving diacritics out finds more, and under a "not" less: this form decides, the other only ranks.
+        if not self._holds(note, BARE):
             return None
-        lines: dict[int, int] = {}
-        self._collect(self._query, note, lines)
+        as_written = not (self._has_marks or note.has_marks) or self._holds(note, FOLDED)
+        lines = self._lines(note)
         score = sum(self._weight(leaf, operator, note) for leaf, operator in self._wanted)
         score += min(len(lines), _MAX_MENTIONS)
-        shown = sorted(lines.items())[:MAX_LINES_SHOWN]
-        plain = text.split("\n") if shown else []
-        return Match(
-            score + 1 if as_written else score / (score + 1),
-            len(lines),
-            [Line(number, _excerpt(plain[number - 1], column)) for number, column in shown],
-        )
+        return Match(score + 1 if as_written else score / (score + 1), len(lines), _shown(lines, text))
+
+    def show(self, path: str, text: str) -> Match | None:
+        """Return the lines of a note that match, None if the note does not, for whoever ranks it: in half the time."""
+        note = NoteParts(path, text, self._parse)
+        if not self._holds(note, BARE):
+            return None
+        lines = self._lines(note)
+        return Match(0.0, len(lines), _shown(lines, text))
 
     # ------------------------------------------------------------------ whether
 
@@ -147,10 +143,8 @@ class Matcher:
                 yield piece
 
     def _lines_with(self, leaf: Text, note: NoteParts) -> Iterator[Piece]:
-        lines: dict[int, int] = {}
-        self._add_lines(leaf, Piece(1, note.body), self._places_in_body(leaf, note), lines)
-        for number in lines:
-            yield Piece(number, note.body.part(number, number))
+        for index in self._columns_in_body(leaf, note):
+            yield Piece(index + 1, note.body.part(index + 1, index + 1))
 
     def _may_be_tag(self, leaf: Text, note: NoteParts, form: int) -> bool:
         needle = self._needles[leaf]
@@ -194,10 +188,16 @@ class Matcher:
 
     # ------------------------------------------------------------------ how well, and where
 
+    def _lines(self, note: NoteParts) -> dict[int, int]:
+        """Return the lines that hold something the query looks for, and where on the line the first of it stands."""
+        lines: dict[int, int] = {}
+        self._collect(self._query, note, lines)
+        return lines
+
     def _collect(self, part: Expression, note: NoteParts, lines: dict[int, int]) -> None:
         """Add the lines that hold something the part looks for, and where on the line."""
         if isinstance(part, (Text, Pattern)):
-            self._add_lines(part, Piece(1, note.body), self._places_in_body(part, note), lines)
+            _add_lines(1, self._columns_in_body(part, note), lines)
         elif isinstance(part, (And, Or)):
             for inner in part.parts:
                 self._collect(inner, note, lines)
@@ -207,41 +207,36 @@ class Matcher:
             for piece in self._pieces_that_hold(part, note, BARE):
                 inside: dict[int, int] = {}
                 for leaf, _ in _wanted(part.part, ""):
-                    self._add_lines(leaf, piece, self._places(leaf, piece.text), inside)
-                for number, column in (inside or {piece.first: 0}).items():
-                    lines[number] = min(column, lines.get(number, column))
+                    _add_lines(piece.first, self._columns(leaf, piece.text), inside)
+                _add_lines(0, inside or {piece.first: 0}, lines)
 
-    def _add_lines(self, leaf: Leaf, piece: Piece, places: Iterable[tuple[int, int]], lines: dict[int, int]) -> None:
-        number = piece.first
-        counted = 0
-        whole = piece.text.get(self._needles[leaf].form(BARE))
-        for position, start in places:
-            number += whole.count("\n", counted, position)
-            counted = position
-            lines[number] = min(position - start, lines.get(number, position))
+    def _columns_in_body(self, leaf: Leaf, note: NoteParts) -> dict[int, int]:
+        if leaf not in note.columns:
+            note.columns[leaf] = self._columns(leaf, note.body)
+        return note.columns[leaf]
 
-    def _places_in_body(self, leaf: Leaf, note: NoteParts) -> list[tuple[int, int]]:
-        if leaf not in note.places:
-            note.places[leaf] = list(self._places(leaf, note.body))
-        return note.places[leaf]
-
-    def _places(self, leaf: Leaf, text: Forms) -> Iterator[tuple[int, int]]:
-        """Yield where the leaf first stands on each line that has it, and where that line begins."""
+    def _columns(self, leaf: Leaf, text: Forms) -> dict[int, int]:
+        """Return where the leaf first stands on each line that has it, by how many lines of the text come before."""
         needle = self._needles[leaf]
-        whole = text.get(needle.form(BARE))
-        if isinstance(needle, Needle) and needle.is_word:  # most searches, and the shortest way for them
-            find, wanted = whole.find, needle.forms[needle.form(BARE)]
-            position = find(wanted)
-            while position >= 0:
-                yield position, whole.rfind("\n", 0, position) + 1
-                end = find("\n", position)
-                position = find(wanted, end) if end >= 0 else -1
-            return
+        form = needle.form(BARE)
+        if isinstance(needle, Needle) and "\n" not in needle.forms[form]:
+            wanted = needle.forms[form]
+            return {
+                index: column
+                for index, line in enumerate(text.lines(form))
+                if wanted in line and (column := needle.find_in(line, form)) >= 0
+            }
+        whole = text.get(form)
+        columns: dict[int, int] = {}
+        index = counted = 0
         position = needle.find(text, BARE)
         while position >= 0:
-            yield position, whole.rfind("\n", 0, position) + 1
+            index += whole.count("\n", counted, position)
+            counted = position
+            columns[index] = position - whole.rfind("\n", 0, position) - 1
             end = whole.find("\n", position)
             position = needle.find(text, BARE, end + 1) if end >= 0 else -1
+        return columns
 
     def _weight(self, leaf: Leaf, operator: str, note: NoteParts) -> float:
         """Return what a word, phrase or pattern adds for the best place where it stands."""
@@ -252,13 +247,16 @@ class Matcher:
         if operator == "file":
             return 0
         weight = 0.0
-        whole = note.body.get(self._needles[leaf].form(BARE))
+        lines = note.body.lines(self._needles[leaf].form(BARE))
         # The end of what may be frontmatter: most words stand below, and the block need not be read for them.
-        top = whole.find("\n---", 3) if whole.startswith("---\n") else -1
-        for position, start in self._places_in_body(leaf, note):
-            if whole.startswith("#", start) and whole[start : start + 7].lstrip("#")[:1] in (" ", "\t"):
+        top = (
+            next((at for at, line in enumerate(lines) if at and line.startswith("---")), 0) if lines[0] == "---" else 0
+        )
+        for index, column in self._columns_in_body(leaf, note).items():
+            line = lines[index]
+            if line.startswith("#") and line[:7].lstrip("#")[:1] in (" ", "\t"):
                 return _HEADING
-            if (position > start and whole[position - 1] == "#") or (position < top and self._is_listed(leaf, note)):
+            if (column and line[column - 1] == "#") or (index < top and self._is_listed(leaf, note)):
                 weight = _TAG
         return weight
 
@@ -332,6 +330,19 @@ def _compares(text: str, wanted: Compared) -> bool:
     else:
         return False
     return wanted.sign.endswith("=") if is_equal else is_less is (wanted.sign[0] == "<")
+
+
+def _add_lines(first: int, columns: dict[int, int], lines: dict[int, int]) -> None:
+    """Add lines counted from ``first``, each with the first column that something stands on."""
+    for index, column in columns.items():
+        number = first + index
+        lines[number] = min(column, lines.get(number, column))
+
+
+def _shown(lines: dict[int, int], text: str) -> list[Line]:
+    shown = sorted(lines.items())[:MAX_LINES_SHOWN]
+    plain = text.split("\n") if shown else []
+    return [Line(number, _excerpt(plain[number - 1], column)) for number, column in shown]
 
 
 def _excerpt(line: str, position: int) -> str:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from datetime import date
 from typing import NamedTuple, NewType, Protocol
 
 from vaultwire.markdown.model import ParsedNote
+from vaultwire.markdown.yaml_core import PropertyValue
 
 VaultPath = NewType("VaultPath", str)
 """Vault-relative, ``/`` between parts, extension included, spelt as on disk. Made by ``vault.paths`` and the walk only."""
@@ -116,11 +118,116 @@ class Structure(NamedTuple):
     lines: int
 
 
+class DailyNote(NamedTuple):
+    """The note of a day: where it is or would be, and the daily notes nearest to it that are there.
+
+    ``template`` is the note a new one is made from, None if the settings name none that is there.
+    """
+
+    day: date
+    path: VaultPath
+    exists: bool
+    previous: VaultPath | None
+    following: VaultPath | None
+    template: VaultPath | None
+
+
 class TagCount(NamedTuple):
     """A tag as first written, and how many notes have it or one below it."""
 
     tag: str
     notes: int
+
+
+class NamedNote(NamedTuple):
+    """A note that was looked for by its facts. ``alias`` is the one that matched, as written; None if its name did."""
+
+    stat: NoteStat
+    alias: str | None
+    tags: list[str]
+
+
+class PropertyKinds(NamedTuple):
+    """A property in use: its name as written, a value of each kind it has, most used first, and how many notes have it."""
+
+    name: str
+    values: list[PropertyValue]
+    notes: int
+
+
+class PropertyUse(NamedTuple):
+    """A property in use, the types of its values, and how many notes have it. Several types: notes do not agree."""
+
+    name: str
+    types: list[str]
+    notes: int
+
+
+class ValueUse(NamedTuple):
+    """A value of a property, as text, and how many notes have it; ``""`` where a property has no value."""
+
+    text: str
+    notes: int
+
+
+class TaskPlace(NamedTuple):
+    """A task and where it stands: the note, the line, the heading above it (empty if there is none)."""
+
+    path: VaultPath
+    line: int
+    mark: str
+    text: str
+    heading: str
+
+
+class FileKind(NamedTuple):
+    """How many files of one extension there are (empty for those without), and their bytes."""
+
+    extension: str
+    files: int
+    size: int
+
+
+class FolderSize(NamedTuple):
+    """How many notes lie right in a folder (``""`` is the vault's own), and their bytes."""
+
+    folder: str
+    notes: int
+    size: int
+
+
+class Problem(NamedTuple):
+    """What is odd about a note, or why it cannot be read."""
+
+    path: VaultPath
+    text: str
+
+
+class VaultStats(NamedTuple):
+    """A vault in numbers. Notes that its own rules exclude are counted as ``excluded`` and nowhere else.
+
+    ``unreadable`` notes could not be read, ``odd`` ones not in all. ``folders``, the largest first, and ``problems`` are
+    the first few. ``unkept`` says why the index is not kept, ``unwatched`` why each call looks at all files; empty if that
+    is not so.
+    """
+
+    notes: int
+    size: int
+    excluded: int
+    unreadable: int
+    odd: int
+    links: int
+    tags: int
+    properties: int
+    tasks_open: int
+    tasks_done: int
+    modified_ns: int | None
+    attachments: list[FileKind]
+    folders: list[FolderSize]
+    problems: list[Problem]
+    is_watched: bool = False
+    unwatched: tuple[str, ...] = ()
+    unkept: str = ""
 
 
 class Listing(NamedTuple):
@@ -129,6 +236,17 @@ class Listing(NamedTuple):
     notes: list[NoteStat]
     total: int
     has_more: bool
+
+
+class IndexReport(NamedTuple):
+    """How an index is kept: its folder (None: in memory, and why), the seconds one look over the vault took, and why the
+    vault cannot be watched, empty if it can.
+    """
+
+    folder: str | None
+    not_kept: str
+    seconds: float
+    not_watched: str
 
 
 class Progress(Protocol):

@@ -10,12 +10,12 @@ from typing import NamedTuple
 
 from vaultwire.markdown.model import ParsedNote, Span
 from vaultwire.markdown.properties import Frontmatter, parse_frontmatter
+from vaultwire.markdown.yaml_core import PropertyValue
 from vaultwire.vault.paths import stem
 from vaultwire.vault.terms import BARE, FOLDED, Forms, Leaf
 
 _BOX = re.compile(r"\[.\]")
-# What YAML 1.2 core reads as no value; quotes around it are gone by now, which nobody writes.
-_NULLS = ("null", "Null", "NULL", "~")
+_EMPTY: tuple[PropertyValue, ...] = (None, "", [], {})
 
 
 class Piece(NamedTuple):
@@ -26,7 +26,9 @@ class Piece(NamedTuple):
 
 
 class Value(NamedTuple):
-    """A property's name and values; ``is_null``: it has none, ``is_empty``: nor would a reader see one."""
+    """A property's name and its scalars, those of lists and maps within too; ``is_null``: it has no value, ``is_empty``:
+    nor would a reader see one.
+    """
 
     name: Forms
     texts: list[Forms]
@@ -42,7 +44,7 @@ class NoteParts:
         self.text = text
         self.body = Forms(text)
         self.name = Forms(stem(path))
-        self.places: dict[Leaf, list[tuple[int, int]]] = {}
+        self.columns: dict[Leaf, dict[int, int]] = {}
         self._parse = parse
 
     @property
@@ -70,12 +72,11 @@ class NoteParts:
     @cached_property
     def properties(self) -> list[Value]:
         """The properties."""
-        values = []
-        for name, value in self.frontmatter.values.items():
-            texts = value if isinstance(value, list) else [] if value is None else [value]
-            is_null = value is None or value in _NULLS
-            values.append(Value(Forms(name), [Forms(text) for text in texts], is_null, is_null or not value))
-        return values
+        written = self.frontmatter.written
+        return [
+            Value(Forms(name), [Forms(text) for text in written[name]], value is None, value in _EMPTY)
+            for name, value in self.frontmatter.values.items()
+        ]
 
     def pieces(self, operator: str) -> Iterator[Piece]:
         """Yield the parts of the note an operator looks into one by one."""

@@ -49,6 +49,10 @@ def parse_path(text: str) -> VaultPath:
             PATH_OUTSIDE_VAULT, f"{text!r} is an absolute path; give a path inside the vault, such as 'Folder/Note.md'."
         )
     parts = [part for part in slashed.split("/") if part not in ("", ".")]
+    if parts and _DRIVE.match(compose(parts[0])):  # what "./K:" leaves
+        raise VaultError(
+            PATH_OUTSIDE_VAULT, f"{text!r} names a drive; give a path inside the vault, such as 'Note.md'."
+        )
     if not parts:
         raise VaultError(INVALID_ARGUMENTS, "The path is empty; give one inside the vault, such as 'Folder/Note.md'.")
     for part in parts:
@@ -123,6 +127,8 @@ def fold(name: str) -> str:
 
     Decomposed before case is folded, as Unicode's canonical caseless match asks (The Unicode Standard, D145).
     """
+    if name.isascii():
+        return name.lower()
     return unicodedata.normalize("NFC", unicodedata.normalize("NFD", name).casefold())
 
 

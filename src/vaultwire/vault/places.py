@@ -42,7 +42,7 @@ class Places:
             return True  # a junction does not look like a link
         place = self.root
         for part in path.split("/"):
-            place = os.path.join(place, part)
+            place = f"{place}{os.sep}{part}"
             try:
                 if stat.S_ISLNK(os.lstat(place).st_mode):
                     return True

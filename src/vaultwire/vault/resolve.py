@@ -52,7 +52,14 @@ def resolve(name: str, paths: Iterable[VaultPath]) -> VaultPath:
                 return candidates[0]
             if candidates:
                 raise _ambiguous(name, candidates)
-    raise not_found(name, _near(name, folded))
+    raise not_found(name, [])
+
+
+def near(name: str, paths: Iterable[VaultPath]) -> VaultError:
+    """Return the error for a name that no note has, with a few notes whose name holds it or is held by it."""
+    key = fold(stem(parse_linktext(name).linkpath or name))
+    alike = [path for path in paths if key and (key in (other := fold(stem(path))) or other in key)]
+    return not_found(name, sorted(alike, key=lambda path: (len(path), path))[:_MAX_NEAR])
 
 
 def _ambiguous(name: str, candidates: list[VaultPath]) -> VaultError:
@@ -64,10 +71,3 @@ def _ambiguous(name: str, candidates: list[VaultPath]) -> VaultError:
         name=name,
         candidates=shown,
     )
-
-
-def _near(name: str, folded: list[tuple[str, VaultPath]]) -> list[VaultPath]:
-    """Return a few notes whose name holds what was asked for, or is held by it."""
-    key = fold(stem(parse_linktext(name).linkpath or name))
-    near = [path for folded_path, path in folded if key and (key in stem(folded_path) or stem(folded_path) in key)]
-    return sorted(near, key=lambda path: (len(path), path))[:_MAX_NEAR]

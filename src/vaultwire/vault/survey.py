@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from vaultwire.markdown.edits import to_plain
 from vaultwire.markdown.parse import parse_note
 from vaultwire.vault.errors import VaultError
-from vaultwire.vault.files import TEMPORARY_PREFIX, TEMPORARY_SUFFIX, Files, Oddity
+from vaultwire.vault.files import TEMPORARY_PREFIX, TEMPORARY_SUFFIX, Files
 from vaultwire.vault.model import VaultPath
 from vaultwire.vault.paths import fold, parse_path
+from vaultwire.vault.walk import Oddity
 
 
 class Survey(NamedTuple):
@@ -32,9 +34,9 @@ class Fingerprint(NamedTuple):
     digest: str
 
 
-def survey(files: Files) -> Survey:
-    """Read every note once and return what was found. Never fails: what cannot be read is a problem."""
-    problems: list[Oddity] = []
+def survey(files: Files, known: Iterable[Oddity] = ()) -> Survey:
+    """Read every note once and return what was found, with what is ``known`` to be odd. What cannot be read is a problem."""
+    problems: list[Oddity] = [*known]
     notes = sorted(files.walk(oddities=problems))
     spellings: dict[str, VaultPath] = {}
     for note in notes:
@@ -68,6 +70,8 @@ def survey(files: Files) -> Survey:
 def _note_problems(files: Files, path: VaultPath) -> list[str]:
     try:
         parse_path(path)
+        if files.is_dataless(path):
+            return ["is only in the cloud, not on this computer: it is found by its name, not by its text"]
         data = files.read(path).data
     except VaultError as error:
         return [error.message]

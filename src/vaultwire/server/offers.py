@@ -1,0 +1,200 @@
+"""What ``resources/*``, ``prompts/*`` and ``completion/complete`` answer, in the shape of the request's revision.
+
+Loaded together with the tools, after the first answer; ``handlers`` knows the methods' names before that. What is wrong
+is said with VaultError, which ``handlers`` turns into an error of the protocol.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from vaultwire.protocol import jsonrpc
+from vaultwire.protocol.revisions import Revision
+from vaultwire.tools.completions import Meaning, completions
+from vaultwire.tools.prompts import Message, Prompt, fill_prompt, find_prompt, list_prompts
+from vaultwire.tools.resources import (
+    Resource,
+    list_resources,
+    mime_type_of,
+    read_resource,
+    template_of,
+    title_of,
+    uri_of,
+)
+from vaultwire.tools.wording import iso_time
+from vaultwire.trust.limits import MAX_ATTACHMENT_BYTES
+from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
+from vaultwire.vault.model import NoteStat, Progress
+from vaultwire.vault.vault import Vault
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from vaultwire.protocol.messages import JsonObject
+
+RESOURCES_PER_PAGE = 100  # about 25 KB
+MAX_VALUES = 100  # specification, Completion: "Maximum 100 items per response"
+
+# 2026-07-28, "Caching". Notes change under any program at any time; the template only with the vault's name.
+_CHANGING_TTL_MS = 0
+_TEMPLATES_TTL_MS = 3_600_000
+_CACHE_SCOPE = "private"
+
+
+class Offers:
+    """The answers of one server, over one vault. ``prompts_folder`` is vault-relative, None for no prompts but ours."""
+
+    def __init__(self, vault: Vault, prompts_folder: str | None) -> None:
+        self._vault = vault
+        self._prompts_folder = prompts_folder
+        self._table: dict[str, Callable[[JsonObject, Revision, Progress], JsonObject]] = {
+            "resources/list": self._list_resources,
+            "resources/templates/list": self._list_templates,
+            "resources/read": self._read_resource,
+            "prompts/list": self._list_prompts,
+            "prompts/get": self._get_prompt,
+            "completion/complete": self._complete,
+        }
+
+    def answer(self, method: str, params: JsonObject, revision: Revision, progress: Progress) -> JsonObject:
+        """Return the result of a request. Raises VaultError, ``Stopped``, and what nobody foresaw."""
+        return self._table[method](params, revision, progress)
+
+    # ------------------------------------------------------------------ resources
+
+    def _list_resources(self, params: JsonObject, revision: Revision, progress: Progress) -> JsonObject:
+        cursor = _text(params, "cursor") if params.get("cursor") is not None else None
+        page = list_resources(self._vault, cursor, RESOURCES_PER_PAGE, progress)
+        result: JsonObject = {"resources": [self._to_listed(file, revision) for file in page.files]}
+        if page.next_cursor is not None:
+            result["nextCursor"] = page.next_cursor
+        return result | _caching(revision, _CHANGING_TTL_MS)
+
+    def _to_listed(self, file: NoteStat, revision: Revision) -> JsonObject:
+        listed: JsonObject = {"uri": uri_of(self._vault, file.path), "name": file.path}
+        if revision.titles:
+            listed["title"] = title_of(file.path)
+        mime_type = mime_type_of(file.path)
+        if mime_type is not None:
+            listed["mimeType"] = mime_type
+        listed["size"] = file.size
+        if revision.titles:
+            listed["annotations"] = {"lastModified": iso_time(file.modified_ns)}
+        return listed
+
+    def _list_templates(self, params: JsonObject, revision: Revision, _: Progress) -> JsonObject:
+        _refuse_cursor(params)
+        template: JsonObject = {"uriTemplate": template_of(self._vault), "name": "file"}
+        if revision.titles:
+            template["title"] = "Note or attachment"
+        template["description"] = (
+            'A file of the vault by its path, such as "Folder/Note.md". The URI opens it in Obsidian too.'
+        )
+        return {"resourceTemplates": [template], **_caching(revision, _TEMPLATES_TTL_MS)}
+
+    def _read_resource(self, params: JsonObject, revision: Revision, _: Progress) -> JsonObject:
+        resource = read_resource(self._vault, _text(params, "uri"), MAX_ATTACHMENT_BYTES)
+        return {"contents": [_to_contents(resource)], **_caching(revision, _CHANGING_TTL_MS)}
+
+    # ------------------------------------------------------------------ prompts
+
+    def _list_prompts(self, params: JsonObject, revision: Revision, progress: Progress) -> JsonObject:
+        _refuse_cursor(params)
+        prompts = list_prompts(self._vault, self._prompts_folder, progress).values()
+        listed = [_to_listed_prompt(prompt, revision) for prompt in prompts]
+        return {"prompts": listed, **_caching(revision, _CHANGING_TTL_MS)}
+
+    def _get_prompt(self, params: JsonObject, _: Revision, progress: Progress) -> JsonObject:
+        name = _text(params, "name")
+        arguments = {} if params.get("arguments") is None else _object(params, "arguments")
+        for argument in arguments:
+            _text(arguments, argument)
+        prompt = find_prompt(self._vault, self._prompts_folder, name, progress)
+        messages = fill_prompt(self._vault, prompt, arguments, progress)
+        return {
+            "description": prompt.description,
+            "messages": [{"role": "user", "content": _to_content(message)} for message in messages],
+        }
+
+    # ------------------------------------------------------------------ completion
+
+    def _complete(self, params: JsonObject, _: Revision, progress: Progress) -> JsonObject:
+        reference = _object(params, "ref")
+        argument = _object(params, "argument")
+        name, value = _text(argument, "name", "argument."), _text(argument, "value", "argument.")
+        # `context`, the arguments filled in already, changes nothing here: none of ours depends on another.
+        meanings = self._meanings(reference, progress)
+        if name not in meanings:
+            known = ", ".join(meanings) or "none"
+            raise VaultError(INVALID_ARGUMENTS, f"argument.name: there is no {name[:80]!r} (there are: {known})")
+        values = completions(self._vault, meanings[name], value, progress)
+        shown = values[:MAX_VALUES]
+        return {"completion": {"values": shown, "total": len(values), "hasMore": len(values) > len(shown)}}
+
+    def _meanings(self, reference: JsonObject, progress: Progress) -> dict[str, Meaning]:
+        """Return what each argument of the prompt or template means."""
+        match reference.get("type"):
+            case "ref/prompt":
+                prompt = find_prompt(self._vault, self._prompts_folder, _text(reference, "name", "ref."), progress)
+                return {argument.name: argument.meaning for argument in prompt.arguments}
+            case "ref/resource":
+                uri = _text(reference, "uri", "ref.")
+                if uri != template_of(self._vault):
+                    message = f"ref.uri: there is one template, {template_of(self._vault)!r}"
+                    raise VaultError(INVALID_ARGUMENTS, message)
+                return {"path": "file"}
+            case _:
+                raise VaultError(INVALID_ARGUMENTS, "ref.type must be 'ref/prompt' or 'ref/resource'")
+
+
+def _to_listed_prompt(prompt: Prompt, revision: Revision) -> JsonObject:
+    listed: JsonObject = {"name": prompt.name}
+    if revision.titles:
+        listed["title"] = prompt.title
+    listed["description"] = prompt.description
+    listed["arguments"] = [
+        {"name": argument.name, "description": argument.description, "required": argument.required}
+        for argument in prompt.arguments
+    ]
+    return listed
+
+
+def _to_content(message: Message) -> JsonObject:
+    if isinstance(message, str):
+        return {"type": "text", "text": message}
+    return {"type": "resource", "resource": _to_contents(message)}
+
+
+def _to_contents(resource: Resource) -> JsonObject:
+    contents: JsonObject = {"uri": resource.uri, "mimeType": resource.mime_type}
+    if resource.blob is not None:
+        contents["blob"] = resource.blob
+    else:
+        contents["text"] = resource.text
+    return contents
+
+
+def _caching(revision: Revision, ttl_ms: int) -> JsonObject:
+    return {"ttlMs": ttl_ms, "cacheScope": _CACHE_SCOPE} if revision.stateless else {}
+
+
+def _refuse_cursor(params: JsonObject) -> None:
+    if params.get("cursor") is not None:
+        raise VaultError(INVALID_ARGUMENTS, "cursor: this list has one page")
+
+
+def _text(params: JsonObject, name: str, where: str = "") -> str:
+    value = params.get(name)
+    if not isinstance(value, str):
+        raise VaultError(INVALID_ARGUMENTS, f"{where}{name} must be a string, got {_got(params, name)}")
+    return value
+
+
+def _object(params: JsonObject, name: str) -> JsonObject:
+    value = params.get(name)
+    if not isinstance(value, dict):
+        raise VaultError(INVALID_ARGUMENTS, f"{name} must be an object, got {_got(params, name)}")
+    return value
+
+
+def _got(params: JsonObject, name: str) -> str:
+    return jsonrpc.json_type(params[name]) if name in params else "nothing"

@@ -1,0 +1,70 @@
+"""What an argument's value may be, while a person types it: paths, tags and property names that fit, best first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Literal, TypeAlias
+
+from vaultwire.vault.model import Progress
+from vaultwire.vault.paths import fold, is_note
+from vaultwire.vault.vault import Vault
+
+# What the value of an argument means. ``text``: anything, so nothing is offered.
+Meaning: TypeAlias = Literal["text", "note", "file", "folder", "tag", "property"]
+
+_MEANINGS: dict[str, Meaning] = {
+    "path": "note",
+    "note": "note",
+    "file": "file",
+    "attachment": "file",
+    "folder": "folder",
+    "tag": "tag",
+    "property": "property",
+}
+
+
+def meaning_of(name: str) -> Meaning:
+    """Return what an argument of this name means: the name is all that a prompt in a vault says of it."""
+    return _MEANINGS.get(name.casefold(), "text")
+
+
+def completions(vault: Vault, meaning: Meaning, value: str, progress: Progress) -> list[str]:
+    """Return every value that fits what was typed so far, best first; the common ones or path order break ties."""
+    match meaning:
+        case "note":
+            return _ranked(filter(is_note, vault.paths(progress)), value)
+        case "file":
+            return _ranked(sorted(vault.paths(progress), key=lambda path: (not is_note(path), path)), value)
+        case "folder":
+            parents = {path.rpartition("/")[0] for path in vault.paths(progress)}
+            folders = {parent[:end] for parent in parents for end in _ends_of_parts(parent)}
+            return _ranked(sorted(folders), value)
+        case "tag":
+            mark = "#" if value.startswith("#") else ""
+            tags = [count.tag for count in vault.count_tags("", progress)]
+            return [mark + tag for tag in _ranked(tags, value.removeprefix("#"))]
+        case "property":
+            return _ranked(vault.property_names(progress), value)
+        case "text":
+            return []
+
+
+def _ends_of_parts(folder: str) -> list[int]:
+    """Return where each part of the folder's path ends: a folder that holds nothing but folders is one too."""
+    return [index for index, character in enumerate(folder) if character == "/"] + ([len(folder)] if folder else [])
+
+
+def _ranked(candidates: Iterable[str], value: str) -> list[str]:
+    """Return the candidates that hold the value: at the start of all, of the last part, within that, then anywhere."""
+    key = fold(value)
+    if not key:
+        return list(candidates)
+    ranks: list[list[str]] = [[], [], [], []]
+    for candidate in candidates:
+        folded = fold(candidate)
+        if key not in folded:
+            continue
+        name = folded.rpartition("/")[2]
+        rank = 0 if folded.startswith(key) else 1 if name.startswith(key) else 2 if key in name else 3
+        ranks[rank].append(candidate)
+    return [candidate for rank in ranks for candidate in rank]

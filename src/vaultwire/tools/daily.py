@@ -1,0 +1,73 @@
+"""The tool on daily notes. Its docstring is product text: a model reads it."""
+
+from __future__ import annotations
+
+from typing import Annotated, NotRequired, TypedDict
+
+from vaultwire.markdown.model import Span
+from vaultwire.tools.reading import DEFAULT_CHARACTERS, MaxCharacters, Piece
+from vaultwire.tools.registry import Bounds, Outcome, tool
+from vaultwire.vault.model import Progress
+from vaultwire.vault.sections import line_count
+from vaultwire.vault.vault import Vault
+
+
+class DailyNoteFound(TypedDict):
+    """The note of a day."""
+
+    day: Annotated[str, "The day, ISO 8601"]
+    path: Annotated[str, "Where the day's note is, or would be"]
+    exists: Annotated[bool, "Whether it is there"]
+    content: Annotated[NotRequired[str], "Its text, frontmatter included; absent if it is not there"]
+    etag: Annotated[
+        NotRequired[str],
+        "Fingerprint of this state of the note; pass as if_match when writing. Only with the whole text",
+    ]
+    previous: Annotated[NotRequired[str], "Path of the daily note before it; absent if there is none"]
+    next: Annotated[NotRequired[str], "Path of the daily note after it; absent if there is none"]
+    template: Annotated[NotRequired[str], "Path of the note that Obsidian makes a new daily note from"]
+
+
+@tool(title="Daily note", time_class="search", read_only=True)
+def daily_note(
+    vault: Vault,
+    progress: Progress,
+    /,
+    day: Annotated[str, Bounds(1, 100)] = "today",
+    max_characters: MaxCharacters = DEFAULT_CHARACTERS,
+) -> Outcome[DailyNoteFound]:
+    """Read the note of a day, where Obsidian's own settings for daily notes say it is.
+
+    It never makes the note: if it is not there, the result says which path write_note needs, and which template. Returns
+    the daily notes before and after it too.
+
+    Args:
+        day: "today", "yesterday", "tomorrow", a date such as "2026-03-31", or days from today such as "-1" or "+7". Today
+            is by the local time of the computer the vault is on.
+        max_characters: Read at most this much; the result says where to go on.
+    """
+    found = vault.daily_note(day, progress)
+    data = DailyNoteFound(day=found.day.isoformat(), path=found.path, exists=found.exists)
+    if found.previous is not None:
+        data["previous"] = found.previous
+    if found.following is not None:
+        data["next"] = found.following
+    if found.template is not None:
+        data["template"] = found.template
+    texts: list[str] = []
+    if found.exists:
+        note = vault.read(found.path, progress)
+        piece = Piece.of(note, Span(1, line_count(note.text)), max_characters)
+        data["content"] = piece.text
+        if piece.is_whole:
+            data["etag"] = note.etag
+        texts = piece.texts
+        lines = [f"Daily note of {data['day']}: {piece.facts}", *piece.notices]
+    else:
+        lines = [f"There is no daily note of {data['day']} yet. To make it: write_note with path {found.path!r}."]
+        if found.template is not None:
+            lines.append(
+                f"New ones are made from {found.template}: read it, and fill in its {{{{date}}}} and the like."
+            )
+    lines.append(f"Before it: {found.previous or 'none'}. After it: {found.following or 'none'}.")
+    return Outcome([*texts, "\n".join(lines)], data)

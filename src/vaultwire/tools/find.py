@@ -1,0 +1,102 @@
+"""The tool that finds notes by their facts, not their text. Docstrings here are product text: a model reads them."""
+
+from __future__ import annotations
+
+from typing import Annotated, NotRequired, TypedDict
+
+from vaultwire.tools.paging import Cursor, add_cursor, offset_of, page_text
+from vaultwire.tools.registry import Bounds, Outcome, tool
+from vaultwire.tools.wording import counted, iso_time
+from vaultwire.vault.finding import Asked, Sort
+from vaultwire.vault.model import Progress
+from vaultwire.vault.paths import stem
+from vaultwire.vault.vault import Vault
+
+Folder = Annotated[str, Bounds(0, 1000)]
+Limit = Annotated[int, Bounds(1, 1000)]
+Name = Annotated[str, Bounds(0, 200)]
+Time = Annotated[str, Bounds(0, 40)]
+
+
+class NamedNote(TypedDict):
+    """A note that was found."""
+
+    path: Annotated[str, "Path in the vault"]
+    name: Annotated[str, "Its name"]
+    alias: Annotated[NotRequired[str], "The alias that matches the name asked for, if the name itself does not"]
+    modified: Annotated[str, "Last change, ISO 8601, UTC"]
+    size: Annotated[int, "Bytes"]
+    tags: Annotated[list[str], "All tags of the note, without #"]
+
+
+class NamedNotes(TypedDict):
+    """A page of notes."""
+
+    notes: list[NamedNote]
+    total: Annotated[int, "Notes that match, on all pages together"]
+    next_cursor: Annotated[NotRequired[str], "Pass as cursor for the next page; absent on the last"]
+
+
+@tool(title="Find notes", time_class="search", read_only=True)
+def find_notes(  # noqa: PLR0913, PLR0917 - one form with many fields, each of which may stay empty
+    vault: Vault,
+    progress: Progress,
+    /,
+    name: Name = "",
+    alias: Name = "",
+    tags: Annotated[list[Annotated[str, Bounds(1, 200)]] | None, Bounds(0, 50)] = None,
+    properties: Annotated[list[Annotated[str, Bounds(1, 500)]] | None, Bounds(0, 50)] = None,
+    modified_after: Time = "",
+    modified_before: Time = "",
+    folder: Folder = "",
+    sort: Sort = "relevance",
+    limit: Limit = 50,
+    cursor: Cursor = None,
+) -> Outcome[NamedNotes]:
+    """Find notes by name, alias, tags, properties and time of change, not by their text (that is search_notes).
+
+    All conditions given must hold; with none, all notes are listed. Names match by their beginning, by words or parts of
+    words, and, if none does, with typing errors or by the letters of an abbreviation.
+
+    Conditions on properties: "status" (the note has it), "!status" (it has not), "status=done" (also within a list; case
+    does not matter), "status!=done" (also notes without it), "rating>=4", "due<2026-01-01" (also >, <=, and the words
+    today, yesterday, tomorrow), "month=2026-01" (any day of it), "status=" (empty). Numbers compare with numbers, dates
+    with dates, texts with texts. Put double quotes around names or values with signs in them, or to mean text.
+
+    Args:
+        name: Name or alias of a note, or a part of it, without folder and ".md".
+        alias: An alias, whole. Case does not matter.
+        tags: Tags that a note must all have, with or without "#"; "project" covers "project/alpha".
+        properties: Conditions, all of which must hold, such as ["status=done", "rating>=4"].
+        modified_after: Only notes changed then or later: "2026-01-31", "2026-01-31T18:00", "today", "yesterday", or how
+            long ago: "12h", "7d", "4w". Without a time zone it is this computer's. For a date of creation ask for a
+            property, if the vault has one.
+        modified_before: Only notes changed before; written the same way.
+        folder: Look only below this folder. Empty for the whole vault.
+        sort: "relevance" (the best names first; by path if no name is given), "path", "name", "modified" (the latest
+            first) or "size" (the largest first).
+        limit: How many notes to return.
+        cursor: next_cursor of the page before. Leave out for the first page.
+    """
+    offset = offset_of(cursor)
+    asked = Asked(name, alias, tags or (), properties or (), modified_after, modified_before, sort)
+    found, total = vault.find(asked, folder, offset, limit, progress)
+    notes: list[NamedNote] = []
+    lines = [f"{counted(total, 'note')} found{page_text(offset, len(found), total)}"]
+    for note in found:
+        entry = NamedNote(
+            path=note.stat.path,
+            name=stem(note.stat.path),
+            modified=iso_time(note.stat.modified_ns),
+            size=note.stat.size,
+            tags=note.tags,
+        )
+        line = f"{entry['modified']}  {note.stat.path}"
+        if note.alias is not None:
+            entry["alias"] = note.alias
+            line += f" (alias {note.alias!r})"
+        notes.append(entry)
+        lines.append("  ".join([line, *(f"#{tag}" for tag in note.tags)]))
+    data = NamedNotes(notes=notes, total=total)
+    add_cursor(data, lines, offset + len(notes), total)
+    return Outcome(["\n".join(lines)], data)

@@ -1,0 +1,266 @@
+"""Tools that show what a vault holds as a whole. Docstrings here are product text: a model reads them."""
+
+from __future__ import annotations
+
+from typing import Annotated, NotRequired, TypedDict
+
+from vaultwire.tools.paging import Cursor, add_cursor, offset_of, page_text
+from vaultwire.tools.registry import Bounds, Outcome, tool
+from vaultwire.tools.wording import counted, iso_time
+from vaultwire.vault.finding import parse_status
+from vaultwire.vault.model import Progress, PropertyUse
+from vaultwire.vault.vault import Vault
+
+Folder = Annotated[str, Bounds(0, 1000)]
+Limit = Annotated[int, Bounds(1, 1000)]
+
+# A value may be a whole text, and shows in a list of them what it begins with.
+_MAX_VALUE = 200
+
+
+class UsedProperty(TypedDict):
+    """A property in use."""
+
+    name: Annotated[str, "Its name"]
+    types: Annotated[
+        list[str],
+        "text, multitext (a list), number, checkbox, date, datetime, tags, aliases or unknown; several if notes disagree",
+    ]
+    notes: Annotated[int, "Notes that have it"]
+
+
+class UsedValue(TypedDict):
+    """A value of a property."""
+
+    value: Annotated[str, "The value as text, cut if it is long; empty where the property has none"]
+    notes: Annotated[int, "Notes that have it"]
+
+
+class UsedProperties(TypedDict):
+    """A page of properties, or of the values of one."""
+
+    properties: list[UsedProperty]
+    values: Annotated[NotRequired[list[UsedValue]], "Values of the property asked for, most used first"]
+    total: Annotated[int, "Properties, or values of the one asked for, on all pages together"]
+    next_cursor: Annotated[NotRequired[str], "Pass as cursor for the next page; absent on the last"]
+
+
+class ListedTask(TypedDict):
+    """A task."""
+
+    path: Annotated[str, "Note it stands in"]
+    line: Annotated[int, "Line number in the note, from 1"]
+    mark: Annotated[str, "What is in its box: a blank if it is to do, often x if it is done"]
+    text: Annotated[str, "The task"]
+    heading: Annotated[NotRequired[str], "Heading it stands under; absent if there is none"]
+
+
+class ListedTasks(TypedDict):
+    """A page of tasks."""
+
+    tasks: list[ListedTask]
+    total: Annotated[int, "Tasks that match, on all pages together"]
+    next_cursor: Annotated[NotRequired[str], "Pass as cursor for the next page; absent on the last"]
+
+
+class AttachmentKind(TypedDict):
+    """The attachments of one kind."""
+
+    extension: Annotated[str, "Without dot, in small letters; empty for files without one"]
+    files: Annotated[int, "How many there are"]
+    bytes: Annotated[int, "Their bytes together"]
+
+
+class NotesOfFolder(TypedDict):
+    """The notes of one folder."""
+
+    folder: Annotated[str, "Path in the vault; empty for its top"]
+    notes: Annotated[int, "Notes right in it"]
+    bytes: Annotated[int, "Their bytes together"]
+
+
+class NoteProblem(TypedDict):
+    """A note that cannot be read, or not in all."""
+
+    path: Annotated[str, "Path in the vault"]
+    problem: Annotated[str, "What is wrong"]
+
+
+class VaultNumbers(TypedDict):
+    """A vault in numbers."""
+
+    name: Annotated[str, "Name of the vault"]
+    notes: Annotated[int, "Notes, without those excluded"]
+    note_bytes: Annotated[int, "Their bytes together"]
+    excluded_notes: Annotated[int, "Notes that the vault's settings keep out of searches and lists"]
+    modified: Annotated[NotRequired[str], "Last change of a note, ISO 8601, UTC; absent if there is none"]
+    attachments: Annotated[list[AttachmentKind], "Other files by kind, the most frequent first"]
+    links: Annotated[int, "Links in all notes"]
+    tags: Annotated[int, "Different tags, with those above them"]
+    properties: Annotated[int, "Different properties"]
+    tasks_open: Annotated[int, "Tasks to do"]
+    tasks_done: Annotated[int, "Tasks done"]
+    largest_folders: Annotated[list[NotesOfFolder], "Folders with the most notes right in them"]
+    unreadable_notes: Annotated[int, "Notes that could not be read and are in no search"]
+    notes_with_problems: Annotated[int, "Notes with something that could not be read, such as broken frontmatter"]
+    problems: Annotated[list[NoteProblem], "The first of both"]
+    watched: Annotated[bool, "Whether changes are taken up as they happen; if not, each call looks at all files first"]
+    notices: Annotated[list[str], "Why the vault is not watched, or the index not kept"]
+
+
+@tool(title="List properties", time_class="search", read_only=True)
+def list_properties(
+    vault: Vault,
+    progress: Progress,
+    /,
+    name: Annotated[str, Bounds(0, 200)] = "",
+    folder: Folder = "",
+    limit: Limit = 200,
+    cursor: Cursor = None,
+) -> Outcome[UsedProperties]:
+    """List the properties (frontmatter) in use, most used first, with their types; or the values of one property.
+
+    Use it before find_notes or a search by property, to see what there is to ask for.
+
+    Args:
+        name: Show the values of this property, those of lists one by one. Empty for all properties.
+        folder: Count only notes below this folder. Empty for the whole vault.
+        limit: How many properties or values to return.
+        cursor: next_cursor of the page before. Leave out for the first page.
+    """
+    offset = offset_of(cursor)
+    used = vault.properties(name, folder, progress)
+    if name:
+        values = vault.property_values(name, folder, progress)
+        shown = values[offset : offset + limit]
+        data = UsedProperties(
+            properties=_used(used),
+            values=[UsedValue(value=_cut(value.text), notes=value.notes) for value in shown],
+            total=len(values),
+        )
+        lines = [*map(_line, data["properties"])] or [f"No note has the property {name!r}."]
+        lines += [f"{counted(len(values), 'value')}{page_text(offset, len(shown), len(values))}"] if values else []
+        lines += [f"  {_cut(value.text) or '(empty)'} ({value.notes})" for value in shown]
+        add_cursor(data, lines, offset + len(shown), len(values))
+        return Outcome(["\n".join(lines)], data)
+    page = used[offset : offset + limit]
+    data = UsedProperties(properties=_used(page), total=len(used))
+    things = "property" if len(used) == 1 else "properties"
+    lines = [f"{len(used)} {things} in use{page_text(offset, len(page), len(used))}"]
+    lines += map(_line, data["properties"])
+    add_cursor(data, lines, offset + len(page), len(used))
+    return Outcome(["\n".join(lines)], data)
+
+
+def _used(found: list[PropertyUse]) -> list[UsedProperty]:
+    return [UsedProperty(name=each.name, types=each.types, notes=each.notes) for each in found]
+
+
+def _line(used: UsedProperty) -> str:
+    return f"{used['name']}: {' or '.join(used['types'])} ({counted(used['notes'], 'note')})"
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _MAX_VALUE else text[: _MAX_VALUE - 1] + "…"
+
+
+@tool(title="List tasks", time_class="search", read_only=True)
+def list_tasks(  # noqa: PLR0913, PLR0917 - one form with many fields, each of which may stay empty
+    vault: Vault,
+    progress: Progress,
+    /,
+    status: Annotated[str, Bounds(1, 10)] = "todo",
+    text: Annotated[str, Bounds(0, 200)] = "",
+    tag: Annotated[str, Bounds(0, 200)] = "",
+    path: Annotated[str, Bounds(0, 1000)] = "",
+    folder: Folder = "",
+    limit: Limit = 100,
+    cursor: Cursor = None,
+) -> Outcome[ListedTasks]:
+    """List tasks ("- [ ] …") of all notes, one folder or one note, with note, line and the heading above.
+
+    In path and line order. A task is done if anything but a blank stands in its box.
+
+    Args:
+        status: "todo", "done", "any", or one mark such as "/" or "-" for the tasks that have it in their box.
+        text: Only tasks that hold this text. Case and diacritics do not matter.
+        tag: Only tasks with this tag in their own line, or one below it.
+        path: Only tasks of this note, named as for read_note. Empty for all notes.
+        folder: Look only below this folder. Empty for the whole vault.
+        limit: How many tasks to return.
+        cursor: next_cursor of the page before. Leave out for the first page.
+    """
+    offset = offset_of(cursor)
+    wanted = parse_status(status)._replace(text=text, tag=tag)
+    found, total = vault.tasks(wanted, path, folder, offset, limit, progress)
+    tasks: list[ListedTask] = []
+    lines = [f"{counted(total, 'task')}{page_text(offset, len(found), total)}"]
+    before = ""
+    for place in found:
+        task = ListedTask(path=place.path, line=place.line, mark=place.mark, text=place.text)
+        if place.heading:
+            task["heading"] = place.heading
+        tasks.append(task)
+        if place.path != before:
+            lines.append(place.path)
+            before = place.path
+        lines.append(
+            f"  {place.line}: [{place.mark}] {place.text}" + (f"  (# {place.heading})" if place.heading else "")
+        )
+    data = ListedTasks(tasks=tasks, total=total)
+    add_cursor(data, lines, offset + len(tasks), total)
+    return Outcome(["\n".join(lines)], data)
+
+
+@tool(title="Vault statistics", time_class="search", read_only=True)
+def vault_stats(
+    vault: Vault, progress: Progress, /, limit: Annotated[int, Bounds(1, 1000)] = 10
+) -> Outcome[VaultNumbers]:
+    """Show the vault in numbers: notes, attachments, links, tags, properties, tasks, largest folders, and problems.
+
+    Args:
+        limit: How many of the largest folders, and how many of the notes with problems, to return.
+    """
+    found = vault.stats(limit, progress)
+    notices = [f"The vault is not watched: {reason}" for reason in found.unwatched]
+    notices += [f"The index is not kept: {found.unkept}"] if found.unkept else []
+    data = VaultNumbers(
+        name=vault.name,
+        notes=found.notes,
+        note_bytes=found.size,
+        excluded_notes=found.excluded,
+        attachments=[
+            AttachmentKind(extension=kind.extension, files=kind.files, bytes=kind.size) for kind in found.attachments
+        ],
+        links=found.links,
+        tags=found.tags,
+        properties=found.properties,
+        tasks_open=found.tasks_open,
+        tasks_done=found.tasks_done,
+        largest_folders=[
+            NotesOfFolder(folder=each.folder, notes=each.notes, bytes=each.size) for each in found.folders
+        ],
+        unreadable_notes=found.unreadable,
+        notes_with_problems=found.odd,
+        problems=[NoteProblem(path=problem.path, problem=problem.text) for problem in found.problems],
+        watched=found.is_watched,
+        notices=notices,
+    )
+    lines = [f"{vault.name}: {counted(found.notes, 'note')}, {counted(found.size, 'byte')}"]
+    if found.modified_ns is not None:
+        data["modified"] = iso_time(found.modified_ns)
+        lines[0] += f", last changed {data['modified']}"
+    if found.excluded:
+        lines.append(f"{counted(found.excluded, 'more note')} excluded by the vault's settings")
+    files = sum(kind.files for kind in found.attachments)
+    kinds = ", ".join(f"{kind.files} {kind.extension or 'without extension'}" for kind in found.attachments)
+    lines.append(counted(files, "attachment") + (f": {kinds}" if files else ""))
+    properties = "1 property" if found.properties == 1 else f"{found.properties} properties"
+    lines.append(f"{counted(found.links, 'link')}, {counted(found.tags, 'tag')}, {properties}")
+    lines.append(f"{counted(found.tasks_open, 'task')} to do, {found.tasks_done} done")
+    lines += [f"  {counted(each.notes, 'note')} in {each.folder or '(top)'}" for each in found.folders]
+    if found.problems:
+        lines.append(f"{counted(found.unreadable, 'note')} cannot be read, {found.odd} not in all:")
+        lines += [f"  {problem.path}: {problem.text}" for problem in found.problems]
+    lines.append("Changes are taken up as they happen." if found.is_watched else "Each call looks at all files first.")
+    return Outcome(["\n".join([*lines, *notices])], data)

@@ -1,0 +1,242 @@
+"""Prompts a person may start a conversation with: a few of our own, and the notes of a folder of the vault.
+
+A note of that folder is a prompt: its file name gives the name, its text what is said, each ``{{argument}}`` in it an
+argument. Its properties may say more: ``description`` is a text, ``arguments`` a list of "name: description" (or a map),
+with "?" behind a name that may be left out. Notes are read at every call, so a prompt is what its note says now.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple, TypeAlias
+
+from vaultwire.markdown.properties import Frontmatter, parse_frontmatter
+from vaultwire.markdown.yaml_core import PropertyValue
+from vaultwire.tools.completions import Meaning, meaning_of
+from vaultwire.tools.resources import Resource, read_resource, uri_of
+from vaultwire.vault.errors import FILE_NOT_FOUND, INVALID_ARGUMENTS, VaultError
+from vaultwire.vault.model import Progress, VaultPath
+from vaultwire.vault.paths import compose, stem
+from vaultwire.vault.vault import Vault
+
+PROMPT_NOT_FOUND = "PROMPT_NOT_FOUND"
+
+# More than any client's menu shows; each is read when the menu is opened.
+MAX_PROMPTS = 200
+# A day's changes fit; a vault that was copied yesterday must not fill the conversation with its table of contents.
+_MAX_CHANGED = 50
+_MAX_DESCRIPTION = 200
+_MAX_NOTE_NAME, _MAX_DAY = 1000, 100  # as in the tools: keeps a confused caller's document out of error messages
+_EVERY_NOTE = 1 << 30
+
+# Bounded, so that a note full of braces is read in linear time; what stands between them is looked at afterwards, because
+# a note from a template may hold {{date:YYYY}}, which is no argument and stays.
+_BRACES = re.compile(r"\{\{([^{}\n]{1,100})\}\}")
+_ARGUMENT_NAME = re.compile(r"\w[\w -]*")
+_NOT_IN_NAMES = re.compile(r"[\W_]+")
+_MARKS_BEFORE_TEXT = re.compile(r"\A(?:#{1,6}[ \t]+|>[ \t]*|[-*+][ \t]+)")
+
+
+class Argument(NamedTuple):
+    """What a prompt asks for. ``meaning`` is what its value is completed from."""
+
+    name: str
+    description: str
+    required: bool
+    meaning: Meaning
+
+
+class Prompt(NamedTuple):
+    """A prompt of the menu. ``note`` is where its text stands, None for one of our own."""
+
+    name: str
+    title: str
+    description: str
+    arguments: list[Argument]
+    note: VaultPath | None
+
+
+Message: TypeAlias = str | Resource
+"""What the person says: text, or a note they hold out."""
+
+_PATH = Argument("path", 'The note: its path in the vault, its name, or wikilink text ("[[Note]]")', True, "note")
+_OURS = (
+    Prompt("summarize_note", "Summarize a note", "Sum up a note, with its decisions and open ends", [_PATH], None),
+    Prompt(
+        "daily_review",
+        "Review a day",
+        "Look back on a day: what its daily note says and which notes were changed",
+        [Argument("date", "The day, such as 2026-03-31 or yesterday; today if left out", False, "text")],
+        None,
+    ),
+    Prompt(
+        "find_related", "Find related notes", "Find notes that belong with one and are not linked yet", [_PATH], None
+    ),
+)
+
+
+def list_prompts(vault: Vault, folder: str | None, progress: Progress) -> dict[str, Prompt]:
+    """Return every prompt by its name: ours, then those of the notes in ``folder`` (at most MAX_PROMPTS), in path order.
+
+    A folder that is not there (any more) holds none; a note that is empty or cannot be read is none.
+    """
+    prompts = {prompt.name: prompt for prompt in _OURS}
+    if folder is None:
+        return prompts
+    try:
+        notes = vault.list_notes(folder, None, MAX_PROMPTS, progress).notes
+    except VaultError as error:
+        if error.code != FILE_NOT_FOUND:
+            raise
+        return prompts
+    for note in notes:
+        progress.check()
+        try:
+            text = vault.read(note.path, progress).text
+        except VaultError:
+            continue
+        frontmatter = parse_frontmatter(text)
+        body = text[frontmatter.end :]
+        if not body.strip():  # nothing to say: clients refuse such a message
+            continue
+        name = _free_name(stem(note.path), prompts)
+        prompts[name] = Prompt(
+            name, stem(note.path), _description(frontmatter, body), _arguments(frontmatter, body), note.path
+        )
+    return prompts
+
+
+def find_prompt(vault: Vault, folder: str | None, name: str, progress: Progress) -> Prompt:
+    """Return the prompt of this name. Raises VaultError (PROMPT_NOT_FOUND), naming those there are."""
+    prompts = {prompt.name: prompt for prompt in _OURS}
+    if name not in prompts:
+        prompts = list_prompts(vault, folder, progress)
+    prompt = prompts.get(name)
+    if prompt is None:
+        raise VaultError(PROMPT_NOT_FOUND, f"Unknown prompt: {name[:80]!r} (there are: {', '.join(prompts)})")
+    return prompt
+
+
+def fill_prompt(vault: Vault, prompt: Prompt, arguments: Mapping[str, str], progress: Progress) -> list[Message]:
+    """Return what the person says with this prompt. Arguments the prompt does not know are passed over.
+
+    Raises VaultError: INVALID_ARGUMENTS naming what is missing, and those of reading the notes it holds out.
+    """
+    missing = [each for each in prompt.arguments if each.required and not arguments.get(each.name, "").strip()]
+    if missing:
+        named = "; ".join(f"{each.name!r}" + (f" ({each.description})" if each.description else "") for each in missing)
+        raise VaultError(
+            INVALID_ARGUMENTS, f"prompt {prompt.name!r} needs {named}", missing=[each.name for each in missing]
+        )
+    if prompt.note is not None:
+        text = vault.read(prompt.note, progress).text
+        text = text[parse_frontmatter(text).end :].strip()
+        # In one pass: an argument's value may hold braces of its own.
+        return [_BRACES.sub(lambda found: arguments.get(name, "") if (name := _name_in(found)) else found[0], text)]
+    match prompt.name:
+        case "daily_review":
+            return _review(vault, arguments.get("date", ""), progress)
+        case "find_related":
+            return _about(
+                vault,
+                arguments["path"],
+                "Find the notes in my vault that belong with {path} and are not linked with it yet. Look at its links "
+                "and backlinks first (list_links, list_backlinks), then search by its topics and tags (search_notes, "
+                "search_by_tags). Name the best few as wikilinks, each with one sentence that says what connects them.",
+                progress,
+            )
+        case _:
+            return _about(
+                vault,
+                arguments["path"],
+                "Summarize my note {path}: what it is about in two or three sentences, then its main points, the "
+                "decisions in it, and what is left open. Keep to what it says, in the language it is written in.",
+                progress,
+            )
+
+
+def _about(vault: Vault, name: str, request: str, progress: Progress) -> list[Message]:
+    if len(name) > _MAX_NOTE_NAME:
+        raise VaultError(INVALID_ARGUMENTS, f"path may have at most {_MAX_NOTE_NAME} characters, got {len(name)}")
+    path = vault.locate(name, progress)
+    return [request.replace("{path}", repr(path)), _held_out(vault, path)]
+
+
+def _review(vault: Vault, date: str, progress: Progress) -> list[Message]:
+    if len(date) > _MAX_DAY:
+        raise VaultError(INVALID_ARGUMENTS, f"date may have at most {_MAX_DAY} characters, got {len(date)}")
+    daily = vault.daily_note(date.strip() or "today", progress)
+    day = daily.day.isoformat()
+    notes = vault.recent("", _EVERY_NOTE, progress).notes
+    changed = [note.path for note in notes if _local_day(note.modified_ns) == day]
+    request = (
+        f"Review my day, {day}, from my notes: what I did, what I decided, what is still open, and what to take up next. "
+        "Read the notes you need with read_note."
+    )
+    if changed:
+        more = f"\n- and {len(changed) - _MAX_CHANGED} more" if len(changed) > _MAX_CHANGED else ""
+        request += "\n\nNotes changed last on that day:\n- " + "\n- ".join(changed[:_MAX_CHANGED]) + more
+    else:
+        request += "\n\nNo note was changed last on that day."
+    return [request, *([_held_out(vault, daily.path)] if daily.exists else [])]
+
+
+def _held_out(vault: Vault, path: VaultPath) -> Resource:
+    return read_resource(vault, uri_of(vault, path), 0)
+
+
+def _local_day(nanoseconds: int) -> str:
+    return time.strftime("%Y-%m-%d", time.localtime(nanoseconds // 1_000_000_000))
+
+
+def _free_name(title: str, taken: Mapping[str, Prompt]) -> str:
+    """Return the title in the form of our own names, with a number behind it if that is taken.
+
+    Clients make commands of names, so: letters, digits and ``_``, no capitals.
+    """
+    name = _NOT_IN_NAMES.sub("_", compose(title).lower()).strip("_") or "prompt"
+    number, free = 1, name
+    while free in taken:
+        number += 1
+        free = f"{name}_{number}"
+    return free
+
+
+def _description(frontmatter: Frontmatter, body: str) -> str:
+    """Return the property, or else the first line that says something."""
+    given = " ".join(frontmatter.texts("description")).strip()
+    if not given:
+        first = next((line.strip() for line in body.split("\n") if line.strip()), "")
+        given = _MARKS_BEFORE_TEXT.sub("", first)
+    return given if len(given) <= _MAX_DESCRIPTION else given[: _MAX_DESCRIPTION - 1] + "…"
+
+
+def _name_in(braces: re.Match[str]) -> str:
+    """Return the argument's name between the braces, empty if it is none."""
+    name = braces[1].strip()
+    return name if _ARGUMENT_NAME.fullmatch(name) else ""
+
+
+def _named(value: PropertyValue) -> Iterator[tuple[str, str]]:
+    """Yield names with their descriptions: texts "name: description", which YAML without quotes takes for maps."""
+    if isinstance(value, list):
+        for item in value:
+            yield from _named(item)
+    elif isinstance(value, dict):
+        for name, description in value.items():
+            yield name, description if isinstance(description, str) else ""
+    elif isinstance(value, str):
+        name, _, description = value.partition(":")
+        yield name, description
+
+
+def _arguments(frontmatter: Frontmatter, body: str) -> list[Argument]:
+    """Return an argument for each placeholder, in order of appearance, with what the properties say of it."""
+    said: dict[str, tuple[str, bool]] = {}
+    for written, description in _named(frontmatter.value("arguments")):
+        name = written.strip()
+        said[name.removesuffix("?").rstrip()] = (description.strip(), not name.endswith("?"))
+    names = dict.fromkeys(name for found in _BRACES.finditer(body) if (name := _name_in(found)))
+    return [Argument(name, *said.get(name, ("", True)), meaning_of(name)) for name in names]

@@ -1,0 +1,237 @@
+"""Tools that read notes: one, a part of it, or several at once. Docstrings here are product text: a model reads them."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, NamedTuple, NotRequired, TypedDict
+
+from vaultwire.markdown.model import Span
+from vaultwire.markdown.properties import parse_frontmatter
+from vaultwire.tools.registry import Bounds, Outcome, tool
+from vaultwire.tools.wording import counted, iso_time
+from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
+from vaultwire.vault.graph import structure
+from vaultwire.vault.model import Note, Progress
+from vaultwire.vault.sections import line_count
+from vaultwire.vault.vault import Vault
+
+# A cap on names keeps a confused caller's document out of error messages; the longest real path fits.
+Name = Annotated[str, Bounds(1, 1000)]
+Part = Literal["all", "outline", "frontmatter"]
+MaxCharacters = Annotated[int, Bounds(1_000, 10_000_000)]
+
+# Ten times a long note, and about 12,000 tokens of English: a result that clients take and a model still reads.
+DEFAULT_CHARACTERS = 50_000
+
+
+class ReadNote(TypedDict):
+    """A note."""
+
+    path: Annotated[str, "Path in the vault"]
+    content: Annotated[str, "The note's text, or the part asked for; frontmatter included"]
+    first_line: Annotated[NotRequired[int], "Line number of the first line returned, from 1; absent for an outline"]
+    last_line: Annotated[NotRequired[int], "Line number of the last line returned; absent for an outline"]
+    total_lines: Annotated[int, "Lines of the whole note"]
+    etag: Annotated[
+        NotRequired[str],
+        "Fingerprint of this state of the note; pass as if_match when writing. Only with the whole text",
+    ]
+    size: Annotated[int, "Bytes of the whole note"]
+    modified: Annotated[str, "Last change, ISO 8601, UTC"]
+    problems: Annotated[list[str], "What is odd about the note, such as broken frontmatter"]
+
+
+class OneOfMany(TypedDict):
+    """A note asked for, or why it could not be read."""
+
+    name: Annotated[str, "As asked for"]
+    path: Annotated[NotRequired[str], "Path in the vault"]
+    content: Annotated[NotRequired[str], "The note's text, or its beginning; frontmatter included"]
+    last_line: Annotated[NotRequired[int], "Line number of the last line returned"]
+    total_lines: Annotated[NotRequired[int], "Lines of the whole note"]
+    etag: Annotated[NotRequired[str], "As for read_note; only with the whole text"]
+    error: Annotated[NotRequired[str], "Code of what went wrong, such as FILE_NOT_FOUND; absent if nothing did"]
+    message: Annotated[NotRequired[str], "What went wrong, and what would be right"]
+
+
+class ReadMany(TypedDict):
+    """Several notes, in the order asked for."""
+
+    notes: list[OneOfMany]
+    read: Annotated[int, "How many could be read"]
+    cut: Annotated[int, "How many of these are not whole"]
+
+
+class Piece(NamedTuple):
+    """Lines of a note as they are handed out: their text, what there is to say of them, and whether they are all."""
+
+    text: str
+    first_line: int
+    last_line: int
+    is_whole: bool
+    facts: str
+    notices: list[str]
+
+    @classmethod
+    def of(cls, note: Note, span: Span, limit: int, total: int | None = None) -> Piece:
+        """Return these lines of the note, at most ``limit`` characters of them. ``total``: its lines, if it has lost some."""
+        total = total or line_count(note.text)
+        is_whole = span == (1, total)
+        text = note.text if is_whole else "\n".join(note.text.split("\n")[span.first - 1 : span.last]) + "\n"
+        is_cut = len(text) > limit
+        if is_cut:
+            # At a line's end if there is one: the next call can go on from there.
+            end = text.rfind("\n", 0, limit) + 1 or limit
+            text, is_whole = text[:end], False
+        last_line = span.first + line_count(text) - 1
+        facts = f"{note.path}, {note.size} bytes, "
+        facts += f"etag {note.etag}" if is_whole else f"lines {span.first} to {last_line} of {total}"
+        notices: list[str] = []
+        if not text.strip():
+            notices.append("The note is empty." if is_whole else "Nothing but blank lines there.")
+        if is_cut and text.endswith("\n"):
+            notices.append(f"Cut at {limit} characters: read on with lines '{last_line + 1}-{span.last}' of read_note.")
+        elif is_cut:
+            notices.append(
+                f"Cut inside line {last_line} at {limit} characters: give read_note a larger max_characters."
+            )
+        notices += [f"Problem: {problem}" for problem in note.problems]
+        return cls(text, span.first, last_line, is_whole, f"({facts})", notices)
+
+    @property
+    def texts(self) -> list[str]:
+        """The text as blocks for a model: models refuse one that says nothing."""
+        return [self.text] if self.text.strip() else []
+
+
+@tool(title="Read note", read_only=True)
+def read_note(
+    vault: Vault,
+    progress: Progress,
+    /,
+    path: Name,
+    section: Annotated[str | None, Bounds(1, 1000)] = None,
+    lines: Annotated[str | None, Bounds(1, 30)] = None,
+    part: Part = "all",
+    max_characters: MaxCharacters = DEFAULT_CHARACTERS,
+) -> Outcome[ReadNote]:
+    """Read a note: all of it, one section, some lines, or only its headings or properties.
+
+    Returns its Markdown text, and, if that is the whole note, its etag for a later write_note. A long note is cut, and the
+    result says how to go on: better look at its outline first and read the section needed.
+
+    Args:
+        path: The note: its path in the vault ("Folder/Note.md"), its name ("Note"), or wikilink text ("[[Note]]").
+        section: Read only this section ("Heading", or "Heading#Subheading") or block ("^id").
+        lines: Read only these lines: "10-20", "10-" or "10". Not together with section.
+        part: "outline" for its headings with their lines, "frontmatter" for its properties as written. Not together with
+            section or lines.
+        max_characters: Read at most this much; the result says where to go on.
+    """
+    given = [name for name, value in (("section", section), ("lines", lines)) if value]
+    if part != "all":
+        given.append(f"part {part!r}")
+    if len(given) > 1:
+        raise VaultError(
+            INVALID_ARGUMENTS,
+            f"{' and '.join(given)}: give one of them.",
+            argument="part" if part != "all" else "lines",
+        )
+    note, span = vault.read_part(path, section, lines, progress)
+    if part == "outline":
+        return _outline(note, max_characters)
+    if part == "frontmatter":
+        end = parse_frontmatter(note.text).end
+        if not end:
+            data = _facts(note, "")
+            return Outcome([f"({note.path}, {note.size} bytes)\nThe note has no frontmatter."], data)
+        span = Span(1, line_count(note.text[:end]))
+    piece = Piece.of(note, span, max_characters)
+    data = _facts(note, piece.text)
+    data["first_line"], data["last_line"] = piece.first_line, piece.last_line
+    if piece.is_whole:
+        # Only then: an etag lets a caller overwrite the note, and who has seen a part would lose the rest.
+        data["etag"] = note.etag
+    return Outcome([*piece.texts, "\n".join([piece.facts, *piece.notices])], data)
+
+
+@tool(title="Read many notes", time_class="search", read_only=True)
+def read_many(
+    vault: Vault,
+    progress: Progress,
+    /,
+    paths: Annotated[list[Name], Bounds(1, 50)],
+    max_characters: MaxCharacters = DEFAULT_CHARACTERS,
+) -> Outcome[ReadMany]:
+    """Read several notes at once. A note that cannot be read is said so in its place; the others are read all the same.
+
+    Args:
+        paths: The notes, each named as for read_note.
+        max_characters: Read at most this much of all together. Long notes are cut to the same length, short ones come
+            whole; the result says where to go on with read_note.
+    """
+    read: list[tuple[Note, int] | VaultError] = []
+    for number, name in enumerate(paths):
+        progress.check()
+        progress.report(number, len(paths), "notes read")
+        try:
+            note = vault.read(name, progress)
+        except VaultError as error:
+            read.append(error)
+        else:
+            # What can be shown of it, not fifty times the largest note there may be.
+            total = line_count(note.text)
+            read.append((note._replace(text=note.text[: max_characters + 1]), total))
+    limit = _share([len(each[0].text) for each in read if isinstance(each, tuple)], max_characters)
+    notes: list[OneOfMany] = []
+    texts: list[str] = []
+    cut = 0
+    for name, each in zip(paths, read, strict=True):
+        if isinstance(each, VaultError):
+            notes.append(OneOfMany(name=name, error=each.code, message=each.message))
+            texts.append(f"({name!r}: {each.code}: {each.message})")
+            continue
+        note, total = each
+        piece = Piece.of(note, Span(1, total), limit, total)
+        one = OneOfMany(name=name, path=note.path, content=piece.text, last_line=piece.last_line, total_lines=total)
+        if piece.is_whole:
+            one["etag"] = note.etag
+        cut += not piece.is_whole
+        notes.append(one)
+        texts.append("\n".join([piece.facts, *piece.notices, *piece.texts]))
+    done = sum("error" not in one for one in notes)
+    headline = f"{done} of {counted(len(paths), 'note')} read" + (f", {cut} of them cut." if cut else ".")
+    return Outcome([headline, *texts], ReadMany(notes=notes, read=done, cut=cut))
+
+
+def _share(lengths: list[int], total: int) -> int:
+    """Return the length to cut to so that all together have at most ``total``: what short ones leave goes to the others."""
+    left = total
+    for position, length in enumerate(sorted(lengths)):
+        share = left // (len(lengths) - position)
+        if length > share:
+            return share
+        left -= length
+    return total
+
+
+def _facts(note: Note, content: str) -> ReadNote:
+    return ReadNote(
+        path=note.path,
+        content=content,
+        total_lines=line_count(note.text),
+        size=note.size,
+        modified=iso_time(note.modified_ns),
+        problems=note.problems,
+    )
+
+
+def _outline(note: Note, max_characters: int) -> Outcome[ReadNote]:
+    built = structure(note.path, note.text)
+    text = "".join(f"{'#' * entry.level} {entry.text}  ({entry.line}-{entry.last_line})\n" for entry in built.outline)
+    notices = [f"({note.path}, outline, {counted(built.lines, 'line')})"]
+    if not text:
+        notices.append("The note has no headings.")
+    elif len(text) > max_characters:
+        text = text[: text.rfind("\n", 0, max_characters) + 1]
+        notices.append(f"Cut at {max_characters} characters: give a larger max_characters.")
+    return Outcome([*([text] if text else []), "\n".join(notices)], _facts(note, text))

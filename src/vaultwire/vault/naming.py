@@ -1,0 +1,32 @@
+"""From what a caller calls a note to the note: files first, which need no index, then names."""
+
+from __future__ import annotations
+
+from vaultwire.vault.errors import FILE_NOT_FOUND, VaultError
+from vaultwire.vault.files import Files
+from vaultwire.vault.index import Index
+from vaultwire.vault.model import Progress, VaultPath
+from vaultwire.vault.paths import is_note
+from vaultwire.vault.resolve import near, resolve, wanted_paths
+
+
+def locate(files: Files, index: Index, name: str, progress: Progress) -> VaultPath:
+    """Return the path of the note that ``name`` means: a path, a name without ``.md``, or wikilink text.
+
+    Raises VaultError: FILE_NOT_FOUND (with near names), AMBIGUOUS_NAME (with the candidates), PATH_OUTSIDE_VAULT,
+    PERMISSION_DENIED.
+    """
+    wanted_ones = wanted_paths(name)
+    for wanted in wanted_ones:
+        path, exists = files.spell(wanted)
+        if exists and is_note(path):
+            return path
+    named = index.named({wanted.rpartition("/")[2] for wanted in wanted_ones}, progress)
+    if named is None:  # a name is not worth waiting for a large vault to be looked over
+        named = [note.path for note in files.walk()]
+    try:
+        return resolve(name, named)
+    except VaultError as error:
+        if error.code != FILE_NOT_FOUND:
+            raise
+    raise near(name, (note.path for note in files.walk()))

@@ -1,0 +1,206 @@
+"""What is known of every file of a vault, in SQLite: stats, names, links, tags, properties, headings, blocks, tasks.
+
+Derived state, shared by every process that serves the vault: whoever sees a change first writes it down, the others find it
+there. What the text index still has to take up is written down here too (``pending``), so a process killed at any moment
+leaves nothing half known. Questions are asked in ``vault.store.lookup``.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from vaultwire.vault.model import NoteStat, VaultPath
+from vaultwire.vault.store.filing import Filing, forget_note
+from vaultwire.vault.store.schema import FORMAT, TABLES, Known, Record, Row
+
+# Other processes write too, for milliseconds at a time; after so long something is wrong.
+_BUSY_SECONDS = 20.0
+
+
+class Catalog:
+    """One vault's catalog. Safe to use from several threads: one writes at a time, reading goes on meanwhile."""
+
+    def __init__(self, path: str | None) -> None:
+        """``path``: its file; None for memory. Raises sqlite3.DatabaseError if the file is broken or no such catalog."""
+        self.path = path
+        self._write_lock = threading.RLock()
+        self._writer = self._connect()
+        if path is None:
+            self._reader, self._read_lock = self._writer, self._write_lock
+        else:
+            self._reader, self._read_lock = self._connect(), threading.RLock()
+        self._create()
+
+    def _connect(self) -> sqlite3.Connection:
+        connection = sqlite3.connect(
+            self.path or ":memory:", timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False
+        )
+        connection.execute("PRAGMA journal_mode = WAL")
+        # Losing the last moments in a power cut is losing nothing: files are compared at every start.
+        connection.execute("PRAGMA synchronous = NORMAL")
+        connection.execute("PRAGMA temp_store = MEMORY")
+        # Indexing a vault touches the same pages again and again: 8 MB of them, and checkpoints every 32 MB, not every 4.
+        connection.execute("PRAGMA cache_size = -8000")
+        connection.execute("PRAGMA wal_autocheckpoint = 8000")
+        connection.execute("PRAGMA journal_size_limit = 4000000")
+        return connection
+
+    def _create(self) -> None:
+        with self.writing() as connection:
+            (version,) = connection.execute("PRAGMA user_version").fetchone()
+            if version not in (0, FORMAT):
+                raise sqlite3.DatabaseError(f"a catalog of format {version}, not {FORMAT}")
+            if version == 0:
+                for statement in TABLES.split(";\n\n"):
+                    connection.execute(statement)
+                connection.execute(f"PRAGMA user_version = {FORMAT}")
+                self.set_meta("text", f"text-{os.urandom(6).hex()}")
+
+    def close(self) -> None:
+        """Close the connections."""
+        with self._write_lock, self._read_lock:
+            self._reader.close()
+            self._writer.close()
+
+    # ------------------------------------------------------------------ access
+
+    @contextmanager
+    def writing(self) -> Iterator[sqlite3.Connection]:
+        """Give a connection inside one transaction, undone by an exception. May be nested; the outermost ends it."""
+        with self._write_lock:
+            if self._writer.in_transaction:
+                yield self._writer
+                return
+            self._writer.execute("BEGIN IMMEDIATE")
+            try:
+                yield self._writer
+            except BaseException:
+                self._writer.execute("ROLLBACK")
+                raise
+            self._writer.execute("COMMIT")
+
+    def rows(self, statement: str, values: Sequence[Any] = ()) -> list[Any]:
+        """Return the rows of a reading statement."""
+        with self._read_lock:
+            return self._reader.execute(statement, values).fetchall()
+
+    def version(self) -> tuple[int, int]:
+        """Return what differs after any change, made by whomever. Cheap: 5 µs."""
+        with self._read_lock:
+            (version,) = self._reader.execute("PRAGMA data_version").fetchone()
+            return version, self._reader.total_changes
+
+    def meta(self, name: str) -> Any:
+        """Return one of the catalog's own settings, None if it is not set."""
+        found = self.rows("SELECT value FROM meta WHERE name = ?", (name,))
+        return found[0][0] if found else None
+
+    def set_meta(self, name: str, value: object) -> None:
+        """Set one of the catalog's own settings."""
+        with self.writing() as connection:
+            connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, value))
+
+    # ------------------------------------------------------------------ files
+
+    def folder(self, folder: str) -> dict[VaultPath, Known]:
+        """Return what is known of the files right in a folder."""
+        rows = self.rows(
+            "SELECT path, size, modified, inode, is_racy, hidden, digest FROM files WHERE folder = ?", (folder,)
+        )
+        return {row[0]: Known(*row[1:]) for row in rows}
+
+    def known(self, path: str) -> Known | None:
+        """Return what is known of one file."""
+        rows = self.rows("SELECT size, modified, inode, is_racy, hidden, digest FROM files WHERE path = ?", (path,))
+        return Known(*rows[0]) if rows else None
+
+    def folders(self) -> set[str]:
+        """Return every folder that has files."""
+        return {folder for (folder,) in self.rows("SELECT DISTINCT folder FROM files")}
+
+    def unsettled(self) -> list[Row]:
+        """Return the notes that the text index does not have as they are."""
+        return list(self._files("state > 0", ()))
+
+    def is_behind(self) -> bool:
+        """Tell whether the text index has something to take up."""
+        rows = self.rows("SELECT 1 WHERE EXISTS (SELECT 1 FROM files WHERE state = 1) OR EXISTS (SELECT 1 FROM gone)")
+        return bool(rows)
+
+    def paths(self, ids: Sequence[int]) -> dict[int, VaultPath]:
+        """Return the paths of the files with these ids, of those that are there."""
+        return dict(self.rows(f"SELECT id, path FROM files WHERE id IN ({', '.join('?' * len(ids))})", ids))
+
+    def _files(self, condition: str, values: Sequence[Any]) -> Iterator[Row]:
+        statement = f"SELECT id, path, size, modified, inode, is_note, hidden, state FROM files WHERE {condition}"
+        for note_id, path, size, modified, inode, is_note, hidden, state in self.rows(statement, values):
+            yield Row(note_id, NoteStat(path, size, modified, inode), bool(is_note), bool(hidden), state)
+
+    # ------------------------------------------------------------------ changing
+
+    def store(self, records: Iterable[Record]) -> tuple[list[int], int]:
+        """Write down what was found in files, in place of what was known of them.
+
+        Return their ids, and the first id that is a new file's; all later ones are.
+        """
+        with self.writing() as connection:
+            filing = Filing(connection)
+            ids = [filing.add(record) for record in records]
+            filing.end()
+            self._count_change(connection)
+        return ids, filing.first_new
+
+    def touch(self, stats: Iterable[tuple[NoteStat, bool]]) -> None:
+        """Write down new stats, each with whether it is racy, of files that still hold what they held."""
+        with self.writing() as connection:
+            connection.executemany(
+                "UPDATE files SET size = ?, modified = ?, inode = ?, is_racy = ? WHERE path = ?",
+                [(stat.size, stat.modified_ns, stat.inode, is_racy, stat.path) for stat, is_racy in stats],
+            )
+
+    def forget(self, paths: Iterable[str]) -> None:
+        """Take out files that are gone."""
+        with self.writing() as connection:
+            self._count_change(connection)
+            for path in paths:
+                found = connection.execute("SELECT id, is_note FROM files WHERE path = ?", (path,)).fetchone()
+                if found is None:
+                    continue
+                forget_note(connection, found[0])
+                connection.execute("DELETE FROM files WHERE id = ?", found[:1])
+                if found[1]:
+                    connection.execute("INSERT OR IGNORE INTO gone VALUES (?)", found[:1])
+
+    def changes(self) -> int:
+        """Return what differs after any change of what is known of files, but for their stats alone."""
+        return int(self.meta("changes") or 0)
+
+    def _count_change(self, connection: sqlite3.Connection) -> None:
+        connection.execute("INSERT INTO meta VALUES ('changes', 1) ON CONFLICT (name) DO UPDATE SET value = value + 1")
+
+    def gone(self) -> list[int]:
+        """Return the ids of notes that are gone and may still be in the text index."""
+        return [note_id for (note_id,) in self.rows("SELECT id FROM gone")]
+
+    def settle(self, taken: Iterable[Row], gone: Iterable[int]) -> None:
+        """Write down that the text index has these notes as they were, and no longer those that are gone."""
+        with self.writing() as connection:
+            connection.executemany(
+                "UPDATE files SET state = 0 WHERE id = ? AND size = ? AND modified = ? AND inode = ? AND hidden = ?"
+                " AND state = 1",
+                [(row.id, row.stat.size, row.stat.modified_ns, row.stat.inode, row.hidden) for row in taken],
+            )
+            connection.executemany("DELETE FROM gone WHERE id = ?", [(note_id,) for note_id in gone])
+            connection.execute(
+                "INSERT INTO meta VALUES ('commits', 1) ON CONFLICT (name) DO UPDATE SET value = value + 1"
+            )
+
+    def add_words(self, words: Iterable[str], *, of_paths: bool) -> None:
+        """Write down words that came into use."""
+        with self.writing() as connection:
+            connection.executemany("INSERT OR IGNORE INTO words VALUES (?, ?)", [(word, of_paths) for word in words])

@@ -1,0 +1,185 @@
+"""The text index backend on SQLite's FTS5: for systems for which there is no tantivy. Ten times slower, the same notes."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import threading
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from vaultwire.vault.store.plan import (
+    WEIGHTS,
+    AllOf,
+    AnyOf,
+    AnyWord,
+    Everything,
+    Lifted,
+    NoneOf,
+    Plan,
+    SideBySide,
+    Whole,
+)
+from vaultwire.vault.store.text import VALUE_FIELDS, WORD_FIELDS, BrokenTextIndexError, TextDocument, TextHits
+
+_FILE = "text.sqlite3"
+# A column that holds the same in every note: FTS5 can leave notes out of others only.
+_EVERY = "every"
+_FIELDS = (*WORD_FIELDS, *VALUE_FIELDS, _EVERY)
+# Words come with blanks between them. What is not ASCII is a letter to this tokenizer, and so is the word for a break.
+_TABLE = (
+    f"""CREATE VIRTUAL TABLE IF NOT EXISTS notes USING fts5({", ".join(_FIELDS)}, tokenize = "ascii tokenchars '|_'")"""
+)
+_RANK = f"bm25(notes, {', '.join(str(WEIGHTS.get(field, 1.0)) for field in _FIELDS)})"
+# What a note gets that holds the word inside others only: ranking by a thousand words takes seconds here.
+_UNRANKED = 0.2
+# Above any rank: sets notes that match with their diacritics before all others.
+_FIRST = 1000.0
+
+
+class Fts5Text:
+    """Fills ``vault.store.text.TextIndex``."""
+
+    def __init__(self, folder: str | None) -> None:
+        """``folder``: where it is kept; None for memory. Raises BrokenTextIndexError if what is there is no such index."""
+        with _sound():
+            if folder is None:
+                self._writer = self._reader = _connect(":memory:")
+            else:
+                os.makedirs(folder, exist_ok=True)
+                self._writer = _connect(os.path.join(folder, _FILE))
+                self._reader = _connect(os.path.join(folder, _FILE))
+            self._writer.execute(_TABLE)
+            self._writer.execute("CREATE VIRTUAL TABLE IF NOT EXISTS words USING fts5vocab(notes, col)")
+        self._reading = threading.Lock()
+
+    def search(
+        self, plan: Plan, as_written: Plan | None, without: Collection[int], offset: int, limit: int | None
+    ) -> TextHits:
+        """Return notes the plan finds. See the port."""
+        with self._reading, _sound():
+            found = self._ids(plan)
+            ranking = " OR ".join(f"({_match(leaf)})" for leaf in _leaves(plan))
+            rows = self._rows(f"SELECT rowid, {_RANK} FROM notes WHERE notes MATCH ?", ranking) if ranking else []
+            ranks = {note_id: -rank for note_id, rank in rows}
+            first = self._ids(as_written) if as_written is not None else found
+        left = found - set(without)
+        ranked = [(note_id in first, ranks.get(note_id, _UNRANKED), -note_id) for note_id in left]
+        ranked.sort(reverse=True)
+        page = ranked[offset:] if limit is None else ranked[offset : offset + limit]
+        scores = [score if is_first else score / (score + 1) for is_first, score, _ in page]
+        return TextHits([-note_id for _, _, note_id in page], scores, len(ranked))
+
+    def _ids(self, plan: Plan) -> set[int]:
+        """Return what the plan finds. Sets, because FTS5 reads no expression that is nested a few dozen deep."""
+        if isinstance(plan, AllOf):
+            return set.intersection(*map(self._ids, plan.parts)) if plan.parts else self._ids(Everything())
+        if isinstance(plan, AnyOf):
+            return set[int]().union(*map(self._ids, plan.parts))
+        if isinstance(plan, NoneOf):
+            return self._ids(Everything()) - self._ids(plan.part)
+        if isinstance(plan, Lifted):
+            return self._ids(plan.plan)
+        rows = self._rows("SELECT rowid FROM notes WHERE notes MATCH ?", _match(plan)) if _match(plan) else []
+        return {note_id for (note_id,) in rows}
+
+    def _rows(self, statement: str, wanted: str) -> list[Any]:
+        return self._reader.execute(statement, (wanted,)).fetchall()
+
+    def words(self, field: str) -> set[str]:
+        """Return the words in use in a field of words."""
+        with self._reading, _sound():
+            rows = self._reader.execute("SELECT term FROM words WHERE col = ?", (field,)).fetchall()
+        return {word for (word,) in rows}
+
+    def refresh(self) -> None:
+        """Every statement sees what was committed before it."""
+
+    def start_writing(self) -> bool:
+        """Take the right to write; False if another process has it."""
+        if not self._writer.in_transaction:
+            try:
+                self._writer.execute("BEGIN IMMEDIATE")
+            except sqlite3.OperationalError as error:
+                if "locked" not in str(error):
+                    raise BrokenTextIndexError(str(error)) from error
+                return False
+        return True
+
+    def put(self, document: TextDocument, *, is_new: bool = False) -> None:
+        """Add the note, or exchange what is there under its id. ``is_new``: nothing is."""
+        if not is_new:
+            self.remove(document.id)
+        words = [document.words[field] for field in WORD_FIELDS]
+        values = [" ".join(map(_one_word, document.values[field])) for field in VALUE_FIELDS]
+        marks = ", ".join("?" * (len(_FIELDS) + 1))
+        with _sound():
+            self._writer.execute(
+                f"INSERT INTO notes (rowid, {', '.join(_FIELDS)}) VALUES ({marks})", (document.id, *words, *values, "1")
+            )
+
+    def remove(self, note_id: int) -> None:
+        """Take the note out, if it is there."""
+        with _sound():
+            self._writer.execute("DELETE FROM notes WHERE rowid = ?", (note_id,))
+
+    def commit(self) -> None:
+        """Make visible and lasting what was put and removed."""
+        with _sound():
+            self._writer.execute("COMMIT")
+
+    def stop_writing(self) -> None:
+        """Give up the right to write."""
+        if self._writer.in_transaction:
+            self._writer.execute("ROLLBACK")
+
+    def close(self) -> None:
+        """Give up files and memory."""
+        self._writer.close()
+        self._reader.close()
+
+
+def _connect(place: str) -> sqlite3.Connection:
+    # No waiting for a lock: whoever writes has it for long, and says so by having it.
+    connection = sqlite3.connect(place, timeout=0, isolation_level=None, check_same_thread=False)
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute("PRAGMA synchronous = NORMAL")
+    return connection
+
+
+def _leaves(plan: Plan) -> list[AnyWord | SideBySide | Whole]:
+    """Return the parts of the plan that are worth ranking by. Who is found by these alone is left out later."""
+    if isinstance(plan, Lifted):
+        return [leaf for part in (plan.plan, *plan.lifts) for leaf in _leaves(part)]
+    if isinstance(plan, (AllOf, AnyOf)):
+        return [leaf for part in plan.parts for leaf in _leaves(part)]
+    if isinstance(plan, AnyWord):
+        return [plan._replace(others=())] if plan.same or plan.near else []
+    return [plan] if isinstance(plan, (SideBySide, Whole)) else []
+
+
+def _match(plan: Everything | AnyWord | SideBySide | Whole) -> str:
+    """Return the plan as FTS5 writes it; empty, if it finds nothing."""
+    if isinstance(plan, Everything):
+        return f'{_EVERY} : "1"'
+    if isinstance(plan, AnyWord):
+        words = " OR ".join(f'"{word}"' for word in (*plan.same, *plan.near, *plan.others))
+        return f"{plan.field} : ({words})" if words else ""
+    if isinstance(plan, SideBySide):
+        return f'{plan.field} : "{" ".join(plan.words)}"'
+    return f'{plan.field} : "{_one_word(plan.value)}"'
+
+
+def _one_word(value: str) -> str:
+    """Return a word that stands for a whole value, blanks and signs and all."""
+    return "x" + value.encode().hex()
+
+
+@contextmanager
+def _sound() -> Iterator[None]:
+    """Raise BrokenTextIndexError for what SQLite says of a broken file."""
+    try:
+        yield
+    except sqlite3.DatabaseError as error:
+        raise BrokenTextIndexError(str(error)) from error

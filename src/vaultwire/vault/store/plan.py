@@ -1,0 +1,303 @@
+"""From a query to what a text index can answer: which notes may match, and whether those are just the ones that do.
+
+A plan names words, not characters: a typed word becomes all words in use that hold it. What an index of words cannot tell
+(lines, case, patterns, punctuation, a property's value) is left open: the plan then finds too much, never too little, and
+whoever runs it looks at each note it found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple, TypeAlias
+
+from vaultwire.vault.query import And, Expression, Not, Or, Property, Within
+from vaultwire.vault.store.literals import required_texts
+from vaultwire.vault.store.vocabulary import Vocabulary
+from vaultwire.vault.store.words import BREAK, words_of
+from vaultwire.vault.terms import Pattern, Text, bare_text, fold_text, is_unspaced
+
+# Fields of words, with what a word there adds to a note's rank beside one in its text: a name says what a note is about,
+# an alias is another name, a heading says what a part is about.
+BODY, NAME, ALIAS, HEADING, TAG = "body", "name", "alias", "heading", "tag"
+FILE, PATH = "file", "path"
+WEIGHTS = {BODY: 1.0, NAME: 8.0, ALIAS: 6.0, HEADING: 3.0, TAG: 3.0, FILE: 8.0, PATH: 1.0}
+# Fields of whole values: every tag and those above it, every folder a note lies below, names of properties, kinds.
+TAG_PATH, FOLDER, PROPERTY, KIND = "tag_path", "folder", "property", "kind"
+HAS_TASK = "task"
+
+# Parts of a note's text, so what stands there is found without them. They only lift a note: what YAML makes of an alias
+# need not stand in the text as it is.
+_LIFTING = (ALIAS, HEADING, TAG)
+_OF_PATHS = (NAME, FILE, PATH)
+# So many words that begin with the one typed are ranked by how rare each is, the shortest first; all others that hold it
+# count alike. Ranking a thousand of them takes 3 ms and says no more.
+_MAX_NEAR = 4
+# So many spellings of a phrase are looked for one by one; a phrase with more is looked up word by word.
+_MAX_SPELLINGS = 8
+
+
+class Everything(NamedTuple):
+    """Every note."""
+
+
+class AnyWord(NamedTuple):
+    """Notes with any of the words in the field: the very word, words close to it, and others that hold it."""
+
+    field: str
+    same: tuple[str, ...]
+    near: tuple[str, ...]
+    others: tuple[str, ...]
+
+
+class SideBySide(NamedTuple):
+    """Notes with the words in this order and nothing between them."""
+
+    field: str
+    words: tuple[str, ...]
+
+
+class Whole(NamedTuple):
+    """Notes with the value in a field of whole values."""
+
+    field: str
+    value: str
+
+
+class AllOf(NamedTuple):
+    """Notes that every part finds."""
+
+    parts: tuple[Plan, ...]
+
+
+class AnyOf(NamedTuple):
+    """Notes that a part finds; none, if there are no parts."""
+
+    parts: tuple[Plan, ...]
+
+
+class NoneOf(NamedTuple):
+    """Notes that the part does not find."""
+
+    part: Plan
+
+
+class Lifted(NamedTuple):
+    """Notes that the plan finds. Those that the other plans find too rank above the rest."""
+
+    plan: Plan
+    lifts: tuple[Plan, ...]
+
+
+Plan: TypeAlias = Everything | AnyWord | SideBySide | Whole | AllOf | AnyOf | NoneOf | Lifted
+
+
+class Planned(NamedTuple):
+    """A plan; ``is_exact``: it finds the notes that match and no others.
+
+    ``as_written`` finds those among them that match with their diacritics; None if all do.
+    """
+
+    plan: Plan
+    is_exact: bool
+    as_written: Plan | None
+
+
+class Vocabularies(NamedTuple):
+    """The words in use in notes' texts, and in their paths."""
+
+    texts: Vocabulary
+    paths: Vocabulary
+
+
+def make_plan(expression: Expression, vocabularies: Vocabularies) -> Planned:
+    """Return which notes may match the expression."""
+    planner = _Planner(vocabularies, folded=False)
+    plan = planner.plan(expression)
+    as_written = None
+    if planner.left_out_marks:
+        as_written = _Planner(vocabularies, folded=True, found=planner.found).plan(expression)
+    return Planned(plan, planner.is_exact, as_written)
+
+
+class _Planner:
+    """One walk over an expression. ``folded``: with diacritics as written."""
+
+    def __init__(
+        self, vocabularies: Vocabularies, *, folded: bool, found: dict[tuple[Vocabulary, str], list[str]] | None = None
+    ) -> None:
+        self._vocabularies = vocabularies
+        self._folded = folded
+        self.found = {} if found is None else found  # words in use by what they hold
+        self.is_exact = True
+        self.left_out_marks = False
+
+    def plan(self, part: Expression, fields: tuple[str, ...] = (BODY, NAME)) -> Plan:
+        """Return the plan for a part that is looked for in the fields of one note."""
+        if isinstance(part, And):
+            return AllOf(tuple(self.plan(inner, fields) for inner in part.parts)) if part.parts else Everything()
+        if isinstance(part, Or):
+            return AnyOf(tuple(self.plan(inner, fields) for inner in part.parts))
+        if isinstance(part, Not):
+            return self._without(part, lambda inner: self.plan(inner, fields))
+        if isinstance(part, Text):
+            return self._text(part, fields)
+        if isinstance(part, Within):
+            return self._within(part)
+        if isinstance(part, Property):
+            return self._property(part)
+        return self._pattern(part, fields) if isinstance(part, Pattern) else self._open()
+
+    def _pattern(self, pattern: Pattern, fields: tuple[str, ...]) -> Plan:
+        """Return the plan for a regular expression: notes with the words it cannot match without."""
+        texts = [
+            AnyOf(tuple(self._word(word, field) for field in fields))
+            for text in required_texts(pattern.source)
+            for word in words_of(fold_text(text))
+            if word != BREAK and bare_text(word)
+        ]
+        self.is_exact = False
+        return AllOf(tuple(texts)) if texts else Everything()
+
+    def _open(self) -> Plan:
+        self.is_exact = False
+        return Everything()
+
+    def _without(self, part: Not, plan: Callable[[Expression], Plan]) -> Plan:
+        # Without notes that match too much would be without some that should be there.
+        before, self.is_exact = self.is_exact, True
+        inner = plan(part.part)
+        is_exact, self.is_exact = self.is_exact, before
+        return NoneOf(inner) if is_exact else self._open()
+
+    def _within(self, within: Within) -> Plan:
+        operator, part = within
+        if operator == "content":
+            return self.plan(part, (BODY,))
+        if operator in ("file", "path"):
+            return self.plan(part, (FILE if operator == "file" else PATH,))
+        if operator == "tag":
+            return self._tag(part)
+        inner = self._in_piece(part)
+        self.is_exact = False
+        return AllOf((inner, Whole(KIND, HAS_TASK))) if operator.startswith("task") else inner
+
+    def _in_piece(self, part: Expression) -> Plan:
+        """Return the plan for a part that must hold in one piece of a note: what is not in one may be in another."""
+        if isinstance(part, And):
+            return AllOf(tuple(self._in_piece(inner) for inner in part.parts)) if part.parts else Everything()
+        if isinstance(part, Or):
+            return AnyOf(tuple(self._in_piece(inner) for inner in part.parts))
+        if isinstance(part, Pattern):
+            return self._pattern(part, (BODY,))
+        return self._text(part, (BODY,)) if isinstance(part, Text) else self._open()
+
+    def _tag(self, part: Expression) -> Plan:
+        if isinstance(part, And):
+            return AllOf(tuple(self._tag(inner) for inner in part.parts)) if part.parts else Everything()
+        if isinstance(part, Or):
+            return AnyOf(tuple(self._tag(inner) for inner in part.parts))
+        if isinstance(part, Not):
+            return self._without(part, self._tag)
+        if not isinstance(part, Text):
+            return self._open()
+        self.is_exact &= not part.match_case
+        value = whole_value(part.text)
+        return Whole(TAG_PATH, value) if value else self._open()
+
+    def _property(self, wanted: Property) -> Plan:
+        self.is_exact &= wanted.value is None
+        return self._property_name(wanted.name)
+
+    def _property_name(self, name: Expression) -> Plan:
+        if isinstance(name, Or):
+            return AnyOf(tuple(self._property_name(inner) for inner in name.parts))
+        if not isinstance(name, Text):
+            return self._open()
+        self.is_exact &= not name.match_case
+        return Whole(PROPERTY, whole_value(name.text))
+
+    # ------------------------------------------------------------------ words
+
+    def _text(self, text: Text, fields: tuple[str, ...]) -> Plan:
+        self.is_exact &= not text.match_case
+        folded = fold_text(text.text)
+        words = words_of(folded)
+        solid = [word for word in words if word != BREAK]
+        if not solid or not all(map(bare_text, solid)):  # a mark alone: nothing to look for without diacritics
+            return self._open()
+        if text.full_words:
+            return self._phrase(words, fields)
+        if len(words) == 1 and not is_unspaced(words[0]):
+            return self._lifted(AnyOf(tuple(self._word(words[0], field) for field in fields)))
+        if all(map(is_unspaced, words)):
+            return self._lifted(AnyOf(tuple(SideBySide(field, tuple(words)) for field in fields)))
+        # Ends lie inside longer words, and what a break is made of only the note can tell.
+        self.is_exact = False
+        return AllOf(tuple(AnyOf(tuple(self._word(word, field) for field in fields)) for word in dict.fromkeys(solid)))
+
+    def _phrase(self, words: list[str], fields: tuple[str, ...]) -> Plan:
+        if BREAK in words:
+            self.is_exact = False
+            solid = dict.fromkeys(word for word in words if word != BREAK)
+            return AllOf(tuple(AnyOf(tuple(self._same(word, field) for field in fields)) for word in solid))
+        spellings: list[Plan] = []
+        for field in fields:
+            alternatives: list[tuple[str, ...]] = [()]
+            for word in words:
+                same = self._spellings(word, field)
+                alternatives = [(*before, spelling) for before in alternatives for spelling in same]
+                if len(alternatives) > _MAX_SPELLINGS:
+                    self.is_exact = False
+                    return AllOf(tuple(AnyOf(tuple(self._same(word, field) for field in fields)) for word in words))
+            spellings += [SideBySide(field, alternative) for alternative in alternatives]
+        return self._lifted(AnyOf(tuple(spellings)))
+
+    def _lifted(self, found: AnyOf) -> Plan:
+        """Return the plan for what is found in a text, lifted by the parts of the text that say what it is about."""
+        in_text = [part for part in found.parts if isinstance(part, (AnyWord, SideBySide)) and part.field == BODY]
+        lifts: list[Plan] = []
+        for part in in_text if not self._folded else ():
+            if isinstance(part, SideBySide):
+                lifts += [part._replace(field=field) for field in _LIFTING]
+            elif part.same or part.near:
+                lifts += [part._replace(field=field, others=()) for field in _LIFTING]
+        return Lifted(found, tuple(lifts)) if lifts else found
+
+    def _same(self, word: str, field: str) -> Plan:
+        return AnyWord(field, tuple(self._spellings(word, field)), (), ())
+
+    def _spellings(self, word: str, field: str) -> list[str]:
+        """Return the words in use that are the word, with or without diacritics; the word itself if there are none."""
+        if self._folded or is_unspaced(word):
+            return [word]
+        bare = bare_text(word)
+        alike = [other for other in self._holding(bare, field) if bare_text(other) == bare]
+        self.left_out_marks |= any(other != word for other in alike)
+        return alike or [word]
+
+    def _word(self, word: str, field: str) -> Plan:
+        """Return the plan for a word that may lie inside longer ones."""
+        bare = bare_text(word)
+        holding = self._holding(bare, field)
+        written = [other for other in holding if word in other]
+        if len(written) < len(holding):
+            self.left_out_marks = True
+            if self._folded:
+                holding = written
+        same = tuple(other for other in written if other == word)
+        beginning = sorted((other for other in written if other != word and other.startswith(word)), key=len)
+        near = tuple(beginning[:_MAX_NEAR])
+        ranked = {*same, *near}
+        return AnyWord(field, same, near, tuple(other for other in holding if other not in ranked))
+
+    def _holding(self, bare: str, field: str) -> list[str]:
+        vocabulary = self._vocabularies.paths if field in _OF_PATHS else self._vocabularies.texts
+        found = self.found.get((vocabulary, bare))
+        if found is None:
+            found = self.found[vocabulary, bare] = vocabulary.holding(bare)
+        return found
+
+
+def whole_value(text: str) -> str:
+    """Return a tag, folder or property name in the form in which a field of whole values holds it."""
+    return bare_text(fold_text(text)).strip()

@@ -1,0 +1,128 @@
+"""The catalog's tables, and what goes into and comes out of them."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from vaultwire.markdown.model import ParsedNote
+from vaultwire.vault.model import NoteStat
+
+# Part of the cache folder's name: a catalog of another shape is never opened, only left behind and removed.
+FORMAT = 3
+
+# What the text index has of a note: all; not this version of it yet; nothing ever, so that each search reads it.
+SETTLED, PENDING, READ_EACH_TIME = range(3)
+
+UNREAD = 0
+"""The digest of a file that was not read."""
+
+TABLES = """
+CREATE TABLE meta (name TEXT PRIMARY KEY, value) WITHOUT ROWID;
+
+CREATE TABLE files (
+    id INTEGER PRIMARY KEY,
+    folder TEXT NOT NULL,
+    path TEXT NOT NULL UNIQUE,
+    name TEXT NOT NULL,
+    size INTEGER NOT NULL,
+    modified INTEGER NOT NULL,
+    inode INTEGER NOT NULL,
+    is_note INTEGER NOT NULL,
+    hidden INTEGER NOT NULL,
+    state INTEGER NOT NULL,
+    digest INTEGER NOT NULL,
+    is_racy INTEGER NOT NULL,
+    problem TEXT
+);
+
+CREATE INDEX files_folder ON files (folder);
+
+CREATE INDEX files_name ON files (name);
+
+CREATE INDEX files_state ON files (state) WHERE state > 0;
+
+CREATE INDEX files_modified ON files (modified) WHERE is_note AND NOT hidden;
+
+CREATE INDEX files_visible ON files (path) WHERE is_note AND NOT hidden;
+
+CREATE INDEX files_hidden ON files (id) WHERE hidden;
+
+CREATE INDEX files_problem ON files (id) WHERE problem IS NOT NULL;
+
+CREATE TABLE gone (id INTEGER PRIMARY KEY);
+
+CREATE TABLE links (
+    note INTEGER NOT NULL, place INTEGER NOT NULL, line INTEGER NOT NULL, name TEXT NOT NULL, linktext TEXT NOT NULL,
+    display TEXT NOT NULL, kind INTEGER NOT NULL, PRIMARY KEY (note, place)
+) WITHOUT ROWID;
+
+CREATE INDEX links_name ON links (name);
+
+CREATE TABLE tags (note INTEGER NOT NULL, place INTEGER NOT NULL, tag TEXT NOT NULL,
+    PRIMARY KEY (note, place)) WITHOUT ROWID;
+
+CREATE TABLE tagged (tag TEXT NOT NULL, note INTEGER NOT NULL, spelling TEXT NOT NULL,
+    PRIMARY KEY (tag, note)) WITHOUT ROWID;
+
+CREATE INDEX tagged_note ON tagged (note);
+
+CREATE TABLE tag_counts (tag TEXT PRIMARY KEY, notes INTEGER NOT NULL) WITHOUT ROWID;
+
+CREATE TABLE aliases (note INTEGER NOT NULL, place INTEGER NOT NULL, alias TEXT NOT NULL, spelling TEXT NOT NULL,
+    PRIMARY KEY (note, place)) WITHOUT ROWID;
+
+CREATE TABLE properties (note INTEGER NOT NULL, place INTEGER NOT NULL, name TEXT NOT NULL, spelling TEXT NOT NULL,
+    value TEXT NOT NULL, PRIMARY KEY (note, place)) WITHOUT ROWID;
+
+CREATE INDEX properties_value ON properties (name, value, note);
+
+CREATE TABLE headings (note INTEGER NOT NULL, line INTEGER NOT NULL, level INTEGER NOT NULL, text TEXT NOT NULL,
+    PRIMARY KEY (note, line)) WITHOUT ROWID;
+
+CREATE TABLE blocks (note INTEGER NOT NULL, line INTEGER NOT NULL, name TEXT NOT NULL,
+    PRIMARY KEY (note, line)) WITHOUT ROWID;
+
+CREATE TABLE tasks (note INTEGER NOT NULL, line INTEGER NOT NULL, mark TEXT NOT NULL, text TEXT NOT NULL,
+    PRIMARY KEY (note, line)) WITHOUT ROWID;
+
+CREATE TABLE words (word TEXT PRIMARY KEY, of_paths INTEGER NOT NULL) WITHOUT ROWID;
+"""
+# What notes have; ``tagged`` has each tag with those above it, of notes that are not hidden.
+FACTS = ("links", "tags", "tagged", "aliases", "properties", "headings", "blocks", "tasks")
+
+
+class Record(NamedTuple):
+    """What is known of one file. ``parsed`` is None for an attachment and for a note that cannot be read.
+
+    ``is_racy``: it was read so soon after its last change that a further one may not show in its time.
+    """
+
+    stat: NoteStat
+    is_note: bool
+    hidden: bool = False
+    state: int = SETTLED
+    digest: int = UNREAD
+    is_racy: bool = False
+    problem: str | None = None
+    parsed: ParsedNote | None = None
+
+
+class Known(NamedTuple):
+    """What tells whether a file has to be read again."""
+
+    size: int
+    modified_ns: int
+    inode: int
+    is_racy: bool
+    hidden: bool
+    digest: int
+
+
+class Row(NamedTuple):
+    """A file as the catalog has it."""
+
+    id: int
+    stat: NoteStat
+    is_note: bool
+    hidden: bool
+    state: int

@@ -1,0 +1,106 @@
+"""One search: the text index finds, the files have the last word."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple, Self
+
+from vaultwire.vault.files import Files
+from vaultwire.vault.matching import Matcher
+from vaultwire.vault.model import Found, Hit, Progress, VaultPath
+from vaultwire.vault.plain import read_plain
+from vaultwire.vault.query import Query
+from vaultwire.vault.store import lookup
+from vaultwire.vault.store.catalog import Catalog
+from vaultwire.vault.store.home import Parts
+from vaultwire.vault.store.plan import FOLDER, AllOf, Whole, make_plan
+from vaultwire.vault.store.schema import Row
+
+# A text index counts a word's rarity in small fractions, callers are shown whole numbers.
+_SCALE = 10.0
+# Often enough to look alive on a large vault, seldom enough to cost nothing. Also the notes asked of the catalog at once.
+_REPORT_EVERY = 200
+
+
+class Snapshot(NamedTuple):
+    """What the catalog says at one moment of what the text index lacks, and of how many notes there are to search."""
+
+    version: tuple[int, int]
+    commits: int | None
+    rows: list[Row]
+    left_out: frozenset[int]
+    counts: dict[VaultPath | None, lookup.Counts]
+
+    @classmethod
+    def of(cls, catalog: Catalog, version: tuple[int, int], commits: int | None) -> Self:
+        """Take one."""
+        rows = catalog.unsettled()
+        left_out = frozenset([*(row.id for row in rows), *catalog.gone()])
+        return cls(version, commits, [row for row in rows if not row.hidden], left_out, {})
+
+
+class Search:
+    """One query over one vault. Make one for each search: regular expressions have one budget of time in it."""
+
+    def __init__(self, files: Files, parts: Parts, query: Query, progress: Progress) -> None:
+        self._files = files
+        self._parts = parts
+        self._query = query
+        self._progress = progress
+        self._matcher = Matcher(query)
+
+    def run(self, snapshot: Snapshot, folder: VaultPath | None, offset: int, limit: int) -> Found:
+        """Return one page."""
+        planned = make_plan(self._query.expression, self._parts.words.vocabularies)
+        plan = planned.plan if folder is None else AllOf((planned.plan, Whole(FOLDER, folder)))
+        counts = snapshot.counts.get(folder)
+        if counts is None:
+            counts = snapshot.counts[folder] = lookup.count_searched(self._parts.catalog, folder)
+        text = self._parts.text
+        below = f"{folder}/" if folder else ""
+        looked_at = list(self._look([row.stat.path for row in snapshot.rows if row.stat.path.startswith(below)]))
+        if not planned.is_exact:
+            found = text.search(plan, None, snapshot.left_out, 0, None)
+            looked_at += self._look_all(found.ids)
+            looked_at.sort(key=_by_rank)
+            return Found(looked_at[offset : offset + limit], len(looked_at), *counts)
+        # What was looked at may belong on any page.
+        first = 0 if looked_at else offset
+        found = text.search(plan, planned.as_written, snapshot.left_out, first, offset + limit - first)
+        ranked = [Hit(hit.path, hit.score, hit.matches, hit.lines) for hit in looked_at]
+        paths = self._parts.catalog.paths(found.ids)
+        ranked += [
+            Hit(paths[note_id], score * _SCALE, -1, [])
+            for note_id, score in zip(found.ids, found.scores, strict=True)
+            if note_id in paths
+        ]
+        ranked.sort(key=_by_rank)
+        page = [self._shown(hit) for hit in ranked[offset - first : offset - first + limit]]
+        hits = [hit for hit in page if hit is not None]
+        return Found(hits, found.total + len(looked_at) - (len(page) - len(hits)), *counts)
+
+    def _shown(self, hit: Hit) -> Hit | None:
+        """Return the hit with its lines as the file has them; None if it does not match any more."""
+        if hit.matches >= 0:
+            return hit
+        text = read_plain(self._files, hit.path)
+        match = None if text is None else self._matcher.show(hit.path, text)
+        return None if match is None else Hit(hit.path, hit.score, match.matches, match.lines)
+
+    def _look_all(self, ids: Sequence[int]) -> Iterator[Hit]:
+        for start in range(0, len(ids), _REPORT_EVERY):
+            self._progress.report(start, len(ids), f"{start} of {len(ids)} notes")
+            yield from self._look(self._parts.catalog.paths(ids[start : start + _REPORT_EVERY]).values())
+
+    def _look(self, paths: Iterable[VaultPath]) -> Iterator[Hit]:
+        """Yield those of the notes that match."""
+        for path in paths:
+            self._progress.check()
+            text = read_plain(self._files, path)
+            match = None if text is None else self._matcher.match(path, text)
+            if match is not None:
+                yield Hit(path, match.score, match.matches, match.lines)
+
+
+def _by_rank(hit: Hit) -> tuple[float, str]:
+    return -hit.score, hit.path

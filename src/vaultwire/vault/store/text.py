@@ -1,0 +1,117 @@
+"""The port of text indexes: what a note looks like to one, and what a backend must do. A backend knows no files.
+
+A text index belongs to one catalog. Only one process at a time writes it; any number read it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import NamedTuple, Protocol
+
+from vaultwire.markdown.model import ParsedNote
+from vaultwire.markdown.parse import tag_and_above
+from vaultwire.vault.paths import stem
+from vaultwire.vault.store.plan import (
+    ALIAS,
+    BODY,
+    FILE,
+    FOLDER,
+    HAS_TASK,
+    HEADING,
+    KIND,
+    NAME,
+    PATH,
+    PROPERTY,
+    TAG,
+    TAG_PATH,
+    Plan,
+    whole_value,
+)
+from vaultwire.vault.store.words import folded_words
+
+WORD_FIELDS = (BODY, NAME, ALIAS, HEADING, TAG, FILE, PATH)
+VALUE_FIELDS = (TAG_PATH, FOLDER, PROPERTY, KIND)
+
+
+class TextDocument(NamedTuple):
+    """A note as text indexes keep it: fields of words, a blank between two, and fields of whole values."""
+
+    id: int
+    words: dict[str, str]
+    values: dict[str, list[str]]
+
+
+class TextHits(NamedTuple):
+    """Notes found, best first, each with its score; and how many there are in all."""
+
+    ids: list[int]
+    scores: list[float]
+    total: int
+
+
+class BrokenTextIndexError(Exception):
+    """What is kept of a text index cannot be used."""
+
+
+class TextIndex(Protocol):
+    """One backend. Reading is safe from several threads; writing is the matter of one thread at a time."""
+
+    def search(
+        self, plan: Plan, as_written: Plan | None, without: Collection[int], offset: int, limit: int | None
+    ) -> TextHits:
+        """Return notes the plan finds, but for those with the ids ``without``; all from ``offset`` on if no ``limit``.
+
+        Notes that ``as_written`` finds come before all others.
+        """
+
+    def words(self, field: str) -> set[str]:
+        """Return the words in use in a field of words, of the notes committed; breaks may be among them."""
+
+    def refresh(self) -> None:
+        """Take up what was committed, by whatever process, since."""
+
+    def start_writing(self) -> bool:
+        """Take the right to write; False if another process has it."""
+
+    def put(self, document: TextDocument, *, is_new: bool = False) -> None:
+        """Add the note, or exchange what is there under its id. ``is_new``: nothing is."""
+
+    def remove(self, note_id: int) -> None:
+        """Take the note out, if it is there."""
+
+    def commit(self) -> None:
+        """Make visible to all, and lasting, what was put and removed."""
+
+    def stop_writing(self) -> None:
+        """Give up the right to write. Drops what was not committed."""
+
+    def close(self) -> None:
+        """Give up files and memory."""
+
+
+def to_document(note_id: int, path: str, text: str, parsed: ParsedNote) -> TextDocument:
+    """Return what text indexes keep of a note."""
+    tags = [above for tag in parsed.tags for above in tag_and_above(whole_value(tag))]
+    folders = path.split("/")[:-1]
+    return TextDocument(
+        note_id,
+        {
+            BODY: folded_words(text),
+            NAME: folded_words(stem(path)),
+            ALIAS: _apart(parsed.frontmatter.texts("aliases")),
+            HEADING: _apart([heading.text for heading in parsed.headings]),
+            TAG: _apart(parsed.tags),
+            FILE: folded_words(path.rpartition("/")[2]),
+            PATH: folded_words(path),
+        },
+        {
+            TAG_PATH: list(dict.fromkeys(tags)),
+            FOLDER: ["/".join(folders[:depth]) for depth in range(1, len(folders) + 1)],
+            PROPERTY: list(dict.fromkeys(map(whole_value, parsed.frontmatter.values))),
+            KIND: [HAS_TASK] if parsed.tasks else [],
+        },
+    )
+
+
+def _apart(texts: list[str]) -> str:
+    return folded_words("\n".join(texts)) if texts else ""

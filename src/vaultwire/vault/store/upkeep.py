@@ -1,0 +1,251 @@
+"""Keeping catalog and text index true of the files: seeing what changed, reading it, writing it down.
+
+First the catalog, in small transactions, then the text index, whose commits are dearer: what it still lacks is marked in the
+catalog, and searches read those notes themselves. A process killed anywhere in between leaves marks for the next one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import NamedTuple, TypeAlias
+
+from vaultwire.markdown.parse import parse_note
+from vaultwire.vault.errors import VaultError
+from vaultwire.vault.excludes import Excludes
+from vaultwire.vault.files import Files
+from vaultwire.vault.model import NO_PROGRESS, NoteStat, Progress, VaultPath
+from vaultwire.vault.paths import is_note
+from vaultwire.vault.plain import plain_text
+from vaultwire.vault.store.home import Parts
+from vaultwire.vault.store.plan import BODY, PATH
+from vaultwire.vault.store.schema import PENDING, READ_EACH_TIME, UNREAD, Known, Record, Row
+from vaultwire.vault.store.text import TextDocument, to_document
+from vaultwire.vault.store.words import has_endless_piece
+
+# Clocks of file systems tick every 4 ms (ext4) to 2 s (FAT): a file read so soon after its last change may change again
+# without a new time.
+_RACY_NS = 2_000_000_000
+# Notes of one transaction: others who want to write wait 0.1 s at most.
+_BATCH = 200
+# How often waiting looks whether the caller is still there.
+_PATIENCE = 0.05
+_EXCLUDES = "excludes"
+
+Change: TypeAlias = tuple[NoteStat, Known | None]
+
+
+class _Found(NamedTuple):
+    """What a file holds: what the catalog gets of it, None if that is there already; and a note's text."""
+
+    record: Record | None
+    is_racy: bool
+    text: str | None
+
+
+class Upkeep:
+    """The upkeep of one vault's index by this process. Safe to call from several threads: one works, the others wait."""
+
+    def __init__(
+        self,
+        files: Files,
+        parts: Parts,
+        excludes: Callable[[], Excludes],
+    ) -> None:
+        self._files = files
+        self._catalog, self._text, self._words, self._process_lock = parts
+        self._excludes = excludes
+        self._lock = threading.RLock()
+        self._done = self._total = 0  # how far the work is, for those who wait for it
+
+    # ------------------------------------------------------------------ seeing
+
+    def check_all(self, progress: Progress) -> None:
+        """Look at every file and take up what changed, one process at a time: what one has read, the others need not."""
+        with self.working(progress), self._process_lock.held(progress):
+            rules = self._excludes()
+            self._check_folders("", rules, progress)
+            if rules.stamp != (self._catalog.meta(_EXCLUDES) or ""):
+                self._catalog.set_meta(_EXCLUDES, rules.stamp)
+
+    def check(self, paths: Iterable[str], folders: Iterable[str] = ()) -> None:
+        """Look at these files, and at all files below these folders, and take up what changed."""
+        with self.working(NO_PROGRESS):
+            rules = self._excludes()
+            changed: list[Change] = []
+            lost: list[str] = []
+            for path in sorted(set(paths)):
+                stat, known = self._files.look_at(VaultPath(path)), self._catalog.known(path)
+                if stat is None:
+                    lost += [path] if known else []
+                elif _is_other(stat, known, rules):
+                    changed.append((stat, known))
+            self._take_up(changed, lost, rules, NO_PROGRESS)
+            for folder in sorted(set(folders)):
+                self._check_folders(folder, rules, NO_PROGRESS)
+
+    def _check_folders(self, start: str, rules: Excludes, progress: Progress) -> None:
+        """Look at the files below one folder."""
+        changed: list[Change] = []
+        lost: list[str] = []
+        gone = {folder for folder in self._catalog.folders() if not start or f"{folder}/".startswith(f"{start}/")}
+        for folder, stats in self._files.walk_folders(VaultPath(start) if start else None):
+            progress.check()
+            gone.discard(folder)
+            known = self._catalog.folder(folder)
+            for stat in stats:
+                was = known.pop(stat.path, None)
+                if _is_other(stat, was, rules):
+                    changed.append((stat, was))
+            lost += known
+        for folder in gone:
+            lost += self._catalog.folder(folder)
+        # Notes that rank alike are shown in the order in which they were taken up.
+        changed.sort(key=lambda change: change[0].path)
+        self._take_up(changed, lost, rules, progress)
+
+    @contextmanager
+    def working(self, progress: Progress) -> Iterator[None]:
+        """Be the one that works, waiting for whoever does."""
+        while not self._lock.acquire(timeout=_PATIENCE):
+            progress.check()
+            if self._total:
+                progress.report(self._done, self._total, f"indexing: {self._done} of {self._total} files")
+        try:
+            yield
+        finally:
+            self._lock.release()
+
+    # ------------------------------------------------------------------ taking up
+
+    def _take_up(self, changed: list[Change], lost: list[str], rules: Excludes, progress: Progress) -> None:
+        """Write down what files hold that are new or changed, and that others are gone."""
+        if lost:
+            self._catalog.forget(lost)
+        # So many are put into the text index on the way; few wait for the next flush, which reads them again.
+        is_many = len(changed) > _BATCH and self._text.start_writing()
+        taken: list[Row] = []
+        self._done, self._total = 0, len(changed)
+        try:
+            for start in range(0, len(changed), _BATCH):
+                progress.report(start, self._total, f"indexing: {start} of {self._total} files")
+                found = [self._read(stat, known, rules, progress) for stat, known in changed[start : start + _BATCH]]
+                rows = self._write_down(found, [stat for stat, _ in changed[start : start + _BATCH]])
+                if is_many:
+                    for row, read, is_new in rows:
+                        self._put(row, read, is_new=is_new)
+                        taken.append(row)
+                self._done = start + len(found)
+            if is_many:
+                self._commit(taken, [], None)
+        finally:
+            self._done = self._total = 0
+            if is_many:
+                self._text.stop_writing()
+
+    def _read(self, stat: NoteStat, known: Known | None, rules: Excludes, progress: Progress) -> _Found:
+        """Look into a file."""
+        progress.check()
+        hidden = rules.hides(stat.path)
+        if not is_note(stat.path):
+            return _Found(Record(stat, is_note=False, hidden=hidden), is_racy=False, text=None)
+        try:
+            if self._files.is_dataless(stat.path):
+                return _unreadable(stat, known, "is only in the cloud, not on this computer", hidden=hidden)
+            data = self._files.read(stat.path).data
+        except VaultError as error:
+            return _unreadable(stat, known, error.message, hidden=hidden)
+        is_racy = time.time_ns() - stat.modified_ns < _RACY_NS
+        digest = int.from_bytes(hashlib.blake2b(data, digest_size=8).digest(), "big", signed=True)
+        if known is not None and (known.digest, known.hidden) == (digest, hidden):
+            return _Found(None, is_racy, None)
+        text = plain_text(data)
+        parsed = parse_note(text)
+        state = READ_EACH_TIME if has_endless_piece(text) else PENDING
+        problem = parsed.problems[0] if parsed.problems else None
+        record = Record(stat, True, hidden, state, digest, is_racy, problem, parsed)
+        return _Found(record, is_racy, text)
+
+    def _write_down(self, found: list[_Found], stats: list[NoteStat]) -> list[tuple[Row, _Found, bool]]:
+        """Write into the catalog what was found; return the notes the text index lacks, and whether it has no version."""
+        self._catalog.touch(
+            (stat, each.is_racy) for stat, each in zip(stats, found, strict=True) if each.record is None
+        )
+        new = [(each.record, each) for each in found if each.record is not None]
+        ids, first_new = self._catalog.store(record for record, _ in new)
+        return [
+            (Row(note_id, record.stat, record.is_note, record.hidden, record.state), each, note_id >= first_new)
+            for note_id, (record, each) in zip(ids, new, strict=True)
+            if record.state == PENDING
+        ]
+
+    def _put(self, row: Row, found: _Found, *, is_new: bool = False) -> TextDocument | None:
+        """Have the text index take up a note, and return what it took; None if there is nothing to take."""
+        parsed = found.record.parsed if found.record else None
+        if row.hidden or parsed is None or found.text is None:
+            self._text.remove(row.id)
+            return None
+        document = to_document(row.id, row.stat.path, found.text, parsed)
+        self._text.put(document, is_new=is_new)
+        return document
+
+    def flush(self, progress: Progress = NO_PROGRESS) -> bool:
+        """Bring the text index up to the catalog. Return False if another process is at it."""
+        with self.working(progress):
+            rows = [row for row in self._catalog.unsettled() if row.state == PENDING]
+            gone = self._catalog.gone()
+            if not (rows or gone):
+                return True
+            if not self._text.start_writing():
+                return False
+            try:
+                for note_id in gone:
+                    self._text.remove(note_id)
+                documents: list[TextDocument] = []
+                is_many = len(rows) > _BATCH
+                for row in rows:
+                    # What is known of it does not matter: the text index has to have it.
+                    found = self._read(row.stat, None, self._excludes(), progress)
+                    if found.text is None and found.record is not None:  # not now: looked at again at each occasion
+                        self._catalog.store([found.record])
+                    document = self._put(row, found)
+                    if document is not None and not is_many:
+                        documents.append(document)
+                self._commit(rows, gone, None if is_many else documents)
+            finally:
+                self._text.stop_writing()
+            return True
+
+    def _commit(self, taken: list[Row], gone: list[int], documents: list[TextDocument] | None) -> None:
+        """Commit what was put and removed: these documents; None for so many that all words in use are found out anew."""
+        self._text.commit()
+        if documents is None:
+            self._words.begin_anew(self._text.words(BODY), self._text.words(PATH))
+        else:
+            for document in documents:
+                self._words.add(document)
+        with self._catalog.writing():
+            self._words.store()
+            self._catalog.settle(taken, gone)
+
+
+def _is_other(stat: NoteStat, known: Known | None, rules: Excludes) -> bool:
+    """Tell whether the file has to be read: it is new, or not what it was, or hidden by other rules than before."""
+    return (
+        known is None
+        or known.is_racy
+        or (stat.size, stat.modified_ns, stat.inode) != known[:3]
+        or rules.hides(stat.path) != known.hidden
+        or (known.digest == UNREAD and is_note(stat.path))  # permissions and clouds change no time
+    )
+
+
+def _unreadable(stat: NoteStat, known: Known | None, problem: str, *, hidden: bool) -> _Found:
+    """Return what there is to write down of a note that cannot be read: nothing, if that is known."""
+    if known is not None and (known.digest, known.hidden) == (UNREAD, hidden):
+        return _Found(None, is_racy=False, text=None)
+    record = Record(stat, is_note=True, hidden=hidden, state=PENDING, problem=problem)
+    return _Found(record, is_racy=False, text=None)

@@ -1,0 +1,75 @@
+"""The vocabularies of one vault: in memory to look through, in the catalog to start with."""
+
+from __future__ import annotations
+
+import threading
+
+from vaultwire.vault.store.catalog import Catalog
+from vaultwire.vault.store.plan import BODY, PATH, Vocabularies
+from vaultwire.vault.store.text import TextDocument
+from vaultwire.vault.store.vocabulary import Vocabulary
+from vaultwire.vault.store.words import BREAK
+
+# New words are kept one by one until there are so many: loading as many takes 5 ms at every start.
+_MAX_SINGLE = 5_000
+_OF_TEXTS, _OF_PATHS, _VERSION = "words_of_texts", "words_of_paths", "words_version"
+
+
+class WordsInUse:
+    """One process's copy. The one that writes the text index adds to it and stores; the others refresh."""
+
+    def __init__(self, catalog: Catalog) -> None:
+        self._catalog = catalog
+        self._lock = threading.RLock()  # some threads search and refresh, one indexes and adds
+        self._version: int | None = None
+        self._new: dict[bool, set[str]] = {False: set(), True: set()}
+        self.vocabularies = Vocabularies(Vocabulary(), Vocabulary())
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Take up what was stored, by whatever process, since."""
+        # Read before the lock is taken: whoever stores has the catalog's locks when it takes this one.
+        version = self._catalog.meta(_VERSION) or 0
+        stored = None
+        if version != self._version:
+            stored = [self._catalog.meta(name) or "\n" for name in (_OF_TEXTS, _OF_PATHS)]
+        rows = self._catalog.rows("SELECT of_paths, word FROM words")
+        with self._lock:
+            if stored is not None and (self._version is None or version > self._version):
+                self.vocabularies = Vocabularies(*map(Vocabulary, stored))
+                self._version = version
+            for of_paths, vocabulary in enumerate(self.vocabularies):
+                vocabulary.add({word for where, word in rows if where == of_paths} | self._new[bool(of_paths)])
+
+    def add(self, document: TextDocument) -> None:
+        """Add a note's words."""
+        for of_paths, field in ((False, BODY), (True, PATH)):
+            words = set(document.words[field].split())
+            words.discard(BREAK)
+            with self._lock:
+                self._new[of_paths] |= self.vocabularies[of_paths].add(words)
+
+    def begin_anew(self, texts: set[str], paths: set[str]) -> None:
+        """Have these words and no others; ``store`` writes all of them down."""
+        with self._lock:
+            self.vocabularies = Vocabularies(Vocabulary(), Vocabulary())
+            for of_paths, words in enumerate((texts, paths)):
+                words.discard(BREAK)
+                self._new[bool(of_paths)] = self.vocabularies[of_paths].add(words)
+
+    def store(self) -> None:
+        """Write down what was added since. In the transaction that says that the text index has it."""
+        with self._lock:
+            (single,) = self._catalog.rows("SELECT count(*) FROM words")[0]
+            if single + sum(map(len, self._new.values())) <= _MAX_SINGLE:
+                for of_paths, words in self._new.items():
+                    self._catalog.add_words(words, of_paths=of_paths)
+            else:
+                self.refresh()  # with the words of other processes, which are about to be written over
+                for name, vocabulary in zip((_OF_TEXTS, _OF_PATHS), self.vocabularies, strict=True):
+                    lines = dict.fromkeys(vocabulary.stored.split("\n"))
+                    self._catalog.set_meta(name, "\n" + "".join(f"{line}\n" for line in lines if line))
+                with self._catalog.writing() as connection:
+                    connection.execute("DELETE FROM words")
+                self._catalog.set_meta(_VERSION, (self._version or 0) + 1)
+            self._new = {False: set(), True: set()}

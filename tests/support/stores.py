@@ -1,0 +1,96 @@
+"""Kept indexes over a folder, on every backend, and what one is held against: all the answers of another."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from vaultwire.vault.excludes import KeptExcludes
+from vaultwire.vault.files import Files
+from vaultwire.vault.model import NO_PROGRESS, VaultPath
+from vaultwire.vault.query import parse_query
+from vaultwire.vault.settings import KeptSettings
+from vaultwire.vault.store.fts5_text import Fts5Text
+from vaultwire.vault.store.home import Home
+from vaultwire.vault.store.memory_text import MemoryText
+from vaultwire.vault.store.stored_index import StoredIndex
+from vaultwire.vault.store.tantivy_text import TantivyText
+from vaultwire.vault.store.text import TextIndex
+from vaultwire.vault.vault import Vault
+
+Backend = Callable[[str | None], TextIndex]
+BACKENDS: list[Backend] = [MemoryText, TantivyText, Fts5Text]
+MAX_BYTES = 400_000
+
+QUERIES = [
+    *[
+        "red",
+        "app",
+        '"red apple"',
+        "-red",
+        "red OR 日本",
+        "本語",
+        "cafe",
+        "café",
+        "creme",
+        "#fruit",
+        "tag:#fruit/apple",
+    ],
+    *[
+        "[colour]",
+        "[colour:green]",
+        "file:a",
+        "path:sub",
+        "-path:sub",
+        "line:(red apple)",
+        "x-y",
+        "task-todo:pick",
+        "pear",
+    ],
+    *["content:a", "match-case:Pear", "/r.d/", "-(red -apple)", "long"],
+]
+
+
+def open_stored(
+    root: Path, cache: Path | None, backend: Backend = TantivyText, max_bytes: int = MAX_BYTES
+) -> tuple[Vault, StoredIndex, Home]:
+    """Return the engine over a folder, its index, and where that is kept; in memory, if there is no ``cache``."""
+    files = Files(str(root), max_bytes)
+    rules = KeptSettings(files.root)
+    home = Home(files.root, str(cache) if cache else None, backend)
+    index = StoredIndex(files, home, KeptExcludes(files.root, rules).get)
+    return Vault(files, index, rules), index, home
+
+
+def answers_of_new(root: Path, queries: list[str] = QUERIES, max_bytes: int = MAX_BYTES) -> dict[str, Any]:
+    """Return what an index made anew says of everything."""
+    _, index, _ = open_stored(root, None, MemoryText, max_bytes)
+    return answers(index, queries)
+
+
+def difference(ours: dict[str, Any], anew: dict[str, Any]) -> dict[str, Any]:
+    """Return the answers in which they differ."""
+    return {key: (ours.get(key), anew.get(key)) for key in ours.keys() | anew.keys() if ours.get(key) != anew.get(key)}
+
+
+def answers(index: StoredIndex, queries: list[str] = QUERIES) -> dict[str, Any]:
+    """Return what an index says of everything. Scores are left out: they depend on what was deleted and not yet cleared."""
+    notes = index.notes(None, NO_PROGRESS)
+    everything: dict[str, Any] = {
+        "notes": notes,
+        "paths": index.paths(NO_PROGRESS),
+        "tags": index.count_tags(None, NO_PROGRESS),
+        "tags below": index.count_tags(VaultPath("sub"), NO_PROGRESS),
+        "tagged": index.tagged(["fruit", "café", "late"], None, NO_PROGRESS, every=False),
+        "recent": index.recent(None, 99, NO_PROGRESS),
+        "named": index.named(["A.MD", "café.md"], NO_PROGRESS),
+    }
+    for note in notes:
+        everything[f"to {note.path}"] = index.incoming(note.path, NO_PROGRESS)
+    for query in queries:
+        for folder in (None, VaultPath("sub")):
+            found = index.search(parse_query(query), folder, 0, 999, NO_PROGRESS)
+            hits = sorted((hit.path, hit.matches, hit.lines) for hit in found.hits)
+            everything[f"{query} in {folder}"] = hits, found.total, found.searched, found.skipped
+    return everything

@@ -1,0 +1,86 @@
+"""What is offered while a person types a value: which, in which order."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from support.vaults import open_vault, write_vault
+from vaultwire.tools.completions import Meaning, completions, meaning_of
+from vaultwire.vault.model import NO_PROGRESS
+from vaultwire.vault.vault import Vault
+
+VAULT = """
+=== Plan.md
+---
+tags: [garden, Project/alpha]
+status: open
+Due: 2026-01-01
+---
+=== Archive/Old plan.md
+---
+status: done
+---
+#garden
+=== Planning/Notes.md
+#project #garden
+=== Planning/Deep/er/Übung.md
+=== plan.png
+=== Nothing.pdf
+"""
+
+
+@pytest.fixture
+def vault(tmp_path: Path) -> Vault:
+    return open_vault(write_vault(tmp_path, VAULT))
+
+
+OFFERED: dict[tuple[Meaning, str], list[str]] = {
+    # at the start of the path, of the name, within the name, anywhere
+    ("file", "plan"): [
+        "Plan.md",
+        "Planning/Deep/er/Übung.md",
+        "Planning/Notes.md",
+        "plan.png",
+        "Archive/Old plan.md",
+    ],
+    ("note", "plan"): ["Plan.md", "Planning/Deep/er/Übung.md", "Planning/Notes.md", "Archive/Old plan.md"],
+    ("note", "note"): ["Planning/Notes.md"],
+    ("note", "PLANNING/N"): ["Planning/Notes.md"],
+    ("note", "u\u0308b"): ["Planning/Deep/er/Übung.md"],
+    ("note", "deep"): ["Planning/Deep/er/Übung.md"],
+    ("note", "nowhere"): [],
+    ("note", ""): ["Archive/Old plan.md", "Plan.md", "Planning/Deep/er/Übung.md", "Planning/Notes.md"],
+    ("folder", ""): ["Archive", "Planning", "Planning/Deep", "Planning/Deep/er"],
+    ("folder", "e"): ["Planning/Deep/er", "Archive", "Planning/Deep"],
+    ("tag", ""): ["garden", "Project", "Project/alpha"],
+    ("tag", "al"): ["Project/alpha"],
+    ("tag", "#PRO"): ["#Project", "#Project/alpha"],
+    ("property", ""): ["status", "Due", "tags"],
+    ("property", "d"): ["Due"],
+    ("text", ""): [],
+    ("text", "plan"): [],
+}
+
+
+@pytest.mark.parametrize(("meaning", "value"), OFFERED, ids=str)
+def test_what_fits_is_offered_best_first(vault: Vault, meaning: Meaning, value: str) -> None:
+    assert completions(vault, meaning, value, NO_PROGRESS) == OFFERED[meaning, value]
+
+
+def test_notes_are_offered_before_attachments_that_fit_as_well(vault: Vault) -> None:
+    assert completions(vault, "file", "", NO_PROGRESS)[-2:] == ["Nothing.pdf", "plan.png"]
+    assert completions(vault, "file", "n", NO_PROGRESS)[0] == "Nothing.pdf"
+
+
+@pytest.mark.parametrize(
+    ("name", "meaning"), [("path", "note"), ("Note", "note"), ("TAG", "tag"), ("property", "property"), ("who", "text")]
+)
+def test_an_arguments_name_says_what_it_means(name: str, meaning: str) -> None:
+    assert meaning_of(name) == meaning
+
+
+def test_a_note_nobody_can_read_does_not_stop_the_property_names(tmp_path: Path) -> None:
+    write_vault(tmp_path, "=== Large.md\n---\nlarge: 1\n---\n" + "x" * 100 + "\n=== Small.md\n---\nsmall: 1\n---\n")
+    assert completions(open_vault(tmp_path, max_bytes=100), "property", "", NO_PROGRESS) == ["small"]

@@ -1,0 +1,146 @@
+"""The daily note: found where Obsidian's settings say, never made, and what there is to know if it is not there."""
+
+from __future__ import annotations
+
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from support.vaults import open_vault, snapshot, write_vault
+from vaultwire.app import load_tools
+from vaultwire.tools.catalog import load_catalog
+from vaultwire.tools.registry import Failure, Outcome, invoke
+from vaultwire.vault.model import NO_PROGRESS
+
+VAULT = """
+=== .obsidian/daily-notes.json
+{"folder": "Journal", "format": "YYYY/DD.MM.", "template": "Templates/Daily"}
+=== Templates/Daily.md
+# {{date}}
+=== journal/2026/30.03..md
+Monday.
+=== journal/2026/31.03..md
+Tuesday.
+=== journal/2025/31.12..md
+Old.
+=== journal/2026/Plan.md
+=== 2026/01.04..md
+Not below the folder.
+"""
+TODAY = date(2026, 3, 31)
+(DAILY_NOTE,) = [tool for tool in load_tools() if tool.name == "daily_note"]
+(DESCRIPTION,) = [description for description in load_catalog() if description["name"] == "daily_note"]
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    return write_vault(tmp_path, VAULT)
+
+
+def invoked(root: Path, **arguments: Any) -> Outcome[Any] | Failure:
+    return invoke(DAILY_NOTE, DESCRIPTION, arguments, open_vault(root, today=lambda: TODAY), NO_PROGRESS)
+
+
+def ask(root: Path, **arguments: Any) -> tuple[list[str], dict[str, Any]]:
+    """Return the texts and data of an answer; the data fits the tool's schema."""
+    outcome = invoked(root, **arguments)
+    assert isinstance(outcome, Outcome), outcome
+    jsonschema.validate(outcome.data, DESCRIPTION["outputSchema"])
+    return outcome.texts, outcome.data
+
+
+def test_todays_note_is_read_where_the_settings_say_with_its_neighbours(root: Path) -> None:
+    texts, data = ask(root)
+    etag = open_vault(root).read("journal/2026/31.03..md").etag
+    assert data == {
+        "day": "2026-03-31",
+        "path": "journal/2026/31.03..md",  # as the disk spells it
+        "exists": True,
+        "content": "Tuesday.\n",
+        "etag": etag,
+        "previous": "journal/2026/30.03..md",
+        "template": "Templates/Daily.md",
+    }
+    assert texts[0] == "Tuesday.\n"
+    assert texts[1].splitlines() == [
+        f"Daily note of 2026-03-31: (journal/2026/31.03..md, 9 bytes, etag {etag})",
+        "Before it: journal/2026/30.03..md. After it: none.",
+    ]
+
+
+DAYS = [
+    # day, path, note before, note after
+    ("Yesterday", "journal/2026/30.03..md", "journal/2025/31.12..md", "journal/2026/31.03..md"),
+    ("-1", "journal/2026/30.03..md", "journal/2025/31.12..md", "journal/2026/31.03..md"),
+    ("2025-12-31", "journal/2025/31.12..md", None, "journal/2026/30.03..md"),
+    ("2026-02-01", "journal/2026/01.02..md", "journal/2025/31.12..md", "journal/2026/30.03..md"),
+    ("2027-01-01", "journal/2027/01.01..md", "journal/2026/31.03..md", None),
+]
+
+
+@pytest.mark.parametrize(("day", "path", "previous", "following"), DAYS)
+def test_a_day_is_named_as_people_do_and_notes_are_in_the_order_of_days(
+    root: Path, day: str, path: str, previous: str | None, following: str | None
+) -> None:
+    _, data = ask(root, day=day)
+    assert (data["path"], data.get("previous"), data.get("next")) == (path, previous, following)
+    assert data["exists"] is (root / path).exists()
+
+
+def test_a_note_that_is_not_there_is_not_made_and_the_way_to_make_it_is_said(root: Path) -> None:
+    before = snapshot(root)
+    (text,), data = ask(root, day="tomorrow")
+    assert snapshot(root) == before
+    assert text.splitlines()[:2] == [
+        "There is no daily note of 2026-04-01 yet. To make it: write_note with path 'journal/2026/01.04..md'.",
+        "New ones are made from Templates/Daily.md: read it, and fill in its {{date}} and the like.",
+    ]
+    assert (data["exists"], data["template"]) == (False, "Templates/Daily.md")
+    assert not {"content", "etag"} & set(data)
+
+
+def test_what_it_says_write_note_makes(root: Path) -> None:
+    vault = open_vault(root, today=lambda: TODAY)
+    vault.write(vault.daily_note("tomorrow").path, "April.\n", "create")
+    assert ask(root, day="tomorrow")[1]["content"] == "April.\n"
+
+
+def test_without_settings_it_lies_in_the_vault_itself(tmp_path: Path) -> None:
+    _, data = ask(write_vault(tmp_path, "=== 2026-03-31.md\n\n=== 2026-03-29.md\n=== deep/2026-03-30.md\n"))
+    assert (data["path"], data["previous"], data["exists"]) == ("2026-03-31.md", "2026-03-29.md", True)
+    assert "template" not in data
+
+
+def test_settings_are_taken_as_they_are_now(root: Path) -> None:
+    vault = open_vault(root, today=lambda: TODAY)
+    assert vault.daily_note("today").exists
+    (root / ".obsidian" / "daily-notes.json").write_text('{"folder": "Elsewhere", "template": "gone"}')
+    found = vault.daily_note("today")
+    assert (found.path, found.exists, found.template) == ("Elsewhere/2026-03-31.md", False, None)
+
+
+def test_a_long_note_is_cut_and_gives_no_etag(root: Path) -> None:
+    (root / "journal/2026/31.03..md").write_text("line\n" * 1000)
+    texts, data = ask(root, max_characters=1000)
+    assert len(data["content"]) == 1000
+    assert "etag" not in data
+    assert "read on with lines '201-1000' of read_note" in texts[1]
+
+
+@pytest.mark.parametrize("day", ["some day", "2026-02-30", "31.03.2026"])
+def test_a_day_that_is_none_is_refused(root: Path, day: str) -> None:
+    outcome = invoked(root, day=day)
+    assert isinstance(outcome, Failure)
+    assert outcome.code == "INVALID_ARGUMENTS"
+    assert "'yesterday'" in outcome.message
+
+
+def test_settings_that_name_no_note_are_named(root: Path) -> None:
+    (root / ".obsidian" / "daily-notes.json").write_text('{"folder": "../elsewhere"}')
+    outcome = invoked(root)
+    assert isinstance(outcome, Failure)
+    assert outcome.code == "PATH_OUTSIDE_VAULT"
+    assert "daily-notes.json" in outcome.message

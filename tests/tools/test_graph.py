@@ -1,0 +1,176 @@
+"""The tool on how a vault hangs together: what it says to a model and to a program, and which questions it refuses."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from support.vaults import open_vault, write_vault
+from vaultwire.app import load_tools
+from vaultwire.tools.catalog import load_catalog
+from vaultwire.tools.registry import Failure, Outcome, invoke
+from vaultwire.vault.model import NO_PROGRESS
+
+VAULT = """
+=== Home.md
+[[Garden]] [[Nowhere]]
+=== Garden.md
+[[Shed]] ![[plan.png]]
+[[nowhere#b]]
+=== Shed.md
+[[Home]]
+=== Log.md
+[[Shed]]
+=== Alone.md
+=== plan.png
+"""
+(GRAPH,) = [tool for tool in load_tools() if tool.name == "graph"]
+(DESCRIPTION,) = [description for description in load_catalog() if description["name"] == "graph"]
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    return write_vault(tmp_path, VAULT)
+
+
+def invoked(root: Path, what: str, **arguments: Any) -> Outcome[Any] | Failure:
+    return invoke(GRAPH, DESCRIPTION, {"what": what, **arguments}, open_vault(root), NO_PROGRESS)
+
+
+def ask(root: Path, what: str, **arguments: Any) -> tuple[list[str], dict[str, Any]]:
+    """Return the lines and data of an answer; the data fits the tool's schema."""
+    outcome = invoked(root, what, **arguments)
+    assert isinstance(outcome, Outcome), outcome
+    jsonschema.validate(outcome.data, DESCRIPTION["outputSchema"])
+    (text,) = outcome.texts
+    return text.splitlines(), outcome.data
+
+
+ANSWERS: dict[str, tuple[dict[str, Any], list[str]]] = {
+    "neighbours": (
+        {"path": "[[Garden]]"},
+        ["3 files within 1 link of Garden.md:", "← Home.md", "→ Shed.md", "→ plan.png"],
+    ),
+    "neighbours, farther": (
+        {"path": "Garden", "depth": 2, "direction": "out"},
+        [
+            "3 files within 2 links of Garden.md:",
+            "1: Garden.md → Shed.md",
+            "1: Garden.md → plan.png",
+            "2: Shed.md → Home.md",
+        ],
+    ),
+    "path": (
+        {"path": "Log", "to": "Garden"},
+        ["2 links from Log.md to Garden.md:", "Log.md", "→ Shed.md", "← Garden.md"],
+    ),
+    "path, one way": (
+        {"path": "Log", "to": "Garden", "direction": "out"},
+        ["3 links from Log.md to Garden.md:", "Log.md", "→ Shed.md", "→ Home.md", "→ Garden.md"],
+    ),
+    "path, none that way": (
+        {"path": "Garden", "to": "Log", "direction": "out"},
+        ['No way over links leads from Garden.md to Log.md. Try direction "both".'],
+    ),
+    "path, none": ({"path": "Alone", "to": "Log"}, ["No way over links leads from Alone.md to Log.md."]),
+    "unresolved": ({}, ["2 links to 1 name no file has:", "nowhere (2): Garden.md:2, Home.md:1"]),
+    "orphans": ({}, ["2 notes no other note links to:", "Alone.md", "Log.md"]),
+    "dead_ends": ({}, ["1 note without links to files:", "Alone.md"]),
+    "hubs": (
+        {},
+        [
+            "3 notes that others link to, the most linked first:",
+            "Shed.md (2)",
+            "Garden.md (1)",
+            "Home.md (1)",
+        ],
+    ),
+}
+
+
+@pytest.mark.parametrize("case", ANSWERS)
+def test_each_question_has_its_answer(root: Path, case: str) -> None:
+    arguments, lines = ANSWERS[case]
+    said, data = ask(root, case.partition(",")[0], **arguments)
+    assert said == lines
+    assert data["what"] == case.partition(",")[0]
+
+
+def test_a_program_is_told_distances_directions_and_places(root: Path) -> None:
+    assert ask(root, "neighbours", path="Garden")[1]["files"][0] == {
+        "path": "Home.md",
+        "distance": 1,
+        "via": "Garden.md",
+        "direction": "in",
+    }
+    assert ask(root, "path", path="Log", to="Garden")[1] == {
+        "what": "path",
+        "files": [
+            {"path": "Log.md", "distance": 0},
+            {"path": "Shed.md", "distance": 1, "via": "Log.md", "direction": "out"},
+            {"path": "Garden.md", "distance": 2, "via": "Shed.md", "direction": "in"},
+        ],
+        "total": 3,
+    }
+    assert ask(root, "hubs")[1]["files"][0] == {"path": "Shed.md", "linked_by": 2}
+    assert ask(root, "unresolved")[1] == {
+        "what": "unresolved",
+        "unresolved": [
+            {
+                "name": "nowhere",
+                "links": 2,
+                "places": [{"path": "Garden.md", "line": 2}, {"path": "Home.md", "line": 1}],
+            }
+        ],
+        "total": 1,
+    }
+
+
+def test_a_name_wanted_in_many_places_shows_the_first_and_counts_the_rest(tmp_path: Path) -> None:
+    lines, data = ask(write_vault(tmp_path, "=== A.md\n" + "[[gone]]\n" * 23), "unresolved")
+    assert lines[1].endswith("A.md:20 and 3 more")
+    assert (data["unresolved"][0]["links"], len(data["unresolved"][0]["places"])) == (23, 20)
+
+
+@pytest.mark.parametrize("case", [case for case in ANSWERS if "none" not in case])
+def test_pages_hold_every_file_once(root: Path, case: str) -> None:
+    what, arguments = case.partition(",")[0], ANSWERS[case][0]
+    key = "unresolved" if what == "unresolved" else "files"
+    whole = ask(root, what, **arguments)[1][key]
+    seen: list[Any] = []
+    cursor: dict[str, str] = {}
+    while True:
+        _, data = ask(root, what, **arguments, limit=1, **cursor)
+        assert data["total"] == len(whole)
+        seen += data[key]
+        if "next_cursor" not in data:
+            break
+        cursor = {"cursor": data["next_cursor"]}
+    assert seen == whole
+
+
+WRONG = [
+    ("neighbours", {}, "INVALID_ARGUMENTS", "takes path, got neither"),
+    ("neighbours", {"path": "Home", "to": "Shed"}, "INVALID_ARGUMENTS", "takes path, got path and to"),
+    ("path", {"path": "Home"}, "INVALID_ARGUMENTS", "takes path and to, got path"),
+    ("path", {"to": "Home"}, "INVALID_ARGUMENTS", "takes path and to, got to"),
+    ("orphans", {"path": "Home"}, "INVALID_ARGUMENTS", "takes neither path nor to, got path"),
+    ("hubs", {"cursor": "x"}, "INVALID_ARGUMENTS", "next_cursor"),
+    ("neighbours", {"path": "Nobody"}, "FILE_NOT_FOUND", "Nobody"),
+    ("path", {"path": "Home", "to": "Nobody"}, "FILE_NOT_FOUND", "Nobody"),
+    ("neighbours", {"path": "Home", "depth": 6}, "INVALID_ARGUMENTS", "from 1 to 5"),
+    ("friends", {}, "INVALID_ARGUMENTS", "'neighbours'"),
+]
+
+
+@pytest.mark.parametrize(("what", "arguments", "code", "words"), WRONG)
+def test_a_question_that_makes_no_sense_is_refused(
+    root: Path, what: str, arguments: dict[str, Any], code: str, words: str
+) -> None:
+    outcome = invoked(root, what, **arguments)
+    assert isinstance(outcome, Failure)
+    assert outcome.code == code
+    assert words in outcome.message
