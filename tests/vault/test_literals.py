@@ -78,7 +78,8 @@ def test_whatever_matches_holds_the_needed_texts(source: str, texts: list[str]) 
 
 
 def test_a_pattern_is_looked_for_where_its_words_are() -> None:
-    vocabularies = Vocabularies(Vocabulary("\ngarden\nhothouse\n"), Vocabulary())
+    vocabularies = Vocabularies(Vocabulary(), Vocabulary())
+    vocabularies.texts.add({"garden", "hothouse"})
     planned = make_plan(parse_query("/house of? t/").expression, vocabularies)
     assert not planned.is_exact
     assert "hothouse" in repr(planned.plan)

@@ -62,6 +62,7 @@ class FileBytes(NamedTuple):
 
     data: bytes
     modified_ns: int
+    inode: int
 
 
 class Files:
@@ -172,7 +173,7 @@ class Files:
         except OSError as error:
             raise _cannot("read", path, error) from error
         _check_size(path, len(data), max_bytes)
-        return FileBytes(data, status.st_mtime_ns)
+        return FileBytes(data, status.st_mtime_ns, status.st_ino)
 
     def digest(self, path: str) -> bytes:
         """Return a digest over one entry of the vault's folder, note or not: name, mode, time, and bytes or link target."""

@@ -97,13 +97,21 @@ class Matcher:
         score += min(len(lines), _MAX_MENTIONS)
         return Match(score + 1 if as_written else score / (score + 1), len(lines), _shown(lines, text))
 
-    def show(self, path: str, text: str) -> Match | None:
-        """Return the lines of a note that match, None if the note does not, for whoever ranks it: in half the time."""
+    def show(self, path: str, text: str, *, is_known: bool) -> Match | None:
+        """Return the lines of a note that match, for whoever ranks it: in half the time. None if the note does not match.
+
+        ``is_known``: that it does is known, and not found out again.
+        """
         note = NoteParts(path, text, self._parse)
-        if not self._holds(note, BARE):
+        if not (is_known or self._holds(note, BARE)):
             return None
         lines = self._lines(note)
         return Match(0.0, len(lines), _shown(lines, text))
+
+    @property
+    def has_lines(self) -> bool:
+        """Whether there may be lines to show: not if only names, tags and properties are asked for."""
+        return _has_lines(self._query)
 
     # ------------------------------------------------------------------ whether
 
@@ -314,6 +322,14 @@ def _wanted(part: Expression, operator: str) -> Iterator[tuple[Leaf, str]]:
     elif isinstance(part, (And, Or)):
         for inner in part.parts:
             yield from _wanted(inner, operator)
+
+
+def _has_lines(part: Expression) -> bool:
+    if isinstance(part, (And, Or)):
+        return any(map(_has_lines, part.parts))
+    if isinstance(part, Within):
+        return part.operator not in ("file", "path", "tag")
+    return isinstance(part, (Text, Pattern))
 
 
 def _name_for(operator: str, path: str) -> str:

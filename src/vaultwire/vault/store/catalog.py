@@ -134,7 +134,12 @@ class Catalog:
 
     def paths(self, ids: Sequence[int]) -> dict[int, VaultPath]:
         """Return the paths of the files with these ids, of those that are there."""
-        return dict(self.rows(f"SELECT id, path FROM files WHERE id IN ({', '.join('?' * len(ids))})", ids))
+        return dict(self.rows(f"SELECT id, path FROM files WHERE id IN ({_marks(ids)})", ids))
+
+    def stats(self, ids: Sequence[int]) -> dict[int, tuple[NoteStat, bool]]:
+        """Return the stats of the files with these ids, and whether they are racy."""
+        rows = self.rows(f"SELECT id, path, size, modified, inode, is_racy FROM files WHERE id IN ({_marks(ids)})", ids)
+        return {row[0]: (NoteStat(*row[1:5]), bool(row[5])) for row in rows}
 
     def _files(self, condition: str, values: Sequence[Any]) -> Iterator[Row]:
         statement = f"SELECT id, path, size, modified, inode, is_note, hidden, state FROM files WHERE {condition}"
@@ -204,3 +209,7 @@ class Catalog:
         """Write down words that came into use."""
         with self.writing() as connection:
             connection.executemany("INSERT OR IGNORE INTO words VALUES (?, ?)", [(word, of_paths) for word in words])
+
+
+def _marks(values: Sequence[object]) -> str:
+    return ", ".join("?" * len(values))

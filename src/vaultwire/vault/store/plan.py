@@ -267,13 +267,13 @@ class _Planner:
         return AnyWord(field, tuple(self._spellings(word, field)), (), ())
 
     def _spellings(self, word: str, field: str) -> list[str]:
-        """Return the words in use that are the word, with or without diacritics; the word itself if there are none."""
+        """Return the words that are the word but for diacritics: that without any, and those in use."""
         if self._folded or is_unspaced(word):
             return [word]
         bare = bare_text(word)
-        alike = [other for other in self._holding(bare, field) if bare_text(other) == bare]
+        alike = [bare, *self._vocabulary(field).spellings(bare)]
         self.left_out_marks |= any(other != word for other in alike)
-        return alike or [word]
+        return alike
 
     def _word(self, word: str, field: str) -> Plan:
         """Return the plan for a word that may lie inside longer ones."""
@@ -290,8 +290,11 @@ class _Planner:
         ranked = {*same, *near}
         return AnyWord(field, same, near, tuple(other for other in holding if other not in ranked))
 
+    def _vocabulary(self, field: str) -> Vocabulary:
+        return self._vocabularies.paths if field in _OF_PATHS else self._vocabularies.texts
+
     def _holding(self, bare: str, field: str) -> list[str]:
-        vocabulary = self._vocabularies.paths if field in _OF_PATHS else self._vocabularies.texts
+        vocabulary = self._vocabulary(field)
         found = self.found.get((vocabulary, bare))
         if found is None:
             found = self.found[vocabulary, bare] = vocabulary.holding(bare)

@@ -8,7 +8,7 @@ from vaultwire.markdown.model import ParsedNote
 from vaultwire.vault.model import NoteStat
 
 # Part of the cache folder's name: a catalog of another shape is never opened, only left behind and removed.
-FORMAT = 3
+FORMAT = 4
 
 # What the text index has of a note: all; not this version of it yet; nothing ever, so that each search reads it.
 SETTLED, PENDING, READ_EACH_TIME = range(3)

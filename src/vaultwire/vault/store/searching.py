@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple, Self
 
+from vaultwire.vault.errors import VaultError
 from vaultwire.vault.files import Files
 from vaultwire.vault.matching import Matcher
-from vaultwire.vault.model import Found, Hit, Progress, VaultPath
-from vaultwire.vault.plain import read_plain
+from vaultwire.vault.model import Found, Hit, NoteStat, Progress, VaultPath
+from vaultwire.vault.plain import plain_text, read_plain
 from vaultwire.vault.query import Query
 from vaultwire.vault.store import lookup
 from vaultwire.vault.store.catalog import Catalog
@@ -67,25 +68,33 @@ class Search:
         # What was looked at may belong on any page.
         first = 0 if looked_at else offset
         found = text.search(plan, planned.as_written, snapshot.left_out, first, offset + limit - first)
-        ranked = [Hit(hit.path, hit.score, hit.matches, hit.lines) for hit in looked_at]
-        paths = self._parts.catalog.paths(found.ids)
-        ranked += [
-            Hit(paths[note_id], score * _SCALE, -1, [])
-            for note_id, score in zip(found.ids, found.scores, strict=True)
-            if note_id in paths
+        stats = self._parts.catalog.stats(found.ids)
+        ranked: list[tuple[float, VaultPath, Hit | NoteStat, bool]] = [
+            (hit.score, hit.path, hit, False) for hit in looked_at
         ]
-        ranked.sort(key=_by_rank)
-        page = [self._shown(hit) for hit in ranked[offset - first : offset - first + limit]]
+        for note_id, score in zip(found.ids, found.scores, strict=True):
+            if note_id in stats:
+                stat, is_racy = stats[note_id]
+                ranked.append((score * _SCALE, stat.path, stat, is_racy))
+        ranked.sort(key=lambda each: (-each[0], each[1]))
+        page = [
+            part if isinstance(part, Hit) else self._shown(part, score, is_racy=is_racy)
+            for score, _, part, is_racy in ranked[offset - first : offset - first + limit]
+        ]
         hits = [hit for hit in page if hit is not None]
         return Found(hits, found.total + len(looked_at) - (len(page) - len(hits)), *counts)
 
-    def _shown(self, hit: Hit) -> Hit | None:
+    def _shown(self, stat: NoteStat, score: float, *, is_racy: bool) -> Hit | None:
         """Return the hit with its lines as the file has them; None if it does not match any more."""
-        if hit.matches >= 0:
-            return hit
-        text = read_plain(self._files, hit.path)
-        match = None if text is None else self._matcher.show(hit.path, text)
-        return None if match is None else Hit(hit.path, hit.score, match.matches, match.lines)
+        if not (self._matcher.has_lines or is_racy) and self._files.look_at(stat.path) == stat:
+            return Hit(stat.path, score, 0, [])
+        try:
+            file = self._files.read(stat.path)
+        except VaultError:
+            return None
+        is_known = not is_racy and (len(file.data), file.modified_ns, file.inode) == stat[1:]
+        match = self._matcher.show(stat.path, plain_text(file.data), is_known=is_known)
+        return None if match is None else Hit(stat.path, score, match.matches, match.lines)
 
     def _look_all(self, ids: Sequence[int]) -> Iterator[Hit]:
         for start in range(0, len(ids), _REPORT_EVERY):

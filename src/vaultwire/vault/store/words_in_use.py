@@ -32,7 +32,7 @@ class WordsInUse:
         version = self._catalog.meta(_VERSION) or 0
         stored = None
         if version != self._version:
-            stored = [self._catalog.meta(name) or "\n" for name in (_OF_TEXTS, _OF_PATHS)]
+            stored = [self._catalog.meta(name) or "" for name in (_OF_TEXTS, _OF_PATHS)]
         rows = self._catalog.rows("SELECT of_paths, word FROM words")
         with self._lock:
             if stored is not None and (self._version is None or version > self._version):
@@ -67,8 +67,7 @@ class WordsInUse:
             else:
                 self.refresh()  # with the words of other processes, which are about to be written over
                 for name, vocabulary in zip((_OF_TEXTS, _OF_PATHS), self.vocabularies, strict=True):
-                    lines = dict.fromkeys(vocabulary.stored.split("\n"))
-                    self._catalog.set_meta(name, "\n" + "".join(f"{line}\n" for line in lines if line))
+                    self._catalog.set_meta(name, vocabulary.stored)
                 with self._catalog.writing() as connection:
                     connection.execute("DELETE FROM words")
                 self._catalog.set_meta(_VERSION, (self._version or 0) + 1)
