@@ -20,6 +20,8 @@ from vaultwire.vault.store.plan import (
     Plan,
     SideBySide,
     Whole,
+    as_written,
+    has_loose,
 )
 from vaultwire.vault.store.text import VALUE_FIELDS, WORD_FIELDS, BrokenTextIndexError, TextDocument, TextHits
 
@@ -54,16 +56,14 @@ class Fts5Text:
             self._writer.execute("CREATE VIRTUAL TABLE IF NOT EXISTS words USING fts5vocab(notes, col)")
         self._reading = threading.Lock()
 
-    def search(
-        self, plan: Plan, as_written: Plan | None, without: Collection[int], offset: int, limit: int | None
-    ) -> TextHits:
+    def search(self, plan: Plan, without: Collection[int], offset: int, limit: int | None) -> TextHits:
         """Return notes the plan finds. See the port."""
         with self._reading, _sound():
             found = self._ids(plan)
             ranking = " OR ".join(f"({_match(leaf)})" for leaf in _leaves(plan))
             rows = self._rows(f"SELECT rowid, {_RANK} FROM notes WHERE notes MATCH ?", ranking) if ranking else []
             ranks = {note_id: -rank for note_id, rank in rows}
-            first = self._ids(as_written) if as_written is not None else found
+            first = self._ids(as_written(plan)) if has_loose(plan) else found
         left = found - set(without)
         ranked = [(note_id in first, ranks.get(note_id, _UNRANKED), -note_id) for note_id in left]
         ranked.sort(reverse=True)
@@ -164,7 +164,7 @@ def _match(plan: Everything | AnyWord | SideBySide | Whole) -> str:
     if isinstance(plan, Everything):
         return f'{_EVERY} : "1"'
     if isinstance(plan, AnyWord):
-        words = " OR ".join(f'"{word}"' for word in (*plan.same, *plan.near, *plan.others))
+        words = " OR ".join(f'"{word}"' for word in (*plan.same, *plan.near, *plan.others, *plan.loose))
         return f"{plan.field} : ({words})" if words else ""
     if isinstance(plan, SideBySide):
         return f'{plan.field} : "{" ".join(plan.words)}"'

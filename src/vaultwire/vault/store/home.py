@@ -125,7 +125,7 @@ def _check(catalog: Catalog, text: TextIndex) -> None:
         (settled,) = catalog.rows(_SETTLED)[0]
         left_out = [*(row.id for row in catalog.unsettled()), *catalog.gone()]
         text.refresh()
-        total = text.search(Everything(), None, left_out, 0, 1).total
+        total = text.search(Everything(), left_out, 0, 1).total
         if catalog.version() == version:  # else another process was at it meanwhile
             if total != settled:
                 raise BrokenTextIndexError(f"the text index has {total} notes, the catalog {settled}")

@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from vaultwire.vault.store.plan import WEIGHTS, AllOf, AnyOf, AnyWord, Everything, Lifted, NoneOf, Plan, SideBySide
+from vaultwire.vault.store.plan import (
+    WEIGHTS,
+    AllOf,
+    AnyOf,
+    AnyWord,
+    Everything,
+    Lifted,
+    NoneOf,
+    Plan,
+    SideBySide,
+    as_written,
+    has_loose,
+)
 from vaultwire.vault.store.text import TextDocument, TextHits
 
 _NEAR_WEIGHT, _OTHER_WEIGHT = 0.5, 0.2
@@ -20,16 +32,15 @@ class MemoryText:
         self._kept: dict[int, TextDocument] = {}
         self._found: dict[int, TextDocument] = {}
 
-    def search(
-        self, plan: Plan, as_written: Plan | None, without: Collection[int], offset: int, limit: int | None
-    ) -> TextHits:
+    def search(self, plan: Plan, without: Collection[int], offset: int, limit: int | None) -> TextHits:
         """Return notes the plan finds. See the port."""
+        written = as_written(plan) if has_loose(plan) else None
         ranked: list[tuple[float, int]] = []
         for note_id, document in self._found.items():
             score = None if note_id in without else _score(plan, document)
             if score is None:
                 continue
-            if as_written is not None and _score(as_written, document) is None:
+            if written is not None and _score(written, document) is None:
                 score = score / (score + 1) - _FIRST
             ranked.append((-score, note_id))
         ranked.sort()
@@ -87,7 +98,11 @@ def _score(plan: Plan, document: TextDocument) -> float | None:
         words = document.words[plan.field].split(" ")
         share = sum(
             weight * words.count(word)
-            for group, weight in ((plan.same, 1.0), (plan.near, _NEAR_WEIGHT), (plan.others, _OTHER_WEIGHT))
+            for group, weight in (
+                (plan.same, 1.0),
+                (plan.near, _NEAR_WEIGHT),
+                ((*plan.others, *plan.loose), _OTHER_WEIGHT),
+            )
             for word in group
         )
         return WEIGHTS[plan.field] * share or None

@@ -41,19 +41,24 @@ class Everything(NamedTuple):
 
 
 class AnyWord(NamedTuple):
-    """Notes with any of the words in the field: the very word, words close to it, and others that hold it."""
+    """Notes with any of the words in the field: the very word, words close to it, and others that hold it.
+
+    ``loose`` are words that hold it only where diacritics are left out.
+    """
 
     field: str
     same: tuple[str, ...]
-    near: tuple[str, ...]
-    others: tuple[str, ...]
+    near: tuple[str, ...] = ()
+    others: tuple[str, ...] = ()
+    loose: tuple[str, ...] = ()
 
 
 class SideBySide(NamedTuple):
-    """Notes with the words in this order and nothing between them."""
+    """Notes with the words in this order and nothing between them. ``is_loose``: not with the diacritics asked for."""
 
     field: str
     words: tuple[str, ...]
+    is_loose: bool = False
 
 
 class Whole(NamedTuple):
@@ -92,14 +97,10 @@ Plan: TypeAlias = Everything | AnyWord | SideBySide | Whole | AllOf | AnyOf | No
 
 
 class Planned(NamedTuple):
-    """A plan; ``is_exact``: it finds the notes that match and no others.
-
-    ``as_written`` finds those among them that match with their diacritics; None if all do.
-    """
+    """A plan; ``is_exact``: it finds the notes that match and no others."""
 
     plan: Plan
     is_exact: bool
-    as_written: Plan | None
 
 
 class Vocabularies(NamedTuple):
@@ -111,25 +112,40 @@ class Vocabularies(NamedTuple):
 
 def make_plan(expression: Expression, vocabularies: Vocabularies) -> Planned:
     """Return which notes may match the expression."""
-    planner = _Planner(vocabularies, folded=False)
+    planner = _Planner(vocabularies)
     plan = planner.plan(expression)
-    as_written = None
-    if planner.left_out_marks:
-        as_written = _Planner(vocabularies, folded=True, found=planner.found).plan(expression)
-    return Planned(plan, planner.is_exact, as_written)
+    return Planned(plan, planner.is_exact)
+
+
+def has_loose(plan: Plan) -> bool:
+    """Tell whether the plan may find notes that match only where diacritics are left out."""
+    if isinstance(plan, AnyWord):
+        return bool(plan.loose)
+    if isinstance(plan, SideBySide):
+        return plan.is_loose
+    if isinstance(plan, (AllOf, AnyOf)):
+        return any(map(has_loose, plan.parts))
+    return isinstance(plan, Lifted) and has_loose(plan.plan)
+
+
+def as_written(plan: Plan) -> Plan:
+    """Return the plan for those notes that match with their diacritics."""
+    if isinstance(plan, AnyWord):
+        return plan._replace(loose=())
+    if isinstance(plan, SideBySide):
+        return AnyOf(()) if plan.is_loose else plan
+    if isinstance(plan, (AllOf, AnyOf)):
+        return type(plan)(tuple(map(as_written, plan.parts)))
+    return as_written(plan.plan) if isinstance(plan, Lifted) else plan
 
 
 class _Planner:
-    """One walk over an expression. ``folded``: with diacritics as written."""
+    """One walk over an expression."""
 
-    def __init__(
-        self, vocabularies: Vocabularies, *, folded: bool, found: dict[tuple[Vocabulary, str], list[str]] | None = None
-    ) -> None:
+    def __init__(self, vocabularies: Vocabularies) -> None:
         self._vocabularies = vocabularies
-        self._folded = folded
-        self.found = {} if found is None else found  # words in use by what they hold
+        self._found: dict[tuple[Vocabulary, str], list[str]] = {}  # words in use by what they hold
         self.is_exact = True
-        self.left_out_marks = False
 
     def plan(self, part: Expression, fields: tuple[str, ...] = (BODY, NAME)) -> Plan:
         """Return the plan for a part that is looked for in the fields of one note."""
@@ -249,55 +265,50 @@ class _Planner:
                 if len(alternatives) > _MAX_SPELLINGS:
                     self.is_exact = False
                     return AllOf(tuple(AnyOf(tuple(self._same(word, field) for field in fields)) for word in words))
-            spellings += [SideBySide(field, alternative) for alternative in alternatives]
+            wanted = tuple(words)
+            spellings += [SideBySide(field, spelt, is_loose=spelt != wanted) for spelt in alternatives]
         return self._lifted(AnyOf(tuple(spellings)))
 
     def _lifted(self, found: AnyOf) -> Plan:
         """Return the plan for what is found in a text, lifted by the parts of the text that say what it is about."""
         in_text = [part for part in found.parts if isinstance(part, (AnyWord, SideBySide)) and part.field == BODY]
         lifts: list[Plan] = []
-        for part in in_text if not self._folded else ():
+        for part in in_text:
             if isinstance(part, SideBySide):
                 lifts += [part._replace(field=field) for field in _LIFTING]
             elif part.same or part.near:
-                lifts += [part._replace(field=field, others=()) for field in _LIFTING]
+                lifts += [AnyWord(field, part.same, part.near) for field in _LIFTING]
         return Lifted(found, tuple(lifts)) if lifts else found
 
     def _same(self, word: str, field: str) -> Plan:
-        return AnyWord(field, tuple(self._spellings(word, field)), (), ())
+        return AnyWord(field, tuple(self._spellings(word, field)))
 
     def _spellings(self, word: str, field: str) -> list[str]:
         """Return the words that are the word but for diacritics: that without any, and those in use."""
-        if self._folded or is_unspaced(word):
+        if is_unspaced(word):
             return [word]
         bare = bare_text(word)
-        alike = [bare, *self._vocabulary(field).spellings(bare)]
-        self.left_out_marks |= any(other != word for other in alike)
-        return alike
+        return [bare, *self._vocabulary(field).spellings(bare)]
 
     def _word(self, word: str, field: str) -> Plan:
         """Return the plan for a word that may lie inside longer ones."""
-        bare = bare_text(word)
-        holding = self._holding(bare, field)
+        holding = self._holding(bare_text(word), field)
         written = [other for other in holding if word in other]
-        if len(written) < len(holding):
-            self.left_out_marks = True
-            if self._folded:
-                holding = written
-        same = tuple(other for other in written if other == word)
         beginning = sorted((other for other in written if other != word and other.startswith(word)), key=len)
-        near = tuple(beginning[:_MAX_NEAR])
-        ranked = {*same, *near}
-        return AnyWord(field, same, near, tuple(other for other in holding if other not in ranked))
+        near = beginning[:_MAX_NEAR]
+        others = set(written).difference(near, (word,))
+        loose = () if len(written) == len(holding) else set(holding).difference(written)
+        same = (word,) if word in written else ()
+        return AnyWord(field, same, tuple(near), tuple(others), tuple(loose))
 
     def _vocabulary(self, field: str) -> Vocabulary:
         return self._vocabularies.paths if field in _OF_PATHS else self._vocabularies.texts
 
     def _holding(self, bare: str, field: str) -> list[str]:
         vocabulary = self._vocabulary(field)
-        found = self.found.get((vocabulary, bare))
+        found = self._found.get((vocabulary, bare))
         if found is None:
-            found = self.found[vocabulary, bare] = vocabulary.holding(bare)
+            found = self._found[vocabulary, bare] = vocabulary.holding(bare)
         return found
 
 

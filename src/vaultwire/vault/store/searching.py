@@ -61,13 +61,13 @@ class Search:
         below = f"{folder}/" if folder else ""
         looked_at = list(self._look([row.stat.path for row in snapshot.rows if row.stat.path.startswith(below)]))
         if not planned.is_exact:
-            found = text.search(plan, None, snapshot.left_out, 0, None)
+            found = text.search(plan, snapshot.left_out, 0, None)
             looked_at += self._look_all(found.ids)
             looked_at.sort(key=_by_rank)
             return Found(looked_at[offset : offset + limit], len(looked_at), *counts)
         # What was looked at may belong on any page.
         first = 0 if looked_at else offset
-        found = text.search(plan, planned.as_written, snapshot.left_out, first, offset + limit - first)
+        found = text.search(plan, snapshot.left_out, first, offset + limit - first)
         stats = self._parts.catalog.stats(found.ids)
         ranked: list[tuple[float, VaultPath, Hit | NoteStat, bool]] = [
             (hit.score, hit.path, hit, False) for hit in looked_at

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 
 from tantivy import Document, Index, IndexWriter, Occur, Query, SchemaBuilder, TextAnalyzerBuilder, Tokenizer
@@ -19,6 +19,8 @@ from vaultwire.vault.store.plan import (
     NoneOf,
     Plan,
     SideBySide,
+    as_written,
+    has_loose,
 )
 from vaultwire.vault.store.text import VALUE_FIELDS, WORD_FIELDS, BrokenTextIndexError, TextDocument, TextHits
 
@@ -29,8 +31,8 @@ _WORDS, _VALUES = "words", "values"
 _WRITER_BYTES = 300_000_000
 # A word close to the one typed counts half, one that merely holds it less than any mention.
 _NEAR_WEIGHT, _OTHER_WEIGHT = 0.5, 0.2
-# Above any rank: sets notes that match with their diacritics before all others.
-_FIRST = 1000.0
+# Above any rank: sets notes that match with their diacritics before all others. Scores have 24 bits.
+_FIRST = 10_000.0
 
 
 class TantivyText:
@@ -55,15 +57,15 @@ class TantivyText:
         self._writer: IndexWriter | None = None
         self._writing = threading.Lock()
 
-    def search(
-        self, plan: Plan, as_written: Plan | None, without: Collection[int], offset: int, limit: int | None
-    ) -> TextHits:
+    def search(self, plan: Plan, without: Collection[int], offset: int, limit: int | None) -> TextHits:
         """Return notes the plan finds. See the port."""
         searcher = self._searcher
-        query = self._query(plan)
-        if as_written is not None:
-            first = Query.const_score_query(self._query(as_written), _FIRST)
-            query = Query.boolean_query([(Occur.Must, query), (Occur.Should, first)])
+        first = _FIRST * (_loose_leaves(plan) or 1) if has_loose(plan) else 0.0
+        if first and not _loose_leaves(plan):
+            written = Query.const_score_query(self._query(as_written(plan)), first)
+            query = Query.boolean_query([(Occur.Must, self._query(plan)), (Occur.Should, written)])
+        else:
+            query = self._query(plan, sets_apart=bool(first))
         if without:
             left_out = Query.term_set_query(self._schema, _ID, list(without))
             query = Query.boolean_query([(Occur.Must, query), (Occur.MustNot, left_out)])
@@ -77,8 +79,8 @@ class TantivyText:
             hits = result.hits[:wanted]
             ids = searcher.fast_field_values(_ID, [address for _, address in hits])
         scores = [float(score) for score, _ in hits]
-        if as_written is not None:
-            scores = [score - _FIRST if score >= _FIRST else score / (score + 1) for score in scores]
+        if first:
+            scores = [score - first if score >= first else _small(score % _FIRST) for score in scores]
         return TextHits([int(note_id or 0) for note_id in ids], scores, total)
 
     def words(self, field: str) -> set[str]:
@@ -142,31 +144,57 @@ class TantivyText:
 
     # ------------------------------------------------------------------ plans
 
-    def _query(self, plan: Plan) -> Query:
+    def _query(self, plan: Plan, *, sets_apart: bool = False) -> Query:
+        """Return the plan as the library's. ``sets_apart``: words as written score ``_FIRST`` more than loose ones."""
         if isinstance(plan, Everything):
             return Query.const_score_query(Query.all_query(), 0.0)
         if isinstance(plan, AllOf):
-            return self._all_of(plan)
+            return self._all_of(plan, sets_apart=sets_apart)
         if isinstance(plan, AnyOf):
+            if sets_apart and has_loose(plan):
+                return self._apart(plan, [])
             # One flat list of words is found faster than lists of lists.
             queries = [query for part in plan.parts for query in self._alternatives(part)]
-            return Query.boolean_query([(Occur.Should, query) for query in queries])
+            return _any(queries)
         if isinstance(plan, NoneOf):
-            return self._all_of(AllOf((plan,)))
+            return self._all_of(AllOf((plan,)), sets_apart=False)
         if isinstance(plan, AnyWord):
-            return self._query(AnyOf((plan,)))
+            return self._query(AnyOf((plan,)), sets_apart=sets_apart)
         if isinstance(plan, SideBySide):
             return self._side_by_side(plan)
         if isinstance(plan, Lifted):
             lifts = [query for lift in plan.lifts for query in self._alternatives(lift)]
-            return Query.boolean_query(
-                [(Occur.Must, self._query(plan.plan)), *((Occur.Should, lift) for lift in lifts)]
-            )
+            if sets_apart and isinstance(plan.plan, AnyOf) and has_loose(plan.plan):
+                return self._apart(plan.plan, lifts)
+            return _must(self._query(plan.plan), lifts)
         return Query.const_score_query(Query.term_query(self._schema, plan.field, plan.value, "basic"), 1.0)
 
-    def _all_of(self, plan: AllOf) -> Query:
+    def _apart(self, words: AnyOf, lifts: list[Query]) -> Query:
+        """Return the query for words and phrases, those as written far above those without their diacritics."""
+        written: list[Query] = []
+        loose: list[Query] = []
+        ranking: list[Query] = []
+        for part in words.parts:
+            if isinstance(part, AnyWord):
+                written += self._terms(part.field, (*part.same, *part.near, *part.others))
+                loose += self._terms(part.field, part.loose)
+                ranking += self._alternatives(AnyWord(part.field, part.same, part.near))
+            else:
+                assert isinstance(part, SideBySide)
+                (loose if part.is_loose else written).append(self._side_by_side(part))
+                ranking += [] if part.is_loose else [self._side_by_side(part)]
+        found = [Query.const_score_query(_any(queries), score) for queries, score in ((written, _FIRST), (loose, 0.1))]
+        return _must(_any(found), [*ranking, *lifts])
+
+    def _terms(self, field: str, words: Iterable[str]) -> list[Query]:
+        # Not term_set_query, which walks the whole dictionary: a hundred words take it twice as long.
+        return [Query.term_query(self._schema, field, word, "basic") for word in words]
+
+    def _all_of(self, plan: AllOf, *, sets_apart: bool) -> Query:
         parts = [
-            (Occur.MustNot, self._query(part.part)) if isinstance(part, NoneOf) else (Occur.Must, self._query(part))
+            (Occur.MustNot, self._query(part.part))
+            if isinstance(part, NoneOf)
+            else (Occur.Must, self._query(part, sets_apart=sets_apart))
             for part in plan.parts
         ]
         if not any(occur == Occur.Must for occur, _ in parts):
@@ -184,10 +212,9 @@ class TantivyText:
             for words, share in ((plan.same, 1.0), (plan.near, _NEAR_WEIGHT))
             for word in words
         ]
-        if plan.others:
-            # Not term_set_query, which walks the whole dictionary: a hundred words take it twice as long.
-            others = [(Occur.Should, Query.term_query(schema, field, word, "basic")) for word in plan.others]
-            found.append(Query.const_score_query(Query.boolean_query(others), _OTHER_WEIGHT * weight))
+        if plan.others or plan.loose:
+            others = _any(self._terms(field, (*plan.others, *plan.loose)))
+            found.append(Query.const_score_query(others, _OTHER_WEIGHT * weight))
         return found
 
     def _side_by_side(self, plan: SideBySide) -> Query:
@@ -196,6 +223,34 @@ class TantivyText:
         else:
             query = Query.phrase_query(self._schema, plan.field, list(plan.words))
         return Query.boost_query(query, WEIGHTS[plan.field])
+
+
+def _any(queries: list[Query]) -> Query:
+    return Query.boolean_query([(Occur.Should, query) for query in queries])
+
+
+def _must(found: Query, ranking: list[Query]) -> Query:
+    """Return the query for what is found, ranked by others too."""
+    return Query.boolean_query([(Occur.Must, found), *((Occur.Should, query) for query in ranking)])
+
+
+def _loose_leaves(plan: Plan) -> int | None:
+    """Return how many words or phrases, all of them asked for, may be found loose; None if they are asked for otherwise."""
+    if not has_loose(plan):
+        return 0
+    if isinstance(plan, Lifted):
+        return _loose_leaves(plan.plan)
+    if isinstance(plan, AnyOf):
+        return 1 if all(isinstance(part, (AnyWord, SideBySide)) for part in plan.parts) else None
+    if isinstance(plan, AllOf):
+        counts = [_loose_leaves(part) for part in plan.parts]
+        return None if None in counts else sum(count for count in counts if count)
+    return 1
+
+
+def _small(score: float) -> float:
+    """Return a score under 1, in the same order."""
+    return score / (score + 1)
 
 
 @contextmanager

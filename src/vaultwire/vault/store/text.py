@@ -56,12 +56,10 @@ class BrokenTextIndexError(Exception):
 class TextIndex(Protocol):
     """One backend. Reading is safe from several threads; writing is the matter of one thread at a time."""
 
-    def search(
-        self, plan: Plan, as_written: Plan | None, without: Collection[int], offset: int, limit: int | None
-    ) -> TextHits:
+    def search(self, plan: Plan, without: Collection[int], offset: int, limit: int | None) -> TextHits:
         """Return notes the plan finds, but for those with the ids ``without``; all from ``offset`` on if no ``limit``.
 
-        Notes that ``as_written`` finds come before all others.
+        Notes that match with their diacritics (``plan.as_written``) come before all others.
         """
 
     def words(self, field: str) -> set[str]:
