@@ -1,65 +1,55 @@
 """Watching a vault's folder: which paths may have changed on disk since the last question.
 
-What is reported is where to look again, never what happened there: an atomic save looks like a new file, a folder's
-rename like one entry gone and one come, and some systems join events. No note is opened here, nothing is indexed and no
-thread is started: whoever owns the index calls ``Watch.wait`` in a loop, and keeps a slow look over the whole vault for
-what no system reports (a write through a memory map, another machine's change on a share of macOS).
+What is reported is where to look again, never what happened there: some systems join events. No note is opened, nothing
+indexed and no thread started: who owns the index calls ``Watch.wait`` in a loop, and keeps a slow look over the whole vault
+for what no system reports (a write through a memory map, another machine's change on a share of macOS).
 """
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import os
-import re
 import stat
 import sys
 import threading
 import time
+from collections.abc import Callable
 from importlib.machinery import PathFinder
 from typing import TYPE_CHECKING, NamedTuple
 
 from vaultwire.vault.excludes import IGNORE_FILE
+from vaultwire.vault.mounts import unseen_file_system
 
 if TYPE_CHECKING:
     from watchfiles._rust_notify import RustNotify
 
-# The library looks for news once a step and hands them out at the first step that brings no more: an edit is known
-# after one to two steps, 23 ms on average. Each look costs about 75 µs even if nothing happens, so a step of 10 ms
-# would use 0.8 % of a processor all day and this one uses 0.5 %.
+    from vaultwire.vault.inotify import Inotify
+
+# Linux is asked directly (``vault.inotify``), other systems by ``watchfiles``. That looks for news once a step: an edit is
+# known after 23 ms on average. Each look costs about 75 µs, so this step uses 0.5 % of a processor all day.
 _STEP_MS = 15
 # News that do not stop coming are handed out in parts of this length, so that indexing starts before a sync ends.
 _DEBOUNCE_MS = 60
 # Four steps: less time and the library would never get as far as handing anything out.
 _SHORTEST_WAIT = 4 * _STEP_MS / 1000
 # Where the kernel has no inotify at all (emulated processors) the library walks the vault this often instead: it would
-# do so every 300 ms, which on 10,000 notes is a tenth of a processor.
+# do so every 300 ms.
 _POLL_MS = 3000
 # A new folder is watched only after it was reported, and under a flood of events only when that lets up (over 100 ms were
 # seen), so what is put into it in between is reported by nobody. It is reported once more after this long.
 _SETTLED_SECONDS = 0.5
 
-# inotify drops events once this many wait to be read, and the library does not pass on that it did. A save makes four to
+# inotify drops events once this many wait to be read, and ``watchfiles`` does not pass on that it did. A save makes four to
 # seven events and one entry of ours or more, so of a batch this many times smaller than the kernel's queue none is
-# missing; of a larger one some may be, and then the whole vault is looked over. Not noticed is a flood over few files:
-# two programs that do nothing but save the same hundred. The file: inotify(7), "/proc interfaces"; the kernel's default
-# stands in for it, also on macOS, where the system joins events to a folder's before it drops any.
+# missing; of a larger one some may be, and then the whole vault is looked over. The file: inotify(7), "/proc
+# interfaces"; the kernel's default stands in for it, also on macOS, where the system joins events before it drops any.
 _EVENTS_PER_ENTRY = 8
 _MAX_QUEUED = "/proc/sys/fs/inotify/max_queued_events"
 _MAX_QUEUED_DEFAULT = 16_384
 # Windows gives events of about 200 bytes each in a buffer of 16 KB and says nothing the library would hear when that was
 # too small: some 80 events, and a change is up to three.
 _MOST_ENTRIES_ON_WINDOWS = 25
-
-_MOUNTS = "/proc/self/mountinfo"
-# File systems whose files others may change without this kernel knowing: shares, and folders of the host of a virtual
-# machine or container. inotify(7), "Limitations and caveats": no events for what happens on the other side.
-_SHARES = frozenset(["9p", "afs", "ceph", "cifs", "ncpfs", "nfs", "nfs4", "smb3", "smbfs"])
-_HOST_FOLDERS = frozenset(["drvfs", "prl_fs", "vboxsf", "virtiofs", "vmhgfs"])
-# Of what runs in user space ("fuse.NAME"), these only encrypt a local folder: nobody changes it but through the mount.
-_SEEN_FUSE = frozenset(["fuse.cryfs", "fuse.encfs", "fuse.gocryptfs"])
-_ESCAPED = re.compile(
-    r"\\([0-7]{3})"
-)  # mountinfo writes blanks, tabs, line ends and backslashes so: proc_pid_mountinfo(5)
 
 _SETTINGS_FOLDER = ".obsidian"
 # Which panes are open: written at every click, and nothing in it is a setting.
@@ -120,6 +110,10 @@ class _End:
             raise _TimeUp
         return False
 
+    def remaining(self) -> float:
+        """Return how many seconds are left."""
+        return self._until - time.monotonic()
+
 
 class Watch:
     """The watches on one vault, in place once this is made. ``wait`` is for one thread, ``close`` for any."""
@@ -133,7 +127,8 @@ class Watch:
         self._waiting = threading.Lock()
         self._again: frozenset[str] = frozenset()  # folders to report once more, and when
         self._again_at = 0.0
-        self._native: RustNotify | None = None
+        self._native: Inotify | RustNotify | None = None
+        self._wake: Callable[[], None] | None = None
         self.trouble = ""  # why nothing is watched any more
         self._start()
 
@@ -169,6 +164,9 @@ class Watch:
     def close(self) -> None:
         """Stop watching. A thread in ``wait`` returns within a step; may be called twice."""
         self._closing.set()
+        if self._wake is not None:
+            with contextlib.suppress(OSError):  # closed meanwhile
+                self._wake()
         with self._waiting:
             if self._native is not None:
                 self._native.close()
@@ -176,14 +174,20 @@ class Watch:
 
     def _start(self) -> None:
         """Put the watches in place. Raises _Unwatchable."""
-        refused = _unseen_file_system(self._root)
+        refused = unseen_file_system(self._root)
         if refused:
             raise _Unwatchable(f"it lies on a file system ({refused}) that does not report what other machines change")
         try:
             self._identity = _identity(self._root)
-            # One folder that may not be looked into makes this fail as a whole. The library could pass over it, but
-            # would then pass over all folders it had not come to yet.
-            self._native = _library()([self._root], False, False, _POLL_MS, True, False)
+            if sys.platform == "linux":
+                from vaultwire.vault.inotify import Inotify  # noqa: PLC0415 - knows Linux only
+
+                self._native = Inotify(self._root, _is_watched)
+                self._wake = self._native.wake
+            else:
+                # One folder that may not be looked into makes this fail as a whole. The library could pass over it,
+                # but would then pass over all folders it had not come to yet.
+                self._native = _library()([self._root], False, False, _POLL_MS, True, False)
         except ImportError as error:
             raise _Unwatchable("the library watchfiles is not installed, or not for this system") from error
         except (OSError, RuntimeError, TypeError, ValueError) as error:  # limits reached, folders that are not readable
@@ -298,45 +302,6 @@ def open_watch(root: str, reasons: list[str] | None = None) -> Watch | None:
         return None
 
 
-def file_system_of(mounts: str, place: str) -> str:
-    """Return the type of the file system an absolute, resolved path lies on, ``""`` if ``mounts`` does not say.
-
-    ``mounts`` is the text of ``/proc/self/mountinfo``: fields 5 and, after a lone ``-``, the type
-    (proc_pid_mountinfo(5)). Of several mounts on one folder the last one hides the others.
-    """
-    longest, kind = "", ""
-    for line in mounts.splitlines():
-        mount, separator, source = line.partition(" - ")
-        fields = mount.split(" ")
-        if not separator or len(fields) < 5:  # noqa: PLR2004 - the fifth is the one wanted
-            continue
-        point = _ESCAPED.sub(lambda match: chr(int(match[1], 8)), fields[4])
-        if len(point) >= len(longest) and f"{place}/".startswith(point.rstrip("/") + "/"):
-            longest, kind = point, source.split(" ", 1)[0]
-    return kind
-
-
-def reports_all_changes(file_system: str) -> bool:
-    """Tell whether a file system of this type, as Linux names it, reports whatever changes on it, by whomever."""
-    if file_system == "fuse" or file_system.startswith("fuse."):
-        return file_system in _SEEN_FUSE
-    return file_system not in _SHARES | _HOST_FOLDERS
-
-
-def _unseen_file_system(root: str) -> str:
-    """Return the type of the vault's file system if that does not report all changes. Only Linux is asked.
-
-    On macOS and Windows the type of a mount is not to be had from the standard library.
-    """
-    try:
-        # Names in it are bytes of any kind, as in every path.
-        with open(_MOUNTS, encoding="utf-8", errors="surrogateescape") as file:
-            kind = file_system_of(file.read(), root)
-    except OSError:
-        return ""
-    return "" if reports_all_changes(kind) else kind
-
-
 def _library() -> type[RustNotify]:
     """Return the library's compiled part, without the Python around it. Raises ImportError.
 
@@ -372,6 +337,11 @@ def _identity(root: str) -> tuple[int, int] | None:
     except OSError:
         return None
     return status.st_dev, status.st_ino
+
+
+def _is_watched(folder: str) -> bool:
+    """Tell whether a folder below the vault's is to be watched: not the hidden ones, but for the settings."""
+    return folder == _SETTINGS_FOLDER or not any(part.startswith(".") for part in folder.split("/"))
 
 
 def _is_settings(path: str) -> bool:

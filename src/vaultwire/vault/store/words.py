@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 
-from vaultwire.vault.terms import fold_text, is_composed, is_in_word, is_unspaced
+from vaultwire.vault.terms import fold_text, is_composed, is_in_word, is_unspaced, letters_beyond_ascii
 
 BREAK = "|"
 """The word that stands for a break. No other word is made of it."""
@@ -25,7 +25,6 @@ _ASCII_CUTS = bytes(
 )
 _ASCII_FOLDED_CUTS = bytes.lower(_ASCII_CUTS)
 _BREAK, _SPACED_BREAK = BREAK.encode(), f" {BREAK} ".encode()
-_NOT_ASCII = re.compile(r"[^\x00-\x7f]")
 _EDGE = "\x01"  # beside a character that is a word of its own; a note's own such character is a break by then
 # Diacritics on a character that is a word of its own: without diacritics, as search compares, nothing stands there.
 _LOOSE_MARKS = re.compile(f"{_EDGE}[\u0300-\u036f]+")
@@ -50,7 +49,7 @@ _CUTS = _Cuts()
 def spaced_words(folded: str) -> str:
     """Return the words and breaks of a folded text with blanks between them."""
     if not folded.isascii():
-        others = [other for other in set(_NOT_ASCII.findall(folded)) if _CUTS[ord(other)] != other]
+        others = [other for other in letters_beyond_ascii(folded) if _CUTS[ord(other)] != other]
         if any(_CUTS[ord(other)] != BREAK for other in others):
             cut = _LOOSE_MARKS.sub(_EDGE, folded.translate(_CUTS)).replace("  ", BREAK)
             cut = cut.replace(_EDGE + " ", BREAK).replace(" " + _EDGE, BREAK).replace(_EDGE, " ")
@@ -77,7 +76,7 @@ def folded_words(text: str) -> str:
     """Return ``spaced_words(fold_text(text))``, in half the time."""
     cut = text
     if not text.isascii():
-        for character in set(_NOT_ASCII.findall(text)):
+        for character in letters_beyond_ascii(text):
             part = _FOLDED_CUTS[character]
             if part is None:
                 return spaced_words(fold_text(text))
