@@ -20,7 +20,14 @@ ONLY = {
     "os._exit": (),
     # vault/settings.py: Obsidian's settings are no notes, lie where no note may, and may be linked from outside the vault.
     # vault/mounts.py, vault/watch.py: what Linux says of mounts and limits below /proc.
-    "open": ("vault/files.py", "vault/settings.py", "vault/mounts.py", "vault/watch.py", "tools/catalog.py", "cli/demo.py"),
+    "open": (
+        "vault/files.py",
+        "vault/settings.py",
+        "vault/mounts.py",
+        "vault/watch.py",
+        "tools/catalog.py",
+        "cli/demo.py",
+    ),
     "os.open": (
         "vault/files.py",
         "vault/publish.py",

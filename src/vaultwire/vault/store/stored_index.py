@@ -73,6 +73,7 @@ class StoredIndex:
         self._upkeep = Upkeep(self._files, self._parts, self._excludes)
         self._snapshot: Snapshot | None = None
         self._names: tuple[int, finding.NoteNames] | None = None
+        self._tags: tuple[int, list[TagCount]] | None = None
         self._graph: tuple[int, LinkGraph] | None = None  # with the catalog's count of changes
         self._is_checked = False
 
@@ -156,7 +157,17 @@ class StoredIndex:
 
     def count_tags(self, folder: VaultPath | None, progress: Progress) -> list[TagCount]:
         """Return the tags in use and those above them, most used first."""
-        return self._ask(lambda catalog: lookup.count_tags(catalog, folder), progress)
+
+        def answer(catalog: Catalog) -> list[TagCount]:
+            if folder is not None:
+                return lookup.count_tags(catalog, folder)
+            changes = catalog.changes()
+            kept = self._tags
+            if kept is None or kept[0] != changes:
+                kept = self._tags = (changes, lookup.count_tags(catalog, None))
+            return kept[1]
+
+        return self._ask(answer, progress)
 
     def incoming(self, path: VaultPath, progress: Progress) -> list[tuple[VaultPath, Link]]:
         """Return every link in another note that leads to the file, in path and line order."""
