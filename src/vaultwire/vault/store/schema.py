@@ -8,7 +8,7 @@ from vaultwire.markdown.model import ParsedNote
 from vaultwire.vault.model import NoteStat
 
 # Part of the cache folder's name: a catalog of another shape is never opened, only left behind and removed.
-FORMAT = 4
+FORMAT = 5
 
 # What the text index has of a note: all; not this version of it yet; nothing ever, so that each search reads it.
 SETTLED, PENDING, READ_EACH_TIME = range(3)
@@ -42,6 +42,8 @@ CREATE INDEX files_name ON files (name);
 CREATE INDEX files_state ON files (state) WHERE state > 0;
 
 CREATE INDEX files_modified ON files (modified) WHERE is_note AND NOT hidden;
+
+CREATE INDEX files_counted ON files (is_note) WHERE is_note AND NOT hidden;
 
 CREATE INDEX files_visible ON files (path) WHERE is_note AND NOT hidden;
 
