@@ -240,3 +240,16 @@ def test_an_index_that_breaks_again_and_again_is_kept_in_memory(root: Path, tmp_
     assert (home.folder, "No space left" in home.problem) == (None, True)
     change(root)
     assert difference(answers(index), answers_of_new(root)) == {}
+
+
+def test_what_earlier_versions_kept_of_the_vault_is_removed(root: Path, tmp_path: Path) -> None:
+    _, _, home = open_stored(root, tmp_path / "cache")
+    assert home.folder is not None
+    kept = Path(home.folder)
+    version, _, key = kept.name.partition("-")
+    older, other = kept.with_name(f"v1-{key}"), kept.with_name("v1-another")
+    for folder in (older, other):
+        (folder / "1").mkdir(parents=True)
+    open_stored(root, tmp_path / "cache")
+    assert int(version[1:]) > 1
+    assert (kept.is_dir(), older.exists(), other.exists()) == (True, False, True)

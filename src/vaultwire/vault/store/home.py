@@ -52,12 +52,15 @@ class Home:
                 os.makedirs(self.folder, mode=0o700, exist_ok=True)
                 for _ in range(_MAX_TRIES):
                     try:
-                        return self._open(self.folder)
+                        parts = self._open(self.folder)
                     except Exception as error:
                         if not is_broken(error):
                             raise
                         self.problem = f"the index cannot be kept in {self.folder}: {error}"
                         self._begin_anew()
+                    else:
+                        self._remove_older()
+                        return parts
             except (OSError, sqlite3.Error) as error:
                 self.problem = f"the index cannot be kept in {self.folder}: {error}"
             self.folder = None
@@ -80,6 +83,14 @@ class Home:
         except BaseException:
             catalog.close()
             raise
+
+    def _remove_older(self) -> None:
+        """Remove what earlier versions kept of this vault."""
+        assert self.folder is not None
+        cache, name = os.path.split(self.folder)
+        older = [f"v{number}-{name.partition('-')[2]}" for number in range(1, FORMAT)]
+        for there in set(older).intersection(os.listdir(cache)):
+            shutil.rmtree(os.path.join(cache, there), ignore_errors=True)
 
     def wipe(self, parts: Parts) -> None:
         """Close a broken index, to begin anew. Other processes that have it open find it broken in turn, or keep theirs."""
