@@ -22,6 +22,8 @@ def line_end(text: str) -> str:
 
 def to_plain(text: str) -> str:
     """Return the text with ``\\n`` line ends, as callers see it. A carriage return elsewhere is a character like any."""
+    if "\r" not in text:
+        return text
     if "\r\r\n" in text:  # a file converted twice; the plain text must not hold \r\n again
         return _LINE_END.sub("\n", text)
     return text.replace("\r\n", "\n")

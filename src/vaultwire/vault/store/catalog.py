@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import threading
+import weakref
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -34,20 +35,26 @@ class Catalog:
             self._reader, self._read_lock = self._writer, self._write_lock
         else:
             self._reader, self._read_lock = self._connect(), threading.RLock()
+        # Whoever forgets to close it: sqlite3 warns of connections that are just dropped (Python 3.13).
+        weakref.finalize(self, _close, self._reader, self._writer)
         self._create()
 
     def _connect(self) -> sqlite3.Connection:
         connection = sqlite3.connect(
             self.path or ":memory:", timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False
         )
-        connection.execute("PRAGMA journal_mode = WAL")
-        # Losing the last moments in a power cut is losing nothing: files are compared at every start.
-        connection.execute("PRAGMA synchronous = NORMAL")
-        connection.execute("PRAGMA temp_store = MEMORY")
-        # Indexing a vault touches the same pages again and again: 8 MB of them, and checkpoints every 32 MB, not every 4.
-        connection.execute("PRAGMA cache_size = -8000")
-        connection.execute("PRAGMA wal_autocheckpoint = 8000")
-        connection.execute("PRAGMA journal_size_limit = 4000000")
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            # Losing the last moments in a power cut is losing nothing: files are compared at every start.
+            connection.execute("PRAGMA synchronous = NORMAL")
+            connection.execute("PRAGMA temp_store = MEMORY")
+            # Indexing a vault touches the same pages again and again: 8 MB of them, and checkpoints every 32 MB, not every 4.
+            connection.execute("PRAGMA cache_size = -8000")
+            connection.execute("PRAGMA wal_autocheckpoint = 8000")
+            connection.execute("PRAGMA journal_size_limit = 4000000")
+        except sqlite3.Error:
+            connection.close()
+            raise
         return connection
 
     def _create(self) -> None:
@@ -64,8 +71,7 @@ class Catalog:
     def close(self) -> None:
         """Close the connections."""
         with self._write_lock, self._read_lock:
-            self._reader.close()
-            self._writer.close()
+            _close(self._reader, self._writer)
 
     # ------------------------------------------------------------------ access
 
@@ -213,3 +219,8 @@ class Catalog:
 
 def _marks(values: Sequence[object]) -> str:
     return ", ".join("?" * len(values))
+
+
+def _close(*connections: sqlite3.Connection) -> None:
+    for connection in connections:
+        connection.close()

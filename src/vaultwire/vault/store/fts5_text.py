@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import threading
+import weakref
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -54,6 +55,8 @@ class Fts5Text:
                 self._reader = _connect(os.path.join(folder, _FILE))
             self._writer.execute(_TABLE)
             self._writer.execute("CREATE VIRTUAL TABLE IF NOT EXISTS words USING fts5vocab(notes, col)")
+            # As in the catalog: for whoever forgets to close it.
+            weakref.finalize(self, _close, self._reader, self._writer)
         self._reading = threading.Lock()
 
     def search(self, plan: Plan, without: Collection[int], offset: int, limit: int | None) -> TextHits:
@@ -136,15 +139,23 @@ class Fts5Text:
 
     def close(self) -> None:
         """Give up files and memory."""
-        self._writer.close()
-        self._reader.close()
+        _close(self._reader, self._writer)
+
+
+def _close(*connections: sqlite3.Connection) -> None:
+    for connection in connections:
+        connection.close()
 
 
 def _connect(place: str) -> sqlite3.Connection:
     # No waiting for a lock: whoever writes has it for long, and says so by having it.
     connection = sqlite3.connect(place, timeout=0, isolation_level=None, check_same_thread=False)
-    connection.execute("PRAGMA journal_mode = WAL")
-    connection.execute("PRAGMA synchronous = NORMAL")
+    try:
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = NORMAL")
+    except sqlite3.Error:
+        connection.close()
+        raise
     return connection
 
 
