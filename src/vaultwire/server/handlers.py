@@ -139,7 +139,7 @@ class Handlers:
     def tend(self) -> None:
         """Load what the first call would otherwise wait for, then keep the vault's index true of the files until ``close``."""
         vault = self._engine()[1]
-        # What is loaded by now stays: without it a full collection takes 1 ms instead of 20, in the middle of some call.
+        # What is loaded by now stays. Looking through it takes each full collection 5 ms, in the middle of some call.
         gc.freeze()
         if not self._is_closed:
             vault.tend()
