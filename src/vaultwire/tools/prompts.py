@@ -86,7 +86,7 @@ def list_prompts(vault: Vault, folder: str | None, progress: Progress) -> dict[s
     if folder is None:
         return prompts
     try:
-        notes = vault.list_notes(folder, None, MAX_PROMPTS, progress).notes
+        notes = vault.notes_now(folder, MAX_PROMPTS, progress)
     except VaultError as error:
         if error.code != FILE_NOT_FOUND:
             raise

@@ -28,6 +28,7 @@ from vaultwire.vault.model import (
     Listing,
     NamedNote,
     Note,
+    NoteStat,
     OutgoingLink,
     Progress,
     PropertyUse,
@@ -121,6 +122,17 @@ class Vault:
         notes = sorted(self._index.notes(self._folder(folder), progress))
         later = [note for note in notes if after is None or note.path > after]
         return Listing(later[:limit], len(notes), len(later) > limit)
+
+    def notes_now(self, folder: str, limit: int, progress: Progress = NO_PROGRESS) -> list[NoteStat]:
+        """Return the first notes below a small folder, in path order, as they are on the disk at this moment.
+
+        Raises VaultError (FILE_NOT_FOUND) if there is no such folder.
+        """
+        found = []
+        for note in self._files.walk(self._folder(folder)):
+            progress.check()
+            found.append(note)
+        return sorted(found)[:limit]
 
     def list_files(self, after: str | None, limit: int, progress: Progress = NO_PROGRESS) -> Listing:
         """Return notes and attachments in path order, beginning behind the path ``after``."""
