@@ -227,13 +227,6 @@ class Matcher:
         """Return where the leaf first stands on each line that has it, by how many lines of the text come before."""
         needle = self._needles[leaf]
         form = needle.form(BARE)
-        if isinstance(needle, Needle) and "\n" not in needle.forms[form]:
-            wanted = needle.forms[form]
-            return {
-                index: column
-                for index, line in enumerate(text.lines(form))
-                if wanted in line and (column := needle.find_in(line, form)) >= 0
-            }
         whole = text.get(form)
         columns: dict[int, int] = {}
         index = counted = 0

@@ -132,18 +132,18 @@ def bare_folded(text: str) -> str:
 class Forms:
     """One text in each form, made when first asked for."""
 
-    __slots__ = ("_forms", "_lines")
+    __slots__ = ("_forms", "_lines", "_text")
 
     def __init__(self, text: str) -> None:
-        exact = text if text.isascii() else unicodedata.normalize("NFC", text)
-        self._forms: list[str | None] = [exact, None, None]
+        self._text = text
+        self._forms: list[str | None] = [None, None, None]
         self._lines: list[list[str] | None] = [None, None, None]
 
     def get(self, form: int) -> str:
         """Return the text in one form. Every form has the same lines."""
         text = self._forms[form]
         if text is None:
-            text = self._forms[form] = fold_text(self.get(EXACT)) if form == FOLDED else bare_folded(self.get(EXACT))
+            text = self._forms[form] = _MAKE[form](self._text)
         return text
 
     def part(self, first: int, last: int) -> Forms:
@@ -156,6 +156,13 @@ class Forms:
         if lines is None:
             lines = self._lines[form] = self.get(form).split("\n")
         return lines
+
+
+def _composed(text: str) -> str:
+    return text if text.isascii() else unicodedata.normalize("NFC", text)
+
+
+_MAKE: Final = (_composed, fold_text, bare_folded)
 
 
 class _Part(Forms):
