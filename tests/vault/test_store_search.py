@@ -170,6 +170,14 @@ def test_what_yaml_says_otherwise_than_it_writes_it_is_found_as_written(
     check_plans(MemoryText, *drawn)
 
 
+@pytest.mark.parametrize("backend", BACKENDS, ids=lambda backend: str(backend.__name__))
+def test_what_stands_inside_hundreds_of_words_is_found_in_each_note(backend: Callable[[str | None], TextIndex]) -> None:
+    """Some backends look up so many words in another way than a few."""
+    vault = {f"{number}.md": f"x{'aá'[number % 9 == 0]}b{number} word{number % 3}" for number in range(700)}
+    vault |= {"else.md": "something else", "xabc.md": "of another name", "xábc.md": "of its own"}
+    check_plans(backend, vault, ["ab", "áb", "ab -xab7", "word1 ab OR else"])
+
+
 @pytest.mark.parametrize("backend", BACKENDS[1:], ids=lambda backend: str(backend.__name__))
 @settings(max_examples=settings().max_examples // 5)
 @given(drawn=st.one_of(vaults_and_queries(plain=True), vaults_and_queries(plain=False)))

@@ -37,8 +37,6 @@ _TABLE = (
 _RANK = f"bm25(notes, {', '.join(str(WEIGHTS.get(field, 1.0)) for field in _FIELDS)})"
 # What a note gets that holds the word inside others only: ranking by a thousand words takes seconds here.
 _UNRANKED = 0.2
-# Above any rank: sets notes that match with their diacritics before all others.
-_FIRST = 1000.0
 
 
 class Fts5Text:

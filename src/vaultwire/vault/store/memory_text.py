@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from vaultwire.vault.store.plan import (
+    FIRST,
+    NEAR_WEIGHT,
+    OTHER_WEIGHT,
     WEIGHTS,
     AllOf,
     AnyOf,
@@ -18,10 +21,6 @@ from vaultwire.vault.store.plan import (
     has_loose,
 )
 from vaultwire.vault.store.text import TextDocument, TextHits
-
-_NEAR_WEIGHT, _OTHER_WEIGHT = 0.5, 0.2
-# Above any rank: sets notes that match with their diacritics before all others.
-_FIRST = 1000.0
 
 
 class MemoryText:
@@ -41,11 +40,11 @@ class MemoryText:
             if score is None:
                 continue
             if written is not None and _score(written, document) is None:
-                score = score / (score + 1) - _FIRST
+                score = score / (score + 1) - FIRST
             ranked.append((-score, note_id))
         ranked.sort()
         page = ranked[offset:] if limit is None else ranked[offset : offset + limit]
-        scores = [-score + _FIRST if score > 0 else -score for score, _ in page]
+        scores = [-score + FIRST if score > 0 else -score for score, _ in page]
         return TextHits([note_id for _, note_id in page], scores, len(ranked))
 
     def words(self, field: str) -> set[str]:
@@ -100,8 +99,8 @@ def _score(plan: Plan, document: TextDocument) -> float | None:
             weight * words.count(word)
             for group, weight in (
                 (plan.same, 1.0),
-                (plan.near, _NEAR_WEIGHT),
-                ((*plan.others, *plan.loose), _OTHER_WEIGHT),
+                (plan.near, NEAR_WEIGHT),
+                ((*plan.others, *plan.loose), OTHER_WEIGHT),
             )
             for word in group
         )

@@ -21,6 +21,10 @@ from vaultwire.vault.terms import Pattern, Text, bare_text, fold_text, is_unspac
 BODY, NAME, ALIAS, HEADING, TAG = "body", "name", "alias", "heading", "tag"
 FILE, PATH = "file", "path"
 WEIGHTS = {BODY: 1.0, NAME: 8.0, ALIAS: 6.0, HEADING: 3.0, TAG: 3.0, FILE: 8.0, PATH: 1.0}
+# A word close to the one typed counts half, one that merely holds it less than any mention.
+NEAR_WEIGHT, OTHER_WEIGHT = 0.5, 0.2
+# Above any rank: sets notes that match with their diacritics before all others. tantivy's scores have 24 bits.
+FIRST = 10_000.0
 # Fields of whole values: every tag and those above it, every folder a note lies below, names of properties, kinds.
 TAG_PATH, FOLDER, PROPERTY, KIND = "tag_path", "folder", "property", "kind"
 HAS_TASK = "task"
@@ -294,8 +298,9 @@ class _Planner:
         """Return the plan for a word that may lie inside longer ones."""
         holding = self._holding(bare_text(word), field)
         written = [other for other in holding if word in other]
-        beginning = sorted((other for other in written if other != word and other.startswith(word)), key=len)
-        near = beginning[:_MAX_NEAR]
+        beginning = (other for other in written if other != word and other.startswith(word))
+        # Of equal length by letter: which words are near does not depend on the order in which they came into use.
+        near = sorted(beginning, key=lambda other: (len(other), other))[:_MAX_NEAR]
         others = set(written).difference(near, (word,))
         loose = () if len(written) == len(holding) else set(holding).difference(written)
         same = (word,) if word in written else ()

@@ -1,0 +1,74 @@
+"""All words in use: whatever is stored, loaded and added since, those that hold a text are found, each once."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vaultwire.vault.query import parse_query
+from vaultwire.vault.store.plan import AnyOf, AnyWord, Lifted, Vocabularies, make_plan
+from vaultwire.vault.store.vocabulary import Vocabulary
+from vaultwire.vault.store.words import BREAK, words_of
+from vaultwire.vault.terms import bare_text, fold_text
+
+# Rare and frequent letters, some with diacritics, digits (which stand beside numbers where words are stored), a word that
+# is a mark alone, and characters that are words of their own.
+LETTERS = st.text("aaaabbbc1٣éüßжй\u0301日本", min_size=1, max_size=5)
+WORDS = st.sets(LETTERS.flatmap(lambda text: st.sampled_from([*words_of(fold_text(text)), "a"])), max_size=12).map(
+    lambda words: words - {BREAK}
+)
+
+
+def holding(words: set[str], bare: str) -> list[str]:
+    return sorted(word for word in words if bare in bare_text(word))
+
+
+@given(stored=st.lists(WORDS, max_size=3), added=WORDS, sought=LETTERS)
+def test_words_that_hold_a_text_are_found_each_once(stored: list[set[str]], added: set[str], sought: str) -> None:
+    """As often as they are stored, and with what is added to what was loaded."""
+    vocabulary = Vocabulary()
+    for words in stored:
+        vocabulary.add(words)
+        vocabulary = Vocabulary(vocabulary.stored)
+    vocabulary.add(added)
+    known = set[str]().union(*stored, added)
+    for bare in {bare_text(word) for word in words_of(fold_text(sought))} - {BREAK, ""}:
+        assert sorted(vocabulary.holding(bare)) == holding(known, bare)
+        assert sorted(vocabulary.spellings(bare)) == sorted(
+            word for word in known if word != bare and bare_text(word) == bare
+        )
+
+
+@given(words=WORDS, more=WORDS, sought=LETTERS)
+def test_words_of_an_earlier_version_are_found(words: set[str], more: set[str], sought: str) -> None:
+    """It stored them in no order, and nothing about one."""
+    plain, rest = (
+        [word for word in words if word.isascii()],
+        [word if bare_text(word) == word else f"{bare_text(word)}|{word}" for word in words if not word.isascii()],
+    )
+    vocabulary = Vocabulary("\x00".join("\n" + "".join(f"{line}\n" for line in lines) for lines in (plain, rest)))
+    vocabulary.add(more)
+    for bare in {bare_text(word) for word in words_of(fold_text(sought))} - {BREAK, ""}:
+        assert sorted(vocabulary.holding(bare)) == holding(words | more, bare)
+
+
+def test_words_with_a_rare_letter_are_found_without_looking_through_the_others() -> None:
+    words = {f"word{number:03}" for number in range(500)}
+    vocabulary = Vocabulary()
+    vocabulary.add({*words, "xylophone"})
+    lines = vocabulary.stored.partition("\x00")[0].split("\n")
+    assert lines[1] == "xylophone"
+    assert Vocabulary(vocabulary.stored).holding("xyl") == ["xylophone"]
+
+
+@given(words=st.permutations(["redder", "redden", "redone", "reddest", "red", "redeem", "redhot"]))
+def test_which_words_are_near_does_not_depend_on_the_order_in_which_they_came_into_use(words: list[str]) -> None:
+    vocabulary = Vocabulary()
+    for word in words:
+        vocabulary.add({word})
+    plan = make_plan(parse_query("content:red").expression, Vocabularies(vocabulary, Vocabulary())).plan
+    assert isinstance(plan, Lifted)
+    assert isinstance(plan.plan, AnyOf)
+    in_text = plan.plan.parts[0]
+    assert isinstance(in_text, AnyWord)
+    assert in_text.near == ("redden", "redder", "redeem", "redhot")
