@@ -39,9 +39,9 @@ def run(sizes: Sequence[int], path: Path) -> list[str]:
 
 
 def _measure(notes: int, vault: Path) -> Samples:
-    with tempfile.TemporaryDirectory(prefix="vaultwire-bench-cache-") as caches:
+    with tempfile.TemporaryDirectory(prefix="vaultwire-bench-") as folder:
         say(f"{notes} notes: reading them")
-        bench = EngineBench(vault, Path(caches))
+        bench = EngineBench(vault, Path(folder))
         for number in range(_BUILDS_OF_LARGE if notes > _LARGE else _BUILDS):
             say(f"{notes} notes: first build {number + 1}")
             bench.measure_first_build(number)

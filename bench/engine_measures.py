@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.client import Server, run_to_exit
+from bench.engine_edits import measure_edits
 from bench.engine_queries import Corpus, Query, draw
 from bench.engine_vault import SCRATCH
 from bench.measures import COMMAND, Samples
@@ -37,14 +38,15 @@ _MOST_SECONDS_UNSEEN = 30.0  # a change from outside that no search has found by
 class EngineBench:
     """The server on one vault. Call the methods in their order: each start finds the index that the ones before left."""
 
-    def __init__(self, vault: Path, caches: Path) -> None:
-        """``caches``: an empty folder, for the indexes."""
+    def __init__(self, vault: Path, folder: Path) -> None:
+        """``folder``: an empty one, for the indexes and the journal."""
         self.samples = Samples()
         self.corpus = Corpus(vault)
         self._queries = draw(self.corpus, _WARM_UP + _TIMED)
         self._vault = vault
-        self._caches = caches
-        self._cache = caches
+        self._caches = self._cache = folder / "caches"
+        self._state = folder / "state"
+        self._state.mkdir()
         suffix = ".exe" if os.name == "nt" else ""
         scripts = Path(sys.executable).parent
         self._command = [str(scripts / f"vaultwire{suffix}"), "stdio", "--vault", str(vault)]
@@ -73,12 +75,13 @@ class EngineBench:
             self._measure_structure(server)
             try:
                 self._measure_changes(server)
+                measure_edits(server, self._vault, self._state, self.samples)
             finally:
                 shutil.rmtree(self._vault / SCRATCH, ignore_errors=True)
             server.end()
 
     def _server(self) -> Server:
-        return Server(self._command, {"VAULTWIRE_CACHE": str(self._cache)})
+        return Server(self._command, {"VAULTWIRE_CACHE": str(self._cache), "VAULTWIRE_STATE": str(self._state)})
 
     def _measure_start(self, measure: str, number: int) -> None:
         query = self._queries["word in 1 %"][number]

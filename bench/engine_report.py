@@ -5,6 +5,7 @@ from __future__ import annotations
 import statistics
 from typing import Any, NamedTuple
 
+from bench.engine_edits import BACKLINKS
 from bench.engine_measures import RIPGREP
 from bench.measures import COMMAND, Samples
 from bench.report import aligned, by_measure, number
@@ -19,6 +20,9 @@ _LEAST_FASTER = 30.0
 _MOST_STRUCTURE_MS = 2.0
 _MOST_REINDEX_MS = 10.0
 _MOST_UNSEEN_MS = 100.0
+_MOST_APPEND_MS = 3.0
+_MOST_RENAME_MS = 1500.0
+_MOST_DRY_RUN_MS = 300.0
 _MOST_MEMORY_MIB = 114.0  # 120 MB
 
 NOTE = f"""\
@@ -123,6 +127,7 @@ def _other_figures(notes: int, samples: Samples) -> list[Figure]:
         return Figure(label, statistics.median(taken), unit, target, least=min(taken), most=max(taken))
 
     build, warm = samples.median("first build ms", COMMAND), samples.median("warm start ms", COMMAND)
+    append, synced = samples.median("append ms", COMMAND), samples.median("two synced files ms", COMMAND)
     # Where no index is left there was nothing to build.
     per_note = (build - warm) / notes if build and warm and samples.median("index MB", COMMAND) else None
     return [
@@ -137,6 +142,11 @@ def _other_figures(notes: int, samples: Samples) -> list[Figure]:
         figure("write_note of a changed note", "write_note ms"),
         figure("  first search after it", "search after write_note ms"),
         figure("  both together", "write_note and search ms", target=_MOST_REINDEX_MS),
+        figure("edit_note, a line appended", "append ms"),
+        figure("  of it the disk: two files written and synced", "two synced files ms"),
+        Figure("  of it ours", append - synced if append and synced else None, "ms", _MOST_APPEND_MS),
+        figure(f"move_note, {BACKLINKS} links rewritten", "rename ms", target=_MOST_RENAME_MS),
+        figure("  its dry run", "dry run of rename ms", target=_MOST_DRY_RUN_MS),
         figure("change from outside, to the search that finds it", "change from outside ms", target=_MOST_UNSEEN_MS),
         figure("searches so far when memory is read", "searches before memory", ""),
         figure("resident memory", "memory MiB", "MiB", _MOST_MEMORY_MIB),

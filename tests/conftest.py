@@ -26,9 +26,10 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.fixture(autouse=True, scope="session")
 def cache() -> Iterator[None]:
-    """Let no test touch the user's cache: every server started gets one that ends with the run."""
-    with tempfile.TemporaryDirectory(prefix="vaultwire-cache-") as folder, pytest.MonkeyPatch.context() as patch:
-        patch.setenv("VAULTWIRE_CACHE", folder)
+    """Let no test touch the user's cache or journals: every server started gets some that end with the run."""
+    with tempfile.TemporaryDirectory(prefix="vaultwire-tests-") as folder, pytest.MonkeyPatch.context() as patch:
+        patch.setenv("VAULTWIRE_CACHE", os.path.join(folder, "cache"))
+        patch.setenv("VAULTWIRE_STATE", os.path.join(folder, "state"))
         yield
 
 

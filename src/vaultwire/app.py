@@ -11,7 +11,7 @@ from vaultwire.protocol.session import Session
 from vaultwire.server.handlers import Handlers
 from vaultwire.tools.catalog import Toolset, load_catalog
 from vaultwire.tools.instructions import instructions
-from vaultwire.trust.limits import MAX_NOTE_BYTES
+from vaultwire.trust.limits import MAX_ATTACHMENT_BYTES, MAX_NOTE_BYTES
 from vaultwire.trust.policy import Policy
 
 TYPE_CHECKING = False
@@ -67,11 +67,25 @@ def make_policy(config: Config) -> Policy:
 
 def open_vault(config: Config) -> Vault:
     """Return the engine over the vault of this run."""
-    from vaultwire.vault.settings import KeptSettings  # noqa: PLC0415 - after the first answer
+    from datetime import datetime  # noqa: PLC0415 - after the first answer
+
+    from vaultwire.vault.changing import Changes  # noqa: PLC0415
+    from vaultwire.vault.settings import KeptSettings  # noqa: PLC0415
     from vaultwire.vault.vault import Vault  # noqa: PLC0415
+    from vaultwire.vault.workbench import Workbench  # noqa: PLC0415
 
     files = _open_files(config)
-    return Vault(files, open_index(files, config.cache), KeptSettings(files.root))
+    index = open_index(files, config.cache)
+    bench = Workbench(
+        files,
+        index,
+        KeptSettings(files.root),
+        Changes(files, index, config.state, settles=not config.read_only),
+        now=datetime.now,
+        max_attachment_bytes=MAX_ATTACHMENT_BYTES,
+        read_first=config.read_first,
+    )
+    return Vault(bench)
 
 
 def open_index(files: Files, cache: str | None) -> StoredIndex:
@@ -131,7 +145,20 @@ def _open_files(config: Config) -> Files:
 
 def load_tools() -> Sequence[AnyTool]:
     """Return our own tools in the order in which clients see them."""
-    from vaultwire.tools import daily, find, graph, notes, overview, reading, search, structure  # noqa: PLC0415 - after the first answer
+    from vaultwire.tools import (  # noqa: PLC0415 - after the first answer
+        arranging,
+        daily,
+        find,
+        graph,
+        history,
+        making,
+        notes,
+        overview,
+        reading,
+        revising,
+        search,
+        structure,
+    )
 
     return (
         search.search_notes,
@@ -152,4 +179,21 @@ def load_tools() -> Sequence[AnyTool]:
         overview.list_properties,
         overview.list_tasks,
         overview.vault_stats,
+        revising.edit_note,
+        revising.set_properties,
+        revising.remove_properties,
+        making.create_note,
+        making.append_daily_note,
+        making.insert_template,
+        making.add_attachment,
+        arranging.move_note,
+        arranging.rename_heading,
+        arranging.rename_tag,
+        arranging.rename_property,
+        arranging.merge_notes,
+        arranging.extract_section,
+        history.list_changes,
+        history.show_change,
+        history.undo_change,
+        history.restore_note,
     )

@@ -30,8 +30,31 @@ TOOLS = [
     "list_properties",
     "list_tasks",
     "vault_stats",
+    "edit_note",
+    "set_properties",
+    "remove_properties",
+    "create_note",
+    "append_daily_note",
+    "insert_template",
+    "add_attachment",
+    "move_note",
+    "rename_heading",
+    "rename_tag",
+    "rename_property",
+    "merge_notes",
+    "extract_section",
+    "list_changes",
+    "show_change",
+    "undo_change",
+    "restore_note",
 ]
-CHANGING = ["write_note", "delete_note"]
+# The tools that change the vault but can lose no text, and those that may.
+ADDING = ["create_note", "append_daily_note", "insert_template", "add_attachment", "restore_note"]
+CHANGING = [
+    *ADDING,
+    *("write_note", "delete_note", "edit_note", "set_properties", "remove_properties", "undo_change", "move_note"),
+    *("rename_heading", "rename_tag", "rename_property", "merge_notes", "extract_section"),
+]
 DRAFT_07 = "http://json-schema.org/draft-07/schema#"
 DRAFT_2020_12 = "https://json-schema.org/draft/2020-12/schema"
 
@@ -87,7 +110,7 @@ def test_annotations_tell_reading_from_changing_tools(shared: Server, revision: 
     for tool in tools_of(shared):
         annotations = tool["annotations"]
         assert annotations["readOnlyHint"] is (tool["name"] not in CHANGING)
-        assert annotations["destructiveHint"] is (tool["name"] in CHANGING)
+        assert annotations["destructiveHint"] is (tool["name"] in CHANGING and tool["name"] not in ADDING)
         assert annotations["openWorldHint"] is False
         assert {"title", "idempotentHint"} <= set(annotations)
 

@@ -11,6 +11,7 @@ from support.connection import Peer
 from support.toolsets import PATIENCE, Stage
 from support.vaults import open_vault, write_vault
 from support.wire import REVISIONS, STATELESS_REVISION
+from vaultwire.protocol import events
 from vaultwire.protocol.dialects import MCP
 from vaultwire.protocol.events import Request
 from vaultwire.protocol.revisions import LATEST_HANDSHAKE
@@ -232,7 +233,7 @@ def test_what_crashes_is_an_internal_error_and_the_next_request_is_answered(
 
 @pytest.mark.parametrize("method", METHODS)
 def test_each_request_is_a_reading_job_with_a_deadline(stage: Stage, vault: Vault, method: str) -> None:
-    request = Request(1, method, METHODS[method], LATEST_HANDSHAKE)
+    request = Request(1, method, METHODS[method], LATEST_HANDSHAKE, events.Peer())
     job = Peer(stage, vault).handlers.handle(request, MCP)
     assert isinstance(job, Job)
     assert job.name == method
@@ -250,7 +251,7 @@ def test_work_that_nobody_waits_for_ends(stage: Stage, vault: Vault, method: str
             raise Stopped
 
     params = {"name": "daily_review"} if method == "prompts/get" else METHODS[method]
-    job = Peer(stage, vault).handlers.handle(Request(1, method, params, LATEST_HANDSHAKE), MCP)
+    job = Peer(stage, vault).handlers.handle(Request(1, method, params, LATEST_HANDSHAKE, events.Peer()), MCP)
     assert isinstance(job, Job)
     with pytest.raises(Stopped):
         job.run(Cancelled())

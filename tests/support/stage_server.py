@@ -9,6 +9,7 @@ import sys
 import threading
 from typing import TypedDict
 
+from support.vaults import vault_over
 from vaultwire.app import open_index
 from vaultwire.protocol.events import Identity
 from vaultwire.protocol.session import Session
@@ -63,7 +64,8 @@ def main() -> None:
         threading.Thread(target=threading.Event().wait, daemon=True).start()
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM, signal.SIGINT, signal.SIGHUP})
     files = Files(os.getcwd(), 1)
-    vault = Vault(files, open_index(files, None), KeptSettings(files.root))
+    index = open_index(files, None)
+    vault = vault_over(files, index, KeptSettings(files.root))
     tools: list[AnyTool] = [wait, shout]
     handlers = Handlers(Toolset(lambda: [describe(each) for each in tools], lambda: tools), lambda: vault, Policy())
     session = Session(Identity("stage", "Stage", "1", {"tools": {}}, ""), handlers.methods)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from support.vaults import vault_over
 from vaultwire.vault.excludes import KeptExcludes
 from vaultwire.vault.files import Files
 from vaultwire.vault.model import NO_PROGRESS, VaultPath
@@ -60,7 +61,7 @@ def open_stored(
     rules = KeptSettings(files.root)
     home = Home(files.root, str(cache) if cache else None, backend)
     index = StoredIndex(files, home, KeptExcludes(files.root, rules).get)
-    return Vault(files, index, rules), index, home
+    return vault_over(files, index, rules), index, home
 
 
 def answers_of_new(root: Path, queries: list[str] = QUERIES, max_bytes: int = MAX_BYTES) -> dict[str, Any]:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from datetime import date
+from datetime import date, datetime
 from pathlib import Path
 
 from vaultwire.app import open_index
-from vaultwire.trust.limits import MAX_NOTE_BYTES
+from vaultwire.trust.limits import MAX_ATTACHMENT_BYTES, MAX_NOTE_BYTES
+from vaultwire.vault.changing import Changes
 from vaultwire.vault.files import Files
+from vaultwire.vault.index import Index
 from vaultwire.vault.settings import KeptSettings
 from vaultwire.vault.vault import Vault
+from vaultwire.vault.workbench import Workbench
 
 
 def write_vault(root: Path, text: str) -> Path:
@@ -27,10 +30,44 @@ def write_vault(root: Path, text: str) -> Path:
     return root
 
 
-def open_vault(root: Path, max_bytes: int = MAX_NOTE_BYTES, today: Callable[[], date] = date.today) -> Vault:
-    """Return the engine over a folder, as the program itself puts it together."""
+def open_vault(
+    root: Path,
+    max_bytes: int = MAX_NOTE_BYTES,
+    today: Callable[[], date] = date.today,
+    state: Path | None = None,
+    *,
+    read_first: bool = False,
+) -> Vault:
+    """Return the engine over a folder, as the program itself puts it together.
+
+    Its journal is kept in the folder ``state``; without one it lives in memory, and so does the lock.
+    """
     files = Files(str(root), max_bytes)
-    return Vault(files, open_index(files, None), KeptSettings(files.root), today)
+    index = open_index(files, None)
+    changes = Changes(files, index, str(state) if state else None)
+    return vault_over(files, index, KeptSettings(files.root), changes, today, read_first=read_first)
+
+
+def vault_over(
+    files: Files,
+    index: Index,
+    settings: KeptSettings,
+    changes: Changes | None = None,
+    today: Callable[[], date] = date.today,
+    *,
+    read_first: bool = False,
+) -> Vault:
+    """Return the engine over these parts. Its journal lives in memory unless ``changes`` has one."""
+    bench = Workbench(
+        files,
+        index,
+        settings,
+        changes or Changes(files, index, None),
+        now=lambda: datetime.combine(today(), datetime.now().time()),
+        max_attachment_bytes=MAX_ATTACHMENT_BYTES,
+        read_first=read_first,
+    )
+    return Vault(bench)
 
 
 def snapshot(root: Path) -> dict[str, str]:

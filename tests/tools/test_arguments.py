@@ -22,6 +22,16 @@ NUMBERS = {
         "least": {"type": "integer", "minimum": 1, "description": ""},
         "counts": {"type": "array", "items": {"type": "integer"}, "minItems": 1, "description": ""},
         "sure": {"type": "boolean", "description": ""},
+        "edits": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "properties": {"text": {"type": "string", "minLength": 1}, "line": {"type": "integer", "minimum": 1}},
+                "required": ["text"],
+                "additionalProperties": False,
+            },
+            "description": "",
+        },
     },
     "required": ["count"],
     "additionalProperties": False,
@@ -54,6 +64,10 @@ def _fitting(schema: dict[str, Any]) -> st.SearchStrategy[Any]:
             return st.integers(-3, 1100) | st.floats(-3, 1100).map(round).map(float)
         case "boolean":
             return st.booleans()
+        case "object":
+            members = {name: _fitting(inner) for name, inner in schema["properties"].items()}
+            required = {name: members.pop(name) for name in schema["required"]}
+            return st.fixed_dictionaries(required, optional=members)
     return st.lists(_fitting(schema["items"]), max_size=4)
 
 
@@ -121,6 +135,19 @@ def test_an_error_names_the_argument_what_was_expected_and_what_came(
 ) -> None:
     (schema,) = [description["inputSchema"] for description in CATALOG if description["name"] == tool]
     assert check_arguments(schema, arguments)[1] == [expected]
+
+
+@pytest.mark.parametrize(
+    ("edits", "expected"),
+    [
+        (["a"], "'edits[0]' must be an object with 'text', got 'a'"),
+        ([{"text": "a"}, {"line": 2}], "'edits[1].text' is missing (expected a text of at least 1 character)"),
+        ([{"text": "a", "line": 0}], "'edits[0].line' must be an integer of at least 1, got 0"),
+        ([{"text": "a", "row": 1}], "'row' is not an argument of 'edits[0]' (there are: text, line)"),
+    ],
+)
+def test_an_error_in_an_object_of_a_list_names_its_place(edits: list[Any], expected: str) -> None:
+    assert check_arguments(NUMBERS, {"count": 1, "edits": edits})[1] == [expected]
 
 
 def test_every_problem_is_told_at_once() -> None:

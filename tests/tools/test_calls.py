@@ -6,13 +6,11 @@ import json
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
 
+from support.calls import attempt, call
 from support.vaults import open_vault, snapshot, write_vault
-from vaultwire.app import load_tools
-from vaultwire.tools.catalog import load_catalog
-from vaultwire.tools.registry import Failure, Outcome, invoke
+from vaultwire.tools.registry import Failure
 from vaultwire.tools.wording import iso_time
 from vaultwire.vault.errors import (
     AMBIGUOUS_NAME,
@@ -23,11 +21,8 @@ from vaultwire.vault.errors import (
     STALE_EDIT,
     Stopped,
 )
-from vaultwire.vault.model import NO_PROGRESS, NoProgress, Progress
+from vaultwire.vault.model import NoProgress
 from vaultwire.vault.vault import Vault
-
-TOOLS = {tool.name: tool for tool in load_tools()}
-DESCRIPTIONS = {description["name"]: description for description in load_catalog()}
 
 VAULT = """
 === Garden.md
@@ -51,23 +46,6 @@ Old garden.
 @pytest.fixture
 def vault(tmp_path: Path) -> Vault:
     return open_vault(write_vault(tmp_path, VAULT))
-
-
-def attempt(vault: Vault, tool: str, progress: Progress = NO_PROGRESS, **arguments: Any) -> Outcome[Any] | Failure:
-    return invoke(TOOLS[tool], DESCRIPTIONS[tool], arguments, vault, progress)
-
-
-def call(vault: Vault, tool: str, **arguments: Any) -> Outcome[Any]:
-    """Call a tool that must succeed, and hold its outcome to what holds for all of them."""
-    outcome = attempt(vault, tool, **arguments)
-    assert isinstance(outcome, Outcome), outcome
-    jsonschema.validate(outcome.data, DESCRIPTIONS[tool]["outputSchema"])
-    assert json.loads(json.dumps(outcome.data)) == outcome.data
-    assert outcome.texts
-    for text in outcome.texts:
-        assert text.strip()  # a model's API refuses a block that says nothing
-        assert not text.startswith(("{", "["))
-    return outcome
 
 
 def test_search_notes_tells_notes_lines_and_counts(vault: Vault) -> None:
@@ -194,10 +172,15 @@ def test_write_note_says_what_it_did(vault: Vault) -> None:
 
 def test_delete_note_says_where_the_note_is(vault: Vault) -> None:
     trashed = call(vault, "delete_note", path="Water")
-    assert trashed.data == {"path": "Projects/Water.md", "permanent": False, "trash_path": ".trash/Water.md"}
+    assert trashed.data == {
+        "path": "Projects/Water.md",
+        "permanent": False,
+        "trash_path": ".trash/Water.md",
+        "change": 1,
+    }
     assert ".trash/Water.md" in trashed.texts[0]
     gone = call(vault, "delete_note", path="Archive/Garden.md", permanent=True)
-    assert gone.data == {"path": "Archive/Garden.md", "permanent": True}
+    assert gone.data == {"path": "Archive/Garden.md", "permanent": True, "change": 2}
     assert "for good" in gone.texts[0]
 
 

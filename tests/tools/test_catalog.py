@@ -26,6 +26,14 @@ KEYWORDS = {
     "minLength", "maxLength", "minimum", "maximum", "minItems", "maxItems",
 }  # fmt: skip
 
+# The tools that change the vault, and whether text may be lost by it.
+CHANGING = {
+    **dict.fromkeys(["write_note", "delete_note", "edit_note", "set_properties", "remove_properties"], True),
+    **dict.fromkeys(["create_note", "append_daily_note", "insert_template", "add_attachment", "restore_note"], False),
+    **dict.fromkeys(["move_note", "rename_heading", "rename_tag", "rename_property"], True),
+    **dict.fromkeys(["merge_notes", "extract_section", "undo_change"], True),
+}
+
 
 @pytest.fixture(params=CATALOG, ids=NAMES)
 def description(request: pytest.FixtureRequest) -> dict[str, Any]:
@@ -39,6 +47,7 @@ def test_the_tools_are_there_and_listed_in_the_order_of_the_code() -> None:
         "get_outline", "list_links", "list_backlinks", "list_tags", "recent_notes",
         "read_many", "daily_note", "graph",
         "find_notes", "list_properties", "list_tasks", "vault_stats",
+        *CHANGING, "list_changes", "show_change",
     }  # fmt: skip
     assert [tool.name for tool in load_tools()] == NAMES
 
@@ -82,20 +91,30 @@ def test_a_tool_says_what_it_is(description: dict[str, Any]) -> None:
 
 
 def test_only_what_changes_nothing_is_called_read_only() -> None:
-    changing = {described["name"] for described in CATALOG if not described["annotations"]["readOnlyHint"]}
-    assert changing == {"write_note", "delete_note"}
     for described in CATALOG:
         hints = described["annotations"]
-        assert hints["destructiveHint"] is (described["name"] in changing)
+        assert hints["readOnlyHint"] is (described["name"] not in CHANGING)
+        assert hints["destructiveHint"] is CHANGING.get(described["name"], False)
         assert hints["openWorldHint"] is False
 
 
-def test_tools_that_look_at_more_than_one_note_have_the_longer_deadline() -> None:
+def test_tools_that_look_at_the_whole_vault_have_the_longer_deadline() -> None:
     assert {described["name"] for described in CATALOG if described["timeClass"] == "file"} == {
         "read_note",
         "write_note",
         "delete_note",
         "get_outline",
+        "edit_note",
+        "set_properties",
+        "remove_properties",
+        "create_note",
+        "append_daily_note",
+        "insert_template",
+        "add_attachment",
+        "list_changes",
+        "show_change",
+        "undo_change",
+        "restore_note",
     }
 
 
@@ -129,7 +148,7 @@ def test_a_described_tool_is_a_tool_with_code(description: dict[str, Any]) -> No
 def test_instructions_fit_into_a_kilobyte_and_name_tools_that_are_there(read_only: bool) -> None:
     text = instructions(read_only=read_only)
     assert len(text.encode()) <= 1024
-    named = set(re.findall(r"\b[a-z]+(?:_[a-z]+)+\b", text)) - {"next_cursor", "if_match"}
+    named = set(re.findall(r"\b[a-z]+(?:_[a-z]+)+\b", text)) - {"next_cursor", "if_match", "dry_run"}
     listed = {each["name"] for each in CATALOG if each["annotations"]["readOnlyHint"] or not read_only}
     assert {"search_notes", "read_note"} <= named <= listed
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from vaultwire.vault.errors import INVALID_ARGUMENTS, PATH_OUTSIDE_VAULT, PERMISSION_DENIED, VaultError
 from vaultwire.vault.model import VaultPath
 from vaultwire.vault.paths import parse_path
-from vaultwire.vault.periodic import daily_note_day, daily_note_path, parse_day
+from vaultwire.vault.periodic import daily_note_day, daily_note_path, daily_template_path, parse_day
 from vaultwire.vault.settings import Settings
 
 DAY = date(2024, 1, 5)
@@ -95,6 +95,27 @@ def test_settings_that_give_no_path_are_named_in_the_error(folder: str, form: st
     assert caught.value.code == code
     assert "settings for daily notes" in caught.value.message
     assert repr(folder or form) in caught.value.message
+
+
+@pytest.mark.parametrize(
+    ("setting", "path"),
+    [
+        ("", None),
+        (" ", None),
+        ("/", None),
+        ("Daily", "Daily.md"),
+        ("/T/Daily.md", "T/Daily.md"),
+        ("T\\Daily", "T/Daily.md"),
+    ],
+)
+def test_the_template_of_daily_notes_is_the_note_the_settings_name(setting: str, path: str | None) -> None:
+    assert daily_template_path(Settings(daily_template=setting)) == path
+
+
+def test_a_template_outside_the_vault_is_none() -> None:
+    with pytest.raises(VaultError) as caught:
+        daily_template_path(Settings(daily_template="../Daily"))
+    assert caught.value.code == PATH_OUTSIDE_VAULT
 
 
 DAYS = [

@@ -43,7 +43,7 @@ def root(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("name", ["Folder/Inner.md", "Inner", "[[Inner|x]]", "folder/INNER"])
 def test_a_note_is_moved_to_the_trash_byte_for_byte(root: Path, name: str) -> None:
     before = (root / "Folder" / "Inner.md").stat()
-    assert open_vault(root).delete(name, permanent=False) == Deleted(VaultPath("Folder/Inner.md"), ".trash/Inner.md")
+    assert open_vault(root).delete(name, permanent=False) == Deleted(VaultPath("Folder/Inner.md"), ".trash/Inner.md", 1)
     assert not (root / "Folder" / "Inner.md").exists()
     after = (root / ".trash" / "Inner.md").stat()
     assert (after.st_size, after.st_mtime_ns, after.st_mode) == (before.st_size, before.st_mtime_ns, before.st_mode)
@@ -79,7 +79,7 @@ def test_a_deleted_note_is_not_found_any_more(root: Path) -> None:
 
 
 def test_deleting_for_good_leaves_nothing(root: Path) -> None:
-    assert open_vault(root).delete("Folder/Inner.md", permanent=True) == Deleted(VaultPath("Folder/Inner.md"), None)
+    assert open_vault(root).delete("Folder/Inner.md", permanent=True) == Deleted(VaultPath("Folder/Inner.md"), None, 1)
     assert not (root / ".trash").exists()
     assert not (root / "Folder" / "Inner.md").exists()
 

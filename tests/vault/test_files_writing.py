@@ -15,6 +15,9 @@ import pytest
 
 from support.refusals import refused
 from support.vaults import open_vault, snapshot, write_vault
+from vaultwire.app import open_index
+from vaultwire.vault.change import Write
+from vaultwire.vault.changing import Changes
 from vaultwire.vault.editing import WriteMode
 from vaultwire.vault.errors import (
     NOTE_EXISTS,
@@ -192,10 +195,12 @@ def test_a_note_that_changes_between_reading_and_writing_is_not_overwritten(
     root: Path, change: Callable[[Path], object]
 ) -> None:
     files = Files(str(root), 1000)
-    expected = files.read(NOTE)
+    changes = Changes(files, open_index(files, None), None)
+    expected = files.read(NOTE).data
     change(root / "Note.md")
     theirs = (root / "Note.md").read_bytes()
-    assert refused(files.replace, NOTE, b"ours", expected) == STALE_EDIT
+    with changes.held():
+        assert refused(changes.carry_out, [Write(NOTE, expected, b"ours")]) == STALE_EDIT
     assert (root / "Note.md").read_bytes() == theirs
     assert not [name for name in os.listdir(root) if name.startswith(TEMPORARY_PREFIX)]
 
@@ -236,7 +241,7 @@ def test_a_file_system_without_hard_links_gets_new_notes_too(
     vault = open_vault(root)
     vault.write("New", "text", "create")
     assert (root / "New.md").read_text() == "text"
-    assert refused(Files(str(root), 99).create, NOTE, b"x") == NOTE_EXISTS
+    assert refused(vault.write, "Note", "x", "create") == NOTE_EXISTS
     assert (root / "Note.md").read_text() == "old\n"
     assert vault.delete("New", permanent=False).trash_path == ".trash/New.md"
     assert sorted(os.listdir(root)) == [".trash", "Folder", "Note.md"]
@@ -293,6 +298,9 @@ def test_a_full_disk_leaves_the_note_as_it_was(root: Path) -> None:
     """A real limit of the system on a real write: the file size limit of a child process."""
     code = """
 import resource, sys
+from vaultwire.vault.changing import Changes
+from vaultwire.vault.workbench import Workbench
+from datetime import datetime
 from vaultwire.vault.errors import VaultError
 from vaultwire.vault.files import Files
 from vaultwire.app import open_index
@@ -302,7 +310,13 @@ resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
 files = Files(sys.argv[1], 1_000_000)
 for name in ("Note", "New/Note 2"):
     try:
-        Vault(files, open_index(files, None), KeptSettings(files.root)).write(name, "x" * 100_000, "overwrite")
+        index = open_index(files, None)
+        changes = Changes(files, index, None)
+        bench = Workbench(
+            files, index, KeptSettings(files.root), changes, now=datetime.now, max_attachment_bytes=1, read_first=False
+        )
+        vault = Vault(bench)
+        vault.write(name, "x" * 100_000, "overwrite")
     except VaultError as error:
         print(error.code)
 """

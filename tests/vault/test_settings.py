@@ -31,7 +31,7 @@ EVERYTHING = """
 === .obsidian/daily-notes.json
 {"folder": "Journal", "format": "YYYY/MM/YYYY-MM-DD", "template": "Templates/Daily", "autorun": true}
 === .obsidian/templates.json
-{"folder": "Templates"}
+{"folder": "Templates", "dateFormat": "D.M.YYYY", "timeFormat": "h:mm A"}
 === .obsidian/types.json
 {"types": {"aliases": "aliases", "Due": "date", "Straße": "my-plugin-type"}}
 """
@@ -61,8 +61,18 @@ def test_every_setting_is_read(tmp_path: Path) -> None:
         daily_format="YYYY/MM/YYYY-MM-DD",
         daily_template="Templates/Daily",
         template_folder="Templates",
+        template_date_format="D.M.YYYY",
+        template_time_format="h:mm A",
         property_types={"aliases": "aliases", "due": "date", "strasse": "my-plugin-type"},
     )
+
+
+@pytest.mark.parametrize(
+    ("keys", "form"),
+    [('"dateFormat": "YY"', "YY"), ('"date_format": "YY"', "YY"), ('"dateFormat": "YY", "date_format": "M"', "YY")],
+)
+def test_a_templates_date_format_is_read_in_either_spelling(tmp_path: Path, keys: str, form: str) -> None:
+    assert settings_of(tmp_path, f"=== .obsidian/templates.json\n{{{keys}}}\n").template_date_format == form
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from vaultwire.config import ConfigError, make_config
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import Any
 
 EXIT_USAGE = 2
 EXIT_INTERRUPTED = 130  # as shells say it: 128 + SIGINT
@@ -24,7 +25,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         plain = _plain_stdio_options(given)
         if plain is not None:
-            return serve_stdio(*plain)
+            return serve_stdio(**plain)
         from vaultwire.cli import commands  # noqa: PLC0415 - argparse and the rest: not on the way to a handshake
 
         return commands.run(given)
@@ -35,9 +36,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return EXIT_INTERRUPTED
 
 
-def serve_stdio(vault: str | None, read_only: bool, prompts: str | None) -> int:
-    """Serve until the client is done."""
-    config = make_config(vault, read_only=read_only, prompts=prompts)
+def serve_stdio(**options: Any) -> int:
+    """Serve until the client is done; the options are those of ``make_config``."""
+    config = make_config(**options)
     if config.prompts is not None and not os.path.isdir(os.path.join(config.vault, config.prompts)):
         print(f"vaultwire: no folder {config.prompts!r} in the vault yet, so no prompts from it", file=sys.stderr)
     if sys.stdin is not None and sys.stdin.isatty():
@@ -52,24 +53,28 @@ def serve_stdio(vault: str | None, read_only: bool, prompts: str | None) -> int:
     return 0
 
 
-def _plain_stdio_options(given: list[str]) -> tuple[str | None, bool, str | None] | None:
-    """Return vault, read_only and prompts of a ``stdio`` command line in its usual spelling, None for anything else.
+# The options of ``stdio`` and the settings they give; those with a value first.
+_VALUED = {"--vault": "vault", "--prompts": "prompts"}
+_FLAGS = {"--read-only": "read_only", "--require-read-first": "read_first"}
+
+
+def _plain_stdio_options(given: list[str]) -> dict[str, Any] | None:
+    """Return the options of a ``stdio`` command line in its usual spelling, for ``make_config``; None for anything else.
 
     Clients run this command for every conversation; argparse alone would take 9 ms of it.
     """
     if given[:1] != ["stdio"]:
         return None
-    valued: dict[str, str] = {}
-    read_only = False
+    options: dict[str, Any] = {"vault": None}
     rest = iter(given[1:])
     for option in rest:
-        if option == "--read-only":
-            read_only = True
-        elif option in ("--vault", "--prompts") and option not in valued:
+        if option in _FLAGS:
+            options[_FLAGS[option]] = True
+        elif option in _VALUED and options.get(_VALUED[option]) is None:
             value = next(rest, None)
             if value is None:
                 return None
-            valued[option] = value
+            options[_VALUED[option]] = value
         else:
             return None
-    return valued.get("--vault"), read_only, valued.get("--prompts")
+    return options

@@ -75,4 +75,9 @@ def server_command() -> list[str]:
 
 def _options(config: Config) -> list[str]:
     prompts = [] if config.prompts is None else ["--prompts", config.prompts]
-    return ["stdio", "--vault", config.vault, *(["--read-only"] if config.read_only else []), *prompts]
+    flags = [
+        flag
+        for flag, is_set in (("--read-only", config.read_only), ("--require-read-first", config.read_first))
+        if is_set
+    ]
+    return ["stdio", "--vault", config.vault, *flags, *prompts]

@@ -6,6 +6,7 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
+from typing import Any
 
 from vaultwire import __version__
 from vaultwire.cli import client_config, demo, doctor, serve_stdio
@@ -34,17 +35,23 @@ def _parser() -> argparse.ArgumentParser:
 
     vault = argparse.ArgumentParser(add_help=False)
     vault.add_argument("--vault", metavar="PATH", help=f"folder of Markdown notes (else: ${VAULT_VARIABLE})")
-    read_only = argparse.ArgumentParser(add_help=False)
-    read_only.add_argument("--read-only", action="store_true", help="neither list nor run tools that change notes")
+    changes = argparse.ArgumentParser(add_help=False)
+    changes.add_argument("--read-only", action="store_true", help="neither list nor run tools that change notes")
+    changes.add_argument(
+        "--require-read-first",
+        action="store_true",
+        dest="read_first",
+        help="edit a note only in a session that has read it",
+    )
     prompts = argparse.ArgumentParser(add_help=False)
     prompts.add_argument(
         "--prompts", metavar="FOLDER", help=f"folder in the vault whose notes are prompts (else: ${PROMPTS_VARIABLE})"
     )
 
     stdio = commands.add_parser(
-        "stdio", parents=[vault, read_only, prompts], help="serve a vault to an MCP client over stdin and stdout"
+        "stdio", parents=[vault, changes, prompts], help="serve a vault to an MCP client over stdin and stdout"
     )
-    stdio.set_defaults(run=lambda options: serve_stdio(options.vault, options.read_only, options.prompts))
+    stdio.set_defaults(run=lambda options: serve_stdio(**_settings(options)))
 
     shown = commands.add_parser("demo", help="see a client and a server talk about a sample vault")
     shown.add_argument("--vault", metavar="PATH", help="talk about this vault instead, read-only")
@@ -55,15 +62,17 @@ def _parser() -> argparse.ArgumentParser:
     checked.set_defaults(run=lambda options: doctor.run(make_config(options.vault), as_json=options.json))
 
     entry = commands.add_parser(
-        "client-config", parents=[vault, read_only, prompts], help="print the entry that makes a client use vaultwire"
+        "client-config", parents=[vault, changes, prompts], help="print the entry that makes a client use vaultwire"
     )
     entry.add_argument("client", choices=client_config.CLIENTS, help="the client to print it for")
-    entry.set_defaults(
-        run=lambda options: client_config.run(
-            options.client, make_config(options.vault, read_only=options.read_only, prompts=options.prompts)
-        )
-    )
+    entry.set_defaults(run=lambda options: client_config.run(options.client, make_config(**_settings(options))))
     return parser
+
+
+def _settings(options: argparse.Namespace) -> dict[str, Any]:
+    """Return the options that ``make_config`` takes."""
+    names = ("vault", "read_only", "read_first", "prompts")
+    return {name: getattr(options, name) for name in names}
 
 
 def _run_demo(options: argparse.Namespace) -> int:

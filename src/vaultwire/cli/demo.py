@@ -14,7 +14,7 @@ from typing import Any
 from vaultwire import app
 from vaultwire.cli.client_config import server_command
 from vaultwire.cli.conversation import Conversation
-from vaultwire.config import Config
+from vaultwire.config import CACHE_VARIABLE, STATE_VARIABLE, Config
 
 # Enough of an answer to see what it is; a note of hundreds of lines would bury the conversation.
 _MAX_LINES = 16
@@ -32,30 +32,37 @@ _SAMPLE = {
 }
 
 
+_EDIT = {"action": "append", "section": "Next", "content": "- [ ] water the tomatoes"}
+
+
 def run(config: Config | None) -> int:
     """Play the demo, on ``config``'s vault if there is one, and return the exit code."""
     if config is not None:
         return _on_own_vault(config)
     with tempfile.TemporaryDirectory(prefix="vaultwire-demo-") as folder:
+        vault = os.path.join(folder, "vault")
         for path, text in _SAMPLE.items():
-            target = os.path.join(folder, *path.split("/"))
+            target = os.path.join(vault, *path.split("/"))
             os.makedirs(os.path.dirname(target), exist_ok=True)
             with open(target, "w", encoding="utf-8", newline="\n") as file:
                 file.write(text)
-        print(f"A sample vault of {len(_SAMPLE)} notes in {folder}")
-        with _conversation("--vault", folder) as talk:
+        print(f"A sample vault of {len(_SAMPLE)} notes in {vault}")
+        # Index and journal go with the sample.
+        kept = {CACHE_VARIABLE: os.path.join(folder, "cache"), STATE_VARIABLE: os.path.join(folder, "state")}
+        with _conversation("--vault", vault, environment=kept) as talk:
             _open(talk)
             _call(talk, "search_notes", query="tomatoes")
             _call(talk, "read_note", path="[[Garden plan]]")
-            _call(talk, "write_note", path="Garden plan", content="- [ ] water the tomatoes", mode="append")
-            _call(talk, "read_note", path="Garden plan")
-            _call(talk, "search_by_tags", tags=["garden"])
+            _call(talk, "edit_note", path="Garden plan", edits=[_EDIT])
+            _call(talk, "read_note", path="Garden plan", section="Next")
+            _call(talk, "move_note", path="Garden plan", to="Archive/Garden 2026")
+            _call(talk, "read_note", path="Home")
             _call(talk, "delete_note", path="Kitchen shelf")
+            changes = _call(talk, "list_changes")["structuredContent"]["changes"]
+            _call(talk, "undo_change", change=changes[0]["change"])
             _call(talk, "read_note", path="Kitchen shelf")
         print()
-        print(
-            "Done. The deleted note is in the sample vault's .trash, as Obsidian does it; the folder itself is removed now."
-        )
+        print("Done. Every change was on record and could be taken back; the sample vault is removed now.")
     print("Next: vaultwire client-config claude-desktop --vault PATH prints what your client needs.")
     return 0
 
@@ -85,8 +92,8 @@ def _on_own_vault(config: Config) -> int:
     return 0
 
 
-def _conversation(*options: str) -> Conversation:
-    return Conversation([*server_command(), "stdio", *options])
+def _conversation(*options: str, environment: dict[str, str] | None = None) -> Conversation:
+    return Conversation([*server_command(), "stdio", *options], environment)
 
 
 def _open(talk: Conversation) -> None:

@@ -7,11 +7,25 @@ note's own. Property: for every edit, everything outside the edited span is the 
 from __future__ import annotations
 
 import re
+from typing import NamedTuple
 
 from vaultwire.markdown.properties import parse_frontmatter
 
 # Looks behind: without it, a run of \r that no \n follows would be tried from each of its characters.
 _LINE_END = re.compile(r"(?<!\r)\r+\n")
+
+
+class Change(NamedTuple):
+    """Characters ``start`` to ``end`` of a file's text, and what stands there afterwards; with ``start == end`` an insertion.
+
+    ``whole_lines``: what is new begins on a line of its own and ends one. A text without a final line end gets one only
+    from an insertion there that has one.
+    """
+
+    start: int
+    end: int
+    new: str
+    whole_lines: bool = False
 
 
 def line_end(text: str) -> str:
@@ -58,8 +72,46 @@ def rewrite(text: str, new: str) -> str:
     Lines are compared from both ends; what lies between the first and the last difference counts as new. A text that
     ended with a line end still does.
     """
-    wanted = to_plain(_ended(new) if text.endswith("\n") else new)
-    old_lines = text.split("\n")
+    return _written_over(text, to_plain(_ended(new) if text.endswith("\n") else new), line_end(text))
+
+
+def replace_span(text: str, start: int, end: int, new: str) -> str:
+    """Return the text with ``new``, in the note's own line ends, in place of the characters ``start`` to ``end``."""
+    return replace_spans(text, [Change(start, end, new)])
+
+
+def replace_spans(text: str, changes: list[Change]) -> str:
+    """Return the text with all changes made; their places are those in ``text``, in order and not overlapping.
+
+    What is put in gets the note's line ends, but for lines that a span and what replaces it have in common at either end.
+    Insertions at one place stand in the order given.
+    """
+    ending = line_end(text)
+    pieces: list[str] = []
+    position = 0
+    for start, end, new, whole_lines in changes:
+        if start == end and not new:
+            continue
+        if start > position:
+            pieces.append(text[position:start])
+        position = end
+        wanted = to_plain(new)
+        if whole_lines and wanted:
+            if end < len(text) or text.endswith("\n"):
+                wanted = _ended(wanted)
+            elif start < end and wanted != "\n":
+                wanted = wanted.removesuffix("\n")
+            if pieces and not pieces[-1].endswith("\n"):
+                pieces.append(ending)
+        if written := _written_over(text[start:end], wanted, ending):
+            pieces.append(written)
+    pieces.append(text[position:])
+    return "".join(pieces)
+
+
+def _written_over(old: str, wanted: str, ending: str) -> str:
+    """Return the plain text ``wanted`` with the line ends ``old`` has where both agree, with ``ending`` elsewhere."""
+    old_lines = old.split("\n")
     new_lines = wanted.split("\n")
     shorter = min(len(old_lines), len(new_lines)) - 1  # the last piece of a split has no line end: never shared
     head = 0
@@ -69,7 +121,7 @@ def rewrite(text: str, new: str) -> str:
     if old_lines[-1] == new_lines[-1]:
         while tail < shorter - head and _bare(old_lines[-2 - tail]) == new_lines[-2 - tail]:
             tail += 1
-    carriage = "\r" if line_end(text) == "\r\n" else ""
+    carriage = "\r" if ending == "\r\n" else ""
     middle = [line + carriage for line in new_lines[head : len(new_lines) - 1 - tail]]
     kept_tail = old_lines[len(old_lines) - 1 - tail : -1]
     return "\n".join([*old_lines[:head], *middle, *kept_tail, new_lines[-1]])

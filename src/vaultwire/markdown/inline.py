@@ -6,6 +6,7 @@ Each pattern ends at the first character it excludes, so a line costs its length
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from vaultwire.markdown.links import decoded_destination, split_display
@@ -38,12 +39,20 @@ _BLANKED = "."
 
 
 class RawLink(NamedTuple):
-    """A link and what it stands for: ``linktext``, ``display``, ``is_embed``, ``is_markdown`` of the model's Link."""
+    """A link and what it stands for: ``linktext``, ``display``, ``is_embed``, ``is_markdown`` of the model's Link.
+
+    Where it stands, in characters from the line's start: from its first bracket on (the ``!`` of an embed is before that),
+    its target (of a wikilink all between the brackets, of a Markdown link the destination without ``<>``), its end.
+    """
 
     linktext: str
     display: str
     is_embed: bool
     is_markdown: bool
+    start: int
+    target: int
+    target_end: int
+    end: int
 
 
 def read_line(line: str) -> tuple[str, list[RawLink], re.Pattern[str] | None]:
@@ -83,8 +92,9 @@ def _links(line: str, masked: str) -> tuple[str, list[RawLink], bool]:
                 brackets.pop()
             continue
         if kind == "wiki":
-            linktext, display = split_display(line[start + 2 : token.end() - 2])
-            links.append(RawLink(linktext, display, _is_embed(masked, start), is_markdown=False))
+            end = token.end()
+            linktext, display = split_display(line[start + 2 : end - 2])
+            links.append(RawLink(linktext, display, _is_embed(masked, start), False, start, start + 2, end - 2, end))
         elif kind == "target":
             opening = brackets.pop() if brackets else -1
             is_embed = _is_embed(masked, opening)
@@ -92,7 +102,8 @@ def _links(line: str, masked: str) -> tuple[str, list[RawLink], bool]:
                 closed = closed if is_embed else start
                 first, end = token.span("bare" if token["angled"] is None else "angled")
                 linktext = decoded_destination(line[first:end])
-                links.append(RawLink(linktext, line[opening + 1 : start], is_embed, is_markdown=True))
+                display = line[opening + 1 : start]
+                links.append(RawLink(linktext, display, is_embed, True, opening, first, end, token.end()))
             start += 1
         pieces.append(masked[position:start])
         position = token.end()
@@ -151,24 +162,29 @@ def _without_code(line: str) -> str:
 
 
 def line_tags(prose: str) -> list[str]:
-    """Return the tags on one line of prose.
+    """Return the tags on one line of prose."""
+    return [prose[first:last] for _, first, last in tag_places(prose)]
+
+
+def tag_places(prose: str) -> Iterator[tuple[int, int, int]]:
+    """Yield the ``#`` of each tag on one line of prose, and where its name begins and ends.
 
     A tag starts the line or follows white space, an underscore or another tag; any other punctuation before it blocks
     it, except the bar of a table row.
     """
-    tags: list[str] = []
     in_table = prose.lstrip().startswith("|")
     end_of_tag = -1
     for match in _TAG.finditer(prose):
-        before = prose[match.start() - 1] if match.start() else " "
-        if not (before.isspace() or before == "_" or match.start() == end_of_tag or (in_table and before == "|")):
+        mark = match.start()
+        before = prose[mark - 1] if mark else " "
+        if not (before.isspace() or before == "_" or mark == end_of_tag or (in_table and before == "|")):
             continue
         end_of_tag = match.end()
-        tag = match[1].rstrip("_") if before == "_" else match[1]
-        tag = tag.strip("/")
-        if tag and not tag.isdecimal():
-            tags.append(tag)
-    return tags
+        name = match[1].rstrip("_") if before == "_" else match[1]
+        first = mark + 1 + len(name) - len(name.lstrip("/"))
+        name = name.strip("/")
+        if name and not name.isdecimal():
+            yield mark, first, first + len(name)
 
 
 def line_block_id(prose: str) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from vaultwire.markdown.inline import line_block_id, line_tags, read_line
+from vaultwire.markdown.inline import RawLink, line_block_id, line_tags, read_line
 from vaultwire.markdown.lines import HEADING, read_lines
 from vaultwire.markdown.model import BlockId, Heading, Link, ParsedNote, Task
 from vaultwire.markdown.properties import Frontmatter, parse_frontmatter
@@ -21,7 +21,9 @@ def parse_note(text: str) -> ParsedNote:
     tags = {tag.casefold(): tag for tag in reversed(_frontmatter_tags(frontmatter))}
     tags = dict(reversed(tags.items()))
     headings: list[Heading] = []
-    links = _frontmatter_links(frontmatter, text)
+    links = [
+        Link(link[0], link[1], number, link[2], link[3]) for link, _, number in frontmatter_links(frontmatter, text)
+    ]
     block_ids: list[BlockId] = []
     tasks: list[Task] = []
     lines, blocks = read_lines(text[frontmatter.end :], text.count("\n", 0, frontmatter.end) + 1)
@@ -34,8 +36,8 @@ def parse_note(text: str) -> ParsedNote:
         if "#" in prose:
             for tag in line_tags(prose):
                 tags.setdefault(tag.casefold(), tag)
-        for link in line_links:
-            links.append(Link(link[0], link[1], number, link[2], link[3]))
+        if line_links:
+            links += [Link(link[0], link[1], number, link[2], link[3]) for link in line_links]
         if "[" in prose and first in "-*+0123456789" and (task := _TASK.match(line)):
             tasks.append(Task(task[1], line[task.end() :].strip(), number))
     return ParsedNote(frontmatter, headings, list(tags.values()), links, block_ids, tasks, blocks, frontmatter.problems)
@@ -70,16 +72,17 @@ def _frontmatter_tags(frontmatter: Frontmatter) -> list[str]:
     return [tag for tag in cleaned if tag and not re.search(r"\s", tag) and not tag.isdecimal()]
 
 
-def _frontmatter_links(frontmatter: Frontmatter, text: str) -> list[Link]:
-    """Return the links of properties: texts, also within lists and maps, that are one link and nothing besides.
+def frontmatter_links(frontmatter: Frontmatter, text: str) -> list[tuple[RawLink, str, int]]:
+    """Return the links of properties, each with the text it was read from and its line.
 
-    Engine facts §2.1: wikilinks since Obsidian 1.4, Markdown links since 1.11. A link amid other text is plain text there
+    They are texts, also within lists and maps, that are one link and nothing besides: wikilinks since Obsidian 1.4,
+    Markdown links since 1.11 (engine facts §2.1). A link amid other text is plain text there
     (mnaoumov/obsidian-frontmatter-markdown-links#13).
     """
     end = frontmatter.end
     if text.find("[[", 0, end) < 0 and text.find("](", 0, end) < 0:
         return []
-    links: list[Link] = []
+    links: list[tuple[RawLink, str, int]] = []
     for name, texts in frontmatter.written.items():
         for item, number in zip(texts, frontmatter.lines[name], strict=True):
             if "[[" not in item and "](" not in item:
@@ -87,7 +90,7 @@ def _frontmatter_links(frontmatter: Frontmatter, text: str) -> list[Link]:
             prose, found, _ = read_line(item)
             if len(found) != 1:
                 continue
-            link = Link(found[0].linktext, found[0].display, number, found[0].is_embed, found[0].is_markdown)
+            link = found[0]
             if item.removeprefix("!").startswith(f"[{link.display}](") if link.is_markdown else prose in (".", "!."):
-                links.append(link)
+                links.append((link, item, number))
     return links

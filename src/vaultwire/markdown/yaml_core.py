@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
@@ -99,6 +100,17 @@ def read_yaml(text: str, first: int) -> Properties:
     Raises NotYamlError where Obsidian reads nothing, but for a name that is there twice: that is a problem only. Also for
     more than 100 levels, and for aliases that add more than 10,000 characters.
     """
+    builder = _Builder(first, has_stand_ins=_UNREADABLE.search(text) is not None)
+    for event in yaml_events(text, first):
+        builder.take(event)
+    return builder.properties()
+
+
+def yaml_events(text: str, first: int) -> Iterator[Event]:
+    """Yield PyYAML's events of any YAML; their marks count lines and columns of ``text`` from 0.
+
+    Characters that libyaml does not read are other ones in the events. Raises NotYamlError.
+    """
     # 44 ms, and most notes do without.
     from yaml import SafeLoader, YAMLError, parse  # noqa: PLC0415
 
@@ -106,17 +118,14 @@ def read_yaml(text: str, first: int) -> Properties:
         from yaml import CSafeLoader as loader  # noqa: N813, PLC0415
     except ImportError:  # built without libyaml: the same events, a hundred times slower
         loader = SafeLoader  # type: ignore[assignment,misc]
-    readable, stand_ins = _UNREADABLE.subn(lambda found: chr(ord(found[0]) + _SHIFT), _TABBED_BLANK.sub("", text))
-    builder = _Builder(first, has_stand_ins=stand_ins > 0)
+    readable = _UNREADABLE.sub(lambda found: chr(ord(found[0]) + _SHIFT), _TABBED_BLANK.sub("", text))
     try:
-        for event in parse(readable, Loader=loader):
-            builder.take(event)
+        yield from parse(readable, Loader=loader)
     except YAMLError as error:
         lines = text.rstrip().split("\n")
         mark = getattr(error, "problem_mark", None)
         number = min(mark.line if mark else 0, len(lines) - 1)
         raise NotYamlError(first + number, _reason(error, lines[number])) from None
-    return builder.properties()
 
 
 def _reason(error: Exception, line: str) -> str:

@@ -6,10 +6,13 @@ from vaultwire.protocol import jsonrpc
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import TypeAlias
+    from typing import Any, TypeAlias
 
     from vaultwire.protocol.messages import Json, JsonObject, RequestId
     from vaultwire.protocol.revisions import Revision
+
+# Of a client's name for itself so much is kept: real ones have a few words.
+_MAX_NAME = 100
 
 
 class Identity:
@@ -40,16 +43,35 @@ class Batch:
         return jsonrpc.to_batch_frame(self.answers)
 
 
+class Peer:
+    """The other side of one connection: ``name`` is what it calls itself, empty as long as it has not said.
+
+    ``memory`` is the handlers': what they keep of this peer between its requests. The session does not look at it.
+    """
+
+    __slots__ = ("memory", "name")
+
+    def __init__(self) -> None:
+        self.name = ""
+        self.memory: Any = None
+
+    def introduce(self, client_info: Json) -> None:
+        """Take note of what the peer says of itself in ``clientInfo``."""
+        if isinstance(client_info, dict) and isinstance(client_info.get("name"), str):
+            self.name = client_info["name"][:_MAX_NAME]
+
+
 class Request:
     """One request on its way through the server. Its connection tells later whether an answer may still be sent."""
 
-    __slots__ = ("batch", "id", "log_level", "method", "params", "progress", "progress_token", "revision")
+    __slots__ = ("batch", "id", "log_level", "method", "params", "peer", "progress", "progress_token", "revision")
 
-    def __init__(self, id: RequestId, method: str, params: JsonObject, revision: Revision) -> None:  # noqa: A002 - the wire's name
+    def __init__(self, id: RequestId, method: str, params: JsonObject, revision: Revision, peer: Peer) -> None:  # noqa: A002 - the wire's name
         self.id = id
         self.method = method
         self.params = params
         self.revision = revision
+        self.peer = peer
         meta = meta_of(params)
         self.progress_token: Json = meta.get("progressToken")
         self.log_level: str | None = None

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from vaultwire.protocol import jsonrpc
 from vaultwire.protocol.dialects import MCP, Dialect
-from vaultwire.protocol.events import Batch, Call, Cancel, Exit, Request, Send, meta_of
+from vaultwire.protocol.events import Batch, Call, Cancel, Exit, Peer, Request, Send, meta_of
 from vaultwire.protocol.jsonrpc import INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, MessageError
 from vaultwire.protocol.revisions import (
     LATEST_HANDSHAKE,
@@ -57,6 +57,7 @@ class Session:
         self._identity = identity
         self._methods = frozenset(methods)
         self.dialect = dialect
+        self._peer = Peer()
         self._revision: Revision | None = None  # set by the handshake
         self._log_level: str | None = None  # set by logging/setLevel
         self._in_flight: dict[RequestId, Request] = {}
@@ -199,6 +200,7 @@ class Session:
         meta = meta_of(params)
         if is_stateless_request(method, meta):
             revision = _check_envelope(method, meta)
+            self._peer.introduce(meta.get(META_CLIENT_INFO))
             if batch is not None:
                 raise _Refusal(INVALID_REQUEST, f"Invalid Request: {revision.name} has no batches")
             if method == "server/discover":
@@ -226,7 +228,7 @@ class Session:
                 return
         if method not in self._methods:
             raise _Refusal(METHOD_NOT_FOUND, f"Method not found: {_quote(method)}", {"method": method[:_MAX_QUOTE]})
-        self._open(Request(id, method, params, revision), meta, batch, events)
+        self._open(Request(id, method, params, revision, self._peer), meta, batch, events)
 
     def _open(self, request: Request, meta: JsonObject, batch: Batch | None, events: list[Event]) -> None:
         token = request.progress_token
@@ -256,6 +258,7 @@ class Session:
                 got = jsonrpc.json_type(params[name])
                 raise _Refusal(INVALID_PARAMS, f"Invalid params: {name} must be an object, got {got}")
         self._revision = negotiate(proposed)
+        self._peer.introduce(params.get("clientInfo"))
         server_info = dict(self._identity.server_info)
         if not self._revision.tool_output:  # `title` came in 2025-06-18
             del server_info["title"]

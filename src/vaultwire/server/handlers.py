@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from vaultwire.tools.catalog import Toolset
     from vaultwire.tools.registry import AnyTool, Outcome
     from vaultwire.trust.policy import Policy
+    from vaultwire.vault.caller import Caller
     from vaultwire.vault.model import Progress
     from vaultwire.vault.vault import Vault
 
@@ -225,7 +226,7 @@ class Handlers:
             tools, vault, _ = self._engine()
             from vaultwire.tools.registry import Failure, invoke  # noqa: PLC0415 - loaded with the tools, not at start
 
-            outcome = invoke(tools[name], description, arguments, vault, progress)
+            outcome = invoke(tools[name], description, arguments, vault.used_by(_caller(request), name), progress)
             if isinstance(outcome, Failure):
                 return _to_failed(outcome.code, outcome.message, outcome.details, request.revision, started)
             return _to_result(outcome, request.revision, started)
@@ -252,6 +253,18 @@ class Handlers:
                 return _to_refusal(error, request)
 
         return Job(request.method, run, give_up, self._seconds[_OFFERED[request.method]], changes_vault=False)
+
+
+def _caller(request: Request) -> Caller:
+    """Return what is kept of this client, from the first of its calls on."""
+    peer = request.peer
+    if peer.memory is None:
+        from vaultwire.vault.caller import Caller  # noqa: PLC0415 - not before the first answer
+
+        peer.memory = Caller()
+    caller: Caller = peer.memory
+    caller.client = peer.name
+    return caller
 
 
 def _to_refusal(error: VaultError, request: Request) -> Refusal:

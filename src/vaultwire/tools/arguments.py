@@ -14,19 +14,27 @@ _MAX_SHOWN = 60
 
 def check_arguments(schema: dict[str, Any], arguments: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
     """Return the arguments, whole-number floats made integers, and every problem found; no problem means they fit."""
+    problems: list[str] = []
+    return _check_object("", schema, arguments, problems), problems
+
+
+def _check_object(name: str, schema: dict[str, Any], value: dict[str, Any], problems: list[str]) -> dict[str, Any]:
+    """Return the checked members of an object that stands in the arguments under ``name``; that of all has none."""
+    prefix = f"{name}." if name else ""
     properties: dict[str, dict[str, Any]] = schema["properties"]
-    problems = [
-        f"{name!r} is missing (expected {_expected(properties[name])})"
-        for name in schema.get("required", ())
-        if name not in arguments
+    problems += [
+        f"{prefix + member!r} is missing (expected {_expected(properties[member])})"
+        for member in schema.get("required", ())
+        if member not in value
     ]
     checked: dict[str, Any] = {}
-    for name, value in arguments.items():
-        if name not in properties:
-            problems.append(f"{_shown(name)} is not an argument (there are: {', '.join(properties)})")
+    for member, inner in value.items():
+        if member not in properties:
+            owner = f" of {name!r}" if name else ""
+            problems.append(f"{_shown(member)} is not an argument{owner} (there are: {', '.join(properties)})")
         else:
-            checked[name] = _check(name, properties[name], value, problems)
-    return checked, problems
+            checked[member] = _check(prefix + member, properties[member], inner, problems)
+    return checked
 
 
 def _check(name: str, schema: dict[str, Any], value: Any, problems: list[str]) -> Any:
@@ -36,6 +44,8 @@ def _check(name: str, schema: dict[str, Any], value: Any, problems: list[str]) -
         problems.append(f"{name!r} must be {_expected(schema)}, got {_shown(value)}")
     elif schema["type"] == "array":
         return [_check(f"{name}[{position}]", schema["items"], item, problems) for position, item in enumerate(value)]
+    elif schema["type"] == "object":
+        return _check_object(name, schema, value, problems)
     return value
 
 
@@ -55,6 +65,8 @@ def _fits(schema: dict[str, Any], value: Any) -> bool:
             )
         case "boolean":
             return isinstance(value, bool)
+        case "object":
+            return isinstance(value, dict)
         case "array":
             return isinstance(value, list) and schema.get("minItems", 0) <= len(value) <= schema.get(
                 "maxItems", len(value)
@@ -74,6 +86,8 @@ def _expected(schema: dict[str, Any]) -> str:
             return "an integer" + _range(schema, "minimum", "maximum", " from {} to {}", " of at least {}")
         case "boolean":
             return "true or false"
+        case "object":
+            return "an object with " + ", ".join(map(repr, schema.get("required") or schema["properties"]))
         case "array":
             return "a list" + _range(schema, "minItems", "maxItems", " of {} to {} items", " of at least {} item")
     raise NotImplementedError(schema["type"])

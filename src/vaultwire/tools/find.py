@@ -38,7 +38,7 @@ class NamedNotes(TypedDict):
 
 
 @tool(title="Find notes", time_class="search", read_only=True)
-def find_notes(  # noqa: PLR0913, PLR0917 - one form with many fields, each of which may stay empty
+def find_notes(
     vault: Vault,
     progress: Progress,
     /,

@@ -60,7 +60,7 @@ class GraphAnswer(TypedDict):
 
 
 @tool(title="Link graph", time_class="search", read_only=True)
-def graph(  # noqa: PLR0913, PLR0917 - one tool for six questions, rather than six in every client's list
+def graph(
     vault: Vault,
     progress: Progress,
     /,

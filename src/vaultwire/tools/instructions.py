@@ -12,9 +12,9 @@ get_outline shows how a note is built, graph and list_backlinks how notes hang t
 Results come in pages: pass next_cursor as cursor for more.
 """
 _EDITS = """\
-write_note makes a new note unless mode says otherwise; to add to a note use mode append or prepend. \
-Before mode overwrite, read the note and pass its etag as if_match, so that nobody's changes are lost.
-delete_note moves a note to the vault's .trash; delete for good only when the person asked for that.
+To change a part of a note use edit_note, for its properties set_properties; write_note makes a new note unless mode says \
+otherwise. Move and rename with move_note, which keeps every link right. Read a note first and pass its etag as if_match. \
+dry_run shows what would happen; undo_change takes any change back. delete_note moves a note to the vault's .trash.
 """
 _READ_ONLY = "The vault is served read-only: notes cannot be changed.\n"
 

@@ -39,6 +39,9 @@ class WrittenNote(TypedDict):
     changed: Annotated[bool, "False if the note held exactly this already, so nothing was written"]
     etag: Annotated[str, "Fingerprint of the note as it is now"]
     size: Annotated[int, "Bytes"]
+    change: Annotated[
+        NotRequired[int], "Number of the change, for show_change and undo_change; absent if nothing changed"
+    ]
 
 
 class DeletedNote(TypedDict):
@@ -47,6 +50,7 @@ class DeletedNote(TypedDict):
     path: Annotated[str, "Path the note had"]
     permanent: Annotated[bool, "Whether it is gone for good"]
     trash_path: Annotated[NotRequired[str], "Where it lies now, unless it is gone for good"]
+    change: Annotated[int, "Number of the change, for show_change and undo_change"]
 
 
 @tool(title="List notes", time_class="search", read_only=True)
@@ -115,7 +119,11 @@ def write_note(
         "etag": written.etag,
         "size": written.size,
     }
-    return Outcome([f"{done}: {written.path} ({written.size} bytes, etag {written.etag})"], data)
+    text = f"{done}: {written.path} ({written.size} bytes, etag {written.etag})"
+    if written.change:
+        data["change"] = written.change
+        text += f". To take it back: undo_change {written.change}"
+    return Outcome([text], data)
 
 
 @tool(title="Delete note", destructive=True)
@@ -135,7 +143,9 @@ def delete_note(
         if_match: Etag from read_note. The note is deleted only if it still is what was read.
     """
     deleted = vault.delete(path, permanent=permanent, if_match=if_match, progress=progress)
-    if deleted.trash_path is None:
-        return Outcome([f"Deleted for good: {deleted.path}"], DeletedNote(path=deleted.path, permanent=True))
-    data = DeletedNote(path=deleted.path, permanent=False, trash_path=deleted.trash_path)
-    return Outcome([f"Moved {deleted.path} to {deleted.trash_path}"], data)
+    data = DeletedNote(path=deleted.path, permanent=deleted.trash_path is None, change=deleted.change)
+    done = f"Deleted for good: {deleted.path}"
+    if deleted.trash_path is not None:
+        data["trash_path"] = deleted.trash_path
+        done = f"Moved {deleted.path} to {deleted.trash_path}"
+    return Outcome([f"{done}. To take it back: undo_change {deleted.change}"], data)

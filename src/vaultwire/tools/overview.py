@@ -165,7 +165,7 @@ def _cut(text: str) -> str:
 
 
 @tool(title="List tasks", time_class="search", read_only=True)
-def list_tasks(  # noqa: PLR0913, PLR0917 - one form with many fields, each of which may stay empty
+def list_tasks(
     vault: Vault,
     progress: Progress,
     /,

@@ -1,14 +1,13 @@
-"""Changing notes: one edit at a time, each made from the bytes it read, each told to the index."""
+"""Changing notes: one edit at a time, each made from the bytes it read. What it comes to is carried out by ``changing``."""
 
 from __future__ import annotations
 
-import hashlib
-import threading
 from collections.abc import Callable
 from typing import Literal, TypeAlias
 
 from vaultwire.markdown import edits
 from vaultwire.markdown.links import parse_linktext
+from vaultwire.vault.change import TRASH, Move, Step, Write
 from vaultwire.vault.errors import (
     AMBIGUOUS_NAME,
     FILE_NOT_FOUND,
@@ -18,12 +17,14 @@ from vaultwire.vault.errors import (
     STALE_EDIT,
     VaultError,
 )
-from vaultwire.vault.files import FileBytes, Files
-from vaultwire.vault.index import Index
+from vaultwire.vault.etags import etag_of
+from vaultwire.vault.files import Files
 from vaultwire.vault.model import Deleted, Progress, VaultPath, Written
+from vaultwire.vault.moving import plan_arrival
 from vaultwire.vault.naming import locate
-from vaultwire.vault.paths import check_new_names, fold, parse_note_path
+from vaultwire.vault.paths import MAX_NAME_BYTES, check_new_names, fold, parse_note_path
 from vaultwire.vault.resolve import wanted_paths
+from vaultwire.vault.workbench import Workbench
 
 WriteMode: TypeAlias = Literal["create", "overwrite", "append", "prepend"]
 
@@ -36,13 +37,11 @@ _EDITS: dict[str, Callable[[str, str], str]] = {
 
 
 class Editing:
-    """The edits of one vault. Safe to call from several threads."""
+    """What one caller writes and deletes in one vault."""
 
-    def __init__(self, files: Files, index: Index) -> None:
-        self._files = files
-        self._index = index
-        # Edits read, decide and write: one at a time, or two of them would work from the same old text.
-        self._lock = threading.Lock()
+    def __init__(self, bench: Workbench) -> None:
+        self._bench = bench
+        self._files = bench.files
 
     def write(self, name: str, content: str, mode: WriteMode, if_match: str | None, progress: Progress) -> Written:
         """Write a note. ``create`` makes a new one; ``overwrite`` makes it or replaces its text; the others add lines.
@@ -59,9 +58,9 @@ class Editing:
                 INVALID_ARGUMENTS,
                 f"content: character {error.start + 1} is half of a surrogate pair, which no file can hold.",
             ) from None
-        with self._lock:
+        with self._bench.held(progress):
             if mode in ("append", "prepend"):
-                return self._edit(locate(self._files, self._index, name, progress), content, mode, if_match, progress)
+                return self._edit(self._locate(name, progress), content, mode, if_match, progress)
             path, exists = self._files.spell(parse_note_path(_unlinked(name)))
             if not exists:
                 return self._create(path, name, content, mode, if_match, progress)
@@ -75,24 +74,28 @@ class Editing:
 
     def delete(self, name: str, *, permanent: bool, if_match: str | None, progress: Progress) -> Deleted:
         """Move the note to the vault's ``.trash``, or delete it for good. Raises VaultError as ``locate`` does."""
-        with self._lock:
-            path = locate(self._files, self._index, name, progress)
+        with self._bench.held(progress):
+            path = self._locate(name, progress)
             if permanent and fold(path) not in {fold(wanted) for wanted in wanted_paths(name)}:
                 raise VaultError(
                     INVALID_ARGUMENTS,
                     f"To delete a note for good, give its whole path: {path!r} is the one named {name!r}.",
                     path=path,
                 )
-            if if_match is not None:
-                _check_etag(path, self._files.read(path), if_match)
-            progress.check()
-            trash_path = None
+            data = self._files.read(path).data
+            self._bench.check(path, data, if_match)
             if permanent:
-                self._files.remove(path)
-            else:
-                trash_path = self._files.trash(path)
-            self._index.take_up([path])
-            return Deleted(path, trash_path)
+                return Deleted(path, None, self._carry_out([Write(path, data, None)], progress))
+            trash_path = free_trash_path(self._files, path)
+            return Deleted(path, trash_path, self._carry_out([Move(path, trash_path)], progress))
+
+    def _carry_out(self, steps: list[Step], progress: Progress) -> int:
+        """Take the steps and return the change's number."""
+        change = self._bench.finish(steps, [], progress, dry_run=False).change
+        return 0 if change is None else change.id
+
+    def _locate(self, name: str, progress: Progress) -> VaultPath:
+        return locate(self._files, self._bench.index, name, progress)
 
     def _create(
         self, path: VaultPath, name: str, content: str, mode: WriteMode, if_match: str | None, progress: Progress
@@ -105,15 +108,15 @@ class Editing:
         in_old_folder = not folder or self._files.is_folder(VaultPath(folder))
         check_new_names([new_name] if in_old_folder else path.split("/"))
         data = content.encode("utf-8")
-        progress.check()
-        self._files.create(path, data)
-        self._index.take_up([path])
-        return Written(path, etag_of(data), len(data), created=True, changed=True)
+        bench = self._bench
+        relinked = plan_arrival(bench.files, bench.index, bench.settings.get(), path, progress)
+        change = self._carry_out([Write(path, None, data), *relinked], progress)
+        return Written(path, etag_of(data), len(data), created=True, changed=True, change=change)
 
     def _check_nowhere_else(self, path: VaultPath, name: str, progress: Progress) -> None:
         """Refuse to overwrite a note that is only *called* so: neither it nor a new one beside it may be what is meant."""
         try:
-            elsewhere = locate(self._files, self._index, name, progress)
+            elsewhere = self._locate(name, progress)
         except VaultError as error:
             if error.code == FILE_NOT_FOUND:
                 return
@@ -129,11 +132,10 @@ class Editing:
     def _edit(
         self, path: VaultPath, content: str, mode: WriteMode, if_match: str | None, progress: Progress
     ) -> Written:
-        file = self._files.read(path)
-        if if_match is not None:
-            _check_etag(path, file, if_match)
+        before = self._files.read(path).data
+        self._bench.check(path, before, if_match)
         try:
-            old = file.data.decode("utf-8")
+            old = before.decode("utf-8")
         except UnicodeDecodeError as error:
             raise VaultError(
                 NOT_UTF8,
@@ -143,11 +145,8 @@ class Editing:
         bom = _BOM if old.startswith(_BOM) else ""
         new = bom + _EDITS[mode](old.removeprefix(_BOM), content.removeprefix(bom) if bom else content)
         data = new.encode("utf-8")
-        if data != file.data:
-            progress.check()
-            self._files.replace(path, data, file)
-            self._index.take_up([path])
-        return Written(path, etag_of(data), len(data), created=False, changed=data != file.data)
+        change = self._carry_out([Write(path, before, data)], progress)
+        return Written(path, etag_of(data), len(data), created=False, changed=data != before, change=change)
 
 
 def _unlinked(name: str) -> str:
@@ -155,17 +154,16 @@ def _unlinked(name: str) -> str:
     return parse_linktext(name).linkpath if name.strip().startswith(("[[", "![[")) else name
 
 
-def etag_of(data: bytes) -> str:
-    """Return a short fingerprint of a file's bytes; 96 bits, so two texts of one note never share it by chance."""
-    return hashlib.blake2b(data, digest_size=12).hexdigest()
-
-
-def _check_etag(path: VaultPath, file: FileBytes, if_match: str) -> None:
-    now = etag_of(file.data)
-    if now != if_match:
-        raise VaultError(
-            STALE_EDIT,
-            f"{path!r} is not what was read any more (its etag is {now!r}, not {if_match!r}). Read it again, then edit.",
-            path=path,
-            etag=now,
-        )
+def free_trash_path(files: Files, path: VaultPath) -> VaultPath:
+    """Return where in the vault's ``.trash`` a file of this name can go: Obsidian numbers a name that is taken, from 2."""
+    name, dot, ending = path.rpartition("/")[2].rpartition(".")
+    name, suffix = (name, dot + ending) if name else (ending, "")
+    number = 1
+    while True:
+        numbered = suffix if number == 1 else f" {number}{suffix}"
+        while len(name.encode()) + len(numbered.encode()) > MAX_NAME_BYTES:
+            name = name[:-1]
+        free = VaultPath(f"{TRASH}/{name}{numbered}")
+        if not files.is_taken(free):
+            return free
+        number += 1

@@ -1,4 +1,4 @@
-"""The only module that opens a note's bytes: reading with a cap, atomic writing and the trash.
+"""The only module that opens a note's bytes: reading with a cap, and writing whole files that have no name yet.
 
 Every path that reaches the disk is resolved first and must still lie in the vault, so a symlink cannot lead out.
 Text does not live here: bytes in, bytes out.
@@ -17,28 +17,18 @@ from typing import NamedTuple
 from vaultwire.vault.errors import (
     AMBIGUOUS_NAME,
     FILE_NOT_FOUND,
-    NOTE_EXISTS,
     PATH_OUTSIDE_VAULT,
     PERMISSION_DENIED,
-    STALE_EDIT,
     TOO_LARGE,
     WRITE_FAILED,
     VaultError,
 )
 from vaultwire.vault.model import NoteStat, VaultPath
-from vaultwire.vault.paths import MAX_NAME_BYTES, compose, fold, is_note, stem
+from vaultwire.vault.paths import compose, fold, is_note
 from vaultwire.vault.places import Places
-from vaultwire.vault.publish import (
-    OPEN_NEW,
-    copy_attributes,
-    publish_new,
-    remove_folders_quietly,
-    remove_quietly,
-    replace_file,
-)
+from vaultwire.vault.publish import OPEN_NEW, copy_attributes, remove_quietly
 from vaultwire.vault.walk import Oddity, is_dataless, look_at, walk_folders
 
-TRASH = ".trash"  # Obsidian's own folder for "Move to Obsidian trash"
 TEMPORARY_PREFIX = ".vaultwire-"  # hidden: Obsidian and its sync pass over names that start with a dot
 TEMPORARY_SUFFIX = ".tmp"
 
@@ -123,6 +113,10 @@ class Files:
         """Tell whether a folder of exactly this name is there."""
         return os.path.isdir(self._places.real(path))
 
+    def is_taken(self, path: VaultPath) -> bool:
+        """Tell whether anything is there under this name: a file, a folder, or a link, wherever it leads."""
+        return os.path.lexists(self._places.real_entry(path))
+
     def _entry_like(self, folder: str, part: str) -> str | None:
         place = os.path.join(self.root, folder)
         if _NAMES_ARE_EXACT and os.path.lexists(os.path.join(place, part)):
@@ -163,7 +157,7 @@ class Files:
                 status = os.fstat(descriptor)
                 if not stat.S_ISREG(status.st_mode):
                     raise VaultError(FILE_NOT_FOUND, f"{path!r} is not a file.", path=path)
-                _check_size(path, status.st_size, max_bytes)
+                check_size(path, status.st_size, max_bytes)
                 data = os.read(descriptor, status.st_size + 1)
                 # A file may come in pieces, or have grown since.
                 while len(data) <= max_bytes and (more := os.read(descriptor, min(max_bytes + 1 - len(data), _PIECE))):
@@ -171,8 +165,8 @@ class Files:
             finally:
                 os.close(descriptor)
         except OSError as error:
-            raise _cannot("read", path, error) from error
-        _check_size(path, len(data), max_bytes)
+            raise cannot("read", path, error) from error
+        check_size(path, len(data), max_bytes)
         return FileBytes(data, status.st_mtime_ns, status.st_ino)
 
     def digest(self, path: str) -> bytes:
@@ -189,136 +183,58 @@ class Files:
                     digest.update(piece)
         return digest.digest()
 
-    # ------------------------------------------------------------------ writing
+    # ------------------------------------------------------------------ for whoever carries changes out
 
-    def create(self, path: VaultPath, data: bytes) -> None:
-        """Write a file that must not exist yet, making its folders. Raises VaultError: NOTE_EXISTS and those of replace."""
-        _check_size(path, len(data), self.max_bytes)
-        target = self._places.real(path)
-        made = self._make_folders(path, os.path.dirname(target))
-        try:
-            temporary = self._write_temporary(target, data, like=None)
-            try:
-                publish_new(temporary, target)
-            finally:
-                remove_quietly(temporary)
-        except OSError as error:
-            remove_folders_quietly(made)
-            if error.errno == errno.EEXIST:
-                raise VaultError(NOTE_EXISTS, f"{path!r} exists already.", path=path) from error
-            raise _cannot("write", path, error) from error
+    def place(self, path: VaultPath) -> str:
+        """Return the absolute path of the file a path leads to, links followed. Raises VaultError if it leads out."""
+        return self._places.real(path)
 
-    def replace(self, path: VaultPath, data: bytes, expected: FileBytes) -> None:
-        """Exchange the file's bytes in one step; readers see the old ones or the new ones, never a mixture.
+    def entry(self, path: VaultPath) -> str:
+        """Return the absolute path of the directory entry itself, which may be a link."""
+        return self._places.real_entry(path)
 
-        ``expected`` is what the caller's edit was made from: if the file is another one by now, nothing is written and
-        STALE_EDIT is raised. Mode, owner and extended attributes stay. A note the system lets nobody write is left alone,
-        though a rename would get round that: PERMISSION_DENIED.
-        """
-        _check_size(path, len(data), self.max_bytes)
-        target = self._places.real(path)
-        if os.path.exists(target) and not os.access(target, os.W_OK):
-            raise VaultError(PERMISSION_DENIED, f"{path!r} is write-protected.", path=path)
-        try:
-            temporary = self._write_temporary(target, data, like=target)
-            try:
-                self._check_unchanged(path, target, expected)
-                replace_file(temporary, target)
-            except BaseException:
-                remove_quietly(temporary)
-                raise
-        except OSError as error:
-            raise _cannot("write", path, error) from error
+    def check_root(self) -> None:
+        """Raise VAULT_NOT_FOUND if the vault's folder is gone: an unplugged vault is not to be made anew."""
+        self._places.check_root()
 
-    def _check_unchanged(self, path: VaultPath, target: str, expected: FileBytes) -> None:
+    def holds(self, place: str, data: bytes) -> bool:
+        """Tell whether there is a file at the absolute path ``place`` with exactly these bytes. Raises OSError."""
         # The bytes, not size and time: two writes within one tick of the file system's clock have the same time.
-        if self._read_real(path, target, self.max_bytes).data != expected.data:
-            raise VaultError(
-                STALE_EDIT, f"{path!r} was changed by another program meanwhile; read it again, then edit.", path=path
-            )
+        try:
+            descriptor = os.open(place, _OPEN_READ & ~getattr(os, "O_NOFOLLOW", 0))
+        except OSError as error:
+            if error.errno in (errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG, errno.ELOOP):
+                return False
+            raise
+        try:
+            status = os.fstat(descriptor)
+            if not stat.S_ISREG(status.st_mode) or status.st_size != len(data):
+                return False
+            found = os.read(descriptor, len(data) + 1)
+            while len(found) < len(data) and (more := os.read(descriptor, _PIECE)):
+                found += more
+            return found == data
+        finally:
+            os.close(descriptor)
 
-    def _write_temporary(self, target: str, data: bytes, like: str | None) -> str:
-        """Write data, synced, to a hidden sibling of target and return its path. ``like`` lends its mode and attributes."""
-        temporary = os.path.join(
-            os.path.dirname(target), f"{TEMPORARY_PREFIX}{os.getpid():x}-{os.urandom(6).hex()}{TEMPORARY_SUFFIX}"
-        )
+    def write_new(self, place: str, data: bytes, like: str | None) -> None:
+        """Write data, synced, to a file that is not there yet. ``like`` lends its mode and attributes. Raises OSError."""
         # A new note is as open as the umask lets it be, as any editor's; a private one is never open, not for a moment.
-        descriptor = os.open(temporary, OPEN_NEW, 0o666 if like is None else 0o600)
+        descriptor = os.open(place, OPEN_NEW, 0o666 if like is None else 0o600)
         try:
             with os.fdopen(descriptor, "wb") as file:
                 file.write(data)
                 file.flush()
                 if like is not None:
-                    copy_attributes(like, temporary, descriptor)
+                    copy_attributes(like, place, descriptor)
                 os.fsync(descriptor)
         except BaseException:
-            remove_quietly(temporary)
+            remove_quietly(place)
             raise
-        return temporary
-
-    def _make_folders(self, path: VaultPath, folder: str) -> list[str]:
-        """Make the folders down to ``folder`` and return those that were missing, outermost first."""
-        self._places.check_root()  # an unplugged vault is not to be made anew
-        missing = []
-        while not os.path.isdir(folder):
-            missing.append(folder)
-            folder = os.path.dirname(folder)
-        made: list[str] = []
-        for name in reversed(missing):
-            try:
-                os.mkdir(name)
-                made.append(name)
-            except FileExistsError as error:
-                if not os.path.isdir(name):
-                    remove_folders_quietly(made)
-                    raise VaultError(
-                        WRITE_FAILED,
-                        f"{path!r} cannot be written: a part of its path is a file, not a folder.",
-                        path=path,
-                    ) from error
-            except OSError as error:
-                remove_folders_quietly(made)
-                raise _cannot("write", path, error) from error
-        return made
-
-    # ------------------------------------------------------------------ removing
-
-    def trash(self, path: VaultPath) -> str:
-        """Move the file to the vault's ``.trash`` folder under a free name and return its path there."""
-        source = self._places.real_entry(path)
-        folder = os.path.join(self.root, TRASH)
-        try:
-            os.makedirs(folder, exist_ok=True)
-            if os.path.realpath(folder) != folder:
-                raise VaultError(
-                    PATH_OUTSIDE_VAULT, f"The vault's {TRASH} is a link; refusing to move notes through it."
-                )
-            name, suffix = stem(path), path[-3:]
-            number = 1
-            while True:
-                # Obsidian numbers a name that is taken: "Note 2.md".
-                ending = suffix if number == 1 else f" {number}{suffix}"
-                while len(name.encode()) + len(ending) > MAX_NAME_BYTES:
-                    name = name[:-1]
-                free = name + ending
-                try:
-                    publish_new(source, os.path.join(folder, free))
-                except FileExistsError:
-                    number += 1
-                    continue
-                return f"{TRASH}/{free}"
-        except OSError as error:
-            raise _cannot("delete", path, error) from error
-
-    def remove(self, path: VaultPath) -> None:
-        """Delete the file for good."""
-        try:
-            os.unlink(self._places.real_entry(path))
-        except OSError as error:
-            raise _cannot("delete", path, error) from error
 
 
-def _check_size(path: VaultPath, size: int, max_bytes: int) -> None:
+def check_size(path: VaultPath, size: int, max_bytes: int) -> None:
+    """Refuse a file that is too large. Raises VaultError (TOO_LARGE)."""
     if size > max_bytes:
         thing = "a note" if is_note(path) else "an attachment"
         raise VaultError(
@@ -330,8 +246,8 @@ def _check_size(path: VaultPath, size: int, max_bytes: int) -> None:
         )
 
 
-def _cannot(verb: str, path: VaultPath, error: OSError) -> VaultError:
-    """Return the VaultError for what the system refused, without its own absolute path."""
+def cannot(verb: str, path: VaultPath, error: OSError) -> VaultError:
+    """Return the VaultError for what the system refused to do with a file, without its own absolute path."""
     if isinstance(error, FileNotFoundError | NotADirectoryError | IsADirectoryError):
         return VaultError(FILE_NOT_FOUND, f"No note {path!r} is there to {verb}.", path=path)
     if error.errno == errno.ELOOP:

@@ -37,8 +37,10 @@ def structure(path: VaultPath, text: str) -> Structure:
     """Return how a note with this text is built."""
     parsed = parse_note(text)
     lines = line_count(text)
-    outline = []
-    for position, heading in enumerate(parsed.headings):
-        following = (later.line - 1 for later in parsed.headings[position + 1 :] if later.level <= heading.level)
-        outline.append(OutlineEntry(heading.level, heading.text, heading.line, next(following, lines)))
-    return Structure(path, parsed, outline, lines)
+    outline: list[OutlineEntry] = []
+    nearest = [lines + 1] * 7  # by level: the line of the next heading of that level
+    for heading in reversed(parsed.headings):
+        last_line = min(nearest[: heading.level + 1]) - 1
+        outline.append(OutlineEntry(heading.level, heading.text, heading.line, last_line))
+        nearest[heading.level] = heading.line
+    return Structure(path, parsed, outline[::-1], lines)

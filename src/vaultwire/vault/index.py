@@ -84,6 +84,14 @@ class Index(Protocol):
     def incoming(self, path: VaultPath, progress: Progress) -> list[tuple[VaultPath, Link]]:
         """Return every link in another note that leads to the file, in path and line order."""
 
+    def links_asking(
+        self, names: Collection[str], below: Collection[VaultPath], progress: Progress
+    ) -> list[tuple[VaultPath, str]]:
+        """Return note and linktext of every link that asks for one of the names (``links.name_of``), and of every link in
+        the notes and below the folders given. Notes that the vault's rules exclude have their part: their links lead
+        somewhere too.
+        """
+
     def resolve_all(self, source: VaultPath, links: list[Link], progress: Progress) -> list[VaultPath | None]:
         """Return where each link of a note leads, None for one that leads nowhere."""
 

@@ -58,6 +58,21 @@ class LinkTargets:
                 return self._shortest[wanted]
         return None
 
+    def is_plain(self, linkpath: str) -> bool:
+        """Tell whether a link leads where it does whatever note it stands in, and would whatever else there were in other
+        folders: its path is whole, or only one file's path ends so. A relative one is plain.
+        """
+        linkpath = linkpath.strip()
+        if linkpath.startswith(("/", *_RELATIVE)) or self._exact(linkpath) is not None:
+            return True
+        ending = {
+            path
+            for wanted in _spellings(linkpath)
+            for folded, path in self._by_name.get(wanted.rsplit("/", 1)[-1], ())
+            if folded.endswith("/" + wanted)
+        }
+        return len(ending) == 1
+
     def _exact(self, path: str) -> VaultPath | None:
         for wanted in _spellings(path):
             found = self._by_path.get(wanted)

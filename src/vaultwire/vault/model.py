@@ -33,20 +33,22 @@ class Note(NamedTuple):
 
 
 class Written(NamedTuple):
-    """What a write did. ``changed`` is False when the file already held exactly that."""
+    """What a write did. ``changed`` is False when the file already held exactly that; ``change`` is its number, or 0."""
 
     path: VaultPath
     etag: str
     size: int
     created: bool
     changed: bool
+    change: int
 
 
 class Deleted(NamedTuple):
-    """What a delete did. ``trash_path`` is where the note lies now, None if it is gone for good."""
+    """What a delete did. ``trash_path`` is where the note lies now, None if it is gone for good; ``change`` its number."""
 
     path: VaultPath
     trash_path: str | None
+    change: int
 
 
 class Line(NamedTuple):

@@ -22,8 +22,11 @@ _DRIVE = re.compile(r".:")  # Windows takes any character for a drive's letter
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 # Obsidian itself refuses these in a new name on every system; the rest of Windows' list only fails there.
 _NOT_IN_NEW_NAMES = re.compile(r'[:<>"|?*]')
+_SAFE = dict.fromkeys(":/\\|", "-") | dict.fromkeys("*?<>#^", "") | {'"': "'", "[": "(", "]": ")"}
 # "v1.2 release" has no file extension, "data.csv" has one.
 _EXTENSION = re.compile(r"\.(?:[A-Za-z][A-Za-z0-9]{0,4}|canvas)$", re.IGNORECASE)
+# What is kept where a name is cut.
+_ENDING = re.compile(r"(?<=[^. ])\.[A-Za-z0-9]{1,6}\Z")
 # Longest name most file systems take, in UTF-8 bytes (ext4, APFS, NTFS counts UTF-16 units and takes more).
 MAX_NAME_BYTES = 255
 
@@ -92,10 +95,11 @@ def parse_note_path(text: str) -> VaultPath:
 def check_new_names(parts: list[str]) -> None:
     """Refuse names for a *new* note or folder that do not travel. Raises VaultError (INVALID_ARGUMENTS)."""
     for part in parts:
-        odd = _NOT_IN_NEW_NAMES.search(part)
+        odd = dict.fromkeys(_NOT_IN_NEW_NAMES.findall(part))
         if odd:
             raise VaultError(
-                INVALID_ARGUMENTS, f"A new name may not contain {odd[0]!r}: it cannot be stored on every system."
+                INVALID_ARGUMENTS,
+                f"A new name may not contain {' or '.join(map(repr, odd))}: it cannot be stored on every system.",
             )
         if part.endswith((".", " ")) or part.startswith(" "):
             raise VaultError(
@@ -105,6 +109,49 @@ def check_new_names(parts: list[str]) -> None:
             raise VaultError(
                 INVALID_ARGUMENTS, f"A name may have at most {MAX_NAME_BYTES} bytes; {part[:40]!r}… is longer."
             )
+
+
+def safe_name(text: str) -> str:
+    """Return the file name nearest to the text that every system can store and every link can name.
+
+    What stands for a break becomes ``-``, other characters that do not travel are left out; a name too long is cut before
+    its extension. Without anything left it is ``Untitled``, Obsidian's own name for a new note.
+    """
+    text = compose(text.encode("utf-8", "ignore").decode())  # without halves of surrogate pairs
+    text = " ".join(_CONTROL.sub(" ", text).split())
+    extension = _ENDING.search(text)
+    ending = extension[0] if extension else ""
+    name = compose("".join(_SAFE.get(character, character) for character in text.removesuffix(ending)))
+    name = " ".join(name.split()).lstrip(". ").rstrip(". ")
+    head, dot, rest = name.partition(".")
+    if head.rstrip(" ").casefold() in _RESERVED:
+        name = f"{head.rstrip(' ')}_{dot}{rest}"
+    room = MAX_NAME_BYTES - len(ending.encode() or NOTE_SUFFIX)
+    name = name.encode()[:room].decode("utf-8", "ignore").rstrip(". ")
+    return (name or "Untitled") + ending
+
+
+def folder_of_setting(text: str) -> str:
+    """Return a folder from Obsidian's settings as paths are written; ``""`` for the vault itself.
+
+    Obsidian passes over slashes at either end. What the text names is not checked.
+    """
+    return "/".join(part for part in text.strip().replace("\\", "/").split("/") if part not in ("", "."))
+
+
+def parse_set_folder(text: str, setting: str) -> VaultPath | None:
+    """Return the vault path of a folder from Obsidian's settings, None for the vault itself.
+
+    Raises VaultError, which names the setting, if that cannot be a folder of the vault.
+    """
+    folder = folder_of_setting(text)
+    try:
+        return parse_path(folder) if folder else None
+    except VaultError as error:
+        raise VaultError(
+            error.code,
+            f"Obsidian's setting {setting!r} ({text!r}) names no folder of the vault: {error.message} Change it in Obsidian.",
+        ) from None
 
 
 def compose(name: str) -> str:

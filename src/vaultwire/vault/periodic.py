@@ -11,7 +11,16 @@ from datetime import date, timedelta
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
 from vaultwire.vault.model import VaultPath
 from vaultwire.vault.moments import format_moment, parse_moment
-from vaultwire.vault.paths import NOTE_SUFFIX, check_new_names, compose, fold, is_note, parse_path
+from vaultwire.vault.paths import (
+    NOTE_SUFFIX,
+    check_new_names,
+    compose,
+    fold,
+    folder_of_setting,
+    is_note,
+    parse_note_path,
+    parse_path,
+)
 from vaultwire.vault.settings import Settings
 
 DEFAULT_FORMAT = "YYYY-MM-DD"  # Obsidian's help, "Daily notes"
@@ -28,7 +37,7 @@ def daily_note_path(settings: Settings, day: date) -> VaultPath:
     written = format_moment(_format(settings), day)
     try:
         # Obsidian passes over slashes at either end, and a path is written with "/" on every system.
-        path = parse_path(compose(f"{_folder(settings)}/{written}{NOTE_SUFFIX}".lstrip("/")))
+        path = parse_path(compose(f"{folder_of_setting(settings.daily_folder)}/{written}{NOTE_SUFFIX}".lstrip("/")))
         check_new_names(path.split("/"))
     except VaultError as error:
         raise VaultError(
@@ -43,7 +52,7 @@ def daily_note_day(settings: Settings, path: VaultPath) -> date | None:
     """Return the day whose daily note this is by its path; None if it is none, or the format does not determine a day."""
     if not is_note(path):
         return None
-    folder, name = _folder(settings), path[: -len(NOTE_SUFFIX)]
+    folder, name = folder_of_setting(settings.daily_folder), path[: -len(NOTE_SUFFIX)]
     if folder:
         parts = name.split("/")
         depth = folder.count("/") + 1
@@ -51,6 +60,15 @@ def daily_note_day(settings: Settings, path: VaultPath) -> date | None:
             return None
         name = "/".join(parts[depth:])
     return parse_moment(_format(settings), name)
+
+
+def daily_template_path(settings: Settings) -> VaultPath | None:
+    """Return the note that new daily notes are made from, whether it is there or not; None if the settings name none.
+
+    Raises VaultError if what they name could be no note.
+    """
+    named = settings.daily_template.strip().strip("/")
+    return parse_note_path(named) if named else None
 
 
 def parse_day(text: str, today: date) -> date:
@@ -75,9 +93,3 @@ def parse_day(text: str, today: date) -> date:
 
 def _format(settings: Settings) -> str:
     return settings.daily_format.strip().strip("/") or DEFAULT_FORMAT
-
-
-def _folder(settings: Settings) -> str:
-    """Return the folder as paths are written; ``""`` for the vault itself."""
-    parts = settings.daily_folder.strip().replace("\\", "/").split("/")
-    return "/".join(part for part in parts if part not in ("", "."))

@@ -32,9 +32,7 @@ class Places:
     def real_entry(self, path: VaultPath) -> str:
         """Return the directory entry itself: its folder's links are followed, its own is not, so a link can be deleted."""
         folder, _, name = path.rpartition("/")
-        real = os.path.join(os.path.realpath(os.path.join(self.root, folder)), name)
-        self._check_inside(path, real)
-        return real
+        return os.path.join(self.real(VaultPath(folder)) if folder else self.root, name)
 
     def _may_hold_links(self, path: VaultPath) -> bool:
         """Tell whether a part of the path is a link. Asks for the parts below the root only: realpath asks for all."""
@@ -54,5 +52,6 @@ class Places:
         prefix = self.root if self.root.endswith(os.sep) else self.root + os.sep
         if not real.startswith(prefix):
             raise VaultError(PATH_OUTSIDE_VAULT, f"{path!r} is a link that leads out of the vault.", path=path)
-        if any(part.startswith(".") for part in real[len(prefix) :].split(os.sep)):
+        below = real[len(prefix) :].split(os.sep)
+        if any(part.startswith(".") for part in below) and below != path.split("/"):
             raise VaultError(PERMISSION_DENIED, f"{path!r} is a link to a hidden file or folder.", path=path)

@@ -32,7 +32,7 @@ def copy_attributes(source: str, target: str, descriptor: int) -> None:
 def publish_new(source: str, target: str) -> None:
     """Rename source to target unless target exists (FileExistsError). Never overwrites, whoever else is writing."""
     if os.name == "nt":
-        os.rename(source, target)  # Windows' rename refuses an existing target by itself
+        rename_entry(source, target)  # Windows' rename refuses an existing target by itself
         return
     try:
         os.link(source, target, follow_symlinks=os.link not in os.supports_follow_symlinks)
@@ -54,6 +54,17 @@ def publish_new(source: str, target: str) -> None:
         raise
 
 
+def has_hard_links(source: str, name: str) -> bool:
+    """Tell whether a file can be given a second name; ``name`` is one that nobody else uses, and is free again then."""
+    remove_quietly(name)
+    try:
+        os.link(source, name, follow_symlinks=os.link not in os.supports_follow_symlinks)
+    except OSError:
+        return False
+    remove_quietly(name)
+    return True
+
+
 def replace_file(source: str, target: str) -> None:
     """Rename source to target, whether target exists or not, in one step."""
     for wait in _REPLACE_WAITS:
@@ -66,6 +77,20 @@ def replace_file(source: str, target: str) -> None:
     os.replace(source, target)
 
 
+def rename_entry(source: str, target: str) -> None:
+    """Rename a file or folder to a name that is free, or is its own in another spelling."""
+    for wait in _REPLACE_WAITS:
+        try:
+            os.rename(source, target)
+        except FileExistsError:
+            raise
+        except PermissionError:
+            time.sleep(wait)
+        else:
+            return
+    os.rename(source, target)
+
+
 def remove_quietly(path: str) -> None:
     """Remove a file that may be gone already."""
     try:
@@ -75,9 +100,9 @@ def remove_quietly(path: str) -> None:
 
 
 def remove_folders_quietly(made: list[str]) -> None:
-    """Remove the folders, given outermost first, as long as they are empty."""
+    """Remove those of the folders, given outermost first, that are there and empty."""
     for folder in reversed(made):
         try:
             os.rmdir(folder)
         except OSError:  # somebody else's file is in it by now
-            return
+            continue

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 
-from vaultwire.markdown.model import Heading, Span
+from vaultwire.markdown.blocks import block_of_id
+from vaultwire.markdown.model import BlockId, Heading, Span
 from vaultwire.vault.errors import INVALID_ARGUMENTS, SECTION_NOT_FOUND, VaultError
-from vaultwire.vault.model import Structure, VaultPath
+from vaultwire.vault.model import OutlineEntry, Structure, VaultPath
 from vaultwire.vault.paths import fold
 
 _RANGE = re.compile(r"(\d{1,9})(?:(-)(\d{1,9})?)?")
@@ -16,47 +17,65 @@ _SPECIAL = re.compile(r"[!\"#$%&()*+,.:;<=>?@^`{|}~/\[\]\\\s]+")
 _MAX_NAMED = 30
 
 
-def section_span(note: Structure, subpath: str) -> Span:
+def section_span(note: Structure, subpath: str, text: str = "") -> Span:
     """Return the lines of a section (``Heading``, ``Heading#Sub``) or block (``^id``), the heading itself included.
 
-    Headings are compared as Obsidian compares them: without case, punctuation as blanks. In a chain each is sought below
-    the one before; of several that match, the first is meant. Raises VaultError (SECTION_NOT_FOUND).
+    Of several that match, the first is meant. With the note's ``text`` a list item comes with the items nested in it, as
+    Obsidian embeds it, and an id behind a list means the list. Raises VaultError (SECTION_NOT_FOUND).
     """
     wanted = subpath.strip().removeprefix("#")
-    if wanted.startswith("^"):
-        return _block_span(note, wanted[1:])
-    span = Span(1, note.lines)
-    for part in wanted.split("#"):
-        key = _comparable(part)
-        found = next(
-            (
-                entry
-                for entry in note.outline
-                if span.first <= entry.line <= span.last and _comparable(entry.text) == key
-            ),
-            None,
-        )
-        if found is None:
-            raise VaultError(
-                SECTION_NOT_FOUND,
-                f"{note.path} has no section {subpath!r}. {_named(note.parsed.headings)}",
-                path=note.path,
-            )
-        span = Span(found.line, found.last_line)
-    return span
+    if not wanted.startswith("^"):
+        found = sections(note, subpath)[0]
+        return Span(found.line, found.last_line)
+    number = block_ids(note, wanted)[0].line
+    if text:
+        return block_of_id(text.split("\n"), note.parsed.blocks, number).whole
+    around = [span for span in note.parsed.blocks if span.first <= number <= span.last]
+    return around[-1] if around else Span(number, number)
 
 
-def _block_span(note: Structure, name: str) -> Span:
-    for block_id in note.parsed.block_ids:
-        if fold(block_id.name) == fold(name):
-            around = [span for span in note.parsed.blocks if span.first <= block_id.line <= span.last]
-            # An id on a line of its own belongs to the block before it.
-            before = [span for span in note.parsed.blocks if span.last < block_id.line]
-            span = around[-1] if around else before[-1] if before else Span(block_id.line, block_id.line)
-            return Span(span.first, max(span.last, block_id.line))
-    there = ", ".join("^" + block_id.name for block_id in note.parsed.block_ids[:_MAX_NAMED])
-    hint = f"Its blocks are: {there}." if there else "It has no block ids."
-    raise VaultError(SECTION_NOT_FOUND, f"{note.path} has no block '^{name}'. {hint}", path=note.path)
+def sections(note: Structure, subpath: str) -> list[OutlineEntry]:
+    """Return all headings that ``Heading`` or ``Heading#Sub`` fits, in the note's order; at least one.
+
+    Headings are compared as Obsidian compares them: without case, punctuation as blanks. In a chain each is sought below
+    the one before. A heading that has a ``#`` in its text may be written as it is. Raises VaultError (SECTION_NOT_FOUND).
+    """
+    chain = [key for part in subpath.split("#") if (key := _comparable(part))] or [""]
+    for keys in (chain, [_comparable(subpath)]):
+        found = [OutlineEntry(0, "", 0, note.lines)]
+        for key in keys:
+            found = _below(note.outline, found, key)
+        if found:
+            return found
+    raise VaultError(
+        SECTION_NOT_FOUND,
+        f"{note.path} has no section {subpath!r}. {_named(note.parsed.headings)}",
+        path=note.path,
+    )
+
+
+def _below(outline: list[OutlineEntry], above: list[OutlineEntry], key: str) -> list[OutlineEntry]:
+    """Return the headings of that text that lie in a section of one of those ``above``, which are in order."""
+    found: list[OutlineEntry] = []
+    position = reach = 0
+    for entry in outline:
+        while position < len(above) and above[position].line < entry.line:
+            reach = max(reach, above[position].last_line)
+            position += 1
+        if entry.line <= reach and _comparable(entry.text) == key:
+            found.append(entry)
+    return found
+
+
+def block_ids(note: Structure, subpath: str) -> list[BlockId]:
+    """Return all block ids that ``^id`` names, whatever their case; at least one. Raises VaultError (SECTION_NOT_FOUND)."""
+    name = subpath.strip().removeprefix("#").removeprefix("^")
+    found = [block_id for block_id in note.parsed.block_ids if fold(block_id.name) == fold(name)]
+    if not found:
+        there = ", ".join("^" + block_id.name for block_id in note.parsed.block_ids[:_MAX_NAMED])
+        hint = f"Its blocks are: {there}." if there else "It has no block ids."
+        raise VaultError(SECTION_NOT_FOUND, f"{note.path} has no block '^{name}'. {hint}", path=note.path)
+    return found
 
 
 def line_count(text: str) -> int:

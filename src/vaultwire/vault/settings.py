@@ -32,7 +32,7 @@ class Settings(NamedTuple):
     """The settings, by their names in Obsidian's files; the defaults are Obsidian's, which leaves out what is not changed.
 
     Folders are as written, unchecked: ``""`` and ``/`` mean the vault itself, in ``attachment_folder`` ``./`` the note's
-    folder. ``daily_format`` is ``""`` where Obsidian's own applies. ``property_types`` has folded names, because a
+    folder. Formats are ``""`` where Obsidian's own apply. ``property_types`` has folded names, because a
     property's type does not depend on the case of its name.
     """
 
@@ -48,6 +48,8 @@ class Settings(NamedTuple):
     daily_format: str = ""
     daily_template: str = ""
     template_folder: str = ""
+    template_date_format: str = ""
+    template_time_format: str = ""
     property_types: Mapping[str, str] = MappingProxyType({})
     problems: tuple[Oddity, ...] = ()
 
@@ -232,7 +234,15 @@ _KEYS: Final[Mapping[str, tuple[tuple[str, str, _Check], ...]]] = {
         ("format", "daily_format", _text),
         ("template", "daily_template", _text),
     ),
-    "templates.json": (("folder", "template_folder", _text),),
+    "templates.json": (
+        ("folder", "template_folder", _text),
+        # How Obsidian spells the two is in no document. Vaults have the second spelling (0xW1LD/0xw1ld.github.io,
+        # Aeondromach/MTCHS-Notes-JUNIOR), an audit names the first; where both are, what vaults have wins.
+        ("date_format", "template_date_format", _text),
+        ("time_format", "template_time_format", _text),
+        ("dateFormat", "template_date_format", _text),
+        ("timeFormat", "template_time_format", _text),
+    ),
     "types.json": (("types", "property_types", _types),),
 }
 """Each file's keys, the fields of ``Settings`` they fill, and what their values must be."""

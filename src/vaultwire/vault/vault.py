@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from datetime import date
+import copy
 
 from vaultwire.markdown import edits
 from vaultwire.markdown.model import Span
 from vaultwire.markdown.parse import parse_note
 from vaultwire.markdown.properties import parse_frontmatter
 from vaultwire.vault import graph
-from vaultwire.vault.editing import Editing, WriteMode, etag_of
+from vaultwire.vault.arranging import Arranging
+from vaultwire.vault.caller import Caller
+from vaultwire.vault.editing import Editing, WriteMode
 from vaultwire.vault.errors import (
     FILE_NOT_FOUND,
     VaultError,
 )
-from vaultwire.vault.files import FileBytes, Files
+from vaultwire.vault.etags import etag_of
+from vaultwire.vault.files import FileBytes
 from vaultwire.vault.finding import Asked, WantedTasks, property_types, to_wanted
-from vaultwire.vault.index import Index
+from vaultwire.vault.history import History
 from vaultwire.vault.linkgraph import LinkGraph
+from vaultwire.vault.making import Making
 from vaultwire.vault.model import (
     NO_PROGRESS,
     Backlink,
@@ -45,8 +48,10 @@ from vaultwire.vault.naming import locate
 from vaultwire.vault.paths import is_note, parse_folder, parse_note_path, parse_path
 from vaultwire.vault.periodic import daily_note_day, daily_note_path, parse_day
 from vaultwire.vault.query import parse_query
+from vaultwire.vault.revising import Revising
 from vaultwire.vault.sections import line_count, line_span, section_span
-from vaultwire.vault.settings import KeptSettings, Settings
+from vaultwire.vault.settings import Settings
+from vaultwire.vault.workbench import Workbench
 
 _BOM = "\ufeff"
 
@@ -54,15 +59,18 @@ _BOM = "\ufeff"
 class Vault:
     """One vault: a folder of notes and the index over them. Safe to call from several threads."""
 
-    def __init__(
-        self, files: Files, index: Index, settings: KeptSettings, today: Callable[[], date] = date.today
-    ) -> None:
-        """``today`` says what day it is where the person is: by this computer's local time."""
-        self._files = files
-        self._index = index
-        self._settings = settings
-        self._today = today
-        self._editing = Editing(files, index)
+    def __init__(self, bench: Workbench) -> None:
+        """``bench`` says when it is where the person is: by this computer's local time."""
+        self._bench = bench
+        self._files = bench.files
+        self._index = bench.index
+        self._settings = bench.settings
+
+    def used_by(self, caller: Caller, tool: str) -> Vault:
+        """Return the same vault in the hands of a caller that uses a tool: its changes say so, and its reads count."""
+        mine = copy.copy(self)
+        mine._bench = self._bench.used_by(caller, tool)  # noqa: SLF001 - its own copy
+        return mine
 
     @property
     def name(self) -> str:
@@ -70,7 +78,11 @@ class Vault:
         return self._files.name
 
     def tend(self) -> None:
-        """Keep the index true of the files, on the caller's thread, until ``close``. See ``Index.tend``."""
+        """Settle what a killed process left half-way, then keep the index true of the files, until ``close``.
+
+        On the caller's thread. See ``Changes.settle``, ``Index.tend``.
+        """
+        self._bench.changes.settle()
         self._index.tend()
 
     def close(self) -> None:
@@ -91,6 +103,8 @@ class Vault:
         """Return the note that ``name`` means. Raises VaultError as ``locate`` does, and TOO_LARGE."""
         path = self.locate(name, progress)
         file = self._files.read(path)
+        etag = etag_of(file.data)
+        self._bench.caller.saw(path, etag, file.data)
         problems: list[str] = []
         try:
             text = file.data.decode("utf-8")
@@ -99,7 +113,7 @@ class Vault:
             problems.append(f"not UTF-8 (first at byte {error.start}); what could not be read is shown as \ufffd")
         text = edits.to_plain(text.removeprefix(_BOM))
         problems += parse_frontmatter(text).problems
-        return Note(path, text, etag_of(file.data), len(file.data), file.modified_ns, problems)
+        return Note(path, text, etag, len(file.data), file.modified_ns, problems)
 
     def read_part(
         self, name: str, section: str | None, lines: str | None, progress: Progress = NO_PROGRESS
@@ -110,7 +124,7 @@ class Vault:
         """
         note = self.read(name, progress)
         if section:
-            return note, section_span(graph.structure(note.path, note.text), section)
+            return note, section_span(graph.structure(note.path, note.text), section, note.text)
         total = line_count(note.text)
         return note, line_span(note.path, total, lines) if lines else Span(1, total)
 
@@ -183,7 +197,7 @@ class Vault:
 
         Raises VaultError: INVALID_ARGUMENTS for a condition or time that is none, FILE_NOT_FOUND for the folder.
         """
-        wanted = to_wanted(asked, self._today())
+        wanted = to_wanted(asked, self._bench.now().date())
         return self._index.find(wanted, self._folder(folder), offset, limit, progress)
 
     def tasks(
@@ -235,7 +249,7 @@ class Vault:
         ``daily_note_path``'s if the settings are at fault.
         """
         settings = self._settings.get()
-        wanted = parse_day(day, self._today())
+        wanted = parse_day(day, self._bench.now().date())
         path, exists = self._files.spell(daily_note_path(settings, wanted))
         days = [
             (its_day, note.path)
@@ -283,10 +297,30 @@ class Vault:
         self, name: str, content: str, mode: WriteMode, if_match: str | None = None, progress: Progress = NO_PROGRESS
     ) -> Written:
         """Write a note. See ``Editing.write``."""
-        return self._editing.write(name, content, mode, if_match, progress)
+        return Editing(self._bench).write(name, content, mode, if_match, progress)
 
     def delete(
         self, name: str, *, permanent: bool, if_match: str | None = None, progress: Progress = NO_PROGRESS
     ) -> Deleted:
         """Move a note to the vault's ``.trash``, or delete it for good. See ``Editing.delete``."""
-        return self._editing.delete(name, permanent=permanent, if_match=if_match, progress=progress)
+        return Editing(self._bench).delete(name, permanent=permanent, if_match=if_match, progress=progress)
+
+    @property
+    def revising(self) -> Revising:
+        """Surgical edits, diffs and properties."""
+        return Revising(self._bench)
+
+    @property
+    def arranging(self) -> Arranging:
+        """Moving, renaming, merging, dividing."""
+        return Arranging(self._bench)
+
+    @property
+    def making(self) -> Making:
+        """New notes, daily notes, templates, attachments."""
+        return Making(self._bench)
+
+    @property
+    def history(self) -> History:
+        """What was changed, and taking it back."""
+        return History(self._bench)

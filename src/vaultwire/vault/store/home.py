@@ -9,9 +9,9 @@ import sqlite3
 from collections.abc import Callable
 from typing import NamedTuple
 
+from vaultwire.vault.process_lock import ProcessLock
 from vaultwire.vault.store.catalog import Catalog
 from vaultwire.vault.store.plan import Everything
-from vaultwire.vault.store.process_lock import ProcessLock
 from vaultwire.vault.store.schema import FORMAT, SETTLED, UNREAD
 from vaultwire.vault.store.text import BrokenTextIndexError, TextIndex
 from vaultwire.vault.store.words_in_use import WordsInUse
@@ -78,7 +78,8 @@ class Home:
             _check(catalog, text)
             if folder is not None:
                 self.problem = ""
-            lock = ProcessLock(None if folder is None else os.path.join(folder, "lock"))
+            path = None if folder is None else os.path.join(folder, "lock")
+            lock = ProcessLock(path, "another process is indexing the vault")
             return Parts(catalog, text, WordsInUse(catalog), lock)
         except BaseException:
             catalog.close()

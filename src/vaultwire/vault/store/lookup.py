@@ -140,6 +140,20 @@ def incoming(catalog: Catalog, path: VaultPath) -> list[tuple[VaultPath, Link]]:
     ]
 
 
+def links_asking(catalog: Catalog, names: Iterable[str], within: Iterable[VaultPath]) -> list[tuple[VaultPath, str]]:
+    """Return note and linktext of every link of one of the names, and of every link in the notes and folders given."""
+    sought = sorted(set(names))
+    select = "SELECT path, linktext FROM links JOIN files ON id = note WHERE "
+    found: list[tuple[VaultPath, str]] = []
+    for start in range(0, len(sought), _MAX_VALUES):
+        part = sought[start : start + _MAX_VALUES]
+        found += catalog.rows(f"{select}links.name IN ({_marks(part)})", part)
+    for path in within:
+        condition, values = below(path)
+        found += catalog.rows(f"{select}(path = ? OR {condition})", [path, *values])
+    return found
+
+
 def resolve_all(catalog: Catalog, source: VaultPath, links: list[Link]) -> list[VaultPath | None]:
     """Return where each link of a note leads."""
     leads_to = targets(catalog, {name_of(source, link.linktext) for link in links})

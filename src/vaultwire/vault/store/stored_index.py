@@ -173,6 +173,12 @@ class StoredIndex:
         """Return every link in another note that leads to the file, in path and line order."""
         return self._ask(lambda catalog: lookup.incoming(catalog, path), progress)
 
+    def links_asking(
+        self, names: Collection[str], below: Collection[VaultPath], progress: Progress
+    ) -> list[tuple[VaultPath, str]]:
+        """Return note and linktext of every link of one of the names, and of every link in the notes and folders given."""
+        return self._ask(lambda catalog: lookup.links_asking(catalog, names, below), progress)
+
     def resolve_all(self, source: VaultPath, links: list[Link], progress: Progress) -> list[VaultPath | None]:
         """Return where each link of a note leads, None if nowhere."""
         return self._ask(lambda catalog: lookup.resolve_all(catalog, source, links), progress)

@@ -1,4 +1,4 @@
-"""A lock between processes: a file in the cache folder, free again when its holder ends, however it ends."""
+"""A lock between processes: a file outside the vault, free again when its holder ends, however it ends."""
 
 from __future__ import annotations
 
@@ -22,24 +22,32 @@ _PATIENCE = 0.05
 class ProcessLock:
     """One lock file; None for none. Not for two threads of one process at once."""
 
-    def __init__(self, path: str | None) -> None:
+    def __init__(self, path: str | None, waiting_for: str, *, needed: bool = False) -> None:
+        """``waiting_for`` is what those who wait are told; ``needed`` says that nothing may happen without the lock file."""
         self._path = path
+        self._waiting_for = waiting_for
+        self._needed = needed
 
     @contextmanager
     def held(self, progress: Progress) -> Iterator[None]:
-        """Hold the lock, waiting for whoever has it. A file system that knows no locks gives it to everybody."""
+        """Hold the lock, waiting for whoever has it. A file system that knows no locks gives it to everybody.
+
+        Raises OSError if the lock is needed and its file cannot be made.
+        """
         if self._path is None:
             yield
             return
         try:
             descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
-        except OSError:  # the folder is gone: nobody else comes here for the index
-            yield
+        except OSError:
+            if self._needed:
+                raise
+            yield  # the folder is gone: nobody else comes here for it
             return
         try:
             while not _take(descriptor):
                 progress.check()
-                progress.report(0, 0, "another process is indexing the vault")
+                progress.report(0, 0, self._waiting_for)
                 time.sleep(_PATIENCE)
             yield
         finally:

@@ -1,0 +1,79 @@
+"""Base files: which texts of their formulas and filters name files or folders, and where each stands.
+
+Only what is a name beyond doubt: the argument of ``link``, ``file``, ``hasLink`` and ``inFolder``, a comparison with
+``file.path`` or ``file.folder``, and ``[[links]]``. The YAML around it stays as it is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Literal, TypeAlias
+
+from vaultwire.markdown.link_spans import Edit, Rewriting, Rewritten, applied
+from vaultwire.markdown.yaml_core import NotYamlError, read_yaml
+
+Kind: TypeAlias = Literal["link", "path", "folder"]
+"""What a text names: as a link does, by its whole path, or a folder by its whole path."""
+
+# Quotes as a YAML text may hold them: plain, escaped, doubled.
+_TEXT = r"""(?P<{0}q>\\"|''|"|')(?P<{0}>(?!\[\[)(?:(?!(?P={0}q))[^\\\n])++)(?P={0}q)"""
+_NAMES = re.compile(
+    rf"\b(?:link|file|hasLink)\(\s*+{_TEXT.format('link')}"
+    rf"|\binFolder\(\s*+{_TEXT.format('folder')}"
+    rf"|\bfile\.folder\s*+[!=]=\s*+{_TEXT.format('equal')}"
+    rf"|\bfile\.path\s*+[!=]=\s*+{_TEXT.format('path')}"
+    r"|\[\[(?P<wiki>[^\[\]|\\\n]++)(?=\||\]\])"
+)
+_KINDS: dict[str, Kind] = {"link": "link", "wiki": "link", "path": "path", "folder": "folder", "equal": "folder"}
+
+
+class NotABaseError(ValueError):
+    """The text is no YAML, or a name in it cannot be exchanged for another in its place."""
+
+
+def base_edits(text: str, decide: Callable[[Kind, str], str | None]) -> Rewriting:
+    """Return the edits that give names the texts that ``decide`` has for them; those it has None for stay.
+
+    Raises NotABaseError.
+    """
+    plain = _edits(text, decide, {})
+    if not plain:
+        return Rewriting([], [])
+    wanted = [applied(said, _edits(said, decide, {})) for said in _texts(text)]
+    for escapes in ({}, {"'": "''"}, {'"': '\\"'}):
+        edits = _edits(text, decide, escapes)
+        try:
+            if _texts(applied(text, edits)) == wanted:
+                break
+        except NotABaseError:
+            continue
+    else:
+        raise NotABaseError("holds a name in quotes that cannot hold the new one")
+    return Rewriting(
+        edits,
+        [Rewritten(text.count("\n", 0, edit.start) + 1, text[edit.start : edit.end], edit.text) for edit in edits],
+    )
+
+
+def _edits(text: str, decide: Callable[[Kind, str], str | None], escapes: dict[str, str]) -> list[Edit]:
+    edits: list[Edit] = []
+    for found in _NAMES.finditer(text):
+        group = next(name for name in _KINDS if found[name] is not None)
+        written = found[group]
+        name = decide(_KINDS[group], written.strip())
+        if name is None and "''" in written:
+            name = decide(_KINDS[group], written.replace("''", "'").strip())
+        if name is not None:
+            for character, escaped in escapes.items():
+                name = name.replace(character, escaped)
+            edits.append(Edit(*found.span(group), name))
+    return edits
+
+
+def _texts(text: str) -> list[str]:
+    try:
+        read = read_yaml(text.replace("\r\n", "\n"), 1)
+    except NotYamlError as error:
+        raise NotABaseError(f"is not YAML: {error}") from None
+    return [said for texts in read.texts.values() for said in texts]

@@ -1,0 +1,122 @@
+"""Canvas files: which of their strings name files or hold links, and where each stands in the JSON text.
+
+An edit exchanges the characters of one string; the rest of the text, its layout and keys nobody knows included, stays.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from vaultwire.markdown.link_spans import Edit, LinkSpan, NewLink, Rewriting, Rewritten, rewrite_links
+
+_TOKEN = re.compile(r'"(?:[^"\\]++|\\.)*+"|[{}\[\]:,]', re.DOTALL)
+# One character: of those beyond 16 bits two escapes make one (RFC 8259, 7).
+_PIECE = re.compile(r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|\\.|.", re.DOTALL)
+
+
+class NotACanvasError(ValueError):
+    """The text is not JSON, or none that Obsidian would take for a canvas."""
+
+
+class FileNode(NamedTuple):
+    """A file that a node shows: its vault path as written, and the ``#subpath`` into it, empty if there is none."""
+
+    file: str
+    subpath: str
+
+
+def canvas_edits(
+    text: str,
+    of_node: Callable[[FileNode], FileNode | None],
+    of_link: Callable[[LinkSpan], NewLink | None],
+) -> Rewriting:
+    """Return the edits that give file nodes the files, and links of text cards the targets, they should have.
+
+    Nodes and links for which there is None stay as they are. Raises NotACanvasError, UnwritableLinkError.
+    """
+    edits: list[Edit] = []
+    links: list[Rewritten] = []
+    for node, places in _nodes(text):
+        kind = "file" if "file" in places else "background"  # a group may have a picture behind it
+        if kind in places and (new := of_node(FileNode(node[kind], node.get("subpath", "")))) is not None:
+            links.append(Rewritten(_line(text, places[kind][0]), node[kind] + node.get("subpath", ""), "".join(new)))
+            edits += [
+                Edit(*places[key], json.dumps(value, ensure_ascii=False))
+                for key, value in ((kind, new.file), ("subpath", new.subpath))
+                if key in places and value != node[key]
+            ]
+        if "text" in places and ("[[" in node["text"] or "](" in node["text"]):
+            card = _card_edits(text, node["text"], places["text"], of_link)
+            edits += card.edits
+            links += card.links
+    return Rewriting(sorted(edits), links)
+
+
+def _card_edits(
+    text: str, card: str, place: tuple[int, int], of_link: Callable[[LinkSpan], NewLink | None]
+) -> Rewriting:
+    rewriting = rewrite_links(card, of_link)
+    if not rewriting.edits:
+        return rewriting
+    starts = [piece.start() for piece in _PIECE.finditer(text, place[0] + 1, place[1] - 1)]
+    starts.append(place[1] - 1)
+    edits = [
+        Edit(starts[edit.start], starts[edit.end], json.dumps(edit.text, ensure_ascii=False)[1:-1])
+        for edit in rewriting.edits
+    ]
+    line = _line(text, place[0])
+    return Rewriting(edits, [link._replace(line=line) for link in rewriting.links])
+
+
+def _line(text: str, position: int) -> int:
+    return text.count("\n", 0, position) + 1
+
+
+def _nodes(text: str) -> Iterator[tuple[dict[str, str], dict[str, tuple[int, int]]]]:
+    """Yield of each node its strings, and where each of them stands in the text, quotes included."""
+    if not text.strip():  # a new canvas
+        return
+    try:
+        canvas = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise NotACanvasError(f"is not JSON: {error}") from None
+    if not isinstance(canvas, dict) or not isinstance(canvas.get("nodes", []), list):
+        raise NotACanvasError("is JSON, but has no list of nodes")
+    places = _places(text)
+    for number, node in enumerate(canvas.get("nodes", [])):
+        if isinstance(node, dict):
+            strings = {key: value for key, value in node.items() if isinstance(value, str)}
+            yield strings, {key: place for key, place in places.get(number, {}).items() if key in strings}
+
+
+def _places(text: str) -> dict[int, dict[str, tuple[int, int]]]:
+    """Return where the strings of each node stand, by the node's number and their key; of a key told twice the last."""
+    places: dict[int, dict[str, tuple[int, int]]] = {}
+    path: list[str | int] = []  # of the value that is read: keys and numbers, one for each level
+    is_key = False
+    for token in _TOKEN.finditer(text):
+        mark = token[0]
+        if mark in "{[":
+            path.append("" if mark == "{" else 0)
+            is_key = mark == "{"
+        elif mark in "}]":
+            path.pop()
+            is_key = False
+        elif mark == ",":
+            last = path[-1]
+            if isinstance(last, int):
+                path[-1] = last + 1
+            else:
+                is_key = True
+        elif mark == ":":
+            is_key = False
+        elif is_key:
+            path[-1] = json.loads(mark)
+        elif len(path) == 3 and path[0] == "nodes":  # noqa: PLR2004 - the canvas, its nodes, one node
+            number, key = path[1:]
+            if isinstance(number, int) and isinstance(key, str):
+                places.setdefault(number, {})[key] = token.span()
+    return places

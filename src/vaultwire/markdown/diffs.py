@@ -1,0 +1,203 @@
+"""What differs between two texts: as a unified diff, and as a change that is taken back among later ones.
+
+Texts are compared by lines, which end with ``\\n``; a carriage return is a character like any, so ``unified`` is for plain
+texts, and ``revert`` keeps a file's line ends. Putting a diff into a text is ``patches``' matter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from vaultwire.markdown.model import Span
+
+# Lines around a change that a diff shows: what diff(1) and Git do.
+_CONTEXT = 3
+# Steps of comparing, each about 1 µs: past half a second the rest counts as changed throughout.
+_MAX_STEPS = 400_000
+_NO_LINE_END = "\\ No newline at end of file"
+
+
+class Difference(NamedTuple):
+    """Lines that one text has where the other has others: ``start`` to ``end`` here, ``new_start`` to ``new_end`` there.
+
+    Counted from 0, the end not included; one of the two may be empty.
+    """
+
+    start: int
+    end: int
+    new_start: int
+    new_end: int
+
+
+class Conflict(NamedTuple):
+    """Lines of the present text that were changed later, where a change was to be taken back."""
+
+    spans: list[Span]
+
+
+def unified(old: str, new: str, path: str) -> str:
+    """Return the unified diff between two plain texts, with three lines of context; empty if they are the same."""
+    old_lines, new_lines = lines_of(old), lines_of(new)
+    pieces: list[str] = []
+    for group in _hunks(differences(old_lines, new_lines)):
+        first, last = group[0], group[-1]
+        before = min(_CONTEXT, first.start)
+        after = min(_CONTEXT, len(old_lines) - last.end)
+        removed = _range(first.start - before, last.end + after)
+        pieces.append(f"@@ -{removed} +{_range(first.new_start - before, last.new_end + after)} @@\n")
+        position = first.start - before
+        for each in group:
+            pieces += _marked(" ", old_lines[position : each.start])
+            pieces += _marked("-", old_lines[each.start : each.end])
+            pieces += _marked("+", new_lines[each.new_start : each.new_end])
+            position = each.end
+        pieces += _marked(" ", old_lines[position : position + after])
+    return f"--- a/{path}\n+++ b/{path}\n{''.join(pieces)}" if pieces else ""
+
+
+def _hunks(found: list[Difference]) -> Iterator[list[Difference]]:
+    """Yield the differences, those together whose context would meet."""
+    group: list[Difference] = []
+    for each in found:
+        if group and each.start - group[-1].end > 2 * _CONTEXT:
+            yield group
+            group = []
+        group.append(each)
+    if group:
+        yield group
+
+
+def _range(start: int, end: int) -> str:
+    """Return lines as a hunk's header names them: the first, counted from 1, and how many; of none, the one before."""
+    count = end - start
+    return f"{start + 1}" if count == 1 else f"{start + 1 if count else start},{count}"
+
+
+def _marked(mark: str, lines: list[str]) -> list[str]:
+    return [mark + (line if line.endswith("\n") else f"{line}\n{_NO_LINE_END}\n") for line in lines]
+
+
+def lines_of(text: str) -> list[str]:
+    """Return the lines of a text, each with its ``\\n``; the last may have none."""
+    lines = [line + "\n" for line in text.split("\n")]
+    last = lines.pop()[:-1]
+    return [*lines, last] if last else lines
+
+
+# ------------------------------------------------------------------ comparing
+
+
+def differences(old: list[str], new: list[str]) -> list[Difference]:
+    """Return where two lists of lines differ, in order, with as many lines in common as can be.
+
+    Past a bound on the work (thousands of lines in another order), the whole stretch in question counts as one difference.
+    """
+    head = 0
+    shorter = min(len(old), len(new))
+    while head < shorter and old[head] == new[head]:
+        head += 1
+    tail = 0
+    while tail < shorter - head and old[-1 - tail] == new[-1 - tail]:
+        tail += 1
+    old_end, new_end = len(old) - tail, len(new) - tail
+    # A line that only one of them has is in no common part: leaving those out first makes a rewritten text cheap.
+    shared = set(old[head:old_end]).intersection(new[head:new_end])
+    old_places = [place for place in range(head, old_end) if old[place] in shared]
+    new_places = [place for place in range(head, new_end) if new[place] in shared]
+    pairs = _common([old[place] for place in old_places], [new[place] for place in new_places])
+    found: list[Difference] = []
+    start, new_start = head, head
+    for one, other in [*((old_places[one], new_places[other]) for one, other in pairs), (old_end, new_end)]:
+        if one > start or other > new_start:
+            found.append(Difference(start, one, new_start, other))
+        start, new_start = one + 1, other + 1
+    return found
+
+
+def _common(old: list[str], new: list[str]) -> list[tuple[int, int]]:
+    """Return a longest common subsequence as pairs of places; none if finding it takes too long.
+
+    E. W. Myers, "An O(ND) Difference Algorithm and Its Variations", 1986: how far each diagonal gets with so many edits.
+    """
+    if not old or not new:
+        return []
+    total, new_total = len(old), len(new)
+    reach = [-1, 0]  # by diagonal, every other one, between two that no way leads to
+    trace = [reach]
+    steps = 0
+    for edits in range(total + new_total + 1):
+        now = [-1]
+        for index in range(edits + 1):
+            diagonal = 2 * index - edits
+            place = start = max(reach[index + 1], reach[index] + 1)
+            while place < total and place - diagonal < new_total and old[place] == new[place - diagonal]:
+                place += 1
+            if place >= total and place - diagonal >= new_total:
+                return _way_back(trace, total, index)
+            steps += place - start + 1
+            now.append(place)
+        if steps > _MAX_STEPS:
+            break
+        reach = [*now, -1]
+        trace.append(reach)
+    return []
+
+
+def _way_back(trace: list[list[int]], place: int, index: int) -> list[tuple[int, int]]:
+    """Return the pairs of equal lines on the way that ends at ``place`` of the diagonal with this index."""
+    pairs: list[tuple[int, int]] = []
+    for edits in range(len(trace) - 1, -1, -1):
+        diagonal = 2 * index - edits
+        down, right = trace[edits][index + 1], trace[edits][index] + 1
+        start = max(down, right)
+        while place > start:
+            place -= 1
+            pairs.append((place, place - diagonal))
+        if down < right:
+            place, index = right - 1, index - 1
+    return pairs[::-1]
+
+
+# ------------------------------------------------------------------ taking a change back
+
+
+def revert(now: str, before: str, after: str) -> str | Conflict:
+    """Return ``now`` with the change from ``before`` to ``after`` taken back, keeping what was changed since.
+
+    Between lines the change touched and lines touched since there must be one that neither did: else the Conflict.
+    """
+    before_lines, after_lines, now_lines = lines_of(before), lines_of(after), lines_of(now)
+    back = differences(after_lines, before_lines)
+    later = differences(after_lines, now_lines)
+    clashes = _touching(back, later)
+    if clashes:
+        return Conflict([_seen_at(each, len(now_lines)) for each in clashes])
+    merged = sorted(
+        [(each, before_lines) for each in back] + [(each, now_lines) for each in later], key=lambda each: each[0]
+    )
+    result: list[str] = []
+    position = 0
+    for each, source in merged:
+        result += after_lines[position : each.start]
+        result += source[each.new_start : each.new_end]
+        position = each.end
+    return "".join([*result, *after_lines[position:]])
+
+
+def _touching(back: list[Difference], later: list[Difference]) -> list[Difference]:
+    """Return those of ``later`` that overlap or touch one of ``back``. Both are in order."""
+    found: list[Difference] = []
+    position = 0
+    for each in later:
+        while position < len(back) and back[position].end < each.start:
+            position += 1
+        if position < len(back) and back[position].start <= each.end:
+            found.append(each)
+    return found
+
+
+def _seen_at(place: Difference, total: int) -> Span:
+    """Return the lines, counted from 1, that a difference is seen at: where there are none, the one behind or the last."""
+    first = max(1, min(place.new_start + 1, total))
+    return Span(first, max(first, place.new_end))

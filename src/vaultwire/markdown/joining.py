@@ -1,0 +1,133 @@
+"""Two notes' texts made one: the body of one below or above the other's, its properties among the other's, block ids told
+apart. Also what a text holds, to see whether it still does.
+
+Text is the file's own, without byte order mark, unless it is called plain. Links are ``link_spans``' matter.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from itertools import count
+from typing import Literal, NamedTuple, TypeAlias
+
+from vaultwire.markdown import edits
+from vaultwire.markdown.parse import parse_note
+from vaultwire.markdown.properties import parse_frontmatter, property_type
+from vaultwire.markdown.property_edits import PropertyEditError, set_properties
+from vaultwire.markdown.property_values import same_value
+from vaultwire.markdown.yaml_core import PropertyValue
+
+_LISTS = frozenset(("tags", "aliases", "multitext"))
+_WORDS = re.compile(r"[,\s]+")
+
+Where: TypeAlias = Literal["end", "start"]
+
+
+class Content(NamedTuple):
+    """What texts hold: how often each heading, link, block id and task is there, and which tags."""
+
+    things: Counter[tuple[object, ...]]
+    tags: set[str]
+
+
+def body_of(plain: str) -> str:
+    """Return a plain text without its frontmatter."""
+    return plain[parse_frontmatter(plain).end :]
+
+
+def content_of(bodies: Iterable[str]) -> Content:
+    """Return what plain texts hold together; none of them has frontmatter, whatever it begins with."""
+    things: Counter[tuple[object, ...]] = Counter()
+    tags: set[str] = set()
+    for text in bodies:
+        read = parse_note("\n" + text)
+        things.update(heading[:2] for heading in read.headings)
+        things.update((link.linktext, link.display, link.is_embed, link.is_markdown) for link in read.links)
+        things.update(("^", each.name) for each in read.block_ids)
+        things.update(("[", task.mark, task.text) for task in read.tasks)
+        tags.update(tag.casefold() for tag in read.tags)
+    return Content(things, tags)
+
+
+def joined(text: str, body: str, where: Where) -> str:
+    """Return the text with another's plain body last or first, a blank line between the two; frontmatter stays on top."""
+    body = body.lstrip("\n")
+    if not body.strip():
+        return text
+    plain = edits.to_plain(text)
+    own = body_of(plain)
+    if own == plain and parse_frontmatter(body).end:  # a rule at its top would be frontmatter here
+        body = "\n" + body
+    if where == "start":
+        return edits.prepend(text, body if not own or own.startswith("\n") else body.rstrip("\n") + "\n\n")
+    return edits.append(text, body if not own or own.endswith("\n\n") else "\n" + body)
+
+
+def with_properties(text: str, source: str) -> tuple[str, list[str]]:
+    """Return the text with the properties of the plain text ``source`` added, and the names of those that differ.
+
+    Values that are there stay, lists are united, a property without a value gets one. Raises PropertyEditError for
+    broken frontmatter.
+    """
+    read = parse_frontmatter(source)
+    if read.problems:
+        raise PropertyEditError(f"the frontmatter is broken and must be mended first: {read.problems[0]}")
+    own = parse_frontmatter(edits.to_plain(text))
+    names = {name.casefold() for name in own.values}
+    wanted: dict[str, PropertyValue] = {}
+    differing: list[str] = []
+    for name, value in read.values.items():
+        there = own.value(name)
+        if _is_empty(there):
+            if not _is_empty(value) or name.casefold() not in names:
+                wanted[name] = value
+        elif {property_type(name, each, {}) for each in (there, value)} & _LISTS:
+            items = _items(name, there)
+            wanted[name] = items + [
+                item for item in _items(name, value) if not any(_is_same(name, item, each) for each in items)
+            ]
+        elif not _is_empty(value) and not same_value(there, value):
+            differing.append(name)
+    # No types: a value that is there already goes along, whatever the vault declares for its name.
+    return (set_properties(text, wanted, {}) if wanted else text), differing
+
+
+def _is_empty(value: PropertyValue) -> bool:
+    return value is None or value in ("", [], {})
+
+
+def _is_same(name: str, one: PropertyValue, other: PropertyValue) -> bool:
+    if name.casefold() == "tags" and isinstance(one, str) and isinstance(other, str):
+        return one.removeprefix("#").casefold() == other.removeprefix("#").casefold()
+    return same_value(one, other)
+
+
+def _items(name: str, value: PropertyValue) -> list[PropertyValue]:
+    if isinstance(value, str) and name.casefold() == "tags":
+        return [word for word in _WORDS.split(value) if word]
+    return list(value) if isinstance(value, list) else [] if _is_empty(value) else [value]
+
+
+def new_block_ids(source: str, target: str) -> dict[str, str]:
+    """Return new names for the block ids of a plain text that another has too, by casefolded old name."""
+    taken = {each.name.casefold() for each in parse_note(target).block_ids}
+    own = {each.name.casefold(): each.name for each in parse_note(source).block_ids}
+    ids: dict[str, str] = {}
+    for name in [each for each in own if each in taken]:
+        free = next(new for number in count(2) if (new := f"{own[name]}-{number}").casefold() not in taken | own.keys())
+        ids[name] = free
+        taken.add(free.casefold())
+    return ids
+
+
+def with_block_ids(text: str, ids: Mapping[str, str]) -> str:
+    """Return the text with block ids renamed, by casefolded old name."""
+    lines = text.split("\n")
+    for each in parse_note(edits.to_plain(text)).block_ids if ids else ():
+        new = ids.get(each.name.casefold())
+        if new is not None:
+            above, _, behind = lines[each.line - 1].rpartition("^" + each.name)
+            lines[each.line - 1] = f"{above}^{new}{behind}"
+    return "\n".join(lines)

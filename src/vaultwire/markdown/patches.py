@@ -1,0 +1,202 @@
+"""A unified diff put into a text. What a model writes as one is often not quite one: counts and line numbers may be wrong, but
+the lines it is about must be those of the text, in one place only. Making diffs is ``diffs``' matter.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from vaultwire.markdown.diffs import Difference, lines_of
+from vaultwire.markdown.edits import line_end, to_plain
+
+# More places than this help nobody choose.
+_MAX_PLACES = 20
+
+# Of a header only the first number is used: counts are wrong in what models write, and not needed.
+_HEADER = re.compile(r"@@ -(\d{1,9})")
+_MARKS = (" ", "+", "-")
+_FILE_MARKS = ("--- ", "+++ ", "diff ")
+
+
+class DiffError(ValueError):
+    """What was given is no unified diff of one text, or makes no sense as one."""
+
+
+class NoPlaceError(DiffError):
+    """The lines a hunk is about are not in the text."""
+
+
+class AmbiguousPlaceError(DiffError):
+    """The lines a hunk is about are in the text several times: from each of ``lines`` on."""
+
+    def __init__(self, message: str, lines: list[int]) -> None:
+        super().__init__(message)
+        self.lines = lines
+
+
+class _Hunk(NamedTuple):
+    """One hunk: the line it says it begins at (0: it does not), the line of the diff it stands on, and what it says."""
+
+    start: int
+    number: int
+    lines: list[tuple[str, str]]  # mark and text
+    unended: set[int]  # of these lines, those said to have no line end
+
+    @property
+    def old(self) -> list[str]:
+        return [text for mark, text in self.lines if mark != "+"]
+
+
+def apply_diff(text: str, diff: str) -> str:
+    """Return the file's text with a unified diff applied. What it adds gets the note's line ends; the rest stays.
+
+    A hunk's lines must be in the text as they are in the diff. If they are not where its header says, or it says nothing
+    (``@@``), they must be in one place only. Wrong counts in a header do no harm, nor does a blank line that has lost its
+    mark, nor a last line without a line end that is not said to have none.
+
+    Raises DiffError: NoPlaceError, AmbiguousPlaceError, or for what is no diff, or hunks that change the same lines.
+    """
+    lines = lines_of(text)
+    bare = [to_plain(line).removesuffix("\n") for line in lines]
+    ending = line_end(text)
+    changes: list[tuple[Difference, list[str], _Hunk]] = []
+    for hunk in _parsed(diff):
+        changes += _placed(hunk, _place(hunk, bare, is_ended=text.endswith("\n")), ending)
+    changes.sort(key=lambda each: each[0][:2])
+    result: list[str] = []
+    position = 0
+    for place, added, hunk in changes:
+        if place.start < position:
+            raise DiffError(
+                f"the hunk in line {hunk.number} changes what another one changes (line {place.start + 1})."
+            )
+        result += lines[position : place.start]
+        result += added
+        position = place.end
+    if changes and text and position == len(lines) and not text.endswith("\n"):
+        _, added, hunk = changes[-1]
+        if added and not hunk.unended:  # a diff that does not speak of the last line end leaves it as it is
+            result[-1] = result[-1].removesuffix(ending)
+    result += lines[position:]
+    # What had no line end at the text's end, or was said to, may have lines behind it now.
+    return "".join([line if line.endswith("\n") else line + ending for line in result[:-1]] + result[-1:])
+
+
+def _placed(hunk: _Hunk, position: int, ending: str) -> Iterator[tuple[Difference, list[str], _Hunk]]:
+    """Yield the changes of a hunk whose first line is at ``position`` of the text."""
+    start, added = position, list[str]()
+    for index, (mark, text) in enumerate([*hunk.lines, (" ", "")]):
+        if mark == "+":
+            added.append(text if index in hunk.unended else text + ending)
+        elif mark == "-":
+            position += 1
+        else:
+            if added or position > start:
+                yield Difference(start, position, 0, 0), added, hunk
+            position += 1
+            start, added = position, []
+
+
+def _place(hunk: _Hunk, lines: list[str], *, is_ended: bool) -> int:
+    """Return where the hunk's old lines are."""
+    old = hunk.old
+    if not old:
+        if lines:
+            raise DiffError(
+                f"the hunk in line {hunk.number} has only added lines: give some of the lines around them, with a blank "
+                "in front of each."
+            )
+        return 0
+    # Of old lines only the text's last can have no line end.
+    old_unended = any(hunk.lines[index][0] != "+" for index in hunk.unended)
+    first = len(lines) - len(old)
+    if old_unended:
+        places = [] if is_ended else [first]
+    else:
+        places = [place for place, line in enumerate(lines[: first + 1]) if line == old[0]]
+    places = [place for place in places if place >= 0 and lines[place : place + len(old)] == old]
+    if hunk.start - 1 in places:
+        return hunk.start - 1
+    if not places:
+        raise NoPlaceError(
+            f"the lines of the hunk in line {hunk.number} are not in the text, beginning with {_clipped(old[0])!r}. "
+            "Lines without + must be as they are in the text."
+        )
+    if len(places) > 1:
+        numbers = [place + 1 for place in places[:_MAX_PLACES]]
+        raise AmbiguousPlaceError(
+            f"the lines of the hunk in line {hunk.number} are in the text {len(places)} times: from line "
+            f"{', '.join(map(str, numbers))} on. Give the right number in its header, or more lines around the change.",
+            numbers,
+        )
+    return places[0]
+
+
+def _clipped(line: str) -> str:
+    return line if len(line) <= 80 else line[:80] + "…"  # noqa: PLR2004 - a screen's width
+
+
+def _parsed(diff: str) -> list[_Hunk]:
+    lines = to_plain(diff).split("\n")
+    while lines and not lines[-1]:
+        lines.pop()
+    position = next((place for place, line in enumerate(lines) if line.startswith("@@")), len(lines))
+    for number, line in enumerate(lines[:position], 1):
+        if line.strip() and line[0] in _MARKS and not line.startswith(_FILE_MARKS):
+            raise DiffError(f"line {number} of the diff stands before the first hunk; put a line @@ above it.")
+    hunks: list[_Hunk] = []
+    while position < len(lines):
+        header = _HEADER.match(lines[position])
+        end = _hunk_end(lines, position + 1)
+        hunks.append(_hunk(lines, position, end, int(header[1]) if header else 0))
+        position = _next_header(lines, end)
+    if not any(mark != " " for hunk in hunks for mark, _ in hunk.lines):
+        raise DiffError(
+            "it changes nothing: a hunk is a line @@ and then lines of the text, each behind a blank, those that go behind - "
+            "and those that come behind +."
+        )
+    return hunks
+
+
+def _next_header(lines: list[str], position: int) -> int:
+    """Return where the next hunk begins behind one that ended, making sure that nothing is passed over."""
+    for place in range(position, len(lines)):
+        line = lines[place]
+        if line.startswith("@@"):
+            return place
+        if line.startswith(_FILE_MARKS):
+            raise DiffError(f"line {place + 1} of the diff begins another file; give the diff of one.")
+        if line and not (line.startswith("```") and place == len(lines) - 1):
+            raise DiffError(f"line {place + 1} of the diff begins with neither a blank, - nor +: {_clipped(line)!r}.")
+    return len(lines)
+
+
+def _hunk_end(lines: list[str], position: int) -> int:
+    """Return where a hunk ends whose lines begin at ``position``: before the next, another file's, or at the end."""
+    start = position
+    while position < len(lines) and not lines[position].startswith(("@@", "diff ", "```")):
+        following = [line[:3].strip() for line in lines[position + 1 : position + 3]]
+        if lines[position].startswith("--- ") and following == ["+++", "@@"]:
+            break
+        position += 1
+    while position > start and not lines[position - 1]:  # between hunks; as context they would only narrow the place
+        position -= 1
+    return position
+
+
+def _hunk(lines: list[str], header: int, end: int, start: int) -> _Hunk:
+    found: list[tuple[str, str]] = []
+    unended: set[int] = set()
+    for number in range(header + 1, end):
+        line = lines[number]
+        if line.startswith("\\") and found:
+            unended.add(len(found) - 1)
+        elif line[:1] in _MARKS:
+            found.append((line[0], line[1:]))
+        elif line:
+            raise DiffError(f"line {number + 1} of the diff begins with neither a blank, - nor +: {_clipped(line)!r}.")
+        else:
+            found.append((" ", ""))
+    return _Hunk(start, header + 1, found, unended)

@@ -1,0 +1,256 @@
+"""Edits of properties: (text, edit) → text. Only the lines of the properties named change; every other byte stays.
+
+Text is the file's own, without byte order mark, as in ``edits``. No edit is returned that does not read back as wanted
+with all other properties as they were; frontmatter that is broken is not touched at all. Where a property lies is
+``property_spans``' matter, how a value is written ``property_values``'.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+
+from vaultwire.markdown.edits import to_plain
+from vaultwire.markdown.properties import parse_frontmatter
+from vaultwire.markdown.property_spans import Block, Property, PropertyEditError, read_block
+from vaultwire.markdown.property_values import block_text, checked, one_line, same_value, written_name
+from vaultwire.markdown.yaml_core import PropertyValue
+
+__all__ = ["PropertyEditError", "remove_properties", "rename_property", "set_properties"]
+
+_INDENT = "  "  # of list items and block texts, as Obsidian writes them
+
+
+def set_properties(text: str, values: Mapping[str, PropertyValue], types: Mapping[str, str]) -> str:
+    """Return the text with properties set; ``types`` is what the vault declares, by folded name.
+
+    One that is there, in whatever case, keeps its place, name, quotes, kind of list and the comment behind it; the items
+    of a list that stay keep their lines. New ones come last in the block, which is made if there is none. A value that is
+    there already changes nothing. Raises PropertyEditError for broken frontmatter, a value not of the property's type,
+    and a property that cannot be changed without changing another.
+    """
+    block = read_block(text)
+    if len({name.casefold() for name in values}) < len(values):
+        raise PropertyEditError("a property is named twice; upper and lower case are one name")
+    new: dict[str, PropertyValue] = {}
+    for name, value in values.items():
+        there = block.find(name)
+        if there is None:
+            new[name] = checked(name, value, None, types)
+        elif not same_value(block.values[there], value):
+            wanted = checked(name, value, block.values[there], types)
+            if not same_value(block.values[there], wanted):
+                text = _replaced(text, block, block.property(there), wanted)
+                block = read_block(text)
+    return _added(text, block, new) if new else text
+
+
+def remove_properties(text: str, names: Iterable[str]) -> str:
+    """Return the text without properties: their lines go, and comments indented below them. One not there is passed over.
+
+    With its last property goes the block, unless it holds something else or was there empty before ``set_properties``
+    filled it: a single blank line behind the property says so. Raises PropertyEditError for broken frontmatter, and for
+    an anchor that others need.
+    """
+    block = read_block(text)
+    for name in names:
+        there = block.find(name)
+        if there is not None:
+            text = _without(text, block, block.property(there))
+            block = read_block(text)
+    return text
+
+
+def rename_property(text: str, old: str, new: str) -> str:
+    """Return the text with a property called ``new``; its value and place stay. Quotes around the name stay too.
+
+    Raises PropertyEditError for broken frontmatter, if there is no ``old``, or another property is called ``new``.
+    """
+    block = read_block(text)
+    there = block.find(old)
+    if there is None:
+        raise PropertyEditError(f"there is no property {old!r}")
+    if there == new:
+        return text
+    taken = [key for key in block.values if key != there and key.casefold() == new.casefold()]
+    if taken:
+        raise PropertyEditError(f"there is a property {taken[0]!r} already; {there!r} needs another name")
+    found = block.property(there)
+    edit = (found.key_start, found.key_end, written_name(new, found.key_style))
+    wanted = {new if key == there else key: value for key, value in block.values.items()}
+    return _proven(text, block, [_edited(text, [edit])], wanted, there)
+
+
+_Edit = tuple[int, int, str]
+"""What is written over the characters between two offsets. Several are listed in the order of the text."""
+
+
+def _edited(text: str, edits: list[_Edit]) -> str:
+    for start, end, new in reversed(edits):
+        text = text[:start] + new + text[end:]
+    return text
+
+
+def _proven(text: str, block: Block, results: Iterable[str], wanted: dict[str, PropertyValue], name: str) -> str:
+    """Return the first of the results that says what is wanted, in this order, above the same body."""
+    body = to_plain(text[block.end :])
+    for result in results:
+        plain = to_plain(result)
+        read = parse_frontmatter(plain)
+        if (
+            not read.problems
+            and plain[read.end :] == body
+            and list(read.values) == list(wanted)
+            and same_value(read.values, wanted)
+        ):
+            return result
+    raise PropertyEditError(
+        f"{name!r} cannot be changed so without changing what else the frontmatter says; edit its lines instead"
+    )
+
+
+def _added(text: str, block: Block, values: dict[str, PropertyValue]) -> str:
+    column = next((found.column for found in block.properties if found is not None), 0)
+    lines: list[str] = []
+    for name, value in values.items():
+        head, tail = _written(value, "", " " * column + _INDENT)
+        lines += [f"{' ' * column}{written_name(name)}:{head and ' '}{head}", *tail]
+    if not block.end:
+        lines = ["---", *lines, "---"]
+    elif block.start == block.closing:
+        lines.append("")  # so that removing them leaves the empty block, which nothing else would tell from none
+    added = "".join(line + block.ending for line in lines)
+    result = text[: block.closing] + added + text[block.closing :]
+    return _proven(text, block, [result], block.values | values, next(iter(values)))
+
+
+def _without(text: str, block: Block, found: Property) -> str:
+    _refuse_needed(block, found)
+    deeper = re.compile(rf"(?:[ ]{{{found.column + 1}}}[ \t]*#[^\n]*\n)*")
+    comments = deeper.match(text, found.bottom)
+    bottom = found.bottom if comments is None else comments.end()
+    before, behind = text[block.start : found.top], text[bottom : block.closing]
+    top, rest = text[: block.start], text[block.closing :]
+    body = text[block.end :]
+    if not before and behind in ("\n", "\r\n"):
+        result = top + rest
+    elif before or behind:
+        result = top + before + behind + rest
+    else:
+        below = parse_frontmatter(to_plain(body))
+        result = top + rest if below.end or below.problems else body  # what follows must not become the frontmatter
+    wanted = {key: value for key, value in block.values.items() if key != found.name}
+    return _proven(text, block, [result], wanted, found.name)
+
+
+def _replaced(text: str, block: Block, found: Property, value: PropertyValue) -> str:
+    _refuse_needed(block, found)
+    results = (_edited(text, edits) for edits in _ways(text, block, found, value))
+    return _proven(text, block, results, block.values | {found.name: value}, found.name)
+
+
+def _refuse_needed(block: Block, found: Property) -> None:
+    """Raise PropertyEditError if other properties refer to what this one holds."""
+    for name, other in zip(block.values, block.properties, strict=True):
+        if other is not None and other is not found and (needed := found.anchors & other.aliases):
+            anchor = min(needed)
+            raise PropertyEditError(
+                f"line {found.line}: {found.name!r} holds &{anchor}, and {name!r} uses it as *{anchor}"
+            )
+
+
+def _ways(text: str, block: Block, found: Property, value: PropertyValue) -> Iterator[list[_Edit]]:
+    """Yield the edits that may set a value, the one that keeps most of what is written first."""
+    old = block.values[found.name]
+    if isinstance(value, list) and isinstance(old, list) and value and found.items:
+        yield [_flow_items(found, old, value) if found.style == "[" else _block_items(text, block, found, old, value)]
+    quote = found.style if found.style in ("'", '"') else ""
+    if isinstance(value, str) and "\n" in value:
+        yield _whole(text, block, found, *_written(value, quote, " " * found.column + _INDENT))
+    if isinstance(value, list) and value and (found.style != "[" or not found.items):  # [] is how any empty one looks
+        yield _whole(text, block, found, *_written(value, quote, " " * found.column + _INDENT))
+    else:
+        yield _whole(text, block, found, "" if value is None else one_line(value, quote), [])
+
+
+def _written(value: PropertyValue, quote: str, indent: str) -> tuple[str, list[str]]:
+    """Return a value as Obsidian writes it: what stands behind the colon, and the lines below."""
+    if value is None:
+        return "", []
+    if isinstance(value, list) and value:
+        return "", [f"{indent}- {one_line(item, quote)}" for item in value]
+    if isinstance(value, str) and (lines := block_text(value, indent)):
+        return lines[0], lines[1:]
+    return one_line(value, quote), []
+
+
+def _whole(text: str, block: Block, found: Property, head: str, tail: list[str]) -> list[_Edit]:
+    """Return the edits that write a value over the whole old one; a comment behind that stays behind ``head``."""
+    below = "".join(block.ending + line for line in tail)
+    key_line = _line_end(text, found.colon)
+    gap_and_head = head and " " + head
+    if found.start > key_line:
+        top = text.rindex("\n", 0, found.start) + 1
+        return [(found.colon, found.colon, gap_and_head), (key_line, key_line, below), (top, found.bottom, "")]
+    line = _line_end(text, found.end)
+    if head and found.start > found.colon:
+        return [(found.start, found.end, head), (line, line, below)]
+    return [(found.colon, found.end, gap_and_head), (line, line, below)]
+
+
+def _line_end(text: str, offset: int) -> int:
+    """Return where the line of an offset ends, before its line end."""
+    end = text.index("\n", offset)  # the closing mark stands on a later line
+    while end > offset and text[end - 1] == "\r":
+        end -= 1
+    return end
+
+
+def _changed(old: list[PropertyValue], new: list[PropertyValue]) -> tuple[int, int]:
+    """Return how many items two lists share at their starts, and how many of the rest at their ends."""
+    shorter = min(len(old), len(new))
+    head = 0
+    while head < shorter and same_value(old[head], new[head]):
+        head += 1
+    tail = 0
+    while tail < shorter - head and same_value(old[-1 - tail], new[-1 - tail]):
+        tail += 1
+    return head, tail
+
+
+def _quote(found: Property, old: list[PropertyValue]) -> str:
+    """Return the quotes around every text of a list, empty if there is no one kind."""
+    styles = {item.style for item, value in zip(found.items, old, strict=True) if isinstance(value, str)}
+    return min(styles) if styles in ({"'"}, {'"'}) else ""
+
+
+def _flow_items(found: Property, old: list[PropertyValue], new: list[PropertyValue]) -> _Edit:
+    head, tail = _changed(old, new)
+    first, behind = head, len(old) - tail  # of the old items that go
+    written = ", ".join(one_line(item, _quote(found, old), 1) for item in new[head : len(new) - tail])
+    items = found.items
+    if written and first < behind:
+        return items[first].start, items[behind - 1].end, written
+    if written and first:
+        return items[first - 1].end, items[first - 1].end, ", " + written
+    if written:
+        return items[0].start, items[0].start, written + ", "
+    if tail:
+        return items[first].start, items[behind].start, ""
+    return items[first - 1].end, items[-1].end, ""
+
+
+def _block_items(text: str, block: Block, found: Property, old: list[PropertyValue], new: list[PropertyValue]) -> _Edit:
+    head, tail = _changed(old, new)
+    first, behind = head, len(old) - tail
+    items = found.items
+    mark = re.compile(r" *-[ \t]*").match(text, items[0].top)
+    assert mark is not None
+    # An item's own gap is kept where there is one to keep: the value stands on the dash's line.
+    dash = mark[0] if items[0].start == mark.end() and mark[0][-1] != "-" else mark[0].rstrip(" \t") + " "
+    lines = [dash + one_line(item, _quote(found, old)) for item in new[head : len(new) - tail]]
+    written = "".join(line + block.ending for line in lines)
+    if first < behind:
+        return items[first].top, items[behind - 1].bottom, written
+    start = items[first - 1].bottom if first else items[0].top
+    return start, start, written

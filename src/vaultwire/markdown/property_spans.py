@@ -1,0 +1,233 @@
+"""Where each property lies in a note's own text: its name, its value, the items of a list, its lines, as offsets.
+
+The places come from PyYAML's events and the values from ``properties``, so that both speak of one reading. Frontmatter
+that is no YAML, or none of ``name: value`` lines, has no places: it is refused. Nothing is changed here.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from vaultwire.markdown.edits import line_end, to_plain
+from vaultwire.markdown.properties import parse_frontmatter
+from vaultwire.markdown.yaml_core import PropertyValue, yaml_events
+
+if TYPE_CHECKING:
+    from yaml import Event
+
+_COLON = re.compile(r"[ \t]*:")
+_DASH = re.compile(r" *-(?=[ \t]|\Z)")
+
+
+class PropertyEditError(ValueError):
+    """A property cannot be changed as asked. The message says why and what would be right."""
+
+
+class Item(NamedTuple):
+    """An item of a list, in offsets: what is written of it, and its lines, which count for block lists only."""
+
+    style: str  # as a property's
+    start: int
+    end: int
+    top: int
+    bottom: int
+
+
+class Property(NamedTuple):
+    """A property, in offsets: ``end`` and ``bottom`` are behind the last character and the last line of the value."""
+
+    name: str
+    line: int  # counted from 1 in the note
+    column: int
+    top: int  # where its line starts
+    key_start: int
+    key_end: int
+    colon: int  # behind it
+    start: int  # of the value, its anchor and tag included; both are ``colon`` where there is none
+    end: int
+    bottom: int
+    key_style: str
+    style: str  # ' " | > of texts, [ and - of lists, { and : of maps, * of an alias, else empty
+    items: list[Item]
+    anchors: frozenset[str]
+    aliases: frozenset[str]
+
+
+class Block(NamedTuple):
+    """A note's frontmatter; all offsets are 0 where there is none."""
+
+    values: dict[str, PropertyValue]
+    properties: list[Property | None]  # as ``values``; None for one whose name is not plainly at its line's start
+    start: int  # of the line behind the opening mark
+    closing: int  # of the closing mark's line
+    end: int  # behind that line
+    ending: str  # what a new line in it ends with
+
+    def find(self, name: str) -> str | None:
+        """Return the name a property is there with, whatever its case. Raises PropertyEditError if two fit."""
+        if name in self.values:
+            return name
+        folded = name.casefold()
+        found = [key for key in self.values if key.casefold() == folded]
+        if len(found) > 1:
+            raise PropertyEditError(f"{name!r} may be any of {', '.join(map(repr, found))}: write it as it is there")
+        return found[0] if found else None
+
+    def property(self, name: str) -> Property:
+        """Return a property by the name it is there with. Raises PropertyEditError if it has no safe place."""
+        found = self.properties[list(self.values).index(name)]
+        if found is None:
+            raise PropertyEditError(f"{name!r} cannot be edited: its line does not begin with a plain or quoted name")
+        return found
+
+
+def read_block(text: str) -> Block:
+    """Return where the properties of a note lie; the text is the file's own, without byte order mark.
+
+    Raises PropertyEditError, with the line, for frontmatter that is broken or not made of lines ``name: value``.
+    """
+    plain = to_plain(text)
+    read = parse_frontmatter(plain)
+    if read.problems:
+        where = "" if read.problems[0].startswith("line ") else "line 1: "
+        raise PropertyEditError(f"the frontmatter is broken and must be mended first: {where}{read.problems[0]}")
+    if not read.end:
+        return Block({}, [], 0, 0, 0, line_end(text))
+    rows = plain[: read.end].removesuffix("\n").split("\n")
+    starts = [0]
+    for _ in rows:
+        starts.append(text.find("\n", starts[-1]) + 1 or len(text))
+    places = _Places(rows[1:-1], starts[1:])
+    ending = "\r\n" if text[starts[1] - 2] == "\r" else "\n"
+    return Block(read.values, places.properties(list(read.values)), starts[1], starts[-2], starts[-1], ending)
+
+
+class _Node:
+    """A key, a value or an item, with what is inside. Places are (row, column) in the block."""
+
+    __slots__ = ("aliases", "anchors", "end", "event", "inner", "kind", "start")
+
+    def __init__(self, event: Event, kind: str) -> None:
+        self.event = event
+        self.kind = kind
+        self.start = _place(event.start_mark)
+        self.end = _place(event.end_mark)
+        self.inner: list[_Node] = []
+        self.anchors: set[str] = set()  # of what is inside too, for keys and values of the block's own map
+        self.aliases: set[str] = set()
+
+    def style(self) -> str:
+        if self.kind == "AliasEvent":
+            return "*"
+        if self.kind == "ScalarEvent":
+            return self.event.style or ""  # type: ignore[attr-defined]
+        is_flow = self.event.flow_style  # type: ignore[attr-defined]
+        return ("[" if is_flow else "-") if self.kind == "SequenceStartEvent" else "{" if is_flow else ":"
+
+
+def _place(mark: Any) -> tuple[int, int]:  # two classes, one for each parser of PyYAML
+    return mark.line, mark.column
+
+
+class _Places:
+    """Turns the nodes of a block's lines into offsets of the note's own text."""
+
+    def __init__(self, rows: list[str], starts: list[int]) -> None:
+        self._rows = rows  # without line ends
+        self._starts = starts
+
+    def properties(self, names: list[str]) -> list[Property | None]:
+        root = _read_nodes("".join(row + "\n" for row in self._rows))
+        if root is None:
+            return []
+        if root.style() != ":":
+            raise PropertyEditError(
+                f"line {root.start[0] + 2}: the frontmatter is written in one piece; "
+                "properties can be edited where each has a line of its own, name: value"
+            )
+        pairs = zip(names, root.inner[::2], root.inner[1::2], strict=True)
+        return [self._property(name, key, value) for name, key, value in pairs]
+
+    def _property(self, name: str, key: _Node, value: _Node) -> Property | None:
+        row, column = key.start
+        colon = _COLON.match(self._rows[row], key.end[1]) if key.end[0] == row else None
+        is_bare = key.kind == "ScalarEvent" and not key.anchors and key.event.tag is None  # type: ignore[attr-defined]
+        if not is_bare or colon is None or self._rows[row][:column].strip(" ") or key.start == key.end:
+            return None
+        behind_colon = self._starts[row] + colon.end()
+        is_there = value.start != value.end or value.kind != "ScalarEvent"
+        return Property(
+            name,
+            row + 2,
+            column,
+            self._starts[row],
+            self._offset(key.start),
+            self._offset(key.end),
+            behind_colon,
+            self._offset(value.start) if is_there else behind_colon,
+            self._end(value) if is_there else behind_colon,
+            self._starts[self._last_row(value) + 1],
+            key.style(),
+            value.style(),
+            self._items(value) if value.kind == "SequenceStartEvent" else [],
+            frozenset(value.anchors),
+            frozenset(value.aliases),
+        )
+
+    def _items(self, value: _Node) -> list[Item]:
+        """Return a list's items; of a block list, each with the lines from its dash to its last."""
+        items = []
+        is_flow = value.style() == "["
+        top = value.start[0]
+        for item in value.inner:
+            # Before a dash stand an anchor, comments and blank lines.
+            while not is_flow and _DASH.match(self._rows[top]) is None:
+                top += 1
+            behind = self._last_row(item) + 1
+            start, end = self._offset(item.start), self._end(item)
+            items.append(Item(item.style(), start, end, self._starts[top], self._starts[behind]))
+            if not is_flow:
+                top = behind
+        return items
+
+    def _last_row(self, node: _Node) -> int:
+        """Return the last row that says something of a node. A block text's end is only where the next token begins."""
+        row = node.end[0] if node.end[1] else node.end[0] - 1
+        while row > node.start[0] and not self._rows[row].strip(" \t"):
+            row -= 1
+        return row
+
+    def _end(self, node: _Node) -> int:
+        row = self._last_row(node)
+        return self._offset(node.end) if row == node.end[0] else self._starts[row] + len(self._rows[row])
+
+    def _offset(self, place: tuple[int, int]) -> int:
+        return self._starts[place[0]] + place[1]
+
+
+def _read_nodes(yaml: str) -> _Node | None:
+    """Return the root of a block, None of an empty one."""
+    root: _Node | None = None
+    path: list[_Node] = []  # the lists and maps that are open
+    for event in yaml_events(yaml, 2):
+        # By name, as in ``yaml_core``: the classes come with an import that is not for this module's head.
+        kind = type(event).__name__
+        if kind in ("SequenceEndEvent", "MappingEndEvent"):
+            node = path.pop()
+            # A block's end is only where the next token begins: its last item says more.
+            node.end = _place(event.end_mark) if node.style() in "[{" else node.inner[-1].end
+            continue
+        if kind not in ("ScalarEvent", "AliasEvent", "SequenceStartEvent", "MappingStartEvent"):
+            continue
+        node = _Node(event, kind)
+        if path:
+            path[-1].inner.append(node)
+        else:
+            root = node
+        if path and (anchor := event.anchor) is not None:  # type: ignore[attr-defined]
+            owner = path[1] if len(path) > 1 else node
+            (owner.aliases if kind == "AliasEvent" else owner.anchors).add(anchor)
+        if kind.endswith("StartEvent"):
+            path.append(node)
+    return root

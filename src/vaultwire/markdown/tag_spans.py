@@ -1,0 +1,253 @@
+"""Where each tag of a note stands, character by character, and a tag renamed in place.
+
+What counts as a tag is said by ``inline`` and ``parse``, asked here and never decided. Text is the file's own, ``\\r\\n``
+where the file has it, without a BOM.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import accumulate
+from typing import NamedTuple
+
+from vaultwire.markdown.edits import to_plain
+from vaultwire.markdown.inline import line_tags, read_line, tag_places
+from vaultwire.markdown.lines import read_lines
+from vaultwire.markdown.properties import parse_frontmatter
+from vaultwire.markdown.tag_property import Extent, TagsProperty, tags_property
+from vaultwire.markdown.yaml_core import plain_scalar
+
+_BLANK = re.compile(r"\s")
+_UNTYPEABLE = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff\ufeff\ufffe\uffff]")
+
+
+class TagSpan(NamedTuple):
+    """A tag and where its name stands, without ``#``, in characters of the file's own text.
+
+    ``tag`` is what the model says: the text of the span, but for escapes in a quoted property.
+    """
+
+    start: int
+    end: int
+    line: int
+    tag: str
+    in_frontmatter: bool
+
+
+class TagError(ValueError):
+    """A tag cannot be called so, or not where it stands. The message says why."""
+
+
+def tag_spans(text: str) -> list[TagSpan]:
+    """Return the tags of a note, every place of each: those of the property first, then line by line.
+
+    An alias (``*a``) has its tag where the text stands that it repeats.
+    """
+    plain = to_plain(text)
+    frontmatter = parse_frontmatter(plain)
+    tags = tags_property(plain, frontmatter)
+    top = {word.name: word.tag for word in tags.words() if word.tag} if tags else {}
+    found = [(start, end, tag, True) for (start, end), tag in top.items()]
+    found += [(start, end, plain[start:end], False) for start, end in _inline_tags(plain, frontmatter.end)]
+    place = _Places(text, plain)
+    return [TagSpan(place.of(start), place.of(end), place.line(start), tag, top) for start, end, tag, top in found]
+
+
+def check_tag(tag: str) -> str:
+    """Return a tag's name without ``#``. Raises TagError, saying why, for what is no tag (engine facts §2.2)."""
+    name = tag.strip().removeprefix("#")
+    if _BLANK.search(name):
+        reason = "a tag has no blanks; write - or _ between words"
+    elif not name or name.isdecimal():
+        reason = "a tag needs a character that is no digit"
+    elif name.startswith("/") or name.endswith("/") or "//" in name:
+        reason = "a slash stands between two names"
+    elif _UNTYPEABLE.search(name):
+        reason = "a tag has no control characters"
+    elif line_tags(f"#{name}") != [name]:
+        reason = "of punctuation, a tag may have - and _ only, and / between a tag and the one below it"
+    else:
+        return name
+    raise TagError(f"{tag!r} cannot be a tag: {reason}.")
+
+
+def renamed_tag(tag: str, old: str, new: str) -> str:
+    """Return what a tag is called once ``old`` is ``new``: ``old/x`` becomes ``new/x``, in whatever case it was written."""
+    depth = old.count("/") + 1
+    parts = tag.split("/")
+    return "/".join([new, *parts[depth:]]) if "/".join(parts[:depth]).casefold() == old.casefold() else tag
+
+
+def rename_tag(text: str, old: str, new: str) -> str:
+    """Return the text with the tag ``old``, and those below it, called ``new``; not one other character changes.
+
+    The property keeps its form and quotes; of two equal tags in it, one that was renamed is left out, so that none is
+    there twice. A name that YAML would take for something else than a text gets quotes. Raises TagError for a name that
+    is no tag, and if the text, read again, would not have exactly the tags wanted.
+    """
+    old, new = old.strip().removeprefix("#").strip("/"), check_tag(new)
+    plain = to_plain(text)
+    frontmatter = parse_frontmatter(plain)
+    tags = tags_property(plain, frontmatter)
+    edits = _property_edits(plain, tags, old, new) if tags else {}
+    before = {word.tag for word in tags.words() if word.tag} if tags else set()
+    for start, end in _inline_tags(plain, frontmatter.end):
+        tag = plain[start:end]
+        before.add(tag)
+        if (name := renamed_tag(tag, old, new)) != tag:
+            edits[start, end] = name
+    if not edits:
+        return text
+    place = _Places(text, plain)
+    in_file = {(place.of(start), place.of(end)): written for (start, end), written in edits.items()}
+    result = _replaced(text, 0, len(text), in_file)
+    wanted = {renamed_tag(tag, old, new).casefold() for tag in before}
+    if {span.tag.casefold() for span in tag_spans(result)} != wanted:
+        raise TagError(f"#{old} cannot be called #{new} where it stands: it would be read as another tag.")
+    return result
+
+
+def _replaced(text: str, start: int, end: int, edits: Mapping[Extent, str]) -> str:
+    """Return a part of the text with those edits made that lie in it."""
+    pieces: list[str] = []
+    for (first, last), written in sorted(edits.items()):
+        if start <= first and last <= end:
+            pieces += text[start:first], written
+            start = last
+    return "".join([*pieces, text[start:end]])
+
+
+class _Places:
+    """From places in the plain text to places in the file's own: carriage returns go only from ends of lines."""
+
+    def __init__(self, text: str, plain: str) -> None:
+        self._starts = [0, *(found.end() for found in re.finditer("\n", plain))]
+        self._before = [0] * len(self._starts)  # characters that went from the lines before
+        if text != plain:
+            lines = text.split("\n")[:-1]
+            self._before = [0, *accumulate(len(line) - len(line.rstrip("\r")) for line in lines)]
+
+    def of(self, position: int) -> int:
+        return position + self._before[bisect_right(self._starts, position) - 1]
+
+    def line(self, position: int) -> int:
+        return bisect_right(self._starts, position)
+
+
+# ---------------------------------------------------------------------- tags on lines
+
+
+def _inline_tags(plain: str, top: int) -> Iterator[Extent]:
+    """Yield where the name of each tag in the body stands."""
+    if plain.find("#", top) < 0:
+        return
+    start, number = top, 1
+    for line in read_lines(plain[top:], 1)[0]:
+        if "#" not in line.prose or not line_tags(line.prose):
+            continue
+        for _ in range(line.number - number):
+            start = plain.index("\n", start) + 1
+        number = line.number
+        columns = _columns(line.text, line.prose)
+        for mark, first, last in tag_places(line.prose):
+            behind = start + columns[mark] - mark
+            yield behind + first, behind + last
+
+
+def _columns(line: str, prose: str) -> dict[int, int]:
+    """Return the column on the line of each ``#`` in its prose, which leaves out code, links and the like.
+
+    Each ``#`` of the line has a number, and the line is read once for each of its binary digits, with another mark in its
+    place where that is 1: a mark that means as little to the reading, so that the prose stays the same besides.
+    """
+    left = [found.start() for found in re.finditer("#", prose)]
+    if len(prose) == len(line):
+        return {column: column for column in left}
+    marks = [found.start() for found in re.finditer("#", line)]
+    numbers = dict.fromkeys(left, 0)
+    for digit in range(len(marks).bit_length() if len(left) < len(marks) else 0):
+        marked = list(line)
+        for number, column in enumerate(marks):
+            if number >> digit & 1:
+                marked[column] = "&"
+        read = read_line("".join(marked))[0]
+        for column in left:
+            numbers[column] |= (read[column] == "&") << digit
+    if len(left) == len(marks):
+        numbers = {column: number for number, column in enumerate(left)}
+    return {column: marks[number] for column, number in numbers.items()}
+
+
+# ---------------------------------------------------------------------- the property
+
+
+def _property_edits(plain: str, tags: TagsProperty, old: str, new: str) -> dict[Extent, str]:
+    words = list(tags.words())
+    kept = {word.tag.casefold() for word in words if word.tag and renamed_tag(word.tag, old, new) == word.tag}
+    edits: dict[Extent, str] = {}
+    dropped: list[int] = []  # numbers of words or, in a list, of elements
+    number = 0
+    for element, (_, scalar) in enumerate(tags.elements):
+        is_changed = False
+        for word in scalar.words if scalar else ():
+            name = renamed_tag(word.tag, old, new) if word.tag else ""
+            if name != word.tag:
+                is_changed = True
+                if name.casefold() in kept:
+                    dropped.append(number if tags.form == "text" else element)
+                else:
+                    kept.add(name.casefold())
+                    edits[word.name] = name
+            number += 1
+        if tags.form == "text":
+            edits |= dict.fromkeys(_joined([word.extent for word in words], dropped), "")
+        if scalar and is_changed and not scalar.style:
+            source = _replaced(plain, *scalar.extent, edits)
+            if not _is_plain(source):
+                edits = {extent: text for extent, text in edits.items() if not _lies_in(extent, scalar.extent)}
+                edits[scalar.extent] = _quoted(source)
+    extents = [extent for extent, _ in tags.elements]
+    if tags.form == "flow":
+        edits |= dict.fromkeys(_joined(extents, dropped), "")
+    elif tags.form == "block":
+        edits |= {_lines_of(plain, extents[element]): "" for element in dropped}
+    return edits
+
+
+def _joined(extents: Sequence[Extent], dropped: list[int]) -> Iterator[Extent]:
+    """Yield what goes where some of a row go: up to the next that stays, or from the last that stays."""
+    gone = set(dropped)
+    for number in dropped:
+        if number - 1 in gone:
+            continue
+        following = next((other for other in range(number, len(extents)) if other not in gone), None)
+        if following is not None:
+            yield extents[number][0], extents[following][0]
+        else:
+            yield extents[number - 1][1], extents[-1][1]
+
+
+def _lines_of(plain: str, extent: Extent) -> Extent:
+    """Return the lines of an element of a block list."""
+    start = plain.rfind("\n", 0, extent[0]) + 1
+    while not plain[start : extent[0]].lstrip(" \t").startswith("-"):
+        start = plain.rfind("\n", 0, start - 1) + 1
+        if start == 0:
+            raise TagError("a list of tags is written in a form that cannot be edited.")
+    end = extent[1]
+    return start, end if plain[end - 1] == "\n" else plain.index("\n", end) + 1
+
+
+def _is_plain(source: str) -> bool:
+    """Tell whether YAML reads the source of a scalar without quotes as that text."""
+    return isinstance(plain_scalar(source), str) and source != "-" and not source.startswith(("- ", "-\t", "-\n"))
+
+
+def _quoted(source: str) -> str:
+    return "'" + source.replace("'", "''") + "'" if '"' in source or "\\" in source else f'"{source}"'
+
+
+def _lies_in(extent: Extent, outer: Extent) -> bool:
+    return outer[0] <= extent[0] and extent[1] <= outer[1]

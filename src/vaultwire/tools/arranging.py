@@ -1,0 +1,171 @@
+"""Tools that arrange the vault: move, rename, merge, divide. Docstrings here are product text: a model reads them."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from vaultwire.markdown.joining import Where
+from vaultwire.tools.changes import Changed, IfMatch, to_changed, told
+from vaultwire.tools.reading import Name
+from vaultwire.tools.registry import Bounds, Outcome, tool
+from vaultwire.tools.wording import counted
+from vaultwire.vault.composing import Leave
+from vaultwire.vault.model import Progress
+from vaultwire.vault.vault import Vault
+
+Short = Annotated[str, Bounds(1, 1000)]
+Optional = Annotated[str, Bounds(0, 1000)]
+
+
+class Moved(Changed):
+    """What was moved."""
+
+    path: Annotated[str, "Where it is now; of a dry run, where it would be"]
+    moved_files: Annotated[int, "How many files got another path"]
+    links: Annotated[int, "How many links were written anew"]
+
+
+class Relinked(Changed):
+    """What was renamed, merged or divided."""
+
+    path: Annotated[str, "The note"]
+    links: Annotated[int, "How many links were written anew"]
+
+
+class Renamed(Changed):
+    """What was renamed in all notes."""
+
+    places: Annotated[int, "How many places were changed"]
+
+
+@tool(title="Move note", destructive=True, time_class="search")
+def move_note(vault: Vault, progress: Progress, /, path: Name, to: Short, dry_run: bool = False) -> Outcome[Moved]:
+    """Move or rename a note, an attachment or a folder. Every link to it, in notes, properties, canvases and bases, is
+    rewritten as Obsidian would, also where a bare name would become ambiguous. All of it happens or nothing.
+
+    Args:
+        path: What to move: a note named as for read_note, or the path of an attachment or folder ("Folder/").
+        to: Its new path from the vault's root, such as "Archive/New name". "Archive/" keeps the name, "./New name" the folder.
+        dry_run: Only show what would be changed. Worth it before moving a folder.
+    """
+    plan, done = vault.arranging.move(path, to, progress, dry_run=dry_run)
+    data = Moved(**to_changed(done), path=plan.target, moved_files=plan.files, links=len(plan.links))
+    more = f" with {counted(plan.files, 'file')}" if plan.files > 1 else ""
+    what = f"moved {plan.source} to {plan.target}{more}, {counted(len(plan.links), 'link')} rewritten"
+    return Outcome(told(done, what, data), data)
+
+
+@tool(title="Rename heading", destructive=True, time_class="search")
+def rename_heading(
+    vault: Vault,
+    progress: Progress,
+    /,
+    path: Name,
+    heading: Short,
+    to: Short,
+    if_match: IfMatch = None,
+    dry_run: bool = False,
+) -> Outcome[Relinked]:
+    """Rename a heading, and every link in the vault that leads to it.
+
+    Args:
+        path: The note, named as for read_note.
+        heading: The heading, such as "Plan" or "Plan#Next steps"; or a block's id, such as "^a1".
+        to: Its new text; of a block, its new id.
+        if_match: Etag from read_note. The note is changed only if it still is what was read.
+        dry_run: Only show what would be changed.
+    """
+    plan, done = vault.arranging.rename_heading(path, heading, to, if_match, progress, dry_run=dry_run)
+    data = Relinked(**to_changed(done), path=plan.path, links=len(plan.links))
+    what = f"renamed {heading} of {plan.path} to {to}, {counted(len(plan.links), 'link')} rewritten"
+    return Outcome(told(done, what, data), data)
+
+
+@tool(title="Rename tag", destructive=True, time_class="search")
+def rename_tag(vault: Vault, progress: Progress, /, old: Short, new: Short, dry_run: bool = False) -> Outcome[Renamed]:
+    """Rename a tag in every note, in the text and in the properties, with the tags below it: "a/b" becomes "new/b".
+
+    Renaming to a tag that is in use merges the two; the result says so.
+
+    Args:
+        old: The tag, in any case; "#" may be left out.
+        new: What it is called then.
+        dry_run: Only show what would be changed.
+    """
+    plan, done = vault.arranging.rename_tag(old, new, progress, dry_run=dry_run)
+    data = Renamed(**to_changed(done), places=plan.places)
+    return Outcome(told(done, f"renamed #{plan.old} to #{plan.new} in {counted(plan.places, 'place')}", data), data)
+
+
+@tool(title="Rename property", destructive=True, time_class="search")
+def rename_property(
+    vault: Vault, progress: Progress, /, old: Short, new: Short, dry_run: bool = False
+) -> Outcome[Renamed]:
+    """Rename a property in every note that has it. Values, order and everything else stay as they are.
+
+    If a note has both, or its frontmatter is broken, nothing is renamed and the error names the notes.
+
+    Args:
+        old: The property, in any case.
+        new: What it is called then.
+        dry_run: Only show what would be changed.
+    """
+    plan, done = vault.arranging.rename_property(old, new, progress, dry_run=dry_run)
+    data = Renamed(**to_changed(done), places=len(plan.steps))
+    what = f"renamed property {plan.old} to {plan.new} in {counted(len(plan.steps), 'note')}"
+    return Outcome(told(done, what, data), data)
+
+
+@tool(title="Merge notes", destructive=True, time_class="search")
+def merge_notes(
+    vault: Vault,
+    progress: Progress,
+    /,
+    source: Name,
+    target: Name,
+    where: Where = "end",
+    dry_run: bool = False,
+) -> Outcome[Relinked]:
+    """Make one note a part of another: its text is added there, its properties fill in what lacks, every link to it leads
+    to the other note then, and the source goes to the vault's .trash.
+
+    Args:
+        source: The note that is taken up, named as for read_note.
+        target: The note that takes it up.
+        where: At the "end" or the "start" of the target's text.
+        dry_run: Only show what would be changed.
+    """
+    plan, done = vault.arranging.merge(source, target, where, progress, dry_run=dry_run)
+    data = Relinked(**to_changed(done), path=plan.target, links=len(plan.links))
+    what = f"merged {plan.source} into {plan.target}, {counted(len(plan.links), 'link')} rewritten"
+    return Outcome(told(done, what, data), data)
+
+
+@tool(title="Extract section", destructive=True, time_class="search")
+def extract_section(
+    vault: Vault,
+    progress: Progress,
+    /,
+    path: Name,
+    to: Short,
+    section: Optional = "",
+    lines: Optional = "",
+    leave: Leave = "link",
+    if_match: IfMatch = None,
+    dry_run: bool = False,
+) -> Outcome[Relinked]:
+    """Move a part of a note into a note of its own. Links to headings and blocks in it lead to the new note then.
+
+    Args:
+        path: The note, named as for read_note.
+        to: Path of the new note from the vault's root; "./Name" for the same folder.
+        section: A heading's section with the heading, such as "Plan"; or a block by its id, such as "^a1".
+        lines: Or line numbers, such as "10-20".
+        leave: What stays in its place: a "link" to the new note, an "embed" of it, or "nothing".
+        if_match: Etag from read_note. The note is changed only if it still is what was read.
+        dry_run: Only show what would be changed.
+    """
+    plan, done = vault.arranging.extract(path, section, lines, to, leave, if_match, progress, dry_run=dry_run)
+    data = Relinked(**to_changed(done), path=plan.new_path, links=len(plan.links))
+    what = f"moved lines {plan.lines.first}-{plan.lines.last} of {plan.path} to {plan.new_path}"
+    return Outcome(told(done, f"{what}, {counted(len(plan.links), 'link')} rewritten", data), data)

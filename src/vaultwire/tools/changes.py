@@ -1,0 +1,108 @@
+"""How tools tell what they changed: the same words and fields for every tool that changes the vault."""
+
+from __future__ import annotations
+
+from typing import Annotated, NotRequired, TypedDict, cast
+
+from vaultwire.tools.registry import Bounds
+from vaultwire.tools.wording import counted
+from vaultwire.vault.change import FileChange, Write, files_of
+from vaultwire.vault.etags import etag_of
+from vaultwire.vault.showing import diff_of
+from vaultwire.vault.workbench import Done
+
+IfMatch = Annotated[str | None, Bounds(1, 100)]
+
+# A rename may touch thousands of notes; a model wants to know which, up to a point.
+MAX_FILES_SHOWN = 50
+# What a dry run shows: about 5,000 tokens.
+MAX_DIFF_CHARACTERS = 20_000
+
+
+class TouchedFile(TypedDict):
+    """A file that was changed."""
+
+    action: Annotated[str, '"create", "edit", "remove" or "move"']
+    path: Annotated[str, "Path in the vault; of a move, the one before"]
+    to: Annotated[NotRequired[str], "Of a move, the path after"]
+
+
+class Changed(TypedDict):
+    """What was changed."""
+
+    changed: Annotated[bool, "Whether anything was changed: not by a dry run, nor if all was so already"]
+    change: Annotated[NotRequired[int], "Number of the change, for show_change and undo_change"]
+    files: Annotated[list[TouchedFile], "The first files changed; of a dry run, those that would be"]
+    file_count: Annotated[int, "How many files in all"]
+    diff: Annotated[NotRequired[str], "Of a dry run: what would change"]
+    notices: Annotated[list[str], "What there is to know besides"]
+
+
+class ChangedNote(Changed):
+    """What was changed in a note."""
+
+    path: Annotated[str, "The note's path in the vault, as it is now"]
+    etag: Annotated[NotRequired[str], "Fingerprint of the note as it is now; of a dry run, as it would be"]
+
+
+def to_changed(done: Done) -> Changed:
+    """Return what was done as data."""
+    files = files_of(tuple(done.steps))
+    is_made = done.change is not None and bool(done.steps)
+    data = Changed(
+        changed=is_made,
+        files=[to_touched(file) for file in files[:MAX_FILES_SHOWN]],
+        file_count=len(files),
+        notices=done.notices,
+    )
+    if done.change is None:
+        data["diff"] = cut(diff_of(done.steps))
+    elif is_made:
+        data["change"] = done.change.id
+    return data
+
+
+def to_changed_note(done: Done, path: str, before: bytes | None = None) -> ChangedNote:
+    """Return what was done to a note as data; ``before`` is what it held, should nothing have changed."""
+    data = cast("ChangedNote", {**to_changed(done), "path": path})  # mypy wants optional fields spelt out
+    after = [step.after for step in done.steps if isinstance(step, Write) and step.path == path]
+    held = after[-1] if after else before
+    if held is not None:
+        data["etag"] = etag_of(held)
+    return data
+
+
+def to_touched(file: FileChange) -> TouchedFile:
+    """Return what happened to a file as data."""
+    touched = TouchedFile(action=file.kind, path=file.path)
+    if file.target is not None:
+        touched["to"] = file.target
+    return touched
+
+
+def told(done: Done, what: str, data: Changed) -> list[str]:
+    """Return what was done in words. ``what`` is a sentence's end: "3 properties of Note.md"."""
+    if not done.steps:
+        return ["\n".join([f"Nothing to change: {what}.", *done.notices])]
+    if done.change is None:
+        head = f"Dry run, nothing was changed. It would change {counted(data['file_count'], 'file')}: {what}."
+        return ["\n".join([head, *done.notices]), data.get("diff", "")]
+    lines = [f"Done: {what}. To take it back: undo_change {done.change.id}."]
+    if data["file_count"] > 1:
+        lines.append(f"{counted(data['file_count'], 'file')} changed:")
+        lines += [_line(file) for file in data["files"]]
+        if data["file_count"] > len(data["files"]):
+            lines.append(f"… and {data['file_count'] - len(data['files'])} more.")
+    return ["\n".join([*lines, *done.notices])]
+
+
+def _line(file: TouchedFile) -> str:
+    return f"  {file['action']} {file['path']}" + (f" → {file['to']}" if "to" in file else "")
+
+
+def cut(diff: str) -> str:
+    """Return a diff of bearable length, saying so if something is missing."""
+    if len(diff) <= MAX_DIFF_CHARACTERS:
+        return diff
+    end = diff.rfind("\n", 0, MAX_DIFF_CHARACTERS) + 1
+    return f"{diff[:end]}… ({len(diff) - end} more characters)\n"

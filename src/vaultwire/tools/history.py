@@ -1,0 +1,161 @@
+"""Tools on the journal: what was changed, and taking it back. Docstrings here are product text: a model reads them."""
+
+from __future__ import annotations
+
+from typing import Annotated, NotRequired, TypedDict
+
+from vaultwire.tools.changes import (
+    MAX_FILES_SHOWN,
+    Changed,
+    TouchedFile,
+    cut,
+    to_changed,
+    to_touched,
+    told,
+)
+from vaultwire.tools.registry import Bounds, Outcome, tool
+from vaultwire.tools.wording import counted, iso_time
+from vaultwire.vault.change import Change
+from vaultwire.vault.model import Progress
+from vaultwire.vault.showing import diff_of
+from vaultwire.vault.vault import Vault
+
+Number = Annotated[int, Bounds(1, 2**53)]
+
+
+class ListedChange(TypedDict):
+    """A change of the vault."""
+
+    change: Annotated[int, "Its number"]
+    time: Annotated[str, "When, ISO 8601, UTC"]
+    client: Annotated[str, "Which client made it, as it calls itself"]
+    tool: Annotated[str, "With which tool"]
+    files: Annotated[list[TouchedFile], "The first files it changed"]
+    file_count: Annotated[int, "How many files in all"]
+    undoes: Annotated[NotRequired[int], "The change it took back"]
+    undone_by: Annotated[NotRequired[int], "The change that took it back"]
+    left: Annotated[
+        list[str], "Files that could not be put back when it failed half-way, because somebody had changed them"
+    ]
+
+
+class ListedChanges(TypedDict):
+    """Changes, the latest first."""
+
+    changes: list[ListedChange]
+    next_before: Annotated[NotRequired[int], "Pass as before for earlier ones; absent if there are none"]
+
+
+class ShownChange(ListedChange):
+    """A change with what it changed."""
+
+    diff: Annotated[str, "What it changed, as a unified diff"]
+
+
+@tool(title="List changes", read_only=True)
+def list_changes(
+    vault: Vault,
+    _: Progress,
+    /,
+    path: Annotated[str, Bounds(0, 1000)] = "",
+    limit: Annotated[int, Bounds(1, 1000)] = 20,
+    before: Annotated[int | None, Bounds(1, 2**53)] = None,
+) -> Outcome[ListedChanges]:
+    """List what was changed through this server, by any client, the latest first: when, by whom, which files.
+
+    What the person changed in Obsidian itself is not in it.
+
+    Args:
+        path: Only changes of this file or folder, given by its path, as it is or was named. Empty for all.
+        limit: How many to return.
+        before: Number of a change: only earlier ones. Leave out for the latest.
+    """
+    found = vault.history.latest(path, limit + 1, before)
+    shown = [_to_listed(change) for change in found[:limit]]
+    data = ListedChanges(changes=shown)
+    lines = [f"{counted(len(shown), 'change')}, the latest first:" if shown else "There is no such change on record."]
+    lines += [_line(change) for change in shown]
+    if len(found) > limit:
+        data["next_before"] = shown[-1]["change"]
+        lines.append(f"There are earlier ones: pass before {shown[-1]['change']}.")
+    return Outcome(["\n".join(lines)], data)
+
+
+@tool(title="Show change", read_only=True)
+def show_change(vault: Vault, _: Progress, /, change: Number) -> Outcome[ShownChange]:
+    """Show what a change did to each file, line by line.
+
+    Args:
+        change: Its number, from list_changes or from the tool that made it.
+    """
+    detailed = vault.history.show(change)
+    listed = _to_listed(detailed.change)
+    data = ShownChange(**listed, diff=cut(diff_of(detailed.steps)))
+    return Outcome([_line(listed), data["diff"]], data)
+
+
+@tool(title="Undo change", destructive=True)
+def undo_change(vault: Vault, progress: Progress, /, change: Number, dry_run: bool = False) -> Outcome[Changed]:
+    """Take back a change, whichever client made it. Later edits of other lines stay; where they touched the same lines it
+    refuses and says why. Undoing is a change of its own and can be undone.
+
+    Args:
+        change: Its number, from list_changes or from the tool that made it.
+        dry_run: Only show what would be changed.
+    """
+    done = vault.history.undo(change, progress, dry_run=dry_run)
+    data = to_changed(done)
+    return Outcome(told(done, f"change {change} taken back", data), data)
+
+
+@tool(title="Restore note")
+def restore_note(
+    vault: Vault,
+    progress: Progress,
+    /,
+    path: Annotated[str, Bounds(0, 1000)] = "",
+    change: Annotated[int | None, Bounds(1, 2**53)] = None,
+    to: Annotated[str, Bounds(0, 1000)] = "",
+    dry_run: bool = False,
+) -> Outcome[Changed]:
+    """Bring back a note that was deleted, from the vault's .trash or, if it is not there, from the journal.
+
+    It never overwrites: if there is a note of that name by now, give another with "to".
+
+    Args:
+        path: The path the note had, or its path in .trash (".trash/Note.md").
+        change: Number of the change that deleted it, if the path alone is not enough.
+        to: Path to bring it back to. Empty for the one it had.
+        dry_run: Only show what would be changed.
+    """
+    done = vault.history.restore(path, change, to, progress, dry_run=dry_run)
+    data = to_changed(done)
+    back = ", ".join(file.get("to", file["path"]) for file in data["files"])
+    return Outcome(told(done, f"brought back {back}", data), data)
+
+
+def _to_listed(change: Change) -> ListedChange:
+    listed = ListedChange(
+        change=change.id,
+        time=iso_time(change.time_ns),
+        client=change.author.client,
+        tool=change.author.tool,
+        files=[to_touched(file) for file in change.files[:MAX_FILES_SHOWN]],
+        file_count=len(change.files),
+        left=list(change.left),
+    )
+    if change.undoes is not None:
+        listed["undoes"] = change.undoes
+    if change.undone_by is not None:
+        listed["undone_by"] = change.undone_by
+    return listed
+
+
+def _line(change: ListedChange) -> str:
+    first = change["files"][0] if change["files"] else None
+    what = f"{first['action']} {first['path']}" + (f" → {first['to']}" if "to" in first else "") if first else ""
+    more = f" and {change['file_count'] - 1} more" if change["file_count"] > 1 else ""
+    undone = f" (taken back by {change['undone_by']})" if "undone_by" in change else ""
+    undoes = f" (takes back {change['undoes']})" if "undoes" in change else ""
+    by = f" by {change['client']}" if change["client"] else ""
+    return f"{change['change']}  {change['time']}  {change['tool']}{by}: {what}{more}{undoes}{undone}"

@@ -1,0 +1,140 @@
+"""Tools that make what is new. Docstrings here are product text: a model reads them."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, NotRequired, cast
+
+from vaultwire.tools.changes import Changed, IfMatch, to_changed, told
+from vaultwire.tools.reading import Name
+from vaultwire.tools.registry import Bounds, Outcome, tool
+from vaultwire.vault.making import Made
+from vaultwire.vault.model import Progress
+from vaultwire.vault.vault import Vault
+
+Optional = Annotated[str, Bounds(0, 1000)]
+# 5 MB as base64; the exact limit is on the bytes.
+_MAX_BASE64 = 7_000_000
+
+
+class MadeFile(Changed):
+    """What was made."""
+
+    path: Annotated[str, "Path in the vault"]
+    created: Annotated[bool, "Whether the file is new"]
+    link: Annotated[NotRequired[str], "Of an attachment: the link that shows it in a note"]
+
+
+@tool(title="Create note")
+def create_note(
+    vault: Vault,
+    progress: Progress,
+    /,
+    path: Name,
+    content: str = "",
+    template: Optional = "",
+    beside: Optional = "",
+    on_collision: Literal["error", "number"] = "error",
+    dry_run: bool = False,
+) -> Outcome[MadeFile]:
+    """Make a new note, on its own or from a template. It never changes a note that is there.
+
+    A name alone goes to the folder that the person has set in Obsidian for new notes. In a template {{title}}, {{date}},
+    {{date:FORMAT}} and {{time}} are filled in.
+
+    Args:
+        path: "Folder/Name" from the vault's root, or a name alone. Folders on the way are made.
+        content: Markdown text; with a template, it comes below the template's.
+        template: Name of a note in the person's templates folder. Empty for none.
+        beside: The note that this one belongs to, for people who keep new notes in the same folder as the current one.
+        on_collision: If there is a note of that name: "error" refuses, "number" takes the next free name ("Name 1").
+        dry_run: Only show what would be made.
+    """
+    made = vault.making.create(path, content, template, beside, on_collision, progress, dry_run=dry_run)
+    return _outcome(made, f"created {made.path}")
+
+
+@tool(title="Append to daily note")
+def append_daily_note(
+    vault: Vault,
+    progress: Progress,
+    /,
+    content: Annotated[str, Bounds(1, 10_000_000)],
+    day: Annotated[str, Bounds(1, 100)] = "today",
+    section: Optional = "",
+    dry_run: bool = False,
+) -> Outcome[MadeFile]:
+    """Add lines to the note of a day, which is made, from its template, if it is not there.
+
+    Where the note is and which template it has are the person's own settings for daily notes in Obsidian.
+
+    Args:
+        content: Markdown text to add.
+        day: "today", "yesterday", "tomorrow", a date such as "2026-03-31", or days from today such as "-1".
+        section: Heading to add it below, at the end of its section. One that is not there is made. Empty for the note's end.
+        dry_run: Only show what would be changed.
+    """
+    made = vault.making.append_daily(day, content, section, progress, dry_run=dry_run)
+    return _outcome(made, f"{'made' if made.is_new else 'added to'} {made.path}")
+
+
+@tool(title="Insert template")
+def insert_template(
+    vault: Vault,
+    progress: Progress,
+    /,
+    path: Name,
+    template: Name,
+    section: Optional = "",
+    where: Literal["top", "end"] = "end",
+    if_match: IfMatch = None,
+    dry_run: bool = False,
+) -> Outcome[MadeFile]:
+    """Put a template into a note, as Obsidian does: variables are filled in, properties are merged with the note's own.
+
+    Args:
+        path: The note, named as for read_note.
+        template: Name of a note in the person's templates folder.
+        section: Heading to put it below, at the end of its section. Empty for the note itself.
+        where: Without a section: at the "top" of the note's text, or at its "end".
+        if_match: Etag from read_note. The note is changed only if it still is what was read.
+        dry_run: Only show what would be changed.
+    """
+    made = vault.making.insert_template(
+        path, template, section, at_top=where == "top", if_match=if_match, progress=progress, dry_run=dry_run
+    )
+    return _outcome(made, f"put template {template} into {made.path}")
+
+
+@tool(title="Add attachment")
+def add_attachment(
+    vault: Vault,
+    progress: Progress,
+    /,
+    name: Name,
+    data: Annotated[str, Bounds(1, _MAX_BASE64)],
+    beside: Optional = "",
+    dry_run: bool = False,
+) -> Outcome[MadeFile]:
+    """Save a picture, PDF, recording or video in the vault and return the link that shows it in a note.
+
+    It goes where the person has set in Obsidian for attachments; a name that is taken gets a number. To show it, put the
+    link into a note with edit_note.
+
+    Args:
+        name: File name with extension, such as "diagram.png"; or a path from the vault's root.
+        data: The file's bytes as base64, at most 5 MB decoded.
+        beside: The note it belongs to, named as for read_note: some people keep attachments next to their notes.
+        dry_run: Only show where it would go.
+    """
+    made = vault.making.attach(name, data, beside, progress, dry_run=dry_run)
+    return _outcome(made, f"saved {made.path}; the link to it is {made.link}")
+
+
+def _outcome(made: Made, what: str) -> Outcome[MadeFile]:
+    changed = to_changed(made.done)
+    data = cast(
+        "MadeFile", {**changed, "path": made.path, "created": made.is_new}
+    )  # mypy wants optional fields spelt out
+    if made.link:
+        data["link"] = made.link
+    return Outcome(told(made.done, what, changed), data)

@@ -1,0 +1,77 @@
+"""How a new link to a file is written: by the vault's settings, and so that it leads there by Obsidian's own rules.
+
+Pure. Links that are there already, and where any link leads, are not this module's matter (``vault.links``).
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterable
+
+from vaultwire.markdown.inline import read_line
+from vaultwire.markdown.link_spans import destination
+from vaultwire.vault.links import LinkTargets, names_led_to, names_sought
+from vaultwire.vault.model import VaultPath
+from vaultwire.vault.paths import NOTE_SUFFIX, fold, is_note, stem
+from vaultwire.vault.settings import Settings
+
+
+def link_to(
+    source: VaultPath,
+    target: VaultPath,
+    paths: Iterable[VaultPath],
+    settings: Settings,
+    *,
+    is_embed: bool = False,
+    display: str = "",
+) -> str:
+    """Return the link that leads from a note to a file, in the form the vault's settings ask for.
+
+    ``paths`` are the vault's files; those of the target's name are enough. Shortest is the bare name if no other file has
+    it, else the whole path (obsidian.d.ts ``fileToLinktext``); a form that would lead elsewhere gives way to one that does
+    not. Nothing leads to a file with ``#`` in its path (engine facts §2.1). ``display`` is shown instead of the name.
+    """
+    linkpath = linkpath_to(source, target, paths, settings.new_link_format)
+    mark = "!" if is_embed else ""
+    if not settings.use_markdown_links:
+        link = f"{mark}[[{linkpath}{'|' + display if display else ''}]]"
+        if [found.linktext for found in read_line(link)[1]] == [linkpath]:  # "a|b", say, needs the other form
+            return link
+    suffix = target[-len(NOTE_SUFFIX) :] if is_note(target) and not is_note(linkpath) else ""
+    shown = display or ("" if is_embed else stem(target))
+    return f"{mark}[{_escaped(shown)}]({destination(linkpath + suffix)})"
+
+
+def linkpath_to(source: VaultPath, target: VaultPath, paths: Iterable[VaultPath], new_link_format: str) -> str:
+    """Return the linkpath, without ``.md``, that leads from a note to a file. See ``link_to``."""
+    named = {name for led in names_led_to(target) for name in names_sought(led)}
+    alike = {path for path in paths if fold(path).rpartition("/")[2] in named} | {target}
+    targets = LinkTargets(alike)
+    whole = _without_suffix(target)
+    if new_link_format == "relative":
+        # Without "/" the system would be asked for the current folder.
+        relative = posixpath.relpath(f"/{whole}", f"/{posixpath.dirname(source)}")
+        forms = [relative, f"./{relative}"]
+    elif new_link_format == "absolute":
+        forms = []
+    else:
+        name = fold(target).rpartition("/")[2]
+        is_alone = sum(fold(path).rpartition("/")[2] == name for path in alike) == 1
+        forms = [whole.rpartition("/")[2]] if is_alone else []
+    forms += [whole, target]
+    return next((form for form in forms if targets.resolve(source, form) == target), whole)
+
+
+def _escaped(display: str) -> str:
+    """Return a Markdown link's text: brackets without their other half would end it."""
+    depth = 0
+    for character in display:
+        depth += (character == "[") - (character == "]")
+        if depth < 0:
+            break
+    return re.sub(r"([\[\]])", r"\\\1", display) if depth else display
+
+
+def _without_suffix(path: VaultPath) -> str:
+    return path[: -len(NOTE_SUFFIX)] if is_note(path) else path

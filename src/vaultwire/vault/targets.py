@@ -1,0 +1,394 @@
+"""Surgical edits of one note's text: what each is aimed at is found, and all are made at once. Pure: text in, text out.
+
+What every action means for every target stands at ``Edit``. Every target is sought in the text as it was, so edits do not
+shift one another; where two would change the same characters, none is made. Properties are changed by ``property_edits``.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from bisect import bisect_right
+from collections.abc import Callable
+from typing import Literal, NamedTuple, TypeAlias, TypeVar
+
+from vaultwire.markdown import patches
+from vaultwire.markdown.blocks import above_id, block_of_id, in_shape, indented_like, set_apart, with_id
+from vaultwire.markdown.edits import Change, replace_spans, to_plain
+from vaultwire.markdown.properties import parse_frontmatter
+from vaultwire.vault.errors import AMBIGUOUS_TARGET, INVALID_ARGUMENTS, TEXT_NOT_FOUND, VaultError
+from vaultwire.vault.graph import structure
+from vaultwire.vault.model import OutlineEntry, Structure, VaultPath
+from vaultwire.vault.sections import block_ids, line_span, sections
+
+Action: TypeAlias = Literal["append", "prepend", "replace", "delete"]
+_ACTIONS = ("append", "prepend", "replace", "delete")
+_TARGETS = ("section", "lines", "text", "property")
+
+# More places than this help nobody choose; of each line this much tells it from others.
+_MAX_PLACES = 20
+_MAX_SHOWN = 80
+
+
+class Edit(NamedTuple):
+    """One edit: an action, one target, and the content it brings. Without a target, lines are added to the body.
+
+    - ``body`` (all behind the frontmatter): append and prepend add lines at its end and start, replace rewrites it, delete
+      empties it.
+    - ``section`` with a heading (``Heading``, ``Heading#Sub``): it reaches to the next heading of its level or above, those
+      below it included. Append adds lines behind its last line that is not blank, prepend right below the heading; replace
+      changes all below the heading but the blank lines at either end, unless the content brings its own there (a first
+      line that repeats the heading is passed over); delete takes the heading too, and the blank lines before the next.
+    - ``section`` with a block id (``^id``): append and prepend add lines behind and before the block; replace changes its
+      text and keeps the id, an item's mark and nested items, a quote's mark; delete takes all of these.
+    - ``lines`` (``10-20``, ``10-``, ``10``): append and prepend add lines behind and before them, as they are.
+    - ``text``: exactly these characters, over several lines if need be; append and prepend add right behind and before
+      them, without line ends of their own.
+    - ``property``: whoever calls ``apply_edits`` says.
+
+    Lines that are added beside a section's or block's are set apart by an empty line if they would become part of them.
+    Of several sections, blocks or texts that match, ``occurrence`` says which, counted from 1; ``every`` means all texts.
+    """
+
+    action: Action
+    content: str | None = None
+    section: str | None = None
+    lines: str | None = None
+    text: str | None = None
+    property: str | None = None
+    body: bool = False
+    occurrence: int = 0
+    every: bool = False
+
+
+class _Note(NamedTuple):
+    """A note's text as the file has it and as plain lines, and where each line starts in the former."""
+
+    structure: Structure
+    plain: str
+    lines: list[str]
+    starts: list[int]  # one more than lines: the last is the text's end
+    top: int  # lines of frontmatter
+
+
+class _Planned(NamedTuple):
+    """What an edit changes, by the edit's number, and where the heading starts that it has its place below (else -1)."""
+
+    change: Change
+    number: int
+    home: int
+
+
+def apply_edits(
+    path: VaultPath, text: str, edits: list[Edit], change_property: Callable[[str, Edit], str] | None = None
+) -> str:
+    """Return the text with all the edits made, or raise VaultError and none is.
+
+    ``text`` is the file's own, without BOM; what is outside the edits' spans stays as it is, what is put in gets the
+    note's line ends. ``change_property`` makes the edits of properties, behind all others and in their order.
+
+    Raises VaultError: INVALID_ARGUMENTS (also for edits that overlap), SECTION_NOT_FOUND, TEXT_NOT_FOUND,
+    AMBIGUOUS_TARGET; ``edit`` in its details is the number of the edit at fault.
+    """
+    if not edits:
+        raise VaultError(INVALID_ARGUMENTS, "edits: give at least one.", argument="edits")
+    note = _read(path, text)
+    planned: list[_Planned] = []
+    for number, edit in enumerate(edits, 1):
+        try:
+            _check(edit, can_change_properties=change_property is not None)
+            planned += [_Planned(change, number, home) for change, home in _changes(note, edit)]
+        except VaultError as error:
+            which = f"Edit {number} of {len(edits)}: " if len(edits) > 1 else ""
+            raise VaultError(error.code, which + error.message, **{**error.details, "edit": number}) from None
+    planned.sort(key=lambda each: each.change[:2])
+    _check_overlaps(note, edits, planned)
+    result = replace_spans(text, [each.change for each in planned])
+    for edit in edits:
+        if edit.property and change_property is not None:
+            result = change_property(result, edit)
+    return result
+
+
+def apply_diff(path: VaultPath, text: str, diff: str) -> str:
+    """Return the text with a unified diff applied, as ``patches.apply_diff`` does.
+
+    Raises VaultError: TEXT_NOT_FOUND and AMBIGUOUS_TARGET for a hunk without a place or with several, INVALID_ARGUMENTS
+    for what is no diff.
+    """
+    try:
+        return patches.apply_diff(text, diff)
+    except patches.NoPlaceError as error:
+        raise VaultError(TEXT_NOT_FOUND, f"{path}: {error}", path=path) from None
+    except patches.AmbiguousPlaceError as error:
+        raise VaultError(AMBIGUOUS_TARGET, f"{path}: {error}", path=path, lines=error.lines) from None
+    except patches.DiffError as error:
+        raise VaultError(INVALID_ARGUMENTS, f"diff: {error}", argument="diff") from None
+
+
+def _read(path: VaultPath, text: str) -> _Note:
+    plain = to_plain(text)
+    starts = [0, *(found.end() for found in re.finditer("\n", text))]
+    if not text or starts[-1] < len(text):
+        starts.append(len(text))
+    end = parse_frontmatter(plain).end
+    top = plain.count("\n", 0, end) + (1 if end and plain[end - 1] != "\n" else 0)
+    return _Note(structure(path, plain), plain, plain.split("\n")[: len(starts) - 1], starts, top)
+
+
+def _check(edit: Edit, *, can_change_properties: bool) -> None:
+    """Refuse an edit that says too much, too little, or two things at once."""
+    given = [name for name in _TARGETS if getattr(edit, name) is not None] + ["body"] * edit.body
+    target = getattr(edit, given[0]) if given else True
+    is_empty = not (target.strip() if isinstance(target, str) and edit.text is None else target)
+    action = edit.action
+    faults = (
+        (action not in _ACTIONS, f"action: expected one of {', '.join(_ACTIONS)}, got {action!r}."),
+        (len(given) > 1, f"{' and '.join(given)}: an edit has one target."),
+        # Left out by mistake, a target would cost the whole text.
+        (
+            not given and action in ("replace", "delete"),
+            f"{action} needs a target: {', '.join(_TARGETS)}, or body for all behind the frontmatter.",
+        ),
+        (is_empty, f"{''.join(given)}: it is empty."),
+        (action == "delete" and edit.content, "content: delete takes none; use replace to put other text there."),
+        (action != "delete" and edit.content is None, f"content: {action} needs it; '' is nothing."),
+        (
+            edit.occurrence and edit.section is None and edit.text is None,
+            "occurrence: counts sections, blocks or texts; give section or text.",
+        ),
+        (edit.occurrence < 0 or (edit.occurrence and edit.every), "occurrence: counts from 1, and goes without every."),
+        (edit.every and edit.text is None, "every: means every place of a text; give text."),
+        (edit.property is not None and not can_change_properties, "property: properties cannot be changed here."),
+    )
+    fault = next((message for is_fault, message in faults if is_fault), None)
+    if fault is not None:
+        raise VaultError(INVALID_ARGUMENTS, fault)
+
+
+def _check_overlaps(note: _Note, edits: list[Edit], planned: list[_Planned]) -> None:
+    """Refuse edits that would change the same characters, or put lines into a section that goes.
+
+    Insertions at either end of a span that changes are not in it.
+    """
+    start, reach, holder = 0, 0, 0
+    for change, number, home in planned:
+        if change.start < reach or (change.start == reach and start <= home < reach):
+            line = _line_of(note, change.start)
+            fault = f"overlap at line {line}. Make them one edit, or two calls."
+            raise _clash(edits, holder, number, fault)
+        if change.end > reach:
+            start, reach, holder = change.start, change.end, number
+    with_property = next((number for number, edit in enumerate(edits, 1) if edit.property), 0)
+    if with_property and planned and planned[0].change.start < note.starts[note.top]:
+        raise _clash(edits, planned[0].number, with_property, "both change the frontmatter. Make them two calls.")
+
+
+def _clash(edits: list[Edit], one: int, other: int, fault: str) -> VaultError:
+    names = " and ".join(f"{number} ({_named(edits[number - 1])})" for number in (one, other))
+    return VaultError(INVALID_ARGUMENTS, f"Edits {names} {fault}", edits=[one, other])
+
+
+def _named(edit: Edit) -> str:
+    """Return an edit in a few words."""
+    target = next((name for name in _TARGETS if getattr(edit, name)), "")
+    return f"{edit.action} {target} {_shown(getattr(edit, target))!r}" if target else f"{edit.action} the body"
+
+
+def _changes(note: _Note, edit: Edit) -> list[tuple[Change, int]]:
+    """Return what an edit changes, at places of the text as it was, and its home (see ``_Planned``)."""
+    if edit.property:
+        return []
+    if edit.text:
+        return [(change, -1) for change in _text_changes(note, edit)]
+    content = to_plain(edit.content or "")
+    if edit.lines:
+        return [(_line_change(note, edit, content), -1)]
+    if not edit.section:
+        return [(_body_change(note, edit, content), -1)]
+    if edit.section.strip().removeprefix("#").startswith("^"):
+        return [(_block_change(note, edit, content), -1)]
+    found = sections(note.structure, edit.section)
+    section = _chosen(note, edit, found, [entry.line for entry in found], "sections", _chain(note.structure))
+    return [(_section_change(note, edit, section, content), note.starts[section.line - 1])]
+
+
+def _over(note: _Note, first: int, last: int, content: str) -> Change:
+    """Return the change that puts ``content`` over whole lines; with ``last`` before ``first``, in front of ``first``."""
+    return Change(note.starts[first - 1], note.starts[last], content, whole_lines=True)
+
+
+def _body_change(note: _Note, edit: Edit, content: str) -> Change:
+    total = len(note.lines)
+    if edit.action == "append":
+        return Change(note.starts[total], note.starts[total], content, whole_lines=True)
+    if note.top and edit.action in ("replace", "prepend") and parse_frontmatter(content).values:
+        raise VaultError(
+            INVALID_ARGUMENTS,
+            "content: it begins with frontmatter, but the note's own stays. Leave it out, or change properties or lines.",
+        )
+    if edit.action == "prepend":
+        ended = content if not content or content.endswith("\n") else content + "\n"
+        return _over(note, note.top + 1, note.top, ended)
+    return _over(note, note.top + 1, total, content)
+
+
+def _line_change(note: _Note, edit: Edit, content: str) -> Change:
+    path, total = note.structure.path, len(note.lines)
+    lines = edit.lines or ""
+    span = line_span(path, total, lines)
+    last = lines.strip().rpartition("-")[2]
+    if last and int(last) > total:  # a reader may ask for more; who edits should know what is there
+        raise VaultError(INVALID_ARGUMENTS, f"lines: {path} has lines 1 to {total}, got {lines!r}.", argument="lines")
+    if edit.action == "append":
+        return _over(note, span.last + 1, span.last, content)
+    return _over(note, span.first, span.first - 1 if edit.action == "prepend" else span.last, content)
+
+
+def _section_change(note: _Note, edit: Edit, section: OutlineEntry, content: str) -> Change:
+    if edit.action == "delete":
+        return _over(note, section.line, section.last_line, "")
+    first, last = section.line + 1, _last_filled(note, section.line, section.last_line)
+    if edit.action == "append":
+        return _added(note, last, content)
+    if edit.action == "prepend":
+        return _added(note, section.line, content)
+    lines = content.split("\n")
+    if lines[0].rstrip() == note.lines[section.line - 1].rstrip():  # as it was read: the heading stays, and stays one
+        lines = lines[1:]
+    if lines and lines[0].strip():
+        while first < last and not note.lines[first - 1].strip():
+            first += 1
+    # A line end at the content's end only ends its last line.
+    if len(lines) > 1 and not (lines[-1] or lines[-2].strip()):
+        last = section.last_line
+    return _over(note, first, max(last, first - 1), "\n".join(lines))
+
+
+def _added(note: _Note, after: int, content: str, *, is_block: bool = False) -> Change:
+    """Return the change that puts lines behind line ``after``, set apart from what is around them."""
+    content = set_apart(note.lines, note.structure.parsed.blocks, after, content, is_block=is_block)
+    return _over(note, after + 1, after, content)
+
+
+def _last_filled(note: _Note, first: int, last: int) -> int:
+    while last > first and not note.lines[last - 1].strip(" \t"):
+        last -= 1
+    return last
+
+
+def _block_change(note: _Note, edit: Edit, content: str) -> Change:
+    found = block_ids(note.structure, edit.section or "")
+    chosen = _chosen(note, edit, found, [each.line for each in found], "blocks", lambda line: note.lines[line - 1])
+    own, whole = block_of_id(note.lines, note.structure.parsed.blocks, chosen.line)
+    first_line = note.lines[own.first - 1]
+    if edit.action == "delete":
+        return _over(note, whole.first, whole.last, "")
+    if edit.action != "replace":
+        after = whole.last if edit.action == "append" else whole.first - 1
+        return _added(note, after, indented_like(content, first_line), is_block=True)
+    if not content.strip():
+        raise VaultError(
+            INVALID_ARGUMENTS, f"content: a block without text keeps no id; use delete for '^{chosen.name}'."
+        )
+    content = in_shape(content.strip("\n"), first_line)
+    has_id_inside = own.first <= chosen.line <= own.last
+    new = with_id(content, chosen.name) if has_id_inside else above_id(content, note.lines[own.last : chosen.line])
+    return _over(note, own.first, own.last, new)
+
+
+def _text_changes(note: _Note, edit: Edit) -> list[Change]:
+    wanted = to_plain(edit.text or "")
+    step = len(wanted) if edit.every else 1
+    found: list[int] = []
+    position = note.plain.find(wanted)
+    while position >= 0:
+        found.append(position)
+        position = note.plain.find(wanted, position + step)
+    if not found:
+        raise VaultError(
+            TEXT_NOT_FOUND,
+            f"{note.structure.path} has no text {_shown(wanted)!r}.{_near(note, wanted)}",
+            path=note.structure.path,
+        )
+    starts = [0, *itertools.accumulate(len(line) + 1 for line in note.lines)]
+    if not edit.every:
+        lines = [bisect_right(starts, position) for position in found]
+        found = [_chosen(note, edit, found, lines, "texts", lambda line: note.lines[line - 1])]
+    changes = []
+    for position in found:
+        start, end = (_in_file(note, starts, place) for place in (position, position + len(wanted)))
+        if edit.action == "append":
+            start = end
+        elif edit.action == "prepend":
+            end = start
+        changes.append(Change(start, end, edit.content or ""))
+    return changes
+
+
+def _in_file(note: _Note, plain_starts: list[int], position: int) -> int:
+    """Return where a place of the plain text is in the file's: in the same column of the same line."""
+    line = bisect_right(plain_starts, position) - 1
+    return note.starts[line] + position - plain_starts[line]
+
+
+def _near(note: _Note, wanted: str) -> str:
+    """Return a hint at a place that has the text but for case and blanks."""
+    key = " ".join(wanted.lower().split())
+    flat = " ".join(note.plain.lower().split())
+    place = flat.find(key) if key else -1
+    if place < 0:
+        return ""
+    words = flat.count(" ", 0, place)  # before it
+    counts = itertools.accumulate(len(line.split()) for line in note.lines)
+    line = next(number for number, count in enumerate(counts, 1) if count > words)
+    return f" But for case and blanks it is there in line {line}: {_shown(note.lines[line - 1])!r}."
+
+
+_Match = TypeVar("_Match")
+
+
+def _chosen(
+    note: _Note, edit: Edit, found: list[_Match], lines: list[int], what: str, say: Callable[[int], str]
+) -> _Match:
+    """Return the one of the matches that the edit means; they begin at ``lines``, and ``say`` tells one from another."""
+    count = len(found)
+    if count == 1 and edit.occurrence <= 1:
+        return found[0]
+    if 1 <= edit.occurrence <= count:
+        return found[edit.occurrence - 1]
+    places = ", ".join(
+        f"{number}. line {line}: {_shown(say(line))!r}" for number, line in enumerate(lines[:_MAX_PLACES], 1)
+    )
+    more = f" and {count - _MAX_PLACES} more" if count > _MAX_PLACES else ""
+    wanted = _shown(edit.section or edit.text or "")
+    if edit.occurrence:
+        raise VaultError(
+            INVALID_ARGUMENTS,
+            f"occurrence: {note.structure.path} has {count} {what} {wanted!r}, got {edit.occurrence}. They are {places}{more}.",
+            argument="occurrence",
+        )
+    raise VaultError(
+        AMBIGUOUS_TARGET,
+        f"{note.structure.path} has {count} {what} {wanted!r}: {places}{more}. Say which with occurrence (1 to {count})"
+        f"{', with more of the text around it, or all with every' if edit.text else ', or lines'}.",
+        path=note.structure.path,
+        lines=lines[:_MAX_PLACES],
+    )
+
+
+def _chain(note: Structure) -> Callable[[int], str]:
+    """Return what names the heading on a line by the headings it is below."""
+
+    def chain(line: int) -> str:
+        return "#".join(entry.text for entry in note.outline if entry.line <= line <= entry.last_line)
+
+    return chain
+
+
+def _line_of(note: _Note, position: int) -> int:
+    return min(bisect_right(note.starts, position), len(note.lines))
+
+
+def _shown(text: str) -> str:
+    return text if len(text) <= _MAX_SHOWN else text[:_MAX_SHOWN] + "…"

@@ -1,0 +1,127 @@
+"""What everything that changes notes works with, and the one way from a plan to a change. One for each caller.
+
+Plans are made elsewhere; ``Changes`` carries them out. Between them stand the conditions a caller may set, or be held to.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager
+from datetime import datetime
+from typing import NamedTuple
+
+from vaultwire.markdown.diffs import unified
+from vaultwire.vault.caller import Caller
+from vaultwire.vault.change import Author, Change, Step, Write
+from vaultwire.vault.changing import Changes
+from vaultwire.vault.errors import NOT_READ, STALE_EDIT, VaultError
+from vaultwire.vault.etags import etag_of
+from vaultwire.vault.files import Files
+from vaultwire.vault.foresight import tidied
+from vaultwire.vault.index import Index
+from vaultwire.vault.model import Progress, VaultPath
+from vaultwire.vault.plain import plain_text
+from vaultwire.vault.settings import KeptSettings
+
+# A difference is for a caller to see whether its edit still makes sense; a longer one says "read it again".
+_MAX_SHOWN_DIFF = 4_000
+
+
+class Done(NamedTuple):
+    """What a plan came to. ``change`` is what was carried out: None for a dry run, with the id 0 if nothing was to do.
+
+    ``steps`` are those that change something, ``notices`` what the caller should know besides.
+    """
+
+    change: Change | None
+    steps: list[Step]
+    notices: list[str]
+
+
+class Workbench:
+    """The parts of one vault, in the hands of one caller."""
+
+    def __init__(
+        self,
+        files: Files,
+        index: Index,
+        settings: KeptSettings,
+        changes: Changes,
+        *,
+        now: Callable[[], datetime],
+        max_attachment_bytes: int,
+        read_first: bool,
+    ) -> None:
+        """``now`` is the person's local time. ``read_first``: a note is edited only by who has read it."""
+        self.files = files
+        self.index = index
+        self.settings = settings
+        self.changes = changes
+        self.now = now
+        self.max_attachment_bytes = max_attachment_bytes
+        self.caller = Caller()
+        self._read_first = read_first
+        self._tool = ""
+
+    def used_by(self, caller: Caller, tool: str) -> Workbench:
+        """Return the same in the hands of a caller that uses a tool."""
+        mine = copy.copy(self)
+        mine.caller = caller
+        mine._tool = tool  # noqa: SLF001 - its own copy
+        return mine
+
+    def held(self, progress: Progress) -> AbstractContextManager[None]:
+        """Be the only one who changes the vault. See ``Changes.held``."""
+        return self.changes.held(progress)
+
+    def finish(
+        self,
+        steps: Iterable[Step],
+        notices: Iterable[str],
+        progress: Progress,
+        *,
+        dry_run: bool,
+        undoes: int | None = None,
+    ) -> Done:
+        """Carry the steps out, inside ``held``; with ``dry_run`` only say what they are. See ``Changes.carry_out``."""
+        wanted = tidied(list(steps))
+        if dry_run:
+            return Done(None, wanted, list(notices))
+        change = self.changes.carry_out(wanted, Author(self.caller.client, self._tool), progress, undoes)
+        for step in wanted:
+            if not isinstance(step, Write):
+                self.caller.moved(step.source, step.target)
+            elif step.after is not None:
+                self.caller.saw(step.path, etag_of(step.after), step.after)
+        return Done(change, wanted, list(notices))
+
+    def check(self, path: VaultPath, data: bytes, if_match: str | None) -> None:
+        """Check that a note of these bytes may be edited by this caller.
+
+        Raises VaultError: STALE_EDIT if it is not what ``if_match`` says, with what has changed if that is known;
+        NOT_READ if the caller must have read it, and has not.
+        """
+        now = etag_of(data)
+        if if_match is not None and now != if_match:
+            raise VaultError(
+                STALE_EDIT,
+                f"{path!r} is not what was read any more (its etag is {now!r}, not {if_match!r}). "
+                f"Read it again, then edit.{self._what_changed(path, if_match, data)}",
+                path=path,
+                etag=now,
+            )
+        if self._read_first and if_match is None and not self.caller.has_read(path):
+            raise VaultError(
+                NOT_READ,
+                f"{path!r} was not read in this session, and this server edits only notes that were. "
+                "Read it with read_note first.",
+                path=path,
+            )
+
+    def _what_changed(self, path: VaultPath, etag: str, data: bytes) -> str:
+        before = self.caller.text_of(path, etag)
+        if before is None:
+            return ""
+        diff = unified(plain_text(before), plain_text(data), path)
+        return f" Since it was read:\n{diff}" if diff and len(diff) <= _MAX_SHOWN_DIFF else ""

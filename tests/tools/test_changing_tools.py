@@ -1,0 +1,334 @@
+"""The tools that change a vault, called for real: what they do to the files, what they tell, and how it is taken back."""
+
+from __future__ import annotations
+
+import base64
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support.calls import attempt, call, refusal
+from support.vaults import open_vault, snapshot, write_vault
+from vaultwire.tools.registry import Outcome
+from vaultwire.vault.caller import Caller
+from vaultwire.vault.errors import (
+    AMBIGUOUS_TARGET,
+    INVALID_ARGUMENTS,
+    NOT_READ,
+    NOTE_EXISTS,
+    SECTION_NOT_FOUND,
+    STALE_EDIT,
+    TEXT_NOT_FOUND,
+    UNDO_CONFLICT,
+)
+from vaultwire.vault.vault import Vault
+
+TODAY = date(2026, 3, 31)
+PNG = b"\x89PNG\r\n\x1a\n" + bytes(20)
+
+VAULT = """
+=== Plan.md
+---
+status: draft   # still
+tags: [work]
+---
+Intro, see [[Garden]].
+
+## Steps
+
+- water [[Garden#Beds|the beds]]
+
+## Log
+
+old entry ^a1
+=== Garden.md
+# Garden
+
+## Beds
+
+Tomatoes. #work/outside
+=== Sub/Other.md
+![[Garden]] and [the garden](../Garden.md#Beds)
+=== Templates/Day.md
+# {{title}}
+
+## Done
+=== .obsidian/daily-notes.json
+{"folder": "Days", "template": "Templates/Day"}
+=== .obsidian/templates.json
+{"folder": "Templates"}
+=== .obsidian/types.json
+{"types": {"due": "date", "rating": "number"}}
+"""
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    return write_vault(tmp_path / "vault", VAULT)
+
+
+@pytest.fixture
+def vault(root: Path, tmp_path: Path) -> Vault:
+    return open_vault(root, today=lambda: TODAY, state=tmp_path / "state")
+
+
+def edit(**fields: Any) -> list[dict[str, Any]]:
+    return [fields]
+
+
+CHANGES: list[tuple[str, dict[str, Any]]] = [
+    ("edit_note", {"path": "Plan", "edits": edit(action="append", section="Log", content="new entry")}),
+    ("edit_note", {"path": "Plan", "edits": edit(action="replace", property="status", content="done")}),
+    ("edit_note", {"path": "Garden", "diff": "@@ -3,3 +3,3 @@\n ## Beds\n \n-Tomatoes. #work/outside\n+Peas.\n"}),
+    ("set_properties", {"path": "Plan", "properties": [{"name": "rating", "value": "5"}]}),
+    ("remove_properties", {"path": "Plan", "names": ["STATUS"]}),
+    ("create_note", {"path": "New/Idea", "content": "An idea."}),
+    ("append_daily_note", {"content": "- called mum", "section": "Done"}),
+    ("insert_template", {"path": "Garden", "template": "Day"}),
+    ("add_attachment", {"name": "bed.png", "data": base64.b64encode(PNG).decode()}),
+    ("move_note", {"path": "Garden", "to": "Sub/Yard"}),
+    ("move_note", {"path": "Sub/", "to": "Archive"}),
+    ("rename_heading", {"path": "Garden", "heading": "Beds", "to": "Raised beds"}),
+    ("rename_tag", {"old": "work", "new": "job"}),
+    ("rename_property", {"old": "status", "new": "state"}),
+    ("merge_notes", {"source": "Garden", "target": "Plan"}),
+    ("extract_section", {"path": "Garden", "section": "Beds", "to": "./Beds"}),
+    ("write_note", {"path": "Fresh", "content": "x"}),
+    ("delete_note", {"path": "Garden"}),
+]
+
+
+@pytest.mark.parametrize(("tool", "arguments"), CHANGES, ids=[tool for tool, _ in CHANGES])
+def test_a_change_is_recorded_and_can_be_taken_back_and_had_again(
+    root: Path, vault: Vault, tool: str, arguments: dict[str, Any]
+) -> None:
+    before = snapshot(root)
+    call(vault.used_by(Caller("a client"), tool), tool, **arguments)
+    after = snapshot(root)
+    assert after != before
+    (listed,) = call(vault, "list_changes").data["changes"]
+    assert (listed["tool"], listed["client"]) == (tool, "a client")
+    assert call(vault, "show_change", change=listed["change"]).data["diff"]
+    call(vault, "undo_change", change=listed["change"])
+    assert snapshot(root) == before
+    latest = call(vault, "list_changes", limit=1).data["changes"][0]
+    assert latest["undoes"] == listed["change"]
+    call(vault, "undo_change", change=latest["change"])
+    assert snapshot(root) == after
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [each for each in CHANGES if each[0] not in ("write_note", "delete_note")],
+    ids=[tool for tool, _ in CHANGES if tool not in ("write_note", "delete_note")],
+)
+def test_a_dry_run_shows_the_change_and_makes_none(
+    root: Path, vault: Vault, tool: str, arguments: dict[str, Any]
+) -> None:
+    before = snapshot(root)
+    outcome = call(vault, tool, **arguments, dry_run=True)
+    assert (outcome.data["changed"], "change" in outcome.data) == (False, False)
+    assert outcome.data["diff"]
+    assert outcome.data["diff"] in outcome.texts
+    assert outcome.texts[0].startswith("Dry run, nothing was changed.")
+    assert snapshot(root) == before
+    assert call(vault, "list_changes").data["changes"] == []
+    done = call(vault, tool, **arguments)
+    assert done.data["files"] == outcome.data["files"]
+
+
+def test_several_edits_are_made_together_and_name_places_in_the_note_as_read(root: Path, vault: Vault) -> None:
+    call(
+        vault,
+        "edit_note",
+        path="Plan",
+        edits=[
+            {"action": "delete", "section": "Steps"},
+            {"action": "replace", "text": "Intro", "content": "Preface"},
+            {"action": "append", "property": "tags", "content": "urgent"},
+            {"action": "replace", "section": "^a1", "content": "new entry"},
+        ],
+    )
+    assert (root / "Plan.md").read_text() == (
+        "---\nstatus: draft   # still\ntags: [work, urgent]\n---\nPreface, see [[Garden]].\n\n## Log\n\nnew entry ^a1\n"
+    )
+
+
+def test_one_edit_without_a_place_leaves_all_of_them_undone(root: Path, vault: Vault) -> None:
+    before = snapshot(root)
+    code, message = refusal(
+        vault,
+        "edit_note",
+        path="Plan",
+        edits=[{"action": "append", "content": "x"}, {"action": "delete", "section": "Setps"}],
+    )
+    assert (code, message.partition(":")[0]) == (SECTION_NOT_FOUND, "Edit 2 of 2")
+    assert "'Steps'" in message
+    assert snapshot(root) == before
+
+
+@pytest.mark.parametrize(
+    ("edits", "code"),
+    [
+        (edit(action="replace", text="Graden", content="x"), TEXT_NOT_FOUND),
+        (edit(action="replace", text="[[Garden", content="x"), AMBIGUOUS_TARGET),
+        (edit(action="append", section="Log"), INVALID_ARGUMENTS),
+        (edit(action="append", section="Log", lines="1", content="x"), INVALID_ARGUMENTS),
+        ([], INVALID_ARGUMENTS),
+        (None, INVALID_ARGUMENTS),
+    ],
+)
+def test_an_edit_that_makes_no_sense_is_refused(root: Path, vault: Vault, edits: Any, code: str) -> None:
+    before = snapshot(root)
+    arguments = {} if edits is None else {"edits": edits}
+    assert refusal(vault, "edit_note", path="Plan", **arguments)[0] == code
+    assert snapshot(root) == before
+
+
+def test_an_edit_that_changes_nothing_writes_nothing_and_says_so(root: Path, vault: Vault) -> None:
+    before = (root / "Plan.md").stat()
+    outcome = call(vault, "set_properties", path="Plan", properties=[{"name": "status", "value": "draft"}])
+    assert (outcome.data["changed"], outcome.data["files"]) == (False, [])
+    assert outcome.texts[0].startswith("Nothing to change")
+    assert (root / "Plan.md").stat().st_mtime_ns == before.st_mtime_ns
+    assert outcome.data["etag"] == call(vault, "read_note", path="Plan").data["etag"]
+
+
+def test_a_value_is_held_to_the_type_the_vault_gives_its_property(root: Path, vault: Vault) -> None:
+    code, message = refusal(vault, "set_properties", path="Plan", properties=[{"name": "due", "value": "soon"}])
+    assert (code, "YYYY-MM-DD" in message) == (INVALID_ARGUMENTS, True)
+    call(
+        vault,
+        "set_properties",
+        path="Plan",
+        properties=[
+            {"name": "due", "value": "2026-04-01"},
+            {"name": "code", "value": "12", "type": "text"},
+            {"name": "done", "value": "true", "type": "checkbox"},
+            {"name": "people", "values": ["[[Ann]]", "Bo"]},
+            {"name": "status"},
+        ],
+    )
+    head = (root / "Plan.md").read_text().split("---\n")[1]
+    assert head == (
+        'status:   # still\ntags: [work]\ndue: 2026-04-01\ncode: "12"\ndone: true\npeople:\n  - "[[Ann]]"\n  - Bo\n'
+    )
+
+
+def test_a_stale_edit_is_refused_with_what_changed_since_it_was_read(root: Path, vault: Vault) -> None:
+    mine = vault.used_by(Caller("reader"), "read_note")
+    etag = call(mine, "read_note", path="Garden").data["etag"]
+    (root / "Garden.md").write_text("# Garden\n\n## Beds\n\nPeas.\n")
+    code, message = refusal(mine, "edit_note", path="Garden", if_match=etag, edits=edit(action="append", content="x"))
+    assert code == STALE_EDIT
+    assert "-Tomatoes. #work/outside\n+Peas.\n" in message
+    assert "x" not in (root / "Garden.md").read_text()
+
+
+def test_a_server_that_asks_for_it_edits_only_what_the_session_has_read(root: Path, tmp_path: Path) -> None:
+    vault = open_vault(root, state=tmp_path / "state", read_first=True)
+    mine = vault.used_by(Caller("reader"), "edit_note")
+    edits = edit(action="append", content="x")
+    assert refusal(mine, "edit_note", path="Garden", edits=edits)[0] == NOT_READ
+    assert refusal(mine, "delete_note", path="Garden")[0] == NOT_READ
+    assert refusal(mine, "write_note", path="Garden", content="x", mode="append")[0] == NOT_READ
+    call(mine, "read_note", path="Garden", section="Beds")
+    call(mine, "edit_note", path="Garden", edits=edits)
+    call(mine, "move_note", path="Garden", to="Yard")
+    call(mine, "edit_note", path="Yard", edits=edits)
+    call(mine, "create_note", path="Mine")
+    call(mine, "edit_note", path="Mine", edits=edits)
+    other = vault.used_by(Caller("other"), "edit_note")
+    assert refusal(other, "edit_note", path="Yard", edits=edits)[0] == NOT_READ
+
+
+def test_undo_keeps_later_edits_of_other_lines_and_refuses_where_they_touch(root: Path, vault: Vault) -> None:
+    first = call(vault, "edit_note", path="Plan", edits=edit(action="replace", text="Intro", content="Preface"))
+    call(vault, "edit_note", path="Plan", edits=edit(action="append", section="Log", content="later"))
+    call(vault, "undo_change", change=first.data["change"])
+    text = (root / "Plan.md").read_text()
+    assert ("Intro, see" in text, "later" in text) == (True, True)
+    second = call(vault, "edit_note", path="Plan", edits=edit(action="replace", text="Intro", content="Start"))
+    call(vault, "edit_note", path="Plan", edits=edit(action="replace", text="Start", content="Begin"))
+    code, message = refusal(vault, "undo_change", change=second.data["change"])
+    assert (code, "Plan.md" in message) == (UNDO_CONFLICT, True)
+
+
+def test_a_move_rewrites_every_link_and_takes_them_back(root: Path, vault: Vault) -> None:
+    outcome = call(vault, "move_note", path="Garden", to="./Yard")
+    assert (outcome.data["path"], outcome.data["links"]) == ("Yard.md", 4)
+    assert "[[Yard#Beds|the beds]]" in (root / "Plan.md").read_text()
+    assert (root / "Sub/Other.md").read_text() == "![[Yard]] and [the garden](Yard.md#Beds)\n"
+
+
+@pytest.mark.parametrize("tool", ["create_note", "write_note"])
+def test_a_new_note_takes_no_link_from_another_of_its_name(root: Path, vault: Vault, tool: str) -> None:
+    before = snapshot(root)
+    (root / "Sub/Garden.md").write_text("Another.\n")
+    (root / "Deep").mkdir()
+    (root / "Deep/Here.md").write_text("[[Other]] and [[Other#H|that]]\n")
+    outcome = call(vault, tool, path="Deep/Other", content="New.")
+    assert (root / "Deep/Here.md").read_text() == "[[Sub/Other]] and [[Sub/Other#H|that]]\n"
+    call(vault, "undo_change", change=outcome.data["change"])
+    assert (root / "Deep/Here.md").read_text() == "[[Other]] and [[Other#H|that]]\n"
+    assert set(snapshot(root)) - set(before) == {"Deep/Here.md", "Sub/Garden.md"}
+
+
+def test_a_target_that_could_be_a_folder_or_a_note_is_asked_back(root: Path, vault: Vault) -> None:
+    code, message = refusal(vault, "move_note", path="Garden", to="Sub")
+    assert (code, "'Sub/'" in message, "'Sub.md'" in message) == (INVALID_ARGUMENTS, True, True)
+    assert call(vault, "move_note", path="Garden", to="Sub/").data["path"] == "Sub/Garden.md"
+
+
+def test_a_deleted_note_comes_back_from_the_trash_and_from_the_journal(root: Path, vault: Vault) -> None:
+    before = snapshot(root)
+    text = (root / "Garden.md").read_text()
+    call(vault, "delete_note", path="Garden")
+    call(vault, "restore_note", path="Garden")
+    assert snapshot(root) == before
+    call(vault, "delete_note", path="Garden")
+    (root / ".trash/Garden.md").unlink()
+    call(vault, "restore_note", path="Garden", to="Back")
+    assert (root / "Back.md").read_text() == text
+    call(vault, "delete_note", path="Back.md", permanent=True)
+    call(vault, "restore_note", path="Back")
+    assert (root / "Back.md").read_text() == text
+    assert refusal(vault, "restore_note", path="Back")[0] == NOTE_EXISTS
+    assert refusal(vault, "restore_note")[0] == INVALID_ARGUMENTS
+
+
+def test_a_daily_note_is_made_from_its_template_and_added_to(root: Path, vault: Vault) -> None:
+    made = call(vault, "append_daily_note", content="- one", section="Done")
+    assert (made.data["path"], made.data["created"]) == ("Days/2026-03-31.md", True)
+    again = call(vault, "append_daily_note", content="- two", section="Done")
+    assert again.data["created"] is False
+    assert (root / "Days/2026-03-31.md").read_text() == "# 2026-03-31\n\n## Done\n- one\n- two\n"
+
+
+def test_an_attachment_tells_the_link_that_shows_it(root: Path, vault: Vault) -> None:
+    first = call(vault, "add_attachment", name="bed.png", data=base64.b64encode(PNG).decode(), beside="Garden")
+    again = call(vault, "add_attachment", name="bed.png", data=base64.b64encode(PNG).decode(), beside="Garden")
+    assert (first.data["link"], again.data["link"]) == ("![[bed.png]]", "![[bed 1.png]]")
+    assert (root / "bed 1.png").read_bytes() == PNG
+    assert refusal(vault, "add_attachment", name="bed.png", data="no base64!")[0] == INVALID_ARGUMENTS
+
+
+def test_changes_are_listed_by_file_and_in_pages(vault: Vault) -> None:
+    for number in range(3):
+        call(vault, "create_note", path=f"N{number}")
+    call(vault, "move_note", path="N0", to="Sub/Zero")
+    page = call(vault, "list_changes", limit=2).data
+    rest = call(vault, "list_changes", limit=2, before=page["next_before"]).data
+    numbers = [change["change"] for change in [*page["changes"], *rest["changes"]]]
+    assert (numbers, "next_before" in rest) == (sorted(numbers, reverse=True), False)
+    assert [change["tool"] for change in call(vault, "list_changes", path="N0.md").data["changes"]] == ["", ""]
+    assert len(call(vault, "list_changes", path="Sub").data["changes"]) == 1
+
+
+def test_a_rename_that_merges_tags_says_so(vault: Vault) -> None:
+    call(vault, "set_properties", path="Garden", properties=[{"name": "tags", "values": ["job"]}])
+    outcome = call(vault, "rename_tag", old="work", new="job")
+    assert "#job was in use already" in outcome.data["notices"][0]
+    assert isinstance(attempt(vault, "search_by_tags", tags=["job/outside"]), Outcome)
