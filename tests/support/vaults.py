@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from datetime import date, datetime
+from datetime import date, datetime, time
 from pathlib import Path
 
 from vaultwire.app import open_index
@@ -63,7 +63,7 @@ def vault_over(
         index,
         settings,
         changes or Changes(files, index, None),
-        now=lambda: datetime.combine(today(), datetime.now().time()),
+        now=lambda: datetime.combine(today(), time(12)),
         max_attachment_bytes=MAX_ATTACHMENT_BYTES,
         read_first=read_first,
     )

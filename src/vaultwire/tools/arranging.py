@@ -5,16 +5,13 @@ from __future__ import annotations
 from typing import Annotated
 
 from vaultwire.markdown.joining import Where
-from vaultwire.tools.changes import Changed, IfMatch, to_changed, told
-from vaultwire.tools.reading import Name
-from vaultwire.tools.registry import Bounds, Outcome, tool
+from vaultwire.tools.changes import Changed, to_changed, told
+from vaultwire.tools.kinds import IfMatch, Name, OptionalName
+from vaultwire.tools.registry import Outcome, tool
 from vaultwire.tools.wording import counted
 from vaultwire.vault.composing import Leave
 from vaultwire.vault.model import Progress
 from vaultwire.vault.vault import Vault
-
-Short = Annotated[str, Bounds(1, 1000)]
-Optional = Annotated[str, Bounds(0, 1000)]
 
 
 class Moved(Changed):
@@ -39,7 +36,7 @@ class Renamed(Changed):
 
 
 @tool(title="Move note", destructive=True, time_class="search")
-def move_note(vault: Vault, progress: Progress, /, path: Name, to: Short, dry_run: bool = False) -> Outcome[Moved]:
+def move_note(vault: Vault, progress: Progress, /, path: Name, to: Name, dry_run: bool = False) -> Outcome[Moved]:
     """Move or rename a note, an attachment or a folder. Every link to it, in notes, properties, canvases and bases, is
     rewritten as Obsidian would, also where a bare name would become ambiguous. All of it happens or nothing.
 
@@ -61,8 +58,8 @@ def rename_heading(
     progress: Progress,
     /,
     path: Name,
-    heading: Short,
-    to: Short,
+    heading: Name,
+    to: Name,
     if_match: IfMatch = None,
     dry_run: bool = False,
 ) -> Outcome[Relinked]:
@@ -82,7 +79,7 @@ def rename_heading(
 
 
 @tool(title="Rename tag", destructive=True, time_class="search")
-def rename_tag(vault: Vault, progress: Progress, /, old: Short, new: Short, dry_run: bool = False) -> Outcome[Renamed]:
+def rename_tag(vault: Vault, progress: Progress, /, old: Name, new: Name, dry_run: bool = False) -> Outcome[Renamed]:
     """Rename a tag in every note, in the text and in the properties, with the tags below it: "a/b" becomes "new/b".
 
     Renaming to a tag that is in use merges the two; the result says so.
@@ -99,7 +96,7 @@ def rename_tag(vault: Vault, progress: Progress, /, old: Short, new: Short, dry_
 
 @tool(title="Rename property", destructive=True, time_class="search")
 def rename_property(
-    vault: Vault, progress: Progress, /, old: Short, new: Short, dry_run: bool = False
+    vault: Vault, progress: Progress, /, old: Name, new: Name, dry_run: bool = False
 ) -> Outcome[Renamed]:
     """Rename a property in every note that has it. Values, order and everything else stay as they are.
 
@@ -147,9 +144,9 @@ def extract_section(
     progress: Progress,
     /,
     path: Name,
-    to: Short,
-    section: Optional = "",
-    lines: Optional = "",
+    to: Name,
+    section: OptionalName = "",
+    lines: OptionalName = "",
     leave: Leave = "link",
     if_match: IfMatch = None,
     dry_run: bool = False,

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated, NotRequired, TypedDict, cast
 
-from vaultwire.tools.registry import Bounds
 from vaultwire.tools.wording import counted
 from vaultwire.vault.change import FileChange, Write, files_of
 from vaultwire.vault.etags import etag_of
 from vaultwire.vault.showing import diff_of
 from vaultwire.vault.workbench import Done
-
-IfMatch = Annotated[str | None, Bounds(1, 100)]
 
 # A rename may touch thousands of notes; a model wants to know which, up to a point.
 MAX_FILES_SHOWN = 50

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, NotRequired, TypedDict
 
+from vaultwire.tools.kinds import Folder, Limit
 from vaultwire.tools.paging import Cursor, add_cursor, offset_of, page_text
 from vaultwire.tools.registry import Bounds, Outcome, tool
 from vaultwire.tools.wording import counted, iso_time
@@ -12,8 +13,6 @@ from vaultwire.vault.model import Progress
 from vaultwire.vault.paths import stem
 from vaultwire.vault.vault import Vault
 
-Folder = Annotated[str, Bounds(0, 1000)]
-Limit = Annotated[int, Bounds(1, 1000)]
 Name = Annotated[str, Bounds(0, 200)]
 Time = Annotated[str, Bounds(0, 40)]
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, NotRequired, cast
 
-from vaultwire.tools.changes import Changed, IfMatch, to_changed, told
-from vaultwire.tools.reading import Name
+from vaultwire.tools.changes import Changed, to_changed, told
+from vaultwire.tools.kinds import IfMatch, Name, OptionalName
 from vaultwire.tools.registry import Bounds, Outcome, tool
 from vaultwire.vault.making import Made
 from vaultwire.vault.model import Progress
 from vaultwire.vault.vault import Vault
 
-Optional = Annotated[str, Bounds(0, 1000)]
 # 5 MB as base64; the exact limit is on the bytes.
 _MAX_BASE64 = 7_000_000
 
@@ -31,8 +30,8 @@ def create_note(
     /,
     path: Name,
     content: str = "",
-    template: Optional = "",
-    beside: Optional = "",
+    template: OptionalName = "",
+    beside: OptionalName = "",
     on_collision: Literal["error", "number"] = "error",
     dry_run: bool = False,
 ) -> Outcome[MadeFile]:
@@ -60,7 +59,7 @@ def append_daily_note(
     /,
     content: Annotated[str, Bounds(1, 10_000_000)],
     day: Annotated[str, Bounds(1, 100)] = "today",
-    section: Optional = "",
+    section: OptionalName = "",
     dry_run: bool = False,
 ) -> Outcome[MadeFile]:
     """Add lines to the note of a day, which is made, from its template, if it is not there.
@@ -84,7 +83,7 @@ def insert_template(
     /,
     path: Name,
     template: Name,
-    section: Optional = "",
+    section: OptionalName = "",
     where: Literal["top", "end"] = "end",
     if_match: IfMatch = None,
     dry_run: bool = False,
@@ -112,7 +111,7 @@ def add_attachment(
     /,
     name: Name,
     data: Annotated[str, Bounds(1, _MAX_BASE64)],
-    beside: Optional = "",
+    beside: OptionalName = "",
     dry_run: bool = False,
 ) -> Outcome[MadeFile]:
     """Save a picture, PDF, recording or video in the vault and return the link that shows it in a note.

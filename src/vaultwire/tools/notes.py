@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Annotated, NotRequired, TypedDict
 
-from vaultwire.tools.reading import Name
+from vaultwire.tools.kinds import IfMatch, Name
 from vaultwire.tools.registry import Bounds, Outcome, tool
 from vaultwire.tools.wording import counted, iso_time
 from vaultwire.vault.editing import WriteMode
@@ -95,7 +95,7 @@ def write_note(
     path: Name,
     content: str,
     mode: WriteMode = "create",
-    if_match: Annotated[str | None, Bounds(1, 100)] = None,
+    if_match: IfMatch = None,
 ) -> Outcome[WrittenNote]:
     """Make a note, add to one, or replace one's text. Folders on the way are made.
 
@@ -133,7 +133,7 @@ def delete_note(
     /,
     path: Name,
     permanent: bool = False,
-    if_match: Annotated[str | None, Bounds(1, 100)] = None,
+    if_match: IfMatch = None,
 ) -> Outcome[DeletedNote]:
     """Delete a note by moving it to the vault's .trash folder, where the person can find it.
 

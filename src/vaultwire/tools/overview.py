@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from typing import Annotated, NotRequired, TypedDict
 
+from vaultwire.tools.kinds import Folder, Limit
 from vaultwire.tools.paging import Cursor, add_cursor, offset_of, page_text
 from vaultwire.tools.registry import Bounds, Outcome, tool
 from vaultwire.tools.wording import counted, iso_time
 from vaultwire.vault.finding import parse_status
 from vaultwire.vault.model import Progress, PropertyUse
 from vaultwire.vault.vault import Vault
-
-Folder = Annotated[str, Bounds(0, 1000)]
-Limit = Annotated[int, Bounds(1, 1000)]
 
 # A value may be a whole text, and shows in a list of them what it begins with.
 _MAX_VALUE = 200

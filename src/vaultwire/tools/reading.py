@@ -6,6 +6,7 @@ from typing import Annotated, Literal, NamedTuple, NotRequired, TypedDict
 
 from vaultwire.markdown.model import Span
 from vaultwire.markdown.properties import parse_frontmatter
+from vaultwire.tools.kinds import Name
 from vaultwire.tools.registry import Bounds, Outcome, tool
 from vaultwire.tools.wording import counted, iso_time
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
@@ -14,8 +15,6 @@ from vaultwire.vault.model import Note, Progress
 from vaultwire.vault.sections import line_count
 from vaultwire.vault.vault import Vault
 
-# A cap on names keeps a confused caller's document out of error messages; the longest real path fits.
-Name = Annotated[str, Bounds(1, 1000)]
 Part = Literal["all", "outline", "frontmatter"]
 MaxCharacters = Annotated[int, Bounds(1_000, 10_000_000)]
 

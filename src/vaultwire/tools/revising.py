@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated, NotRequired, TypedDict
 
-from vaultwire.tools.changes import ChangedNote, IfMatch, to_changed_note, told
-from vaultwire.tools.reading import Name
+from vaultwire.tools.changes import ChangedNote, to_changed_note, told
+from vaultwire.tools.kinds import IfMatch, Name
 from vaultwire.tools.registry import Bounds, Outcome, tool
 from vaultwire.tools.wording import counted
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
@@ -14,7 +14,6 @@ from vaultwire.vault.revising import GivenProperty, Revised, ValueKind
 from vaultwire.vault.targets import Action, Edit
 from vaultwire.vault.vault import Vault
 
-Short = Annotated[str, Bounds(1, 1000)]
 Text = Annotated[str, Bounds(0, 10_000_000)]
 
 
@@ -24,12 +23,12 @@ class GivenEdit(TypedDict):
     action: Annotated[Action, "What to do there"]
     content: Annotated[NotRequired[Text], "New Markdown text, or a property's new value; not for delete"]
     section: Annotated[
-        NotRequired[Short],
+        NotRequired[Name],
         'A heading\'s section, such as "Plan" or "Plan#Next steps", subsections included; or a block by its id, such as "^a1"',
     ]
-    lines: Annotated[NotRequired[Short], 'Line numbers of the note as read, such as "10-20", "10-" or "10"']
+    lines: Annotated[NotRequired[Name], 'Line numbers of the note as read, such as "10-20", "10-" or "10"']
     text: Annotated[NotRequired[Annotated[str, Bounds(1, 1_000_000)]], "Exactly this text, which must be there once"]
-    property: Annotated[NotRequired[Short], "A property: replace sets it, append and prepend add to its list"]
+    property: Annotated[NotRequired[Name], "A property: replace sets it, append and prepend add to its list"]
     occurrence: Annotated[
         NotRequired[Annotated[int, Bounds(1, 100_000)]],
         "Which one, from 1, if several sections, blocks or texts match",
@@ -41,7 +40,7 @@ class GivenEdit(TypedDict):
 class SetProperty(TypedDict):
     """A property to set. Give value or values; neither leaves it without a value."""
 
-    name: Annotated[Short, "Its name"]
+    name: Annotated[Name, "Its name"]
     value: Annotated[NotRequired[Text], "Its value as text: 2026-03-31, 5, true, some words, [[A note]]"]
     values: Annotated[NotRequired[list[Text]], "The items, if it is a list"]
     type: Annotated[
@@ -126,7 +125,7 @@ def remove_properties(
     progress: Progress,
     /,
     path: Name,
-    names: Annotated[list[Short], Bounds(1, 100)],
+    names: Annotated[list[Name], Bounds(1, 100)],
     if_match: IfMatch = None,
     dry_run: bool = False,
 ) -> Outcome[ChangedNote]:

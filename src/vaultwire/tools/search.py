@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, NotRequired, TypedDict
 
+from vaultwire.tools.kinds import Folder, Limit
 from vaultwire.tools.paging import Cursor, add_cursor, offset_of, page_text
 from vaultwire.tools.registry import Bounds, Outcome, tool
 from vaultwire.tools.wording import counted
 from vaultwire.vault.model import Hit, Progress
 from vaultwire.vault.vault import Vault
-
-Folder = Annotated[str, Bounds(0, 1000)]
-Limit = Annotated[int, Bounds(1, 1000)]
 
 # English text has about four; scripts of three bytes a character about three. Exact counts are each model's own.
 _BYTES_A_TOKEN = 4

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated, NotRequired, TypedDict
 
+from vaultwire.tools.kinds import Folder, Limit, Name
 from vaultwire.tools.paging import Cursor, add_cursor, offset_of, page_text
-from vaultwire.tools.registry import Bounds, Outcome, tool
+from vaultwire.tools.registry import Outcome, tool
 from vaultwire.tools.wording import counted, iso_time
 from vaultwire.vault.model import Progress
 from vaultwire.vault.vault import Vault
-
-Name = Annotated[str, Bounds(1, 1000)]
-Folder = Annotated[str, Bounds(0, 1000)]
-Limit = Annotated[int, Bounds(1, 1000)]
 
 
 class OutlineHeading(TypedDict):
