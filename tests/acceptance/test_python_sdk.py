@@ -44,12 +44,29 @@ CALLS: dict[str, dict[str, Any]] = {
     "list_properties": {},
     "list_tasks": {"status": "any"},
     "vault_stats": {},
+    "edit_note": {"path": "Alpha", "edits": [{"action": "append", "content": "The end."}]},
+    "set_properties": {"path": "Alpha", "properties": [{"name": "status", "value": "new"}]},
+    "remove_properties": {"path": "Alpha", "names": ["nothing"]},
+    "create_note": {"path": "Fresh"},
+    "append_daily_note": {"content": "woke up"},
+    "insert_template": {"path": "Fresh", "template": "Other"},
+    "add_attachment": {"name": "paper.pdf", "data": "JVBERi0xLjQK"},
+    "move_note": {"path": "Fresh", "to": "Moved"},
+    "rename_heading": {"path": "Alpha", "heading": "Den", "to": "Lair"},
+    "rename_tag": {"old": "project", "new": "work"},
+    "rename_property": {"old": "status", "new": "state"},
+    "merge_notes": {"source": "Moved", "target": "Other"},
+    "extract_section": {"path": "Alpha", "section": "Lair", "to": "Lair"},
+    "list_changes": {},
+    "show_change": {"change": 1},
+    "undo_change": {"change": 14},  # the latest: each of the tools above made one but the removal of nothing
+    "restore_note": {"path": "New.md"},
 }
 
 
 @pytest.fixture
 def server(tmp_path: Path) -> StdioServerParameters:
-    write_vault(tmp_path, "=== Projects/Alpha.md\nThe fox. #project\n=== Other.md\nNothing.\n")
+    write_vault(tmp_path, "=== Projects/Alpha.md\nThe fox. #project\n\n## Den\n\nHere.\n=== Other.md\nNothing.\n")
     return StdioServerParameters(command=sys.executable, args=["-m", "vaultwire", "stdio", "--vault", str(tmp_path)])
 
 
