@@ -7,9 +7,9 @@ import signal
 import subprocess
 import sys
 import threading
+from datetime import datetime
 from typing import TypedDict
 
-from support.vaults import vault_over
 from vaultwire.app import open_index
 from vaultwire.protocol.events import Identity
 from vaultwire.protocol.session import Session
@@ -19,10 +19,12 @@ from vaultwire.tools.registry import AnyTool, Outcome, tool
 from vaultwire.tools.schema import describe
 from vaultwire.transports import stdio
 from vaultwire.trust.policy import Policy
+from vaultwire.vault.changing import Changes
 from vaultwire.vault.files import Files
 from vaultwire.vault.model import Progress
 from vaultwire.vault.settings import KeptSettings
 from vaultwire.vault.vault import Vault
+from vaultwire.vault.workbench import Workbench
 
 _CHILD = "import sys; print('child', repr(sys.stdin.read())); sys.stderr.write('child error\\n')"
 
@@ -65,7 +67,10 @@ def main() -> None:
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM, signal.SIGINT, signal.SIGHUP})
     files = Files(os.getcwd(), 1)
     index = open_index(files, None)
-    vault = vault_over(files, index, KeptSettings(files.root))
+    changes = Changes(files, index, None)
+    settings = KeptSettings(files.root)
+    bench = Workbench(files, index, settings, changes, now=datetime.now, max_attachment_bytes=1, read_first=False)
+    vault = Vault(bench)
     tools: list[AnyTool] = [wait, shout]
     handlers = Handlers(Toolset(lambda: [describe(each) for each in tools], lambda: tools), lambda: vault, Policy())
     session = Session(Identity("stage", "Stage", "1", {"tools": {}}, ""), handlers.methods)
