@@ -23,6 +23,7 @@ from vaultwire.vault.links import LinkTargets, linkpath_of
 from vaultwire.vault.model import NO_PROGRESS, NoteStat, VaultPath
 from vaultwire.vault.paths import is_note
 from vaultwire.vault.store.catalog import Catalog
+from vaultwire.vault.store.facts import to_facts
 from vaultwire.vault.store.linking import link_graph
 from vaultwire.vault.store.schema import Record
 
@@ -79,7 +80,8 @@ def test_all_links_at_once_lead_where_each_leads_by_the_rules(files: dict[str, t
         written = [Link(text, "", line, is_embed=False, is_markdown=False) for line, text in enumerate(texts, start=1)]
         parsed = parse_note("")._replace(links=written) if is_note(path) else None
         stat = NoteStat(VaultPath(path), 0, 0, 0)
-        records.append(Record(stat, is_note=is_note(path), hidden=path in hidden, parsed=parsed))
+        facts = to_facts(VaultPath(path), parsed) if parsed else None
+        records.append(Record(stat, is_note=is_note(path), hidden=path in hidden, facts=facts))
         if parsed is None or path in hidden:
             continue
         found = [targets.resolve(VaultPath(path), linkpath_of(text)) for text in texts]
@@ -307,7 +309,11 @@ def stored(count: int) -> Catalog:
     """Return a catalog of so many notes, each linking to the next."""
     catalog = Catalog(None)
     catalog.store(
-        Record(NoteStat(VaultPath(f"{number:05}.md"), 0, 0, 0), is_note=True, parsed=parse_note(f"[[{number + 1:05}]]"))
+        Record(
+            NoteStat(VaultPath(f"{number:05}.md"), 0, 0, 0),
+            is_note=True,
+            facts=to_facts(VaultPath(""), parse_note(f"[[{number + 1:05}]]")),
+        )
         for number in range(count)
     )
     return catalog

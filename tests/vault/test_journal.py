@@ -70,9 +70,11 @@ SITES = st.builds(Site, PATHS, DATA, st.integers(0, 2**63), st.integers(1, 9), s
 @hypothesis.given(st.lists(st.tuples(STEPS, SITES), max_size=5), st.none() | st.integers(1, 9))
 def test_what_is_written_down_comes_back_as_it_was(pairs: list[tuple[Step, Site]], undoes: int | None) -> None:
     steps = tuple(step for step, _ in pairs)
-    # Of a write only the place and its number on the disk are kept, of a move all but the place, which is its source.
+    # Of a write what moves need is not kept, of a move not the place, which is its source.
     sites = tuple(
-        site._replace(place=step.source) if isinstance(step, Move) else Site(site.place, None, site.inode)
+        site._replace(place=step.source)
+        if isinstance(step, Move)
+        else Site(site.place, None, site.inode, is_fresh=site.is_fresh)
         for step, site in pairs
     )
     written = Intent(7, "token", 123, AUTHOR, undoes, steps, sites, ("New", "New/x"), ("Old",))

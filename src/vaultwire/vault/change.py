@@ -82,8 +82,8 @@ class Site(NamedTuple):
     """What must be known of a step's place to tell later, from the disk alone, whether the step was taken.
 
     ``place`` is the file that is written once links are followed; ``inode`` and ``names`` are its number on the disk and
-    how many names it has there, if it was there before the change. The rest is for moves: what the file held (None if that
-    is not kept), and whether nothing was at the target before the change began.
+    how many names it has there, if it was there before the change. ``is_fresh``: nothing was at the path, or the target of
+    the move, before the change. The rest is for moves: what the file held, None if that is not kept.
     """
 
     place: VaultPath

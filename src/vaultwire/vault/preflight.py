@@ -72,18 +72,19 @@ class Preflight:
             raise VaultError(
                 STALE_EDIT, f"{path!r} was changed by another program meanwhile; read it again, then edit.", path=path
             )
+        is_fresh = not os.path.lexists(self._files.entry(path))
         inode = 0 if origin is None or before is None else os.lstat(self._files.entry(origin)).st_ino
         if step.after is None:
             return Site(path, None, inode)
         check_size(path, len(step.after), self._files.max_bytes)
         self._make_folder_of(path)
         if origin is None:
-            return Site(path)
+            return Site(path, is_fresh=is_fresh)
         place = self._files.place(origin)
         if before is not None and not os.access(place, os.W_OK):
             raise VaultError(PERMISSION_DENIED, f"{path!r} is write-protected.", path=path)
         real = VaultPath(os.path.relpath(place, self._files.root).replace(os.sep, "/"))
-        return Site(path if real == origin else self._foresight.later(real), None, inode)
+        return Site(path if real == origin else self._foresight.later(real), None, inode, is_fresh=is_fresh)
 
     def _site_of_move(self, step: Move) -> Site:
         foresight = self._foresight

@@ -155,7 +155,7 @@ class Stage:
             return self._return_removed(number, step, temporary)
         place = self._files.place(self._sites[number].place)
         if temporary is not None:  # not taken, so what has the name is ours only if it is a half-made note of ours
-            if step.before is None and self._is_half_made(temporary, place):
+            if step.before is None and self._is_half_made(temporary, place, is_fresh=self._sites[number].is_fresh):
                 remove_quietly(place)
             return True
         if not self._files.holds(place, step.after):
@@ -174,7 +174,8 @@ class Stage:
     def _return_removed(self, number: int, step: Write, temporary: str | None) -> bool:
         place = self._files.entry(step.path)
         if temporary is None:
-            if os.path.lexists(place) or not self._is_moved_to(number):
+            # What an earlier step of this change makes, by having no number before it, need not come back either.
+            if os.path.lexists(place) or not self._sites[number].inode or not self._is_moved_to(number):
                 return True
             # A power cut has kept the removal and lost that it was to be the last step.
             temporary = self._write_again(number, step.before or b"", like=None)
@@ -183,7 +184,7 @@ class Stage:
         try:
             publish_new(temporary, place)
         except FileExistsError:
-            if not self._is_half_made(temporary, place):
+            if not self._is_half_made(temporary, place, is_fresh=True):  # what was there is in the hidden file
                 return False
             replace_file(temporary, place)
             remove_quietly(temporary)  # of two names of one file, renaming leaves both
@@ -233,15 +234,15 @@ class Stage:
             if os.path.samestat(os.lstat(here), os.lstat(there)):
                 if os.lstat(here).st_nlink > site.names:
                     remove_quietly(there)
-            elif self._is_half_made(here, there):
+            elif self._is_half_made(here, there, is_fresh=site.is_fresh):
                 remove_quietly(there)
-            elif self._is_moved(there, site) and self._is_half_made(there, here):
+            elif self._is_moved(there, site) and self._is_half_made(there, here, is_fresh=True):
                 replace_file(there, here)
         return True
 
-    def _is_half_made(self, source: str, place: str) -> bool:
+    def _is_half_made(self, source: str, place: str, *, is_fresh: bool) -> bool:
         """Tell whether a kill between two calls left ``place``: a second name of ``source``, or, where the file system
-        has no hard links, an empty file that holds the name.
+        has no hard links, an empty file that holds the name. ``is_fresh`` says that nothing was there before the change.
         """
         try:
             status = os.lstat(place)
@@ -250,7 +251,7 @@ class Stage:
             return False
         if is_second_name:
             return True
-        if status.st_size or status.st_ino in self._empty:
+        if status.st_size or (not is_fresh and status.st_ino in self._empty):
             return False
         return not has_hard_links(source, self._temporary(0, _folder_of(self._sites[0].place), "links"))
 

@@ -158,7 +158,12 @@ def _pack_step(packer: _Packer, step: Step, site: Site) -> dict[str, Any]:
             "folder": site.is_folder,
             "fresh": site.is_fresh,
         }
-    fields: dict[str, Any] = {"write": step.path, "before": packer.pack(step.before), "inode": site.inode}
+    fields: dict[str, Any] = {
+        "write": step.path,
+        "before": packer.pack(step.before),
+        "inode": site.inode,
+        "fresh": site.is_fresh,
+    }
     if site.place != step.path:
         fields["at"] = site.place
     if step.before is None or step.after is None:
@@ -181,7 +186,9 @@ def _unpack_step(unpacker: _Unpacker, fields: dict[str, Any]) -> tuple[Step, Sit
     if "between" in fields and before:
         head, tail = fields["between"]
         after = before[:head] + (after or b"") + before[len(before) - tail :]
-    return Write(path, before, after), Site(VaultPath(fields.get("at", path)), None, fields["inode"])
+    return Write(path, before, after), Site(
+        VaultPath(fields.get("at", path)), None, fields["inode"], is_fresh=fields["fresh"]
+    )
 
 
 def _shared_head(one: bytes, other: bytes) -> int:

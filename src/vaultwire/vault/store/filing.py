@@ -2,17 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from collections import Counter
-from json.encoder import encode_basestring
 from typing import Any
 
-from vaultwire.markdown.model import ParsedNote
-from vaultwire.markdown.parse import tag_and_above
-from vaultwire.markdown.yaml_core import PropertyValue
-from vaultwire.vault.links import name_of
-from vaultwire.vault.model import VaultPath
 from vaultwire.vault.paths import fold
 from vaultwire.vault.store.schema import FACTS, Record
 
@@ -57,53 +50,24 @@ class Filing:
                 record.problem,
             )
         )
-        if record.parsed is not None:
-            self._add_facts(note_id, stat.path, record.parsed, hidden=record.hidden)
+        for table, facts in zip(FACTS, record.facts or (), strict=False):
+            if facts and not (record.hidden and table == "tagged"):
+                self._rows[table] += [(note_id, *fact) for fact in facts]
         return int(note_id)
-
-    def _add_facts(self, note_id: int, path: VaultPath, parsed: ParsedNote, *, hidden: bool) -> None:
-        rows = self._rows
-        rows["links"] += [
-            (
-                note_id,
-                place,
-                link.line,
-                name_of(path, link.linktext),
-                link.linktext,
-                link.display,
-                link.is_embed + 2 * link.is_markdown,
-            )
-            for place, link in enumerate(parsed.links)
-        ]
-        rows["tags"] += [(note_id, place, tag) for place, tag in enumerate(parsed.tags)]
-        if not hidden:
-            above = {fold(part): part for tag in reversed(parsed.tags) for part in tag_and_above(tag)}
-            rows["tagged"] += [(folded, note_id, spelling) for folded, spelling in above.items()]
-        rows["aliases"] += [
-            (note_id, place, fold(alias), alias) for place, alias in enumerate(parsed.frontmatter.texts("aliases"))
-        ]
-        # Of names that differ in case only the first counts, as for ``Frontmatter.value``: a note has a property once.
-        named = {fold(name): (place, name) for place, name in reversed([*enumerate(parsed.frontmatter.values)])}
-        rows["properties"] += [
-            (note_id, place, folded, name, _json(parsed.frontmatter.values[name]))
-            for folded, (place, name) in named.items()
-        ]
-        rows["headings"] += [(note_id, heading.line, heading.level, heading.text) for heading in parsed.headings]
-        rows["blocks"] += [(note_id, block.line, block.name) for block in parsed.block_ids]
-        rows["tasks"] += [(note_id, task.line, task.mark, task.text) for task in parsed.tasks]
 
     def end(self) -> None:
         """Write all that was added."""
         execute = self._connection.executemany
         if self._known:
             count_tags(self._connection, _tags_of(self._connection, [note for (note,) in self._known]), -1)
-        count_tags(self._connection, Counter(tag for tag, _, _ in self._rows["tagged"]), 1)
+        count_tags(self._connection, Counter(tag for _, tag, _ in self._rows["tagged"]), 1)
         for table, rows in self._rows.items():
             if self._known:
                 execute(f"DELETE FROM {table} WHERE note = ?", self._known)
             if rows:
                 marks = ", ".join("?" * len(rows[0]))
-                execute(f"INSERT OR REPLACE INTO {table} VALUES ({marks})", rows)
+                columns = "(note, tag, spelling)" if table == "tagged" else ""
+                execute(f"INSERT OR REPLACE INTO {table} {columns} VALUES ({marks})", rows)
         execute(
             "INSERT INTO files VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET"
             " size = excluded.size, modified = excluded.modified, inode = excluded.inode, is_note = excluded.is_note,"
@@ -133,8 +97,3 @@ def count_tags(connection: sqlite3.Connection, notes: Counter[str], sign: int) -
 def _tags_of(connection: sqlite3.Connection, note_ids: list[int]) -> Counter[str]:
     marks = ", ".join("?" * len(note_ids))
     return Counter(tag for (tag,) in connection.execute(f"SELECT tag FROM tagged WHERE note IN ({marks})", note_ids))
-
-
-def _json(value: PropertyValue) -> str:
-    # Most properties are texts, and this is a tenth of what the rest of the library takes.
-    return encode_basestring(value) if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
-from vaultwire.markdown.model import ParsedNote
 from vaultwire.vault.model import NoteStat
 
 # Part of the cache folder's name: a catalog of another shape is never opened, only left behind and removed.
@@ -92,9 +91,12 @@ CREATE TABLE words (word TEXT PRIMARY KEY, of_paths INTEGER NOT NULL) WITHOUT RO
 # What notes have; ``tagged`` has each tag with those above it, of notes that are not hidden.
 FACTS = ("links", "tags", "tagged", "aliases", "properties", "headings", "blocks", "tasks")
 
+Facts: TypeAlias = tuple[list[tuple[Any, ...]], ...]
+"""A note's rows of each of these tables, without its id."""
+
 
 class Record(NamedTuple):
-    """What is known of one file. ``parsed`` is None for an attachment and for a note that cannot be read.
+    """What is known of one file. ``facts`` is None for an attachment and for a note that cannot be read.
 
     ``is_racy``: it was read so soon after its last change that a further one may not show in its time.
     """
@@ -106,7 +108,7 @@ class Record(NamedTuple):
     digest: int = UNREAD
     is_racy: bool = False
     problem: str | None = None
-    parsed: ParsedNote | None = None
+    facts: Facts | None = None
 
 
 class Known(NamedTuple):

@@ -6,7 +6,7 @@ A text index belongs to one catalog. Only one process at a time writes it; any n
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, TypeAlias
 
 from vaultwire.markdown.model import ParsedNote
 from vaultwire.markdown.parse import tag_and_above
@@ -33,8 +33,12 @@ WORD_FIELDS = (BODY, NAME, ALIAS, HEADING, TAG, FILE, PATH)
 VALUE_FIELDS = (TAG_PATH, FOLDER, PROPERTY, KIND)
 
 
+Fields: TypeAlias = tuple[dict[str, str], dict[str, list[str]]]
+"""A note's fields of words, a blank between two, and its fields of whole values."""
+
+
 class TextDocument(NamedTuple):
-    """A note as text indexes keep it: fields of words, a blank between two, and fields of whole values."""
+    """A note as text indexes keep it: its fields under an id."""
 
     id: int
     words: dict[str, str]
@@ -87,28 +91,26 @@ class TextIndex(Protocol):
         """Give up files and memory."""
 
 
-def to_document(note_id: int, path: str, text: str, parsed: ParsedNote) -> TextDocument:
+def to_fields(path: str, text: str, parsed: ParsedNote) -> Fields:
     """Return what text indexes keep of a note."""
     tags = [above for tag in parsed.tags for above in tag_and_above(whole_value(tag))]
     folders = path.split("/")[:-1]
-    return TextDocument(
-        note_id,
-        {
-            BODY: folded_words(text),
-            NAME: folded_words(stem(path)),
-            ALIAS: _apart(parsed.frontmatter.texts("aliases")),
-            HEADING: _apart([heading.text for heading in parsed.headings]),
-            TAG: _apart(parsed.tags),
-            FILE: folded_words(path.rpartition("/")[2]),
-            PATH: folded_words(path),
-        },
-        {
-            TAG_PATH: list(dict.fromkeys(tags)),
-            FOLDER: ["/".join(folders[:depth]) for depth in range(1, len(folders) + 1)],
-            PROPERTY: list(dict.fromkeys(map(whole_value, parsed.frontmatter.values))),
-            KIND: [HAS_TASK] if parsed.tasks else [],
-        },
-    )
+    words = {
+        BODY: folded_words(text),
+        NAME: folded_words(stem(path)),
+        ALIAS: _apart(parsed.frontmatter.texts("aliases")),
+        HEADING: _apart([heading.text for heading in parsed.headings]),
+        TAG: _apart(parsed.tags),
+        FILE: folded_words(path.rpartition("/")[2]),
+        PATH: folded_words(path),
+    }
+    values = {
+        TAG_PATH: list(dict.fromkeys(tags)),
+        FOLDER: ["/".join(folders[:depth]) for depth in range(1, len(folders) + 1)],
+        PROPERTY: list(dict.fromkeys(map(whole_value, parsed.frontmatter.values))),
+        KIND: [HAS_TASK] if parsed.tasks else [],
+    }
+    return words, values
 
 
 def _apart(texts: list[str]) -> str:

@@ -6,31 +6,26 @@ catalog, and searches read those notes themselves. A process killed anywhere in 
 
 from __future__ import annotations
 
-import hashlib
 import threading
-import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from typing import NamedTuple, TypeAlias
 
-from vaultwire.markdown.parse import parse_note
-from vaultwire.vault.errors import VaultError
 from vaultwire.vault.excludes import Excludes
 from vaultwire.vault.files import Files
 from vaultwire.vault.model import NO_PROGRESS, NoteStat, Progress, VaultPath
 from vaultwire.vault.paths import is_note
-from vaultwire.vault.plain import plain_text
 from vaultwire.vault.store.home import Parts
 from vaultwire.vault.store.plan import BODY, PATH
-from vaultwire.vault.store.schema import PENDING, READ_EACH_TIME, UNREAD, Known, Record, Row
-from vaultwire.vault.store.text import TextDocument, to_document
-from vaultwire.vault.store.words import has_endless_piece
+from vaultwire.vault.store.reading import Reading, ToRead
+from vaultwire.vault.store.reading_ahead import read_all
+from vaultwire.vault.store.schema import PENDING, UNREAD, Known, Record, Row
+from vaultwire.vault.store.text import Fields, TextDocument
 
-# Clocks of file systems tick every 4 ms (ext4) to 2 s (FAT): a file read so soon after its last change may change again
-# without a new time.
-_RACY_NS = 2_000_000_000
-# Notes of one transaction: others who want to write wait 0.1 s at most.
-_BATCH = 200
+# More than so many go into the text index on the way.
+_MANY = 200
+# Files of one transaction: others who want to write wait 0.1 s at most.
+_BATCH = 500
 # How often waiting looks whether the caller is still there.
 _PATIENCE = 0.05
 _EXCLUDES = "excludes"
@@ -39,11 +34,11 @@ Change: TypeAlias = tuple[NoteStat, Known | None]
 
 
 class _Found(NamedTuple):
-    """What a file holds: what the catalog gets of it, None if that is there already; and a note's text."""
+    """What a file holds: what the catalog gets of it, None if that is there already; and what the text index does."""
 
     record: Record | None
-    is_racy: bool
-    text: str | None
+    is_racy: bool = False
+    fields: Fields | None = None
 
 
 class Upkeep:
@@ -126,48 +121,32 @@ class Upkeep:
         if lost:
             self._catalog.forget(lost)
         # So many are put into the text index on the way; few wait for the next flush, which reads them again.
-        is_many = len(changed) > _BATCH and self._text.start_writing()
+        is_many = len(changed) > _MANY and self._text.start_writing()
         taken: list[Row] = []
         self._done, self._total = 0, len(changed)
         try:
-            for start in range(0, len(changed), _BATCH):
-                progress.report(start, self._total, f"indexing: {start} of {self._total} files")
-                found = [self._read(stat, known, rules, progress) for stat, known in changed[start : start + _BATCH]]
-                rows = self._write_down(found, [stat for stat, _ in changed[start : start + _BATCH]])
-                if is_many:
-                    for row, read, is_new in rows:
-                        self._put(row, read, is_new=is_new)
-                        taken.append(row)
-                self._done = start + len(found)
+            wanted = (_to_read(stat, known, rules, for_text=is_many) for stat, known in changed if is_note(stat.path))
+            with closing(read_all(self._files, list(wanted), _BATCH)) as readings:
+                for start in range(0, len(changed), _BATCH):
+                    progress.report(start, self._total, f"indexing: {start} of {self._total} files")
+                    batch = changed[start : start + _BATCH]
+                    found = []
+                    for stat, known in batch:
+                        progress.check()
+                        reading = next(readings) if is_note(stat.path) else None
+                        found.append(_found(stat, known, reading, hidden=rules.hides(stat.path)))
+                    rows = self._write_down(found, [stat for stat, _ in batch])
+                    if is_many:
+                        for row, read, is_new in rows:
+                            self._put(row, read.fields, is_new=is_new)
+                            taken.append(row)
+                    self._done = start + len(found)
             if is_many:
                 self._commit(taken, [], None)
         finally:
             self._done = self._total = 0
             if is_many:
                 self._text.stop_writing()
-
-    def _read(self, stat: NoteStat, known: Known | None, rules: Excludes, progress: Progress) -> _Found:
-        """Look into a file."""
-        progress.check()
-        hidden = rules.hides(stat.path)
-        if not is_note(stat.path):
-            return _Found(Record(stat, is_note=False, hidden=hidden), is_racy=False, text=None)
-        try:
-            if self._files.is_dataless(stat.path):
-                return _unreadable(stat, known, "is only in the cloud, not on this computer", hidden=hidden)
-            data = self._files.read(stat.path).data
-        except VaultError as error:
-            return _unreadable(stat, known, error.message, hidden=hidden)
-        is_racy = time.time_ns() - stat.modified_ns < _RACY_NS
-        digest = int.from_bytes(hashlib.blake2b(data, digest_size=8).digest(), "big", signed=True)
-        if known is not None and (known.digest, known.hidden) == (digest, hidden):
-            return _Found(None, is_racy, None)
-        text = plain_text(data)
-        parsed = parse_note(text)
-        state = READ_EACH_TIME if has_endless_piece(text) else PENDING
-        problem = parsed.problems[0] if parsed.problems else None
-        record = Record(stat, True, hidden, state, digest, is_racy, problem, parsed)
-        return _Found(record, is_racy, text)
 
     def _write_down(self, found: list[_Found], stats: list[NoteStat]) -> list[tuple[Row, _Found, bool]]:
         """Write into the catalog what was found; return the notes the text index lacks, and whether it has no version."""
@@ -182,13 +161,12 @@ class Upkeep:
             if record.state == PENDING
         ]
 
-    def _put(self, row: Row, found: _Found, *, is_new: bool = False) -> TextDocument | None:
+    def _put(self, row: Row, fields: Fields | None, *, is_new: bool = False) -> TextDocument | None:
         """Have the text index take up a note, and return what it took; None if there is nothing to take."""
-        parsed = found.record.parsed if found.record else None
-        if row.hidden or parsed is None or found.text is None:
+        if row.hidden or fields is None:
             self._text.remove(row.id)
             return None
-        document = to_document(row.id, row.stat.path, found.text, parsed)
+        document = TextDocument(row.id, *fields)
         self._text.put(document, is_new=is_new)
         return document
 
@@ -205,15 +183,17 @@ class Upkeep:
                 for note_id in gone:
                     self._text.remove(note_id)
                 documents: list[TextDocument] = []
-                is_many = len(rows) > _BATCH
-                for row in rows:
-                    # What is known of it does not matter: the text index has to have it.
-                    found = self._read(row.stat, None, self._excludes(), progress)
-                    if found.text is None and found.record is not None:  # not now: looked at again at each occasion
-                        self._catalog.store([found.record])
-                    document = self._put(row, found)
-                    if document is not None and not is_many:
-                        documents.append(document)
+                is_many = len(rows) > _MANY
+                # What is known of them does not matter: the text index has to have them.
+                notes = [ToRead(row.stat.path, row.stat.modified_ns, None, not row.hidden) for row in rows]
+                with closing(read_all(self._files, notes, _BATCH)) as readings:
+                    for row, reading in zip(rows, readings, strict=True):
+                        progress.check()
+                        if isinstance(reading, str):  # not now: looked at again at each occasion
+                            self._catalog.store([_unreadable(row.stat, reading, hidden=row.hidden)])
+                        document = self._put(row, None if isinstance(reading, str) else reading.fields)
+                        if document is not None and not is_many:
+                            documents.append(document)
                 self._commit(rows, gone, None if is_many else documents)
             finally:
                 self._text.stop_writing()
@@ -243,9 +223,27 @@ def _is_other(stat: NoteStat, known: Known | None, rules: Excludes) -> bool:
     )
 
 
-def _unreadable(stat: NoteStat, known: Known | None, problem: str, *, hidden: bool) -> _Found:
-    """Return what there is to write down of a note that cannot be read: nothing, if that is known."""
-    if known is not None and (known.digest, known.hidden) == (UNREAD, hidden):
-        return _Found(None, is_racy=False, text=None)
-    record = Record(stat, is_note=True, hidden=hidden, state=PENDING, problem=problem)
-    return _Found(record, is_racy=False, text=None)
+def _to_read(stat: NoteStat, known: Known | None, rules: Excludes, *, for_text: bool) -> ToRead:
+    hidden = rules.hides(stat.path)
+    return ToRead(stat.path, stat.modified_ns, _same(known, hidden=hidden), for_text and not hidden)
+
+
+def _same(known: Known | None, *, hidden: bool) -> int | None:
+    """Return the digest of what need not be written down again."""
+    return known.digest if known is not None and known.hidden == hidden else None
+
+
+def _found(stat: NoteStat, known: Known | None, reading: Reading | str | None, *, hidden: bool) -> _Found:
+    """Return what there is to write down of a file; of one that cannot be read nothing, if that is known."""
+    if reading is None:
+        return _Found(Record(stat, is_note=False, hidden=hidden))
+    if isinstance(reading, str):
+        return _Found(None if _same(known, hidden=hidden) == UNREAD else _unreadable(stat, reading, hidden=hidden))
+    digest, is_racy, state, problem, facts, fields = reading
+    if facts is None:
+        return _Found(None, is_racy)
+    return _Found(Record(stat, True, hidden, state, digest, is_racy, problem, facts), is_racy, fields)
+
+
+def _unreadable(stat: NoteStat, problem: str, *, hidden: bool) -> Record:
+    return Record(stat, is_note=True, hidden=hidden, state=PENDING, problem=problem)

@@ -1,0 +1,50 @@
+"""What a note says, as rows of the catalog's tables. Pure; the note's id is put before each when it is filed."""
+
+from __future__ import annotations
+
+from json import JSONEncoder
+from json.encoder import encode_basestring
+
+from vaultwire.markdown.model import ParsedNote
+from vaultwire.markdown.parse import tag_and_above
+from vaultwire.markdown.yaml_core import PropertyValue
+from vaultwire.vault.links import name_of
+from vaultwire.vault.model import VaultPath
+from vaultwire.vault.paths import fold
+from vaultwire.vault.store.schema import Facts
+
+# One for all: ``json.dumps`` with arguments makes one a call, in the time of two encodings.
+_to_json = JSONEncoder(ensure_ascii=False, default=str).encode
+
+
+def to_facts(path: VaultPath, parsed: ParsedNote) -> Facts:
+    """Return the rows of ``schema.FACTS``, without the note's id."""
+    above = {fold(part): part for tag in reversed(parsed.tags) for part in tag_and_above(tag)}
+    # Of names that differ in case only the first counts, as for ``Frontmatter.value``: a note has a property once.
+    values = parsed.frontmatter.values
+    named = {fold(name): (place, name) for place, name in reversed([*enumerate(values)])}
+    return (
+        [
+            (
+                place,
+                link.line,
+                name_of(path, link.linktext),
+                link.linktext,
+                link.display,
+                link.is_embed + 2 * link.is_markdown,
+            )
+            for place, link in enumerate(parsed.links)
+        ],
+        [*enumerate(parsed.tags)],
+        [*above.items()],
+        [(place, fold(alias), alias) for place, alias in enumerate(parsed.frontmatter.texts("aliases"))],
+        [(place, folded, name, _json(values[name])) for folded, (place, name) in named.items()],
+        [(heading.line, heading.level, heading.text) for heading in parsed.headings],
+        [(block.line, block.name) for block in parsed.block_ids],
+        [(task.line, task.mark, task.text) for task in parsed.tasks],
+    )
+
+
+def _json(value: PropertyValue) -> str:
+    # Most properties are texts, and this is a tenth of what the rest of the library takes.
+    return encode_basestring(value) if isinstance(value, str) else _to_json(value)

@@ -1,0 +1,163 @@
+"""Reading very many notes with the help of a second process: reading and parsing them is more than half of a first build.
+
+The two share the notes of each chunk: this process reads the first ones, the other meanwhile the last ones, so many that
+neither waits for long. They take turns at the pipes, nothing is written to one that does not read, so they cannot wait
+for each other. If the second process fails in any way, this one reads what is left: the same comes of it, only later.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import marshal
+import os
+import sys
+import time
+from collections.abc import Generator, Sequence
+from typing import IO, TYPE_CHECKING, Any
+
+from vaultwire.vault.files import Files
+from vaultwire.vault.store.plan import BODY
+from vaultwire.vault.store.reading import Reading, ToRead, read_note
+
+if TYPE_CHECKING:
+    from subprocess import Popen
+
+# A second process takes 0.1 to 0.2 s to start; alone, this one takes up so many in 1 to 2 s.
+_MANY = 1_500
+# The second process's share of a chunk: at first, as measured on two processors, and by what it changes at each sign
+# of waiting.
+_FIRST_SHARE, _STEP = 0.7, 0.03
+# Fetching the head of an answer that is there takes less, in seconds.
+_NO_WAIT = 0.001
+# So many characters of notes' text make an answer that leaves out the rest: hundreds of notes of 10 MB are too much for
+# the memory.
+_MOST_TEXT = 4_000_000
+# Before each message stands its length; one above any there can be is nonsense.
+_HEAD_BYTES = 8
+_MOST_BYTES = 1 << 30
+# Modules come from where they came from here, and not from the folder this happens to run in, nor is anything loaded
+# that is there for every start of Python.
+_PROGRAM = f"import sys; sys.path[:] = sys.argv[3:]; from {__name__} import answer; answer()"
+
+
+def read_all(files: Files, wanted: Sequence[ToRead], chunk: int) -> Generator[Reading | str, None, None]:
+    """Yield what each of the notes holds, or why it cannot be read. To be closed, if it is not read to its end.
+
+    The caller works on as many as ``chunk`` at a time: so the second process's share suits each chunk's work.
+    """
+    second = _Second(files, len(wanted))
+    try:
+        for start in range(0, len(wanted), chunk):
+            end = min(start + chunk, len(wanted))
+            own = end - second.given
+            for each in wanted[start:own]:
+                yield read_note(files, each)
+            for each, reading in zip(wanted[own:end], second.exchange(wanted[end : end + chunk]), strict=True):
+                yield read_note(files, each) if reading is None else reading
+    finally:
+        second.end()
+
+
+class _Second:
+    """The second process as this one sees it: gone, where it is not worth while or has failed."""
+
+    def __init__(self, files: Files, total: int) -> None:
+        self.given = 0  # notes that it has to read of the chunk in hand, the last ones
+        self._share = _FIRST_SHARE
+        self._process = _start(files) if total > _MANY else None
+
+    def exchange(self, following: Sequence[ToRead]) -> list[Reading | None]:
+        """Give it its share of the following chunk, and return what it has read of this one: None where it has not."""
+        given, self.given = self.given, 0
+        if self._process is None:
+            return []
+        try:
+            answered = self._receive() if given else b""
+            count = int(self._share * len(following))
+            _send(self._process.stdin, [tuple(each) for each in following[len(following) - count :]])
+            readings = [each and Reading(*each) for each in marshal.loads(answered)] if given else []  # noqa: S302 - ours
+            if len(readings) != given:
+                raise EOFError  # noqa: TRY301
+        except (OSError, EOFError, ValueError, TypeError, MemoryError):
+            self.end()
+            return [None] * given
+        self.given = count
+        return readings
+
+    def _receive(self) -> bytes:
+        """Return the next answer, and learn from how long it takes who has too much to do."""
+        assert self._process is not None
+        before = time.perf_counter()
+        size = _receive_size(self._process.stdout)
+        has_waited = time.perf_counter() - before > _NO_WAIT
+        self._share = min(max(self._share + (-_STEP if has_waited else _STEP), _STEP), 1.0)
+        return _receive_data(self._process.stdout, size)
+
+    def end(self) -> None:
+        """End it at once."""
+        process, self._process = self._process, None
+        if process is not None:
+            process.kill()
+            # Closes the pipes too; what was not written any more does not matter.
+            with contextlib.suppress(OSError), process:
+                pass
+
+
+def _start(files: Files) -> Popen[bytes] | None:
+    """Start a process that runs ``answer``; None where that cannot be."""
+    if (os.cpu_count() or 1) == 1 or not sys.executable or getattr(sys, "frozen", False):
+        return None
+    import subprocess  # noqa: PLC0415 - 5 ms, for what happens once
+
+    flags = ["-S", "-B", "-X", f"utf8={sys.flags.utf8_mode}"]  # file names must be read as they are here
+    try:
+        return subprocess.Popen(  # noqa: S603 - this very program
+            [sys.executable, *flags, "-c", _PROGRAM, files.root, str(files.max_bytes), *filter(None, sys.path)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
+        )
+    except (OSError, ValueError):
+        return None
+
+
+def answer() -> None:
+    """Read what another process asks for at stdin and answer at stdout, until either ends: the second process's work."""
+    asked, answers = sys.stdin.buffer, sys.stdout.buffer
+    files = Files(sys.argv[1], int(sys.argv[2]))
+    with contextlib.suppress(EOFError, OSError):
+        while True:
+            left = _MOST_TEXT
+            readings: list[tuple[Any, ...] | None] = []
+            for each in marshal.loads(_receive_data(asked, _receive_size(asked))):  # noqa: S302 - this program's own
+                reading = read_note(files, ToRead(*each)) if left > 0 else ""
+                # What cannot be read the other process looks at itself.
+                readings.append(None if isinstance(reading, str) else tuple(reading))
+                if not isinstance(reading, str) and reading.fields is not None:
+                    left -= len(reading.fields[0][BODY])
+            _send(answers, readings)
+
+
+def _send(pipe: IO[bytes] | None, value: list[Any]) -> None:
+    assert pipe is not None
+    data = marshal.dumps(value)
+    pipe.write(len(data).to_bytes(_HEAD_BYTES, "big"))
+    pipe.write(data)
+    pipe.flush()
+
+
+def _receive_size(pipe: IO[bytes] | None) -> int:
+    assert pipe is not None
+    size = int.from_bytes(pipe.read(_HEAD_BYTES), "big")
+    if not 0 < size <= _MOST_BYTES:
+        raise EOFError
+    return size
+
+
+def _receive_data(pipe: IO[bytes] | None, size: int) -> bytes:
+    assert pipe is not None
+    data = pipe.read(size)
+    if len(data) < size:
+        raise EOFError
+    return data
