@@ -69,7 +69,7 @@ def open_vault(config: Config) -> Vault:
     """Return the engine over the vault of this run."""
     from datetime import datetime  # noqa: PLC0415 - after the first answer
 
-    from vaultwire.vault.changing import Changes  # noqa: PLC0415
+    from vaultwire.vault.changes.changing import Changes  # noqa: PLC0415
     from vaultwire.vault.settings import KeptSettings  # noqa: PLC0415
     from vaultwire.vault.vault import Vault  # noqa: PLC0415
     from vaultwire.vault.workbench import Workbench  # noqa: PLC0415

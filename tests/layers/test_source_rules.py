@@ -19,12 +19,12 @@ ONLY = {
     "sys.exit": ("__main__.py",),
     "os._exit": (),
     # vault/settings.py: Obsidian's settings are no notes, lie where no note may, and may be linked from outside the vault.
-    # vault/journal/segments.py: the journal of changes, which lies outside of the vault.
+    # vault/changes/segments.py: the journal of changes, which lies outside of the vault.
     # vault/mounts.py, vault/watch.py: what Linux says of mounts and limits below /proc.
     "open": (
         "vault/files.py",
         "vault/settings.py",
-        "vault/journal/segments.py",
+        "vault/changes/segments.py",
         "vault/mounts.py",
         "vault/watch.py",
         "tools/catalog.py",
@@ -34,7 +34,7 @@ ONLY = {
         "vault/files.py",
         "vault/publish.py",
         "vault/process_lock.py",
-        "vault/journal/segments.py",
+        "vault/changes/segments.py",
         "transports/stdio.py",
         "cli/commands.py",
     ),

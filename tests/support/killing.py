@@ -16,12 +16,12 @@ from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 from support.vaults import write_vault
-from vaultwire.vault.change import Author, Move, Step, Write, follow
-from vaultwire.vault.changing import Changes
+from vaultwire.vault.changes.change import Author, Move, Step, Write, follow
+from vaultwire.vault.changes.changing import Changes
+from vaultwire.vault.changes.undo import plan_undo
 from vaultwire.vault.files import Files
 from vaultwire.vault.index import Index
 from vaultwire.vault.model import VaultPath
-from vaultwire.vault.undo import plan_undo
 
 # What changes a disk. Reads are left out: nothing lies between two of them that does not lie before the next of these.
 CALLS = ["open", "write", "fsync", "replace", "link", "unlink", "mkdir", "rename", "rmdir", "chmod", "ftruncate"]

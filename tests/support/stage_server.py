@@ -19,7 +19,7 @@ from vaultwire.tools.registry import AnyTool, Outcome, tool
 from vaultwire.tools.schema import describe
 from vaultwire.transports import stdio
 from vaultwire.trust.policy import Policy
-from vaultwire.vault.changing import Changes
+from vaultwire.vault.changes.changing import Changes
 from vaultwire.vault.files import Files
 from vaultwire.vault.model import Progress
 from vaultwire.vault.settings import KeptSettings

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from vaultwire.app import open_index
 from vaultwire.trust.limits import MAX_ATTACHMENT_BYTES, MAX_NOTE_BYTES
-from vaultwire.vault.changing import Changes
+from vaultwire.vault.changes.changing import Changes
 from vaultwire.vault.files import Files
 from vaultwire.vault.index import Index
 from vaultwire.vault.settings import KeptSettings

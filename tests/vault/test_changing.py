@@ -17,8 +17,8 @@ import pytest
 from support.killing import NoIndex, open_changes, tree
 from support.refusals import refusal, refused
 from support.vaults import open_vault, write_vault
-from vaultwire.vault.change import Author, FileChange, Move, Step, Write
-from vaultwire.vault.changing import Changes
+from vaultwire.vault.changes.change import Author, FileChange, Move, Step, Write
+from vaultwire.vault.changes.changing import Changes
 from vaultwire.vault.errors import (
     FILE_NOT_FOUND,
     INVALID_ARGUMENTS,
@@ -274,7 +274,7 @@ def test_what_somebody_has_changed_since_a_kill_is_left_and_named(root: Path, ch
 import os, signal, sys
 from pathlib import Path
 from support.killing import open_changes, path
-from vaultwire.vault.change import Move, Write
+from vaultwire.vault.changes.change import Move, Write
 files, changes = open_changes(Path(sys.argv[1]), Path(sys.argv[2]))
 real = os.replace
 def replace(source, target):

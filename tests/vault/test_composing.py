@@ -18,13 +18,13 @@ from support.stores import open_stored
 from support.vaults import snapshot, write_vault
 from vaultwire.markdown.edits import to_plain
 from vaultwire.markdown.parse import parse_note
-from vaultwire.vault.change import Move, Step
-from vaultwire.vault.composing import ExtractPlan, Leave, MergePlan, Where, plan_extract, plan_merge
+from vaultwire.vault.changes.change import Move, Step
 from vaultwire.vault.errors import INVALID_ARGUMENTS, NOT_UTF8, NOTE_EXISTS, SECTION_NOT_FOUND
 from vaultwire.vault.files import Files
 from vaultwire.vault.index import Index
 from vaultwire.vault.links import LinkTargets
 from vaultwire.vault.model import NO_PROGRESS, VaultPath
+from vaultwire.vault.plans.composing import ExtractPlan, Leave, MergePlan, Where, plan_extract, plan_merge
 from vaultwire.vault.settings import Settings
 from vaultwire.vault.store.memory_text import MemoryText
 

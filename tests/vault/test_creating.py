@@ -17,15 +17,7 @@ from support.vaults import snapshot, write_vault
 from vaultwire.app import open_index
 from vaultwire.markdown import edits
 from vaultwire.markdown.links import decoded_destination, parse_linktext
-from vaultwire.vault.attaching import EXTENSIONS, check_attachment, decode_base64
-from vaultwire.vault.change import Write
-from vaultwire.vault.creating import (
-    Planned,
-    plan_append_daily,
-    plan_attachment,
-    plan_create,
-    plan_insert_template,
-)
+from vaultwire.vault.changes.change import Write
 from vaultwire.vault.errors import (
     AMBIGUOUS_NAME,
     FILE_NOT_FOUND,
@@ -39,9 +31,17 @@ from vaultwire.vault.errors import (
 )
 from vaultwire.vault.files import Files
 from vaultwire.vault.links import LinkTargets
-from vaultwire.vault.linktexts import link_to
 from vaultwire.vault.model import VaultPath
 from vaultwire.vault.paths import check_new_names, parse_path, safe_name
+from vaultwire.vault.plans.attaching import EXTENSIONS, check_attachment, decode_base64
+from vaultwire.vault.plans.creating import (
+    Planned,
+    plan_append_daily,
+    plan_attachment,
+    plan_create,
+    plan_insert_template,
+)
+from vaultwire.vault.plans.linktexts import link_to
 from vaultwire.vault.settings import Settings
 
 NOW = datetime(2024, 1, 5, 21, 7, 3, tzinfo=UTC)

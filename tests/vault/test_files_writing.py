@@ -16,8 +16,8 @@ import pytest
 from support.refusals import refused
 from support.vaults import open_vault, snapshot, write_vault
 from vaultwire.app import open_index
-from vaultwire.vault.change import Write
-from vaultwire.vault.changing import Changes
+from vaultwire.vault.changes.change import Write
+from vaultwire.vault.changes.changing import Changes
 from vaultwire.vault.editing import WriteMode
 from vaultwire.vault.errors import (
     NOTE_EXISTS,
@@ -299,7 +299,7 @@ def test_a_full_disk_leaves_the_note_as_it_was(root: Path) -> None:
     """A real limit of the system on a real write: the file size limit of a child process."""
     code = """
 import resource, sys
-from vaultwire.vault.changing import Changes
+from vaultwire.vault.changes.changing import Changes
 from vaultwire.vault.workbench import Workbench
 from datetime import datetime
 from vaultwire.vault.errors import VaultError

@@ -12,11 +12,11 @@ import hypothesis
 import pytest
 from hypothesis import strategies as st
 
-from vaultwire.vault.change import Author, Intent, Move, Site, Step, Write
-from vaultwire.vault.journal import segments
-from vaultwire.vault.journal.journal import Ending, FolderJournal, Journal, MemoryJournal
-from vaultwire.vault.journal.records import PREFIX_SIZE, parse_header, parse_intent, parse_prefix, to_record
-from vaultwire.vault.journal.segments import Retention, segment_numbers
+from vaultwire.vault.changes import segments
+from vaultwire.vault.changes.change import Author, Intent, Move, Site, Step, Write
+from vaultwire.vault.changes.journal import Ending, FolderJournal, Journal, MemoryJournal
+from vaultwire.vault.changes.records import PREFIX_SIZE, parse_header, parse_intent, parse_prefix, to_record
+from vaultwire.vault.changes.segments import Retention, segment_numbers
 from vaultwire.vault.model import VaultPath
 
 AUTHOR = Author("someone", "edit_note")

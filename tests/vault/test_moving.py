@@ -13,13 +13,13 @@ from support.stores import open_stored
 from support.vaults import write_vault
 from vaultwire.markdown.link_spans import link_spans
 from vaultwire.trust.limits import MAX_NOTE_BYTES
-from vaultwire.vault.change import Move, Step, Write
+from vaultwire.vault.changes.change import Move, Step, Write
 from vaultwire.vault.errors import VaultError
 from vaultwire.vault.files import Files
 from vaultwire.vault.links import LinkTargets, linkpath_of
 from vaultwire.vault.model import NO_PROGRESS, VaultPath
-from vaultwire.vault.moving import MovePlan, plan_move
 from vaultwire.vault.paths import is_note
+from vaultwire.vault.plans.moving import MovePlan, plan_move
 from vaultwire.vault.settings import Settings
 from vaultwire.vault.store.memory_text import MemoryText
 

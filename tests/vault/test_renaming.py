@@ -9,11 +9,11 @@ import pytest
 from support.stores import open_stored
 from support.vaults import write_vault
 from vaultwire.trust.limits import MAX_NOTE_BYTES
-from vaultwire.vault.change import Write
+from vaultwire.vault.changes.change import Write
 from vaultwire.vault.errors import VaultError
 from vaultwire.vault.files import Files
 from vaultwire.vault.model import NO_PROGRESS, VaultPath
-from vaultwire.vault.renaming import RenamePlan, plan_rename_block, plan_rename_heading
+from vaultwire.vault.plans.renaming import RenamePlan, plan_rename_block, plan_rename_heading
 from vaultwire.vault.store.memory_text import MemoryText
 
 

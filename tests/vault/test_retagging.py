@@ -10,12 +10,12 @@ from support.refusals import refusal, refused
 from support.vaults import snapshot, write_vault
 from vaultwire.app import open_index
 from vaultwire.markdown.parse import has_tag, parse_note
-from vaultwire.vault.change import Step, Write
+from vaultwire.vault.changes.change import Step, Write
 from vaultwire.vault.errors import INVALID_ARGUMENTS
 from vaultwire.vault.files import Files
 from vaultwire.vault.model import NO_PROGRESS, TagCount
 from vaultwire.vault.plain import plain_text
-from vaultwire.vault.retagging import PropertyPlan, TagPlan, plan_rename_property, plan_rename_tag
+from vaultwire.vault.plans.retagging import PropertyPlan, TagPlan, plan_rename_property, plan_rename_tag
 
 HELP = Path(__file__).parents[3] / "shared" / "vaults" / "obsidian-help"
 

@@ -14,8 +14,8 @@ from vaultwire.markdown.parse import parse_note
 from vaultwire.vault.errors import AMBIGUOUS_TARGET, INVALID_ARGUMENTS, SECTION_NOT_FOUND, TEXT_NOT_FOUND, VaultError
 from vaultwire.vault.graph import structure
 from vaultwire.vault.model import VaultPath
+from vaultwire.vault.plans.targets import Edit, apply_diff, apply_edits
 from vaultwire.vault.sections import section_span
-from vaultwire.vault.targets import Edit, apply_diff, apply_edits
 
 PATH = VaultPath("Note.md")
 CRLF = "\r\n"

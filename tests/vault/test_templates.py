@@ -24,8 +24,8 @@ from vaultwire.vault.errors import (
 )
 from vaultwire.vault.files import Files
 from vaultwire.vault.model import VaultPath
+from vaultwire.vault.plans.templates import below, fill, find_template, insert
 from vaultwire.vault.settings import Settings
-from vaultwire.vault.templates import below, fill, find_template, insert
 
 NOW = datetime(2024, 1, 5, 21, 7, 3, tzinfo=UTC)
 NOTE = VaultPath("Note.md")

@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 from support.killing import open_changes, tree
 from support.refusals import refusal, refused
 from support.vaults import open_vault, write_vault
-from vaultwire.vault.change import UNKNOWN, Change, Move, Step, Write, follow
-from vaultwire.vault.changing import Changes
+from vaultwire.vault.changes.change import UNKNOWN, Change, Move, Step, Write, follow
+from vaultwire.vault.changes.changing import Changes
+from vaultwire.vault.changes.undo import plan_restore, plan_undo
 from vaultwire.vault.errors import FILE_NOT_FOUND, INVALID_ARGUMENTS, NOTE_EXISTS, PERMISSION_DENIED, UNDO_CONFLICT
 from vaultwire.vault.files import Files
 from vaultwire.vault.model import VaultPath
-from vaultwire.vault.undo import plan_restore, plan_undo
 from vaultwire.vault.vault import Vault
 
 TEN_LINES = "".join(f"line {number}\n" for number in range(1, 11))

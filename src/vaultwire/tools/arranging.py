@@ -9,8 +9,8 @@ from vaultwire.tools.changes import Changed, to_changed, told
 from vaultwire.tools.kinds import IfMatch, Name, OptionalName
 from vaultwire.tools.registry import Outcome, tool
 from vaultwire.tools.wording import counted
-from vaultwire.vault.composing import Leave
 from vaultwire.vault.model import Progress
+from vaultwire.vault.plans.composing import Leave
 from vaultwire.vault.vault import Vault
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Annotated, NotRequired, TypedDict, cast
 
 from vaultwire.tools.wording import counted
-from vaultwire.vault.change import FileChange, Write, files_of
+from vaultwire.vault.changes.change import FileChange, Write, files_of
+from vaultwire.vault.changes.showing import diff_of
 from vaultwire.vault.etags import etag_of
-from vaultwire.vault.showing import diff_of
 from vaultwire.vault.workbench import Done
 
 # A rename may touch thousands of notes; a model wants to know which, up to a point.

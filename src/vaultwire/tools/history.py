@@ -15,9 +15,9 @@ from vaultwire.tools.changes import (
 )
 from vaultwire.tools.registry import Bounds, Outcome, tool
 from vaultwire.tools.wording import counted, iso_time
-from vaultwire.vault.change import Change
+from vaultwire.vault.changes.change import Change
+from vaultwire.vault.changes.showing import diff_of
 from vaultwire.vault.model import Progress
-from vaultwire.vault.showing import diff_of
 from vaultwire.vault.vault import Vault
 
 Number = Annotated[int, Bounds(1, 2**53)]

@@ -10,8 +10,8 @@ from vaultwire.tools.registry import Bounds, Outcome, tool
 from vaultwire.tools.wording import counted
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
 from vaultwire.vault.model import Progress
+from vaultwire.vault.plans.targets import Action, Edit
 from vaultwire.vault.revising import GivenProperty, Revised, ValueKind
-from vaultwire.vault.targets import Action, Edit
 from vaultwire.vault.vault import Vault
 
 Text = Annotated[str, Bounds(0, 10_000_000)]

@@ -8,16 +8,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from vaultwire.markdown.joining import Where
-from vaultwire.vault.change import Step
-from vaultwire.vault.composing import ExtractPlan, Leave, MergePlan, plan_extract, plan_merge
+from vaultwire.vault.changes.change import Step
 from vaultwire.vault.editing import free_trash_path
 from vaultwire.vault.errors import FILE_NOT_FOUND, INVALID_ARGUMENTS, VaultError
 from vaultwire.vault.model import Problem, Progress, VaultPath
-from vaultwire.vault.moving import MovePlan, plan_move
 from vaultwire.vault.naming import locate
 from vaultwire.vault.paths import NOTE_SUFFIX, is_note, parse_note_path, parse_path
-from vaultwire.vault.renaming import RenamePlan, plan_rename_block, plan_rename_heading
-from vaultwire.vault.retagging import PropertyPlan, TagPlan, plan_rename_property, plan_rename_tag
+from vaultwire.vault.plans.composing import ExtractPlan, Leave, MergePlan, plan_extract, plan_merge
+from vaultwire.vault.plans.moving import MovePlan, plan_move
+from vaultwire.vault.plans.renaming import RenamePlan, plan_rename_block, plan_rename_heading
+from vaultwire.vault.plans.retagging import PropertyPlan, TagPlan, plan_rename_property, plan_rename_tag
 from vaultwire.vault.workbench import Done, Workbench
 
 

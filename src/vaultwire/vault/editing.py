@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 
 from vaultwire.markdown import edits
 from vaultwire.markdown.links import parse_linktext
-from vaultwire.vault.change import TRASH, Move, Step, Write
+from vaultwire.vault.changes.change import TRASH, Move, Step, Write
 from vaultwire.vault.errors import (
     AMBIGUOUS_NAME,
     FILE_NOT_FOUND,
@@ -20,9 +20,9 @@ from vaultwire.vault.errors import (
 from vaultwire.vault.etags import etag_of
 from vaultwire.vault.files import Files
 from vaultwire.vault.model import Deleted, Progress, VaultPath, Written
-from vaultwire.vault.moving import plan_arrival
 from vaultwire.vault.naming import locate
 from vaultwire.vault.paths import MAX_NAME_BYTES, check_new_names, fold, parse_note_path
+from vaultwire.vault.plans.moving import plan_arrival
 from vaultwire.vault.resolve import wanted_paths
 from vaultwire.vault.workbench import Workbench
 

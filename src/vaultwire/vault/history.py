@@ -1,11 +1,11 @@
-"""What was changed in a vault, and taking it back: the journal as one caller uses it. Plans are ``vault.undo``'s."""
+"""What was changed in a vault, and taking it back: the journal as one caller uses it. Plans are ``changes.undo``'s."""
 
 from __future__ import annotations
 
-from vaultwire.vault.change import Change, Detailed
+from vaultwire.vault.changes.change import Change, Detailed
+from vaultwire.vault.changes.undo import plan_restore, plan_undo
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
 from vaultwire.vault.model import Progress
-from vaultwire.vault.undo import plan_restore, plan_undo
 from vaultwire.vault.workbench import Done, Workbench
 
 

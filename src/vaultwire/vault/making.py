@@ -5,8 +5,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from vaultwire.markdown import edits
-from vaultwire.vault.attaching import decode_base64
-from vaultwire.vault.creating import (
+from vaultwire.vault.model import Progress, VaultPath
+from vaultwire.vault.naming import locate
+from vaultwire.vault.periodic import parse_day
+from vaultwire.vault.plans.attaching import decode_base64
+from vaultwire.vault.plans.creating import (
     OnCollision,
     Planned,
     plan_append_daily,
@@ -14,11 +17,8 @@ from vaultwire.vault.creating import (
     plan_create,
     plan_insert_template,
 )
-from vaultwire.vault.model import Progress, VaultPath
-from vaultwire.vault.moving import plan_arrival
-from vaultwire.vault.naming import locate
-from vaultwire.vault.periodic import parse_day
-from vaultwire.vault.templates import below
+from vaultwire.vault.plans.moving import plan_arrival
+from vaultwire.vault.plans.templates import below
 from vaultwire.vault.workbench import Done, Workbench
 
 

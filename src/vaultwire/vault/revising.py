@@ -11,13 +11,13 @@ from vaultwire.markdown.edits import to_plain
 from vaultwire.markdown.properties import parse_frontmatter
 from vaultwire.markdown.property_edits import PropertyEditError, remove_properties, set_properties
 from vaultwire.markdown.yaml_core import PropertyValue, plain_scalar
-from vaultwire.vault.change import Write
+from vaultwire.vault.changes.change import Write
 from vaultwire.vault.errors import INVALID_ARGUMENTS, NOT_UTF8, VaultError
 from vaultwire.vault.finding import property_types
 from vaultwire.vault.model import Progress, VaultPath
 from vaultwire.vault.naming import locate
 from vaultwire.vault.paths import fold
-from vaultwire.vault.targets import Edit, apply_diff, apply_edits
+from vaultwire.vault.plans.targets import Edit, apply_diff, apply_edits
 from vaultwire.vault.workbench import Done, Workbench
 
 ValueKind: TypeAlias = Literal["auto", "text", "number", "checkbox", "list", "empty"]

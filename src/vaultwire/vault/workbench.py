@@ -13,12 +13,12 @@ from typing import NamedTuple
 
 from vaultwire.markdown.diffs import unified
 from vaultwire.vault.caller import Caller
-from vaultwire.vault.change import Author, Change, Step, Write
-from vaultwire.vault.changing import Changes
+from vaultwire.vault.changes.change import Author, Change, Step, Write
+from vaultwire.vault.changes.changing import Changes
+from vaultwire.vault.changes.foresight import tidied
 from vaultwire.vault.errors import NOT_READ, STALE_EDIT, VaultError
 from vaultwire.vault.etags import etag_of
 from vaultwire.vault.files import Files
-from vaultwire.vault.foresight import tidied
 from vaultwire.vault.index import Index
 from vaultwire.vault.model import Progress, VaultPath
 from vaultwire.vault.plain import plain_text

@@ -1,5 +1,5 @@
 """What an attachment may be: the kinds of files Obsidian takes, told by name and by first bytes. Pure; where one goes is
-said by ``vault.creating``.
+said by ``plans.creating``.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The journal of one vault: which changes there were, and which one is open. Two of a kind: in a folder, and in memory.
 
-Written under the vault's lock (``vault.changing``), one process at a time; read by anybody at any time.
+Written under the vault's lock (``changes.changing``), one process at a time; read by anybody at any time.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ import threading
 import time
 from typing import Any, NamedTuple, Protocol
 
-from vaultwire.vault.change import Change, Detailed, Intent, files_of
-from vaultwire.vault.journal.records import frame, parse_intent, to_record
-from vaultwire.vault.journal.segments import Record, Retention, Segment, remove_old, segment_numbers
+from vaultwire.vault.changes.change import Change, Detailed, Intent, files_of
+from vaultwire.vault.changes.records import frame, parse_intent, to_record
+from vaultwire.vault.changes.segments import Record, Retention, Segment, remove_old, segment_numbers
 from vaultwire.vault.model import VaultPath
 
 

@@ -14,13 +14,13 @@ from typing import NamedTuple
 from vaultwire.markdown.base_files import Kind, NotABaseError, base_edits
 from vaultwire.markdown.canvas import FileNode, NotACanvasError, canvas_edits
 from vaultwire.markdown.link_spans import LinkSpan, NewLink, Rewriting, UnwritableLinkError, applied, rewrite_links
-from vaultwire.vault.change import Write
+from vaultwire.vault.changes.change import Write
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
 from vaultwire.vault.files import Files
 from vaultwire.vault.links import LinkTargets, linkpath_of, name_of, names_led_to, names_sought
-from vaultwire.vault.linktexts import linkpath_to
 from vaultwire.vault.model import Problem, VaultPath
 from vaultwire.vault.paths import NOTE_SUFFIX, fold, is_note, stem
+from vaultwire.vault.plans.linktexts import linkpath_to
 
 CANVAS_SUFFIX = ".canvas"
 BASE_SUFFIX = ".base"

@@ -1,5 +1,5 @@
 """Plans for what is new in the vault: notes, the note of a day, templates put into notes, attachments. Nothing is written
-here: each plan is a list of steps (``vault.change``). What a template's variables mean is said by ``vault.templates``.
+here: each plan is a list of steps (``changes.change``). What a template's variables mean is said by ``plans.templates``.
 
 A new file may take a name that short links to another file use; Obsidian rewrites those (engine facts §2.4). Where it will
 lie is ``Planned.path``, so that whoever plans links adds the steps for them.
@@ -14,12 +14,10 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from vaultwire.markdown import edits
 from vaultwire.markdown.properties import parse_frontmatter
-from vaultwire.vault.attaching import check_attachment
-from vaultwire.vault.change import Step, Write
+from vaultwire.vault.changes.change import Step, Write
 from vaultwire.vault.errors import INVALID_ARGUMENTS, NOTE_EXISTS, VaultError
 from vaultwire.vault.files import Files
 from vaultwire.vault.index import Index
-from vaultwire.vault.linktexts import link_to
 from vaultwire.vault.model import NO_PROGRESS, Progress, VaultPath
 from vaultwire.vault.paths import (
     check_new_names,
@@ -31,8 +29,10 @@ from vaultwire.vault.paths import (
     stem,
 )
 from vaultwire.vault.periodic import daily_note_path, daily_template_path
+from vaultwire.vault.plans.attaching import check_attachment
+from vaultwire.vault.plans.linktexts import link_to
+from vaultwire.vault.plans.templates import BOM, below, fill, find_template, insert, read_text
 from vaultwire.vault.settings import Settings
-from vaultwire.vault.templates import BOM, below, fill, find_template, insert, read_text
 
 OnCollision: TypeAlias = Literal["error", "number"]
 

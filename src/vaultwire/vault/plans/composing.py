@@ -29,20 +29,20 @@ from vaultwire.markdown.model import Span
 from vaultwire.markdown.parse import parse_note
 from vaultwire.markdown.properties import parse_frontmatter
 from vaultwire.markdown.property_edits import PropertyEditError
-from vaultwire.vault.change import Move, Step, Write
+from vaultwire.vault.changes.change import Move, Step, Write
 from vaultwire.vault.errors import INVALID_ARGUMENTS, NOTE_EXISTS, VaultError
 from vaultwire.vault.files import Files, check_size
 from vaultwire.vault.graph import structure
 from vaultwire.vault.index import Index
 from vaultwire.vault.links import names_led_to
-from vaultwire.vault.linktexts import link_to
 from vaultwire.vault.model import Problem, Progress, Structure, VaultPath
 from vaultwire.vault.paths import check_new_names, is_note, parse_note_path
-from vaultwire.vault.rejoining import Extraction, Merging
-from vaultwire.vault.relinking import LinkChange, Moves, is_looked_into, rewrite_by_kind
+from vaultwire.vault.plans.linktexts import link_to
+from vaultwire.vault.plans.rejoining import Extraction, Merging
+from vaultwire.vault.plans.relinking import LinkChange, Moves, is_looked_into, rewrite_by_kind
+from vaultwire.vault.plans.templates import BOM, read_text
 from vaultwire.vault.sections import line_count, line_span, section_span, sections
 from vaultwire.vault.settings import Settings
-from vaultwire.vault.templates import BOM, read_text
 
 _BLANK_LINES = re.compile(r"\A(?:[ \t]*+\r*+\n)++")
 _BOX = re.compile(r"\A([ \t>]*+(?:[-*+]|\d{1,9}[.)])[ \t]++)\[.\][ \t]++")

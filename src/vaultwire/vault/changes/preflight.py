@@ -1,13 +1,14 @@
 """Looking at the disk before a change begins: whether each step can be taken there, and what must be known to take it back.
 
-Changes nothing. ``vault.stage`` takes the steps.
+Changes nothing. ``changes.stage`` takes the steps.
 """
 
 from __future__ import annotations
 
 import os
 
-from vaultwire.vault.change import TRASH, Intent, Move, Site, Write, lies_in
+from vaultwire.vault.changes.change import TRASH, Intent, Move, Site, Write, lies_in
+from vaultwire.vault.changes.foresight import Foresight
 from vaultwire.vault.errors import (
     FILE_NOT_FOUND,
     INVALID_ARGUMENTS,
@@ -19,7 +20,6 @@ from vaultwire.vault.errors import (
     VaultError,
 )
 from vaultwire.vault.files import Files, cannot, check_size
-from vaultwire.vault.foresight import Foresight
 from vaultwire.vault.model import VaultPath
 from vaultwire.vault.paths import is_note
 

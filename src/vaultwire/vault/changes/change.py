@@ -1,6 +1,6 @@
 """What a change of the vault is made of, as types: steps on files, who asked for them, what became of them.
 
-Nothing here touches a disk: ``vault.changing`` carries changes out, ``vault.journal`` keeps them.
+Nothing here touches a disk: ``changes.changing`` carries changes out, ``changes.journal`` keeps them.
 """
 
 from __future__ import annotations

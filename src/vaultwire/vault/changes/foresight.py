@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import NamedTuple
 
-from vaultwire.vault.change import Move, Step, Write, follow, lies_in
+from vaultwire.vault.changes.change import Move, Step, Write, follow, lies_in
 from vaultwire.vault.files import Files
 from vaultwire.vault.model import VaultPath
 from vaultwire.vault.paths import fold

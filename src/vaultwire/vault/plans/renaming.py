@@ -14,7 +14,7 @@ from typing import NamedTuple
 from vaultwire.markdown.canvas import FileNode, canvas_edits
 from vaultwire.markdown.lines import HEADING
 from vaultwire.markdown.link_spans import LinkSpan, NewLink, rewrite_links
-from vaultwire.vault.change import Step
+from vaultwire.vault.changes.change import Step
 from vaultwire.vault.errors import INVALID_ARGUMENTS, SECTION_NOT_FOUND, VaultError
 from vaultwire.vault.files import Files
 from vaultwire.vault.graph import structure
@@ -23,7 +23,7 @@ from vaultwire.vault.links import LinkTargets, linkpath_of, names_led_to, names_
 from vaultwire.vault.model import OutlineEntry, Problem, Progress, Structure, VaultPath
 from vaultwire.vault.paths import fold
 from vaultwire.vault.plain import plain_text
-from vaultwire.vault.relinking import CANVAS_SUFFIX, LinkChange, rewrite_file, rewrite_other
+from vaultwire.vault.plans.relinking import CANVAS_SUFFIX, LinkChange, rewrite_file, rewrite_other
 from vaultwire.vault.sections import section_span
 
 # What Obsidian leaves out of a link to a heading (engine facts 2.1, stripHeadingForLink).

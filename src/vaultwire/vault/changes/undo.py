@@ -1,4 +1,4 @@
-"""Taking changes back, and bringing back what is gone: plans only, which ``vault.changing`` carries out like any other.
+"""Taking changes back, and bringing back what is gone: plans only, which ``changes.changing`` carries out like any other.
 
 Made inside ``Changes.held``, so that what they were made from is what they are carried out on.
 """
@@ -9,8 +9,9 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from vaultwire.markdown.diffs import Conflict, revert
-from vaultwire.vault.change import TRASH, Change, Detailed, Move, Step, Write, follow, lies_in
-from vaultwire.vault.changing import Changes
+from vaultwire.vault.changes.change import TRASH, Change, Detailed, Move, Step, Write, follow, lies_in
+from vaultwire.vault.changes.changing import Changes
+from vaultwire.vault.changes.foresight import Foresight, tidied
 from vaultwire.vault.errors import (
     FILE_NOT_FOUND,
     INVALID_ARGUMENTS,
@@ -19,7 +20,6 @@ from vaultwire.vault.errors import (
     VaultError,
 )
 from vaultwire.vault.files import Files
-from vaultwire.vault.foresight import Foresight, tidied
 from vaultwire.vault.model import VaultPath
 from vaultwire.vault.paths import NOTE_SUFFIX, fold, is_note, parse_path
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from vaultwire.markdown.diffs import unified
-from vaultwire.vault.change import Move, Step
+from vaultwire.vault.changes.change import Move, Step
 from vaultwire.vault.plain import plain_text
 
 # Where a text has so many NULs it is none: what Git goes by, too.

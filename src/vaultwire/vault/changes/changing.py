@@ -13,7 +13,7 @@ import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
-from vaultwire.vault.change import (
+from vaultwire.vault.changes.change import (
     TRASH,
     UNKNOWN,
     Author,
@@ -25,16 +25,16 @@ from vaultwire.vault.change import (
     follow,
     lies_in,
 )
+from vaultwire.vault.changes.foresight import tidied
+from vaultwire.vault.changes.journal import Ending, FolderJournal, Journal, MemoryJournal
+from vaultwire.vault.changes.preflight import Preflight
+from vaultwire.vault.changes.segments import KEEP, Retention
+from vaultwire.vault.changes.stage import Stage
 from vaultwire.vault.errors import FILE_NOT_FOUND, JOURNAL_FAILED, WRITE_FAILED, Stopped, VaultError
 from vaultwire.vault.files import Files
-from vaultwire.vault.foresight import tidied
 from vaultwire.vault.index import Index
-from vaultwire.vault.journal.journal import Ending, FolderJournal, Journal, MemoryJournal
-from vaultwire.vault.journal.segments import KEEP, Retention
 from vaultwire.vault.model import NO_PROGRESS, Progress, VaultPath
-from vaultwire.vault.preflight import Preflight
 from vaultwire.vault.process_lock import ProcessLock
-from vaultwire.vault.stage import Stage
 
 # How often somebody who waits for another call of this process hears whether to go on.
 _PATIENCE = 0.2

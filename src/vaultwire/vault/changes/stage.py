@@ -1,6 +1,6 @@
 """One change on its way to the disk, and back: temporaries, steps, and what the disk says of how far it came.
 
-Which changes there are, and when each is carried out or taken back, is ``vault.changing``'s business.
+Which changes there are, and when each is carried out or taken back, is ``changes.changing``'s business.
 """
 
 from __future__ import annotations
@@ -8,10 +8,10 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 
-from vaultwire.vault.change import Intent, Move, Site, Write, follow, lies_in
+from vaultwire.vault.changes.change import Intent, Move, Site, Write, follow, lies_in
+from vaultwire.vault.changes.foresight import is_same_entry
 from vaultwire.vault.errors import NOTE_EXISTS, STALE_EDIT, VaultError
 from vaultwire.vault.files import TEMPORARY_PREFIX, TEMPORARY_SUFFIX, Files, cannot
-from vaultwire.vault.foresight import is_same_entry
 from vaultwire.vault.model import VaultPath
 from vaultwire.vault.publish import (
     has_hard_links,

@@ -1,5 +1,5 @@
 """Templates as Obsidian's core plugin has them: found by name, their variables filled in, put into a note. Nothing is
-written here, and which note a template makes is said by ``vault.creating``.
+written here, and which note a template makes is said by ``plans.creating``.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from vaultwire.vault.files import Files
 from vaultwire.vault.model import VaultPath
 from vaultwire.vault.moments import format_moment
 from vaultwire.vault.paths import NOTE_SUFFIX, is_note, parse_set_folder
+from vaultwire.vault.plans.targets import Edit, apply_edits
 from vaultwire.vault.resolve import resolve, wanted_paths
 from vaultwire.vault.settings import Settings
-from vaultwire.vault.targets import Edit, apply_edits
 
 BOM = "\ufeff"
 

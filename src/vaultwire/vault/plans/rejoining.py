@@ -14,7 +14,7 @@ from vaultwire.vault.errors import VaultError
 from vaultwire.vault.links import linkpath_of, names_led_to
 from vaultwire.vault.model import Structure, VaultPath
 from vaultwire.vault.paths import fold
-from vaultwire.vault.relinking import Moves
+from vaultwire.vault.plans.relinking import Moves
 from vaultwire.vault.sections import block_ids, sections
 
 

@@ -12,7 +12,7 @@ import struct
 import zlib
 from typing import Any, NamedTuple
 
-from vaultwire.vault.change import Author, Intent, Move, Site, Step, Write
+from vaultwire.vault.changes.change import Author, Intent, Move, Site, Step, Write
 from vaultwire.vault.model import VaultPath
 
 _MARK = b"\nVW1"

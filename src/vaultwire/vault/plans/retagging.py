@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from vaultwire.markdown.property_edits import PropertyEditError, rename_property
 from vaultwire.markdown.tag_spans import TagError, check_tag, rename_tag, renamed_tag, tag_spans
-from vaultwire.vault.change import Step, Write
+from vaultwire.vault.changes.change import Step, Write
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
 from vaultwire.vault.files import Files
 from vaultwire.vault.finding import Condition, Wanted
