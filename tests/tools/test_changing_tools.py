@@ -227,6 +227,15 @@ def test_a_stale_edit_is_refused_with_what_changed_since_it_was_read(root: Path,
     assert "x" not in (root / "Garden.md").read_text()
 
 
+def test_who_has_read_a_part_may_edit_but_not_write_over_the_whole(root: Path, vault: Vault) -> None:
+    etag = call(vault, "read_note", path="Plan", section="Log").data["etag"]
+    code, message = refusal(vault, "write_note", path="Plan.md", content="x", mode="overwrite", if_match=etag)
+    assert (code, "edit_note" in message) == (NOT_READ, True)
+    call(vault, "edit_note", path="Plan", edits=edit(action="append", section="Log", content="x"), if_match=etag)
+    stale = edit(action="append", section="Log", content="y")
+    assert refusal(vault, "edit_note", path="Plan", edits=stale, if_match=etag)[0] == STALE_EDIT
+
+
 def test_a_server_that_asks_for_it_edits_only_what_the_session_has_read(root: Path, tmp_path: Path) -> None:
     vault = open_vault(root, state=tmp_path / "state", read_first=True)
     mine = vault.used_by(Caller("reader"), "edit_note")

@@ -1,4 +1,4 @@
-"""Reading notes: parts, sections, blocks, lines, long ones, several. Who has read a part gets no etag to overwrite with."""
+"""Reading notes: parts, sections, blocks, lines, long ones, several. Who has read a part gets an etag that says so."""
 
 from __future__ import annotations
 
@@ -77,14 +77,14 @@ def test_a_section_is_read_with_its_heading_and_what_is_below(root: Path, sectio
     data = read(root, path="Plan", section=section)
     assert (data["first_line"], data["last_line"]) == (first, last)
     assert data["content"] == "".join(line + "\n" for line in NOTE.split("\n")[first : last + 1])
-    assert "etag" not in data
+    assert data["etag"].endswith("-part")
 
 
 @pytest.mark.parametrize(("lines", "first", "last"), [("4-5", 4, 5), ("14-", 14, 15), ("5", 5, 5), ("15-99", 15, 15)])
 def test_lines_are_read_as_asked(root: Path, lines: str, first: int, last: int) -> None:
     data = read(root, path="Plan", lines=lines)
     assert (data["first_line"], data["last_line"], data["total_lines"]) == (first, last, 15)
-    assert "etag" not in data
+    assert data["etag"].endswith("-part")
 
 
 @pytest.mark.parametrize("lines", ["0", "5-4", "16", "x", "-3", "1-2-3", "1,2"])
@@ -129,10 +129,10 @@ def test_a_long_note_is_read_piece_by_piece_and_nothing_is_missed(tmp_path: Path
     assert len(pieces) > 2
 
 
-def test_a_whole_note_that_is_cut_gives_no_etag(tmp_path: Path) -> None:
+def test_the_etag_of_a_note_that_is_cut_says_so(tmp_path: Path) -> None:
     data = read(write_vault(tmp_path, "=== Long.md\n" + "word " * 1000), path="Long", max_characters=1000)
     assert len(data["content"]) == 1000
-    assert "etag" not in data
+    assert data["etag"].endswith("-part")
 
 
 def test_a_cut_inside_a_line_is_said(tmp_path: Path) -> None:
@@ -161,14 +161,14 @@ def test_the_outline_of_a_note_is_its_headings_with_their_lines(root: Path) -> N
         "## Tools  (14-15)",
     ]
     assert data["total_lines"] == 15
-    assert not {"etag", "first_line", "last_line"} & set(data)
+    assert not {"first_line", "last_line"} & set(data)
 
 
 def test_the_frontmatter_of_a_note_is_read_as_written(root: Path) -> None:
     data = read(root, path="Plan", part="frontmatter")
     assert data["content"] == "---\ntags: [plan]\n---\n"
     assert (data["first_line"], data["last_line"]) == (1, 3)
-    assert "etag" not in data
+    assert data["etag"].endswith("-part")
 
 
 def test_a_part_that_is_not_there_is_said(tmp_path: Path) -> None:
@@ -178,7 +178,7 @@ def test_a_part_that_is_not_there_is_said(tmp_path: Path) -> None:
         assert isinstance(outcome, Outcome)
         assert words in outcome.texts[0]
         assert outcome.data["content"] == ""
-        assert "etag" not in outcome.data
+        assert outcome.data["etag"].endswith("-part")
 
 
 def test_a_long_outline_is_cut_between_headings(tmp_path: Path) -> None:
@@ -268,7 +268,7 @@ def test_what_short_notes_leave_goes_to_the_long_ones(shelf: Path, most: int, sh
     assert [len(notes[name]["content"]) for name in ("Short", "Middle", "Long")] == shown
     for name, size in {"Short": 100, "Middle": 900, "Long": 5000}.items():
         note = notes[name]
-        assert ("etag" in note) is (len(note["content"]) == size)
+        assert note["etag"].endswith("-part") is (len(note["content"]) < size)
         assert note["total_lines"] == size // 10
         assert note["last_line"] == len(note["content"]) // 10
     if shown[2] < 5000:

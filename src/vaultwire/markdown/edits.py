@@ -75,11 +75,6 @@ def rewrite(text: str, new: str) -> str:
     return _written_over(text, to_plain(_ended(new) if text.endswith("\n") else new), line_end(text))
 
 
-def replace_span(text: str, start: int, end: int, new: str) -> str:
-    """Return the text with ``new``, in the note's own line ends, in place of the characters ``start`` to ``end``."""
-    return replace_spans(text, [Change(start, end, new)])
-
-
 def replace_spans(text: str, changes: list[Change]) -> str:
     """Return the text with all changes made; their places are those in ``text``, in order and not overlapping.
 

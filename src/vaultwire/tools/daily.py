@@ -21,7 +21,7 @@ class DailyNoteFound(TypedDict):
     content: Annotated[NotRequired[str], "Its text, frontmatter included; absent if it is not there"]
     etag: Annotated[
         NotRequired[str],
-        "Fingerprint of this state of the note; pass as if_match when writing. Only with the whole text",
+        "Fingerprint of this state of the note; pass as if_match when changing it. Absent if it is not there",
     ]
     previous: Annotated[NotRequired[str], "Path of the daily note before it; absent if there is none"]
     next: Annotated[NotRequired[str], "Path of the daily note after it; absent if there is none"]
@@ -59,8 +59,7 @@ def daily_note(
         note = vault.read(found.path, progress)
         piece = Piece.of(note, Span(1, line_count(note.text)), max_characters)
         data["content"] = piece.text
-        if piece.is_whole:
-            data["etag"] = note.etag
+        data["etag"] = piece.etag
         texts = piece.texts
         lines = [f"Daily note of {data['day']}: {piece.facts}", *piece.notices]
     else:

@@ -10,6 +10,7 @@ from vaultwire.tools.kinds import Name
 from vaultwire.tools.registry import Bounds, Outcome, tool
 from vaultwire.tools.wording import counted, iso_time
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
+from vaultwire.vault.etags import part_etag
 from vaultwire.vault.graph import structure
 from vaultwire.vault.model import Note, Progress
 from vaultwire.vault.sections import line_count
@@ -31,8 +32,8 @@ class ReadNote(TypedDict):
     last_line: Annotated[NotRequired[int], "Line number of the last line returned; absent for an outline"]
     total_lines: Annotated[int, "Lines of the whole note"]
     etag: Annotated[
-        NotRequired[str],
-        "Fingerprint of this state of the note; pass as if_match when writing. Only with the whole text",
+        str,
+        "Fingerprint of this state of the note; pass as if_match when changing it. With a part it is not enough to overwrite",
     ]
     size: Annotated[int, "Bytes of the whole note"]
     modified: Annotated[str, "Last change, ISO 8601, UTC"]
@@ -47,7 +48,7 @@ class OneOfMany(TypedDict):
     content: Annotated[NotRequired[str], "The note's text, or its beginning; frontmatter included"]
     last_line: Annotated[NotRequired[int], "Line number of the last line returned"]
     total_lines: Annotated[NotRequired[int], "Lines of the whole note"]
-    etag: Annotated[NotRequired[str], "As for read_note; only with the whole text"]
+    etag: Annotated[NotRequired[str], "As for read_note"]
     error: Annotated[NotRequired[str], "Code of what went wrong, such as FILE_NOT_FOUND; absent if nothing did"]
     message: Annotated[NotRequired[str], "What went wrong, and what would be right"]
 
@@ -67,6 +68,7 @@ class Piece(NamedTuple):
     first_line: int
     last_line: int
     is_whole: bool
+    etag: str
     facts: str
     notices: list[str]
 
@@ -83,7 +85,9 @@ class Piece(NamedTuple):
             text, is_whole = text[:end], False
         last_line = span.first + line_count(text) - 1
         facts = f"{note.path}, {note.size} bytes, "
-        facts += f"etag {note.etag}" if is_whole else f"lines {span.first} to {last_line} of {total}"
+        etag = note.etag if is_whole else part_etag(note.etag)
+        facts += "" if is_whole else f"lines {span.first} to {last_line} of {total}, "
+        facts += f"etag {etag}"
         notices: list[str] = []
         if not text.strip():
             notices.append("The note is empty." if is_whole else "Nothing but blank lines there.")
@@ -94,7 +98,7 @@ class Piece(NamedTuple):
                 f"Cut inside line {last_line} at {limit} characters: give read_note a larger max_characters."
             )
         notices += [f"Problem: {problem}" for problem in note.problems]
-        return cls(text, span.first, last_line, is_whole, f"({facts})", notices)
+        return cls(text, span.first, last_line, is_whole, etag, f"({facts})", notices)
 
     @property
     def texts(self) -> list[str]:
@@ -115,8 +119,8 @@ def read_note(
 ) -> Outcome[ReadNote]:
     """Read a note: all of it, one section, some lines, or only its headings or properties.
 
-    Returns its Markdown text, and, if that is the whole note, its etag for a later write_note. A long note is cut, and the
-    result says how to go on: better look at its outline first and read the section needed.
+    Returns its Markdown text and its etag, for a later change. A long note is cut, and the result says how to go on: better
+    look at its outline first and read the section needed.
 
     Args:
         path: The note: its path in the vault ("Folder/Note.md"), its name ("Note"), or wikilink text ("[[Note]]").
@@ -141,15 +145,14 @@ def read_note(
     if part == "frontmatter":
         end = parse_frontmatter(note.text).end
         if not end:
-            data = _facts(note, "")
-            return Outcome([f"({note.path}, {note.size} bytes)\nThe note has no frontmatter."], data)
+            data = _facts(note, "", part_etag(note.etag))
+            return Outcome(
+                [f"({note.path}, {note.size} bytes, etag {data['etag']})\nThe note has no frontmatter."], data
+            )
         span = Span(1, line_count(note.text[:end]))
     piece = Piece.of(note, span, max_characters)
-    data = _facts(note, piece.text)
+    data = _facts(note, piece.text, piece.etag)
     data["first_line"], data["last_line"] = piece.first_line, piece.last_line
-    if piece.is_whole:
-        # Only then: an etag lets a caller overwrite the note, and who has seen a part would lose the rest.
-        data["etag"] = note.etag
     return Outcome([*piece.texts, "\n".join([piece.facts, *piece.notices])], data)
 
 
@@ -192,8 +195,7 @@ def read_many(
         note, total = each
         piece = Piece.of(note, Span(1, total), limit, total)
         one = OneOfMany(name=name, path=note.path, content=piece.text, last_line=piece.last_line, total_lines=total)
-        if piece.is_whole:
-            one["etag"] = note.etag
+        one["etag"] = piece.etag
         cut += not piece.is_whole
         notes.append(one)
         texts.append("\n".join([piece.facts, *piece.notices, *piece.texts]))
@@ -213,10 +215,11 @@ def _share(lengths: list[int], total: int) -> int:
     return total
 
 
-def _facts(note: Note, content: str) -> ReadNote:
+def _facts(note: Note, content: str, etag: str) -> ReadNote:
     return ReadNote(
         path=note.path,
         content=content,
+        etag=etag,
         total_lines=line_count(note.text),
         size=note.size,
         modified=iso_time(note.modified_ns),
@@ -227,10 +230,11 @@ def _facts(note: Note, content: str) -> ReadNote:
 def _outline(note: Note, max_characters: int) -> Outcome[ReadNote]:
     built = structure(note.path, note.text)
     text = "".join(f"{'#' * entry.level} {entry.text}  ({entry.line}-{entry.last_line})\n" for entry in built.outline)
-    notices = [f"({note.path}, outline, {counted(built.lines, 'line')})"]
+    etag = part_etag(note.etag)
+    notices = [f"({note.path}, outline, {counted(built.lines, 'line')}, etag {etag})"]
     if not text:
         notices.append("The note has no headings.")
     elif len(text) > max_characters:
         text = text[: text.rfind("\n", 0, max_characters) + 1]
         notices.append(f"Cut at {max_characters} characters: give a larger max_characters.")
-    return Outcome([*([text] if text else []), "\n".join(notices)], _facts(note, text))
+    return Outcome([*([text] if text else []), "\n".join(notices)], _facts(note, text, etag))

@@ -133,7 +133,7 @@ class Editing:
         self, path: VaultPath, content: str, mode: WriteMode, if_match: str | None, progress: Progress
     ) -> Written:
         before = self._files.read(path).data
-        self._bench.check(path, before, if_match)
+        self._bench.check(path, before, if_match, is_overwritten=mode == "overwrite")
         try:
             old = before.decode("utf-8")
         except UnicodeDecodeError as error:

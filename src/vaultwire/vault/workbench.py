@@ -17,7 +17,7 @@ from vaultwire.vault.changes.change import Author, Change, Step, Write
 from vaultwire.vault.changes.changing import Changes
 from vaultwire.vault.changes.foresight import tidied
 from vaultwire.vault.errors import NOT_READ, STALE_EDIT, VaultError
-from vaultwire.vault.etags import etag_of
+from vaultwire.vault.etags import etag_of, whole_etag
 from vaultwire.vault.files import Files
 from vaultwire.vault.index import Index
 from vaultwire.vault.model import Progress, VaultPath
@@ -96,13 +96,21 @@ class Workbench:
                 self.caller.saw(step.path, etag_of(step.after), step.after)
         return Done(change, wanted, list(notices))
 
-    def check(self, path: VaultPath, data: bytes, if_match: str | None) -> None:
-        """Check that a note of these bytes may be edited by this caller.
+    def check(self, path: VaultPath, data: bytes, if_match: str | None, *, is_overwritten: bool = False) -> None:
+        """Check that a note of these bytes may be edited by this caller; ``is_overwritten``: all of its text is new then.
 
         Raises VaultError: STALE_EDIT if it is not what ``if_match`` says, with what has changed if that is known;
-        NOT_READ if the caller must have read it, and has not.
+        NOT_READ if the caller must have read it, and has not, or writes over what it has seen a part of.
         """
         now = etag_of(data)
+        if_match, is_part = (None, False) if if_match is None else whole_etag(if_match)
+        if is_part and is_overwritten:
+            raise VaultError(
+                NOT_READ,
+                f"This etag of {path!r} came with a part of it, so the rest would be lost unseen. Read the whole note, or "
+                "change parts of it with edit_note.",
+                path=path,
+            )
         if if_match is not None and now != if_match:
             raise VaultError(
                 STALE_EDIT,

@@ -61,11 +61,6 @@ def is_whole(header: dict[str, Any], payload: bytes) -> bool:
     return bool(header["sum"] == hashlib.blake2b(payload, digest_size=8).hexdigest())
 
 
-def find_mark(data: bytes, start: int) -> int:
-    """Return where the next record may begin, -1 for nowhere."""
-    return data.find(_MARK, start)
-
-
 def _checksum(line: bytes, payload: int) -> bytes:
     return hashlib.blake2b(line + payload.to_bytes(8, "big"), digest_size=8).digest()
 
