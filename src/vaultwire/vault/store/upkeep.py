@@ -24,6 +24,8 @@ from vaultwire.vault.store.text import Fields, TextDocument
 
 # More than so many go into the text index on the way.
 _MANY = 200
+# Adding a note's words takes 0.2 ms, finding out all words in use 0.4 s in a vault of 10,000 notes.
+_ANEW = 2_000
 # Files of one transaction: others who want to write wait 0.1 s at most.
 _BATCH = 500
 # How often waiting looks whether the caller is still there.
@@ -122,6 +124,7 @@ class Upkeep:
             self._catalog.forget(lost)
         # So many are put into the text index on the way; few wait for the next flush, which reads them again.
         is_many = len(changed) > _MANY and self._text.start_writing()
+        is_anew = len(changed) > _ANEW
         taken: list[Row] = []
         self._done, self._total = 0, len(changed)
         try:
@@ -138,11 +141,11 @@ class Upkeep:
                     rows = self._write_down(found, [stat for stat, _ in batch])
                     if is_many:
                         for row, read, is_new in rows:
-                            self._put(row, read.fields, is_new=is_new)
+                            self._put(row, read.fields, is_new=is_new, adds_words=not is_anew)
                             taken.append(row)
                     self._done = start + len(found)
             if is_many:
-                self._commit(taken, [], None)
+                self._commit(taken, [], is_anew=is_anew)
         finally:
             self._done = self._total = 0
             if is_many:
@@ -161,14 +164,15 @@ class Upkeep:
             if record.state == PENDING
         ]
 
-    def _put(self, row: Row, fields: Fields | None, *, is_new: bool = False) -> TextDocument | None:
-        """Have the text index take up a note, and return what it took; None if there is nothing to take."""
+    def _put(self, row: Row, fields: Fields | None, *, is_new: bool = False, adds_words: bool) -> None:
+        """Have the text index take up a note, if there is anything to take, and its words with it."""
         if row.hidden or fields is None:
             self._text.remove(row.id)
-            return None
+            return
         document = TextDocument(row.id, *fields)
         self._text.put(document, is_new=is_new)
-        return document
+        if adds_words:
+            self._words.add(document)
 
     def flush(self, progress: Progress = NO_PROGRESS) -> bool:
         """Bring the text index up to the catalog. Return False if another process is at it."""
@@ -182,8 +186,7 @@ class Upkeep:
             try:
                 for note_id in gone:
                     self._text.remove(note_id)
-                documents: list[TextDocument] = []
-                is_many = len(rows) > _MANY
+                is_anew = len(rows) > _ANEW
                 # What is known of them does not matter: the text index has to have them.
                 notes = [ToRead(row.stat.path, row.stat.modified_ns, None, not row.hidden) for row in rows]
                 with closing(read_all(self._files, notes, _BATCH)) as readings:
@@ -191,22 +194,18 @@ class Upkeep:
                         progress.check()
                         if isinstance(reading, str):  # not now: looked at again at each occasion
                             self._catalog.store([_unreadable(row.stat, reading, hidden=row.hidden)])
-                        document = self._put(row, None if isinstance(reading, str) else reading.fields)
-                        if document is not None and not is_many:
-                            documents.append(document)
-                self._commit(rows, gone, None if is_many else documents)
+                        fields = None if isinstance(reading, str) else reading.fields
+                        self._put(row, fields, adds_words=not is_anew)
+                self._commit(rows, gone, is_anew=is_anew)
             finally:
                 self._text.stop_writing()
             return True
 
-    def _commit(self, taken: list[Row], gone: list[int], documents: list[TextDocument] | None) -> None:
-        """Commit what was put and removed: these documents; None for so many that all words in use are found out anew."""
+    def _commit(self, taken: list[Row], gone: list[int], *, is_anew: bool) -> None:
+        """Commit what was put and removed. ``is_anew``: so much that all words in use are found out anew."""
         self._text.commit()
-        if documents is None:
+        if is_anew:
             self._words.begin_anew(self._text.words(BODY), self._text.words(PATH))
-        else:
-            for document in documents:
-                self._words.add(document)
         with self._catalog.writing():
             self._words.store()
             self._catalog.settle(taken, gone)
