@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 # Left behind by some container images; it would make every start compile the program anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test check unit bench soak generate format clean
+.PHONY: demo test check unit conformance bench soak generate format clean
 
 demo: $(VENV)/.installed
 	$(BIN)/vaultwire demo $(if $(VAULT),--vault "$(VAULT)")
@@ -24,6 +24,17 @@ check: $(VENV)/.developing
 
 unit: $(VENV)/.developing
 	$(BIN)/python -m pytest $(ARGS)
+
+# The official MCP conformance suite against our protocol core and HTTP door; its scores on the terminal. Needs npm; the
+# suite needs a newer Node than some systems have, so that comes along.
+conformance: $(VENV)/.developing $(VENV)/conformance/.installed
+	$(BIN)/python tests/conformance/run.py $(VENV)/conformance/node_modules/.bin/node \
+		$(VENV)/conformance/node_modules/@modelcontextprotocol/conformance/dist/index.js
+
+$(VENV)/conformance/.installed: $(VENV)/.developing
+	npm install --prefix $(VENV)/conformance --no-audit --no-fund --loglevel=error \
+		node@22.23.3 @modelcontextprotocol/conformance@0.2.0-alpha.12
+	@touch $@
 
 # Figures: tables on the terminal, JSON in bench/results/. ARGS=--engine for the vault engine's, ARGS="--engine --sizes
 # 1000" for a quick look at these; the vaults for it are kept in the system's folder for temporary files.

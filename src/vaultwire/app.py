@@ -11,15 +11,17 @@ from vaultwire.protocol.session import Session
 from vaultwire.server.handlers import Handlers
 from vaultwire.tools.catalog import Toolset, load_catalog
 from vaultwire.tools.instructions import instructions
-from vaultwire.trust.limits import MAX_ATTACHMENT_BYTES, MAX_NOTE_BYTES
+from vaultwire.trust.limits import MAX_ATTACHMENT_BYTES, MAX_MESSAGE_BYTES, MAX_NOTE_BYTES
 from vaultwire.trust.policy import Policy
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from vaultwire.config import Config
+    from vaultwire.config import Config, Serving
+    from vaultwire.protocol.revisions import Revision
     from vaultwire.tools.registry import AnyTool
+    from vaultwire.transports.http_server import Limits
     from vaultwire.vault.files import Files
     from vaultwire.vault.model import IndexReport
     from vaultwire.vault.store.stored_index import StoredIndex
@@ -36,8 +38,94 @@ def run_stdio(config: Config) -> None:
     stdio.run(make_session(config, handlers), handlers)
 
 
-def make_session(config: Config, handlers: Handlers) -> Session:
-    """Return the protocol state of a new connection."""
+def run_serve(config: Config, serving: Serving, on_ready: Callable[..., None]) -> None:
+    """Serve the vault over HTTP until told to end. As ``serve_http``."""
+    from functools import partial  # noqa: PLC0415 - after the first answer of the other doors
+
+    from vaultwire.transports.http_server import Limits  # noqa: PLC0415 - only this door's own code
+
+    handlers = make_handlers(config)
+    serve_http(handlers, partial(make_session, config, handlers), serving, on_ready, Limits())
+
+
+def serve_http(
+    handlers: Handlers,
+    new_session: Callable[[Revision | None], Session],
+    serving: Serving,
+    on_ready: Callable[..., None],
+    limits: Limits,
+) -> None:
+    """Open the network doors over these methods until told to end. Raises ConfigError where they cannot be.
+
+    ``new_session`` returns the protocol state of a handshake to come, or of requests at a fixed revision.
+
+    ``on_ready`` is called with the server's URL once it answers, and with ``in_the_open=True`` if what it says can be read
+    on the way.
+    """
+    from functools import partial  # noqa: PLC0415 - only this door's own code, here and below
+
+    from vaultwire.config import ConfigError  # noqa: PLC0415
+    from vaultwire.server.one_shot import Tending, ask  # noqa: PLC0415
+    from vaultwire.server.workers import Workers  # noqa: PLC0415
+    from vaultwire.transports import guard, http_server, observing, openapi, rest, streamable_http  # noqa: PLC0415
+    from vaultwire.trust.keys import Keys  # noqa: PLC0415
+
+    keys = Keys(serving.keys)
+    try:
+        tls = None if serving.tls_cert is None else http_server.make_tls(serving.tls_cert, serving.tls_key)
+        listener = http_server.bind(serving.host, serving.port)
+    except http_server.StartError as error:
+        raise ConfigError(str(error)) from None
+    is_local = http_server.is_loopback(listener)
+    try:
+        has_keys = bool(keys.all())
+    except OSError as error:
+        raise ConfigError(f"cannot read the keys in {serving.keys}: {error.strerror}") from None
+    if (serving.needs_key or not is_local) and not has_keys:
+        why = "there is none" if is_local else f"other computers can reach {serving.host}"
+        raise ConfigError(f"a key is needed and {why}: issue one with vaultwire keys issue NAME")
+
+    workers = Workers(handlers)
+    tending = Tending(handlers)
+    observer = observing.Observer(log_json=serving.log_json, metrics=serving.metrics)
+
+    mcp = streamable_http.make_app(workers, new_session, guard.KEY_NAME)
+    doors = [
+        guard.Door("mcp", "/mcp", mcp, MAX_MESSAGE_BYTES),
+        guard.Door("health", "/health", observing.answer_health, 0, needs_key=False),
+        guard.Door(
+            "v1",
+            rest.ROOT,
+            rest.Rest(partial(ask, workers), openapi.to_document, guard.KEY_NAME),
+            rest.MAX_BODY_BYTES,
+            for_any_page=guard.EVERYTHING if serving.any_origin else guard.READING,
+        ),
+    ]
+    if serving.metrics:
+        doors.append(guard.Door("metrics", "/metrics", observer.page, 0))
+    rules = guard.Rules(
+        names=http_server.names(listener, serving.host, *serving.names),
+        any_address=http_server.is_any_address(listener),
+        origins=serving.origins,
+        key_required=serving.needs_key or not is_local,
+        owner=keys.owner,
+    )
+
+    def begin() -> None:
+        tending.begin()
+        on_ready(http_server.url(listener, tls=tls is not None), in_the_open=tls is None and not is_local)
+
+    async def stop() -> None:
+        mcp.close()
+
+    try:
+        http_server.run(guard.Guard(doors, rules, observer), listener, tls, begin, stop, limits)
+    finally:
+        tending.end()
+
+
+def make_session(config: Config, handlers: Handlers, revision: Revision | None = None) -> Session:
+    """Return the protocol state of a new connection, or of requests at a fixed revision."""
     identity = Identity(
         name="vaultwire",
         title="Vaultwire",
@@ -51,7 +139,7 @@ def make_session(config: Config, handlers: Handlers) -> Session:
         },
         instructions=instructions(read_only=config.read_only),
     )
-    return Session(identity, handlers.methods)
+    return Session(identity, handlers.methods, revision=revision)
 
 
 def make_handlers(config: Config) -> Handlers:

@@ -10,6 +10,12 @@ CACHE_VARIABLE = "VAULTWIRE_CACHE"
 STATE_VARIABLE = "VAULTWIRE_STATE"
 PROMPTS_VARIABLE = "VAULTWIRE_PROMPTS"
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+_MAX_PORT = 65535
+
 
 class ConfigError(Exception):
     """Settings nobody can work with; the message is one line for a person."""
@@ -41,6 +47,81 @@ class Config:
         self.read_only = read_only
         self.read_first = read_first
         self.prompts = prompts
+
+
+class Serving:
+    """How one run is reached over the network. ``host`` and ``port`` are where it listens, 0 for any free port.
+
+    ``names``: that it answers to besides those of the computer itself. ``origins``: pages from elsewhere that may call;
+    ``any_origin``: the REST API may be called from every page, as its contract has it. ``keys``: the folder of the keys.
+    """
+
+    __slots__ = (
+        "any_origin",
+        "host",
+        "keys",
+        "log_json",
+        "metrics",
+        "names",
+        "needs_key",
+        "origins",
+        "port",
+        "tls_cert",
+        "tls_key",
+    )
+
+    def __init__(  # noqa: PLR0913 - one for each option, by name
+        self,
+        *,
+        keys: str,
+        host: str = "127.0.0.1",
+        port: int = 3000,
+        names: tuple[str, ...] = (),
+        origins: tuple[str, ...] = (),
+        any_origin: bool = False,
+        needs_key: bool = False,
+        tls_cert: str | None = None,
+        tls_key: str | None = None,
+        metrics: bool = False,
+        log_json: bool = False,
+    ) -> None:
+        self.keys = keys
+        self.host = host
+        self.port = port
+        self.names = names
+        self.origins = origins
+        self.any_origin = any_origin
+        self.needs_key = needs_key
+        self.tls_cert = tls_cert
+        self.tls_key = tls_key
+        self.metrics = metrics
+        self.log_json = log_json
+
+
+def make_serving(config: Config, **given: Any) -> Serving:
+    """Return the settings of the network doors; ``given`` are ``Serving``'s own, checked here. Raises ConfigError."""
+    serving = Serving(keys=keys_folder(config.state), **given)
+    if not 0 <= serving.port <= _MAX_PORT:
+        raise ConfigError(f"--port must be from 0 (any free one) to {_MAX_PORT}, got {serving.port}")
+    if serving.tls_key is not None and serving.tls_cert is None:
+        raise ConfigError("--tls-key needs --tls-cert: the certificate that goes with the key")
+    for name in serving.names:
+        if not name or any(character in name for character in ":/@ *"):
+            raise ConfigError(f"--allow-host takes the name of a computer such as notes.example.org, got {name!r}")
+    for origin in serving.origins:
+        scheme, separator, rest = origin.partition("://")
+        if not scheme or not separator or not rest or any(character in rest for character in "/@ *"):
+            raise ConfigError(f"--allow-origin takes a page's origin such as https://example.org, got {origin!r}")
+    serving.origins = tuple(map(str.lower, serving.origins))  # as browsers spell them
+    return serving
+
+
+def keys_folder(state: str | None = None) -> str:
+    """Return the folder for the keys of network doors, in the state folder."""
+    if state is None:
+        given = os.environ.get(STATE_VARIABLE)
+        state = os.path.abspath(os.path.expanduser(given)) if given else _user_state()
+    return os.path.join(state, "keys")
 
 
 def make_config(

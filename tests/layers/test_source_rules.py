@@ -20,6 +20,7 @@ ONLY = {
     "os._exit": (),
     # vault/settings.py: Obsidian's settings are no notes, lie where no note may, and may be linked from outside the vault.
     # vault/changes/segments.py: the journal of changes, which lies outside of the vault.
+    # trust/keys.py: fingerprints of keys, in the state folder.
     # vault/mounts.py, vault/watch.py: what Linux says of mounts and limits below /proc.
     "open": (
         "vault/files.py",
@@ -28,6 +29,7 @@ ONLY = {
         "vault/mounts.py",
         "vault/watch.py",
         "tools/catalog.py",
+        "trust/keys.py",
         "cli/demo.py",
     ),
     "os.open": (
@@ -35,10 +37,12 @@ ONLY = {
         "vault/publish.py",
         "vault/process_lock.py",
         "vault/changes/segments.py",
+        "trust/keys.py",
         "transports/stdio.py",
         "cli/commands.py",
     ),
-    "threading.Thread": ("server/dispatcher.py",),
+    "threading.Thread": ("server/dispatcher.py", "server/lanes.py", "server/workers.py", "server/one_shot.py"),
+    "subprocess.Popen": ("cli/conversation.py", "vault/store/reading_ahead.py"),
     "time.sleep": ("vault/publish.py", "vault/process_lock.py"),
 }
 BANNED_NAMES = ("utils", "common", "shared", "helpers", "core")

@@ -26,7 +26,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from vaultwire.protocol.events import Call, Cancel, Exit, Identity, Request, Send
+from vaultwire.protocol.events import Answered, Call, Cancel, Exit, Identity, Request, Send
 from vaultwire.protocol.session import Session
 
 if TYPE_CHECKING:
@@ -109,6 +109,8 @@ class Player:
                 return f"call {name} {request.method}"
             case Cancel(request):
                 return f"cancel {self._names[request]}"
+            case Answered(question):
+                return f"answered {question.id}"
             case Exit():
                 return "exit"
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from vaultwire import __version__
-from vaultwire.cli import client_config, demo, doctor, serve_stdio
+from vaultwire.cli import client_config, demo, doctor, keys, serve, serve_stdio
 from vaultwire.config import PROMPTS_VARIABLE, VAULT_VARIABLE, make_config
 
 _DESCRIPTION = "One program between an Obsidian vault and the AI assistants and editors that work with it."
@@ -52,6 +52,18 @@ def _parser() -> argparse.ArgumentParser:
         "stdio", parents=[vault, changes, prompts], help="serve a vault to an MCP client over stdin and stdout"
     )
     stdio.set_defaults(run=lambda options: serve_stdio(**_settings(options)))
+
+    served = commands.add_parser(
+        "serve", parents=[vault, changes, prompts], help="serve a vault to clients over HTTP: MCP and a REST API"
+    )
+    serve.add_options(served)
+    served.set_defaults(run=lambda options: serve.run(make_config(**_settings(options)), options))
+
+    keyed = commands.add_parser(
+        "keys", help="issue, list and revoke the keys that callers of serve need from elsewhere"
+    )
+    keys.add_options(keyed)
+    keyed.set_defaults(run=keys.run)
 
     shown = commands.add_parser("demo", help="see a client and a server talk about a sample vault")
     shown.add_argument("--vault", metavar="PATH", help="talk about this vault instead, read-only")

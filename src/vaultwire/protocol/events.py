@@ -49,11 +49,13 @@ class Peer:
     ``memory`` is the handlers': what they keep of this peer between its requests. The session does not look at it.
     """
 
-    __slots__ = ("memory", "name")
+    __slots__ = ("capabilities", "memory", "name", "watched")
 
     def __init__(self) -> None:
         self.name = ""
+        self.capabilities: JsonObject = {}  # what it said in the handshake, if there was one
         self.memory: Any = None
+        self.watched: set[str] = set()  # URIs of resources it wants to hear of
 
     def introduce(self, client_info: Json) -> None:
         """Take note of what the peer says of itself in ``clientInfo``."""
@@ -62,12 +64,35 @@ class Peer:
 
 
 class Request:
-    """One request on its way through the server. Its connection tells later whether an answer may still be sent."""
+    """One request on its way through the server. Its connection tells later whether an answer may still be sent.
 
-    __slots__ = ("batch", "id", "log_level", "method", "params", "peer", "progress", "progress_token", "revision")
+    ``capabilities`` is what the client can do, as far as it may be relied on for this request.
+    """
 
-    def __init__(self, id: RequestId, method: str, params: JsonObject, revision: Revision, peer: Peer) -> None:  # noqa: A002 - the wire's name
+    __slots__ = (
+        "batch",
+        "capabilities",
+        "id",
+        "log_level",
+        "method",
+        "params",
+        "peer",
+        "progress",
+        "progress_token",
+        "revision",
+    )
+
+    def __init__(
+        self,
+        id: RequestId,  # noqa: A002 - the wire's name
+        method: str,
+        params: JsonObject,
+        revision: Revision,
+        peer: Peer,
+        capabilities: JsonObject | None = None,
+    ) -> None:
         self.id = id
+        self.capabilities = capabilities or {}
         self.method = method
         self.params = params
         self.revision = revision
@@ -79,14 +104,27 @@ class Request:
         self.batch: Batch | None = None
 
 
+class Question:
+    """A request of ours. ``waiting`` is the driver's: who is to be woken by the answer."""
+
+    __slots__ = ("error", "id", "result", "waiting")
+
+    def __init__(self, id: str) -> None:  # noqa: A002 - the wire's name
+        self.id = id
+        self.result: Json = None
+        self.error: Json = None
+        self.waiting: Any = None
+
+
 class Send:
-    """Put this frame on the wire."""
+    """Put this frame on the wire; it answers what was received. ``code`` is its error's, None if it is none."""
 
-    __slots__ = ("frame",)
-    __match_args__ = ("frame",)
+    __slots__ = ("code", "frame")
+    __match_args__ = ("frame", "code")
 
-    def __init__(self, frame: bytes) -> None:
+    def __init__(self, frame: bytes, code: int | None = None) -> None:
         self.frame = frame
+        self.code = code
 
 
 class Call:
@@ -109,6 +147,16 @@ class Cancel:
         self.request = request
 
 
+class Answered:
+    """The peer answered this question of ours."""
+
+    __slots__ = ("question",)
+    __match_args__ = ("question",)
+
+    def __init__(self, question: Question) -> None:
+        self.question = question
+
+
 class Exit:
     """The client asked the process to end: finish what is in flight, then stop."""
 
@@ -116,7 +164,7 @@ class Exit:
 
 
 if TYPE_CHECKING:
-    Event: TypeAlias = Send | Call | Cancel | Exit
+    Event: TypeAlias = Send | Call | Cancel | Answered | Exit
 
 
 def meta_of(params: JsonObject) -> JsonObject:

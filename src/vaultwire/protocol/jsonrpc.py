@@ -146,6 +146,11 @@ def error_message(id: RequestId | None, code: int, message: str, data: JsonObjec
     return {"jsonrpc": "2.0", "id": id, "error": error}
 
 
+def request_message(id: RequestId, method: str, params: JsonObject) -> JsonObject:  # noqa: A002 - the wire's name
+    """Return a request of ours."""
+    return {"jsonrpc": "2.0", "id": id, "method": method, "params": params}
+
+
 def notification_message(method: str, params: JsonObject) -> JsonObject:
     """Return a notification."""
     return {"jsonrpc": "2.0", "method": method, "params": params}

@@ -16,7 +16,10 @@ META_CLIENT_CAPABILITIES = "io.modelcontextprotocol/clientCapabilities"
 META_CLIENT_INFO = "io.modelcontextprotocol/clientInfo"
 META_LOG_LEVEL = "io.modelcontextprotocol/logLevel"
 META_SERVER_INFO = "io.modelcontextprotocol/serverInfo"
+META_SUBSCRIPTION = "io.modelcontextprotocol/subscriptionId"
 
+HEADER_MISMATCH = -32020
+MISSING_CLIENT_CAPABILITY = -32021
 UNSUPPORTED_PROTOCOL_VERSION = -32022
 
 # Clients on the older revisions validate with draft-07 only and reject the newer name; clients on the newer ones do the
@@ -29,9 +32,12 @@ class Revision:
     """One published revision and the answers it expects."""
 
     __slots__ = (
+        "absent_methods",
+        "asks_in_results",
         "batches",
         "completions",
         "name",
+        "primed_streams",
         "resource_not_found",
         "schema_dialect",
         "stateless",
@@ -57,6 +63,14 @@ class Revision:
         self.tool_output = name >= "2025-06-18"
         # SEP-1303: wrong arguments are a result the model can read and mend, not a protocol error.
         self.tool_errors_for_arguments = name >= "2025-11-25"
+        # Before, clients took an event without data for a broken message (2025-11-25, "Sending Messages to the Server").
+        self.primed_streams = name >= "2025-11-25"
+        # Served methods that this revision does not have.
+        self.absent_methods = (
+            ("resources/subscribe", "resources/unsubscribe") if name >= "2026-07-28" else ("subscriptions/listen",)
+        )
+        # The server's requests became results, "input_required".
+        self.asks_in_results = name >= "2026-07-28"
         self.schema_dialect = DRAFT_2020_12 if name >= "2025-11-25" else DRAFT_07
 
     def __repr__(self) -> str:
@@ -66,6 +80,8 @@ class Revision:
 HANDSHAKE = tuple(map(Revision, ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")))
 STATELESS = (Revision("2026-07-28"),)
 LATEST_HANDSHAKE = HANDSHAKE[-1]
+# What an HTTP request without a version header and without a session asks for (2025-06-18, "Protocol Version Header").
+WITHOUT_HEADER = HANDSHAKE[1]
 _HANDSHAKE_BY_NAME = {revision.name: revision for revision in HANDSHAKE}
 _STATELESS_BY_NAME = {revision.name: revision for revision in STATELESS}
 
@@ -76,6 +92,11 @@ def negotiate(proposed: str) -> Revision:
     2026-07-28 has no handshake, so proposing it gets the latest revision that has one.
     """
     return _HANDSHAKE_BY_NAME.get(proposed, LATEST_HANDSHAKE)
+
+
+def handshake(name: str) -> Revision | None:
+    """Return the revision of this name that opens with a handshake, None if it is not served."""
+    return _HANDSHAKE_BY_NAME.get(name)
 
 
 def stateless(name: str) -> Revision | None:

@@ -4,28 +4,27 @@ The driver feeds frames to ``receive`` and acts on the events; answers go back t
 return the frame to send, or None where nothing may be sent any more. What a method *does* lives in ``server.handlers``;
 what it takes to be allowed to ask for it lives here. Not thread-safe: the driver holds a lock.
 
-Room left for network doors: a response from the client is recognised and dropped, because no request of ours is out yet.
+A door that has no connection makes a session for each exchange and tells it the revision to serve.
 """
 
 from __future__ import annotations
 
 from vaultwire.protocol import jsonrpc
 from vaultwire.protocol.dialects import MCP, Dialect
-from vaultwire.protocol.events import Batch, Call, Cancel, Exit, Peer, Request, Send, meta_of
+from vaultwire.protocol.events import Answered, Batch, Call, Cancel, Exit, Peer, Question, Request, Send, meta_of
 from vaultwire.protocol.jsonrpc import INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, MessageError
+from vaultwire.protocol.requests import LOG_LEVELS, MAX_QUOTE, Refused, check_envelope, check_level, quote
 from vaultwire.protocol.revisions import (
     LATEST_HANDSHAKE,
     META_CLIENT_CAPABILITIES,
     META_CLIENT_INFO,
     META_LOG_LEVEL,
     META_SERVER_INFO,
-    META_VERSION,
+    META_SUBSCRIPTION,
     STATELESS,
-    UNSUPPORTED_PROTOCOL_VERSION,
     Revision,
     is_stateless_request,
     negotiate,
-    stateless,
 )
 
 TYPE_CHECKING = False
@@ -35,8 +34,6 @@ if TYPE_CHECKING:
     from vaultwire.protocol.events import Event, Identity
     from vaultwire.protocol.messages import Json, JsonObject, RequestId
 
-LOG_LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")  # RFC 5424, ascending
-
 # server/discover may be cached (2026-07-28, "Caching"): nothing in it changes while the process runs, but it names this
 # person's vault set-up, so not across users. One hour bounds how long a replaced server is mistaken for the old one.
 DISCOVER_TTL_MS = 3_600_000
@@ -45,22 +42,32 @@ DISCOVER_CACHE_SCOPE = "private"
 # Answers of a batch are kept until the last is there, and even "1,1,1,…" gets one answer a member.
 MAX_BATCH = 1000
 
-# Longest piece of a peer's text repeated in an answer: enough to recognise it, not enough to flood a log.
-_MAX_QUOTE = 80
-
 
 class Session:
     """The protocol state of one connection."""
 
-    def __init__(self, identity: Identity, methods: Sequence[str], dialect: Dialect = MCP) -> None:
-        """Serve ``methods`` (name of each request the driver handles) under ``identity``."""
+    def __init__(
+        self, identity: Identity, methods: Sequence[str], dialect: Dialect = MCP, revision: Revision | None = None
+    ) -> None:
+        """Serve ``methods`` (name of each request the driver handles) under ``identity``.
+
+        With a ``revision`` there is no handshake: requests are served by it, and if it is stateless by no other.
+        """
         self._identity = identity
         self._methods = frozenset(methods)
         self.dialect = dialect
-        self._peer = Peer()
-        self._revision: Revision | None = None  # set by the handshake
+        self.peer = Peer()
+        self._only_stateless = revision is not None and revision.stateless
+        self._revision = None if self._only_stateless else revision  # else set by the handshake
         self._log_level: str | None = None  # set by logging/setLevel
         self._in_flight: dict[RequestId, Request] = {}
+        self._asked: dict[RequestId, Question] = {}  # what the peer has not answered yet
+        self._questions = 0
+
+    @property
+    def revision(self) -> Revision | None:
+        """What the handshake settled on; None before it."""
+        return self._revision
 
     @property
     def in_flight(self) -> int:
@@ -69,12 +76,17 @@ class Session:
 
     def receive(self, frame: bytes) -> list[Event]:
         """Take one frame from the peer and return what to do, in order. Never raises."""
-        events: list[Event] = []
         try:
             message = jsonrpc.parse_json(frame)
         except MessageError as error:
+            events: list[Event] = []
             self._answer(events, None, jsonrpc.error_message(error.id, error.code, error.message))
             return events
+        return self.receive_parsed(message)
+
+    def receive_parsed(self, message: Json) -> list[Event]:
+        """Take what one frame held, for a door that had to look into it. As ``receive``."""
+        events: list[Event] = []
         if isinstance(message, list):
             self._receive_batch(message, events)
         else:
@@ -84,7 +96,7 @@ class Session:
     def receive_oversized(self, limit: int) -> list[Event]:
         """Take note that the peer sent a frame longer than ``limit`` bytes, which the driver threw away."""
         reason = f"Invalid Request: a message may have at most {limit} bytes"
-        return [Send(jsonrpc.to_frame(jsonrpc.error_message(None, INVALID_REQUEST, reason)))]
+        return [Send(jsonrpc.to_frame(jsonrpc.error_message(None, INVALID_REQUEST, reason)), INVALID_REQUEST)]
 
     def reply(self, request: Request, result: JsonObject) -> bytes | None:
         """Answer the request. Returns the frame to send; None if it was cancelled, answered, or waits for its batch.
@@ -123,6 +135,31 @@ class Session:
         params: JsonObject = {"level": level, "logger": logger, "data": data}
         return jsonrpc.to_frame(jsonrpc.notification_message("notifications/message", params))
 
+    def ask(self, method: str, params: JsonObject) -> tuple[Question, bytes]:
+        """Return a request of ours and its frame; the peer's answer to it comes as an ``Answered``. Handshake era only."""
+        self._questions += 1
+        question = Question(f"vaultwire-{self._questions}")  # a name that no peer mistakes for an id of its own
+        self._asked[question.id] = question
+        return question, jsonrpc.to_frame(jsonrpc.request_message(question.id, method, params))
+
+    def forget(self, question: Question) -> None:
+        """Wait no longer for this answer."""
+        self._asked.pop(question.id, None)
+
+    def withdraw_all(self) -> list[Event]:
+        """Take note that the peer is gone. As ``receive``."""
+        return [event for id_ in list(self._in_flight) for event in self._cancel(id_)]
+
+    def end_listening(self, request: Request) -> bytes | None:
+        """Answer a ``subscriptions/listen`` request: nothing more will be told. Returns as ``reply`` does."""
+        return self.reply(request, {"_meta": {META_SUBSCRIPTION: request.id}})
+
+    def tell(self, method: str, params: JsonObject, request: Request | None = None) -> bytes:
+        """Return a notification nobody asked for; on a ``subscriptions/listen`` request, one that says which it is."""
+        if request is not None:
+            params = {**params, "_meta": {**params.get("_meta", {}), META_SUBSCRIPTION: request.id}}
+        return jsonrpc.to_frame(jsonrpc.notification_message(method, params))
+
     # ------------------------------------------------------------------ receiving
 
     def _receive_batch(self, messages: list[Json], events: list[Event]) -> None:
@@ -154,6 +191,10 @@ class Session:
             self._answer(events, batch, jsonrpc.error_message(id_, error.code, error.message))
             return
         if jsonrpc.is_response(message):
+            question = self._asked.pop(message["id"], None) if jsonrpc.is_request_id(message.get("id")) else None
+            if question is not None:  # else answered already, or never asked
+                question.result, question.error = message.get("result"), message.get("error")
+                events.append(Answered(question))
             return
         params = message.get("params")
         params = params if isinstance(params, dict) else {}
@@ -162,12 +203,12 @@ class Session:
             return
         if message["id"] in self._in_flight:
             # Answered under the id null: two answers under one id would settle the wrong call.
-            reason = f"Invalid Request: id {_quote(message['id'])} is in use by a request that is not answered yet"
+            reason = f"Invalid Request: id {quote(message['id'])} is in use by a request that is not answered yet"
             self._answer(events, batch, jsonrpc.error_message(None, INVALID_REQUEST, reason))
             return
         try:
             self._receive_request(message["id"], message["method"], params, batch, events)
-        except _Refusal as refusal:
+        except Refused as refusal:
             answer = jsonrpc.error_message(message["id"], refusal.code, refusal.message, refusal.data)
             self._answer(events, batch, answer)
 
@@ -179,15 +220,19 @@ class Session:
             request_id: Json = params.get("requestId")
             if not jsonrpc.is_request_id(request_id):
                 return
-            request = self._in_flight.pop(request_id, None)
-            if request is None:  # answered already, or never seen: both are normal (specification, Cancellation)
-                return
-            events.append(Cancel(request))
-            if request.batch is not None:
-                request.batch.pending -= 1
-                frame = request.batch.frame_if_complete()
-                if frame is not None:
-                    events.append(Send(frame))
+            events += self._cancel(request_id)
+
+    def _cancel(self, request_id: RequestId) -> list[Event]:
+        request = self._in_flight.pop(request_id, None)
+        if request is None:  # answered already, or never seen: both are normal (specification, Cancellation)
+            return []
+        events: list[Event] = [Cancel(request)]
+        if request.batch is not None:
+            request.batch.pending -= 1
+            frame = request.batch.frame_if_complete()
+            if frame is not None:
+                events.append(Send(frame))
+        return events
 
     def _receive_request(
         self,
@@ -198,17 +243,19 @@ class Session:
         events: list[Event],
     ) -> None:
         meta = meta_of(params)
-        if is_stateless_request(method, meta):
-            revision = _check_envelope(method, meta)
-            self._peer.introduce(meta.get(META_CLIENT_INFO))
+        capabilities = self.peer.capabilities
+        if self._only_stateless or is_stateless_request(method, meta):
+            revision = check_envelope(method, meta)
+            self.peer.introduce(meta.get(META_CLIENT_INFO))
+            capabilities = meta[META_CLIENT_CAPABILITIES]
             if batch is not None:
-                raise _Refusal(INVALID_REQUEST, f"Invalid Request: {revision.name} has no batches")
+                raise Refused(INVALID_REQUEST, f"Invalid Request: {revision.name} has no batches")
             if method == "server/discover":
                 self._answer(events, batch, jsonrpc.result_message(id, self._discover(revision)))
                 return
         elif method == "initialize":
             if batch is not None:
-                raise _Refusal(INVALID_REQUEST, "Invalid Request: initialize may not be part of a batch")
+                raise Refused(INVALID_REQUEST, "Invalid Request: initialize may not be part of a batch")
             self._answer(events, batch, jsonrpc.result_message(id, self._initialize(params)))
             return
         elif method == "ping":
@@ -216,27 +263,27 @@ class Session:
             return
         else:
             if self._revision is None:
-                raise _Refusal(
+                raise Refused(
                     self.dialect.not_initialized,
-                    f"Not initialized: send initialize before {_quote(method)}",
+                    f"Not initialized: send initialize before {quote(method)}",
                     {"errorCode": "NOT_INITIALIZED"},
                 )
             revision = self._revision
             if method == "logging/setLevel":
-                self._log_level = _check_level(params.get("level"), "level")
+                self._log_level = check_level(params.get("level"), "level")
                 self._answer(events, batch, jsonrpc.result_message(id, {}))
                 return
-        if method not in self._methods:
-            raise _Refusal(METHOD_NOT_FOUND, f"Method not found: {_quote(method)}", {"method": method[:_MAX_QUOTE]})
-        self._open(Request(id, method, params, revision, self._peer), meta, batch, events)
+        if method not in self._methods or method in revision.absent_methods:
+            raise Refused(METHOD_NOT_FOUND, f"Method not found: {quote(method)}", {"method": method[:MAX_QUOTE]})
+        self._open(Request(id, method, params, revision, self.peer, capabilities), meta, batch, events)
 
     def _open(self, request: Request, meta: JsonObject, batch: Batch | None, events: list[Event]) -> None:
         token = request.progress_token
         if token is not None and not jsonrpc.is_request_id(token):
             got = jsonrpc.json_type(token)
-            raise _Refusal(INVALID_PARAMS, f"Invalid params: progressToken must be a string or an integer, got {got}")
+            raise Refused(INVALID_PARAMS, f"Invalid params: progressToken must be a string or an integer, got {got}")
         if request.revision.stateless and META_LOG_LEVEL in meta:
-            request.log_level = _check_level(meta[META_LOG_LEVEL], META_LOG_LEVEL)
+            request.log_level = check_level(meta[META_LOG_LEVEL], META_LOG_LEVEL)
         request.batch = batch
         if batch is not None:
             batch.pending += 1
@@ -247,18 +294,19 @@ class Session:
 
     def _initialize(self, params: JsonObject) -> JsonObject:
         if self._revision is not None:
-            raise _Refusal(INVALID_REQUEST, "Invalid Request: this connection is initialized already")
+            raise Refused(INVALID_REQUEST, "Invalid Request: this connection is initialized already")
         proposed = params.get("protocolVersion")
         if not isinstance(proposed, str):
             served = "2024-11-05 to " + LATEST_HANDSHAKE.name
             got = "nothing" if proposed is None else jsonrpc.json_type(proposed)
-            raise _Refusal(INVALID_PARAMS, f"Invalid params: protocolVersion must be a string ({served}), got {got}")
+            raise Refused(INVALID_PARAMS, f"Invalid params: protocolVersion must be a string ({served}), got {got}")
         for name in ("capabilities", "clientInfo"):
             if not isinstance(params.get(name, {}), dict):
                 got = jsonrpc.json_type(params[name])
-                raise _Refusal(INVALID_PARAMS, f"Invalid params: {name} must be an object, got {got}")
+                raise Refused(INVALID_PARAMS, f"Invalid params: {name} must be an object, got {got}")
         self._revision = negotiate(proposed)
-        self._peer.introduce(params.get("clientInfo"))
+        self.peer.introduce(params.get("clientInfo"))
+        self.peer.capabilities = params.get("capabilities", {})
         server_info = dict(self._identity.server_info)
         if not self._revision.tool_output:  # `title` came in 2025-06-18
             del server_info["title"]
@@ -310,53 +358,6 @@ class Session:
     def _answer(self, events: list[Event], batch: Batch | None, answer: JsonObject) -> None:
         frame = jsonrpc.to_frame(answer)
         if batch is None:
-            events.append(Send(frame))
+            events.append(Send(frame, answer["error"]["code"] if "error" in answer else None))
         else:
             batch.answers.append(frame)
-
-
-class _Refusal(Exception):  # noqa: N818 - an answer, not a failure of ours
-    """A request that gets a JSON-RPC error instead of a handler."""
-
-    def __init__(self, code: int, message: str, data: JsonObject | None = None) -> None:
-        super().__init__(message)
-        self.code = code
-        self.message = message
-        self.data = data
-
-
-def _check_envelope(method: str, meta: JsonObject) -> Revision:
-    """Return the revision a self-describing request asks for (2026-07-28, "Request metadata")."""
-    for key, expected, shape in ((META_VERSION, str, "a string"), (META_CLIENT_CAPABILITIES, dict, "an object")):
-        if not isinstance(meta.get(key), expected):
-            got = jsonrpc.json_type(meta[key]) if key in meta else "nothing"
-            raise _Refusal(
-                INVALID_PARAMS, f'Invalid params: {_quote(method)} needs _meta["{key}"] ({shape}), got {got}'
-            )
-    if not isinstance(meta.get(META_CLIENT_INFO, {}), dict):
-        got = jsonrpc.json_type(meta[META_CLIENT_INFO])
-        raise _Refusal(INVALID_PARAMS, f'Invalid params: _meta["{META_CLIENT_INFO}"] must be an object, got {got}')
-    revision = stateless(meta[META_VERSION])
-    if revision is None:
-        supported = [served.name for served in STATELESS]
-        raise _Refusal(
-            UNSUPPORTED_PROTOCOL_VERSION,
-            f"Unsupported protocol version: {_quote(meta[META_VERSION])}; per-request _meta is served for "
-            f"{', '.join(supported)}, older versions open with initialize",
-            {"supported": supported, "requested": meta[META_VERSION]},
-        )
-    return revision
-
-
-def _check_level(level: Json, name: str) -> str:
-    if isinstance(level, str) and level in LOG_LEVELS:
-        return level
-    got = _quote(level) if isinstance(level, str) else jsonrpc.json_type(level)
-    raise _Refusal(INVALID_PARAMS, f"Invalid params: {name} must be one of {', '.join(LOG_LEVELS)}; got {got}")
-
-
-def _quote(value: RequestId) -> str:
-    """Return the peer's text fit for a message: bounded, printable."""
-    text = str(value) if not isinstance(value, str) else value
-    text = text if len(text) <= _MAX_QUOTE else text[: _MAX_QUOTE - 1] + "…"
-    return repr(text) if isinstance(value, str) else text

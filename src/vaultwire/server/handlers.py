@@ -11,24 +11,24 @@ import threading
 import time
 
 from vaultwire.protocol import jsonrpc
+from vaultwire.protocol.revisions import MISSING_CLIENT_CAPABILITY
+from vaultwire.server.subscriptions import RESOURCE_CHANGES, Listening, Subscriptions, watch
 from vaultwire.trust.limits import SECONDS_BY_TIME_CLASS
 from vaultwire.vault.errors import FILE_NOT_FOUND, INVALID_ARGUMENTS, VAULT_NOT_FOUND, WRITE_FAILED, VaultError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from typing import Any, TypeAlias
+    from typing import Any, Protocol, TypeAlias
 
     from vaultwire.protocol.dialects import Dialect
     from vaultwire.protocol.events import Request
     from vaultwire.protocol.messages import JsonObject
     from vaultwire.protocol.revisions import Revision
-    from vaultwire.server.offers import Offers
     from vaultwire.tools.catalog import Toolset
-    from vaultwire.tools.registry import AnyTool, Outcome
+    from vaultwire.tools.registry import AnyTool, Client, Outcome
     from vaultwire.trust.policy import Policy
     from vaultwire.vault.caller import Caller
-    from vaultwire.vault.model import Progress
     from vaultwire.vault.vault import Vault
 
 TOOLS_PER_PAGE = 100  # far above what we have; clients that page are served all the same
@@ -40,6 +40,9 @@ _TOOLS_CACHE_SCOPE = "private"
 INTERNAL = "INTERNAL"
 POLICY_DENIED = "POLICY_DENIED"
 TOOL_NOT_FOUND = "TOOL_NOT_FOUND"
+
+# Which of what is offered may ask the client something first (2026-07-28, "Multi Round-Trip Requests"); tools may, too.
+_MAY_ASK = ("resources/read", "prompts/get")
 
 # What else a vault offers, and which deadline each has.
 _OFFERED = {
@@ -77,29 +80,40 @@ class Refusal:
 class Job:
     """Work for a worker: ``run`` gives the answer; past ``seconds``, or if it crashes, ``give_up`` does.
 
-    ``changes_vault``: jobs that do are run one at a time, in the order in which they were asked for.
+    ``run`` takes a ``Client``, or any Progress where nobody is there to be asked.
+
+    ``changes_vault``: jobs that do run one at a time, in the order they came. ``is_bounded``: it reads a few files at most.
     """
 
-    __slots__ = ("changes_vault", "give_up", "name", "run", "seconds")
+    __slots__ = ("changes_vault", "give_up", "is_bounded", "name", "run", "seconds")
 
     def __init__(
         self,
         name: str,
-        run: Callable[[Progress], Answer],
+        run: Callable[[Any], Answer],
         give_up: Callable[[str, str], Answer],
         seconds: float,
         *,
         changes_vault: bool,
+        is_bounded: bool = False,
     ) -> None:
         self.name = name
         self.run = run
         self.give_up = give_up
         self.seconds = seconds
         self.changes_vault = changes_vault
+        self.is_bounded = is_bounded
 
 
 if TYPE_CHECKING:
     Answer: TypeAlias = Result | Refusal
+    _Run: TypeAlias = Callable[[Client], Answer]
+
+    class Offering(Protocol):
+        """What a server offers besides tools: resources, prompts, completions."""
+
+        def answer(self, method: str, params: JsonObject, revision: Revision, client: Client) -> JsonObject:
+            """Return the result of a request. Raises VaultError, ``Stopped``, and what nobody foresaw."""
 
 
 class Handlers:
@@ -112,30 +126,45 @@ class Handlers:
         policy: Policy,
         seconds: Mapping[str, float] = SECONDS_BY_TIME_CLASS,
         prompts_folder: str | None = None,
+        *,
+        open_offers: Callable[[Vault], Offering] | None = None,
+        subscriptions: Subscriptions | None = None,
     ) -> None:
-        """``open_vault`` is called once, when a call first needs the vault; ``prompts_folder`` is a folder in it."""
+        """``open_vault`` is called once, when a call first needs the vault; ``prompts_folder`` is a folder in it.
+
+        ``open_offers`` offers something else than the vault's notes.
+        """
         self._loading = threading.Lock()
-        self._loaded: tuple[dict[str, AnyTool], Vault, Offers] | None = None
+        self._loaded: tuple[dict[str, AnyTool], Vault, Offering] | None = None
         self._is_closed = False
         self._toolset = toolset
         self._open_vault = open_vault
         self._policy = policy
         self._seconds = seconds
         self._prompts_folder = prompts_folder
-        self._table: dict[str, Callable[[Request, Dialect], Answer | Job]] = {
+        self._open_offers = open_offers
+        self.subscriptions = subscriptions or Subscriptions()
+        self._table: dict[str, Callable[[Request, Dialect], Answer | Job | Listening]] = {
             "tools/list": self._list_tools,
             "tools/call": self._call_tool,
             **dict.fromkeys(_OFFERED, self._offer),
+            "subscriptions/listen": self._subscribe,
         }
+        if RESOURCE_CHANGES in self.subscriptions.kinds:
+            self._table |= dict.fromkeys(("resources/subscribe", "resources/unsubscribe"), self._subscribe)
 
     @property
     def methods(self) -> list[str]:
         """The methods served, besides those the session answers itself."""
         return list(self._table)
 
-    def handle(self, request: Request, dialect: Dialect) -> Answer | Job:
-        """Answer the request, or return the job that will. Quick: runs on the thread that reads."""
+    def handle(self, request: Request, dialect: Dialect) -> Answer | Job | Listening:
+        """Answer the request, or return the job that will, or that it stays open. Quick: runs on the thread that reads."""
         return self._table[request.method](request, dialect)
+
+    def describe(self, tool: str) -> Mapping[str, Any] | None:
+        """Return a tool's description, None if there is none of this name."""
+        return self._toolset.descriptions.get(tool)
 
     def tend(self) -> None:
         """Load what the first call would otherwise wait for, then keep the vault's index true of the files until ``close``."""
@@ -152,7 +181,7 @@ class Handlers:
         if loaded is not None:
             loaded[1].close()
 
-    def _engine(self) -> tuple[dict[str, AnyTool], Vault, Offers]:
+    def _engine(self) -> tuple[dict[str, AnyTool], Vault, Offering]:
         """Return the tools' code, the vault and what else it offers, loaded once, by whichever thread asks first.
 
         The others wait: two vaults would not see each other's edits, and two threads that import at once can be handed
@@ -160,11 +189,16 @@ class Handlers:
         """
         with self._loading:
             if self._loaded is None:
-                from vaultwire.server.offers import Offers  # noqa: PLC0415 - loaded with the tools, not at start
+                import vaultwire.server.inputs  # noqa: F401, PLC0415 - which else the first stateless call would load
 
                 vault = self._open_vault()
-                self._loaded = self._toolset.tools, vault, Offers(vault, self._prompts_folder)
+                self._loaded = self._toolset.tools, vault, (self._open_offers or self._our_offers)(vault)
             return self._loaded
+
+    def _our_offers(self, vault: Vault) -> Offering:
+        from vaultwire.server.offers import Offers  # noqa: PLC0415 - loaded with the tools, not at start
+
+        return Offers(vault, self._prompts_folder)
 
     # ------------------------------------------------------------------ tools/list
 
@@ -222,21 +256,22 @@ class Handlers:
         if denied is not None:
             return give_up(POLICY_DENIED, denied)
 
-        def run(progress: Progress) -> Answer:
+        def run(client: Client) -> Answer:
             tools, vault, _ = self._engine()
             from vaultwire.tools.registry import Failure, invoke  # noqa: PLC0415 - loaded with the tools, not at start
 
-            outcome = invoke(tools[name], description, arguments, vault.used_by(_caller(request), name), progress)
+            outcome = invoke(tools[name], description, arguments, vault.used_by(_caller(request), name), client)
             if isinstance(outcome, Failure):
                 return _to_failed(outcome.code, outcome.message, outcome.details, request.revision, started)
-            return _to_result(outcome, request.revision, started)
+            return _to_result(outcome, description, request.revision, started)
 
         return Job(
             name,
-            run,
+            self._asking(run, request, give_up),
             give_up,
             self._seconds[description["timeClass"]],
             changes_vault=not description["annotations"]["readOnlyHint"],
+            is_bounded=description["timeClass"] == "file",
         )
 
     # ------------------------------------------------------------------ resources, prompts, completions
@@ -245,14 +280,54 @@ class Handlers:
         def give_up(code: str, message: str) -> Answer:
             return Refusal(jsonrpc.INTERNAL_ERROR, message, {"errorCode": code})
 
-        def run(progress: Progress) -> Answer:
+        def run(client: Client) -> Answer:
             _, _, offers = self._engine()
             try:
-                return Result(offers.answer(request.method, request.params, request.revision, progress))
+                return Result(offers.answer(request.method, request.params, request.revision, client))
             except VaultError as error:
                 return _to_refusal(error, request)
 
-        return Job(request.method, run, give_up, self._seconds[_OFFERED[request.method]], changes_vault=False)
+        return Job(
+            request.method,
+            self._asking(run, request, give_up) if request.method in _MAY_ASK else run,
+            give_up,
+            self._seconds[_OFFERED[request.method]],
+            changes_vault=False,
+        )
+
+    # ------------------------------------------------------------------ changes
+
+    def _subscribe(self, request: Request, _: Dialect) -> Answer | Listening:
+        try:
+            if request.method == "subscriptions/listen":
+                return self.subscriptions.honoured(request.params)
+            watch(request)
+        except VaultError as error:
+            return _to_refusal(error, request)
+        return Result({})
+
+    def _asking(self, run: Callable[[Client], Answer], request: Request, give_up: Callable[[str, str], Answer]) -> _Run:
+        """Return the work so that it may ask the client: while it waits, or with its result (2026-07-28)."""
+
+        def run_asking(client: Client) -> Answer:
+            self._engine()  # two threads must not import at once
+            from vaultwire.tools.registry import CLIENT_CANNOT, CapabilityMissing  # noqa: PLC0415 - loaded with the tools
+
+            try:
+                if not request.revision.asks_in_results:
+                    return run(client)
+                from vaultwire.server.inputs import run_in_rounds  # noqa: PLC0415
+
+                return run_in_rounds(run, client, request)
+            except VaultError as error:
+                return _to_refusal(error, request)
+            except CapabilityMissing as error:
+                if not request.revision.asks_in_results:
+                    return give_up(CLIENT_CANNOT, f"{error}.")
+                data: JsonObject = {"requiredCapabilities": {error.capability: {}}}
+                return Refusal(MISSING_CLIENT_CAPABILITY, str(error), data)
+
+        return run_asking
 
 
 def _caller(request: Request) -> Caller:
@@ -286,16 +361,18 @@ def _to_listed(description: Mapping[str, Any], revision: Revision) -> JsonObject
         listed["title"] = description["title"]
     listed["description"] = description["description"]
     listed["inputSchema"] = {"$schema": revision.schema_dialect, **description["inputSchema"]}
-    if revision.tool_output:
+    if revision.tool_output and "outputSchema" in description:
         listed["outputSchema"] = {"$schema": revision.schema_dialect, **description["outputSchema"]}
     if revision.tool_annotations:
         listed["annotations"] = description["annotations"]
     return listed
 
 
-def _to_result(outcome: Outcome[Any], revision: Revision, started: float) -> Answer:
-    result: JsonObject = {"content": [{"type": "text", "text": text} for text in outcome.texts]}
-    if revision.tool_output:
+def _to_result(outcome: Outcome[Any], description: Mapping[str, Any], revision: Revision, started: float) -> Answer:
+    content: list[Mapping[str, Any]] = [{"type": "text", "text": text} for text in outcome.texts]
+    content += outcome.more
+    result: JsonObject = {"content": content}
+    if revision.tool_output and "outputSchema" in description:
         result["structuredContent"] = outcome.data
     result["isError"] = False
     result["_meta"] = _to_meta(started)

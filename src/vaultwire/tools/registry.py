@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, Concatenate, Generic, Literal, NamedTuple, ParamSpec, TypeAlias, TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Concatenate, Generic, Literal, NamedTuple, ParamSpec, Protocol, TypeAlias, TypeVar
 
 from vaultwire.tools.arguments import check_arguments
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
@@ -20,10 +20,14 @@ TimeClass: TypeAlias = Literal["file", "search"]
 
 
 class Outcome(NamedTuple, Generic[Data]):
-    """What a tool has to say: text blocks for a model, the same facts as data for a program."""
+    """What a tool has to say: text blocks for a model, the same facts as data for a program.
+
+    ``more`` are content blocks of other kinds (pictures, sounds, resources), in the protocol's shape, behind the texts.
+    """
 
     texts: list[str]
     data: Data
+    more: Sequence[Mapping[str, Any]] = ()
 
 
 class Failure(NamedTuple):
@@ -32,6 +36,80 @@ class Failure(NamedTuple):
     code: str
     message: str
     details: dict[str, Any]
+
+
+class Ask(NamedTuple):
+    """A question to the client: a method of the protocol, such as ``elicitation/create``, and its params."""
+
+    method: str
+    params: dict[str, Any]
+
+
+class Client(Progress, Protocol):
+    """What a tool sees of whoever called it, if it wants to see more than that they still wait."""
+
+    @property
+    def capabilities(self) -> Mapping[str, Any]:
+        """What the client said it can do; empty where it cannot be asked anything."""
+
+    def log(self, level: str, data: Any, logger: str = ...) -> None:
+        """Send a log message, if the client wants those of this level."""
+
+    def ask(self, wanted: Mapping[str, Ask]) -> dict[str, dict[str, Any]]:
+        """Return the client's answer to each question, under the question's key.
+
+        Raises CapabilityMissing for what it did not say it can do, and VaultError (CLIENT_REFUSED) when it refuses. In
+        2026-07-28 the tool is run anew with each round of answers: it must change nothing before it has asked.
+        """
+
+    def hang_up(self) -> None:
+        """Have the client come back for the answer later, where it can. For work that takes minutes."""
+
+
+class CapabilityMissing(Exception):  # noqa: N818 - says what is missing
+    """The client did not say that it can answer such a question."""
+
+    def __init__(self, capability: str) -> None:
+        super().__init__(f"this needs a client that can do {capability}, and yours did not say it can")
+        self.capability = capability
+
+
+CLIENT_REFUSED = "CLIENT_REFUSED"
+CLIENT_CANNOT = "CLIENT_CANNOT"
+
+# Which capability each of the server's requests needs; any client answers a ping.
+_NEEDS = {"elicitation/create": "elicitation", "sampling/createMessage": "sampling", "roots/list": "roots"}
+
+
+def check_capabilities(wanted: Mapping[str, Ask], capabilities: Mapping[str, Any]) -> None:
+    """Raise CapabilityMissing for a question the client did not say it can answer."""
+    for ask in wanted.values():
+        needed = _NEEDS.get(ask.method)
+        if needed is not None and needed not in capabilities:
+            raise CapabilityMissing(needed)
+
+
+# What each of them is answered with, at the least.
+_ANSWERED_WITH: dict[str, tuple[str, type | tuple[type, ...]]] = {
+    "elicitation/create": ("action", str),
+    "sampling/createMessage": ("content", (dict, list)),
+    "roots/list": ("roots", list),
+}
+
+
+def is_answer(ask: Ask, result: Any) -> bool:
+    """Tell whether a client's result has the shape of an answer to this question."""
+    name, shape = _ANSWERED_WITH.get(ask.method, ("", object))
+    return isinstance(result, dict) and isinstance(result.get(name), shape)
+
+
+def check_answers(wanted: Mapping[str, Ask], answers: Mapping[str, tuple[Any, Any]]) -> dict[str, dict[str, Any]]:
+    """Return the results out of pairs of result and error. Raises VaultError (CLIENT_REFUSED) if one is no answer."""
+    for key, (result, error) in answers.items():
+        if not is_answer(wanted[key], result):
+            reason = error.get("message") if isinstance(error, dict) else f"no answer to {wanted[key].method}"
+            raise VaultError(CLIENT_REFUSED, f"the client did not answer {key!r}: {reason}")
+    return {key: result for key, (result, _) in answers.items()}
 
 
 class Bounds(NamedTuple):
@@ -46,7 +124,7 @@ class Tool(Generic[P]):
 
     def __init__(
         self,
-        function: Callable[Concatenate[Vault, Progress, P], Outcome[Any]],
+        function: Callable[Concatenate[Vault, Any, P], Outcome[Any]],  # Any: Progress, or the Client it really is
         title: str,
         time_class: TimeClass,
         annotations: dict[str, bool],
@@ -72,7 +150,7 @@ def tool(
     read_only: bool = False,
     destructive: bool = False,
     idempotent: bool = False,
-) -> Callable[[Callable[Concatenate[Vault, Progress, P], Outcome[Any]]], Tool[P]]:
+) -> Callable[[Callable[Concatenate[Vault, Client, P], Outcome[Any]]], Tool[P]]:
     """Declare a function ``(vault, progress, /, arguments…) -> Outcome`` as a tool.
 
     The flags become MCP's annotations: ``read_only`` changes nothing, ``destructive`` may lose text, ``idempotent`` has
@@ -90,7 +168,9 @@ def tool(
 def invoke(
     declared: AnyTool, description: Description, arguments: dict[str, Any], vault: Vault, progress: Progress
 ) -> Outcome[Any] | Failure:
-    """Run the tool with arguments checked against its own schema. Raises only what nobody foresaw, and ``Stopped``."""
+    """Run the tool with arguments checked against its own schema. Raises only what nobody foresaw, ``Stopped``, and what
+    ``Client.ask`` raises.
+    """
     checked, problems = check_arguments(description["inputSchema"], arguments)
     if problems:
         message = f"{declared.name} was called with wrong arguments: {'; '.join(problems)}."

@@ -1,0 +1,42 @@
+"""``vaultwire keys``: issue, list and revoke the keys with which callers from elsewhere show who they are."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from vaultwire.config import keys_folder
+from vaultwire.trust.keys import KeyRefused, Keys
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add what can be done with keys."""
+    actions = parser.add_subparsers(title="what to do", metavar="ACTION", required=True, dest="action")
+    issued = actions.add_parser("issue", help="make a key and show it, this once")
+    issued.add_argument("name", help="whom it is for, such as phone")
+    actions.add_parser("list", help="show whom there are keys for")
+    revoked = actions.add_parser("revoke", help="make a key worthless, for running servers too")
+    revoked.add_argument("name", help="whom it was for")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Do it and return the exit code."""
+    keys = Keys(keys_folder())
+    try:
+        if options.action == "issue":
+            secret = keys.issue(options.name)
+            print(f"The key for {options.name}. It is shown this once; only its fingerprint is kept:", file=sys.stderr)
+            print(secret)
+        elif options.action == "list":
+            for key in keys.all():
+                print(f"{key.name}\tsince {key.created}")
+        elif not keys.revoke(options.name):
+            print(f"vaultwire: there is no key named {options.name}", file=sys.stderr)
+            return 1
+    except KeyRefused as error:
+        print(f"vaultwire: {error}", file=sys.stderr)
+        return 1
+    except OSError as error:
+        print(f"vaultwire: cannot use the folder of the keys: {error}", file=sys.stderr)
+        return 1
+    return 0

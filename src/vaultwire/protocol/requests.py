@@ -1,0 +1,73 @@
+"""What a request must say of itself before anybody works on it, and how it is turned away if it does not.
+
+Pure checks of one message; what they mean for a connection is the session's matter.
+"""
+
+from __future__ import annotations
+
+from vaultwire.protocol import jsonrpc
+from vaultwire.protocol.jsonrpc import INVALID_PARAMS
+from vaultwire.protocol.revisions import (
+    META_CLIENT_CAPABILITIES,
+    META_CLIENT_INFO,
+    META_VERSION,
+    STATELESS,
+    UNSUPPORTED_PROTOCOL_VERSION,
+    Revision,
+    stateless,
+)
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from vaultwire.protocol.messages import Json, JsonObject, RequestId
+
+LOG_LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")  # RFC 5424, ascending
+
+# Longest piece of a peer's text repeated in an answer: enough to recognise it, not enough to flood a log.
+MAX_QUOTE = 80
+
+
+class Refused(Exception):  # noqa: N818 - an answer, not a failure of ours
+    """A request that gets a JSON-RPC error instead of a handler."""
+
+    def __init__(self, code: int, message: str, data: JsonObject | None = None) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.data = data
+
+
+def check_envelope(method: str, meta: JsonObject) -> Revision:
+    """Return the revision a self-describing request asks for (2026-07-28, "Request metadata")."""
+    for key, expected, shape in ((META_VERSION, str, "a string"), (META_CLIENT_CAPABILITIES, dict, "an object")):
+        if not isinstance(meta.get(key), expected):
+            got = jsonrpc.json_type(meta[key]) if key in meta else "nothing"
+            raise Refused(INVALID_PARAMS, f'Invalid params: {quote(method)} needs _meta["{key}"] ({shape}), got {got}')
+    if not isinstance(meta.get(META_CLIENT_INFO, {}), dict):
+        got = jsonrpc.json_type(meta[META_CLIENT_INFO])
+        raise Refused(INVALID_PARAMS, f'Invalid params: _meta["{META_CLIENT_INFO}"] must be an object, got {got}')
+    revision = stateless(meta[META_VERSION])
+    if revision is None:
+        supported = [served.name for served in STATELESS]
+        raise Refused(
+            UNSUPPORTED_PROTOCOL_VERSION,
+            f"Unsupported protocol version: {quote(meta[META_VERSION])}; per-request _meta is served for "
+            f"{', '.join(supported)}, older versions open with initialize",
+            {"supported": supported, "requested": meta[META_VERSION]},
+        )
+    return revision
+
+
+def check_level(level: Json, name: str) -> str:
+    """Return the log level if it is one. Raises Refused, which says it was given as ``name``."""
+    if isinstance(level, str) and level in LOG_LEVELS:
+        return level
+    got = quote(level) if isinstance(level, str) else jsonrpc.json_type(level)
+    raise Refused(INVALID_PARAMS, f"Invalid params: {name} must be one of {', '.join(LOG_LEVELS)}; got {got}")
+
+
+def quote(value: RequestId) -> str:
+    """Return the peer's text fit for a message: bounded, printable."""
+    text = str(value) if not isinstance(value, str) else value
+    text = text if len(text) <= MAX_QUOTE else text[: MAX_QUOTE - 1] + "…"
+    return repr(text) if isinstance(value, str) else text

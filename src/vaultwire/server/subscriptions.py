@@ -1,0 +1,148 @@
+"""Who wants to hear of changes: open ``subscriptions/listen`` requests, and the connections of the handshake era.
+
+Knows what each asked for and sends no more than that. What changes is said by whoever sees it (``publish``); which door
+a listener came in by does not matter here.
+"""
+
+from __future__ import annotations
+
+import threading
+
+from vaultwire.protocol.jsonrpc import json_type
+from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from vaultwire.protocol.events import Request
+    from vaultwire.protocol.messages import JsonObject
+    from vaultwire.protocol.session import Session
+    from vaultwire.server.workers import Outlet, Workers
+
+# What a client may ask to hear of (2026-07-28, "Subscriptions"), and how it is told.
+LIST_CHANGES = {
+    "toolsListChanged": "notifications/tools/list_changed",
+    "promptsListChanged": "notifications/prompts/list_changed",
+    "resourcesListChanged": "notifications/resources/list_changed",
+}
+RESOURCE_CHANGES = "resourceSubscriptions"
+_RESOURCE_UPDATED = "notifications/resources/updated"
+
+
+# Resources one client watches: more than anybody has open, and each costs a look at every change.
+MAX_WATCHED = 1000
+
+
+class Listening:
+    """The request stays open, to hear of changes: of lists (``kinds``) and of resources."""
+
+    __slots__ = ("kinds", "uris")
+
+    def __init__(self, kinds: frozenset[str], uris: frozenset[str]) -> None:
+        self.kinds = kinds
+        self.uris = uris
+
+
+class _Listener:
+    """One that wants to hear; ``request`` is None for a whole connection of the handshake era."""
+
+    __slots__ = ("listening", "outlet", "request", "session", "workers")
+
+    def __init__(
+        self, workers: Workers, session: Session, outlet: Outlet, request: Request | None, listening: Listening | None
+    ) -> None:
+        self.workers = workers
+        self.session = session
+        self.outlet = outlet
+        self.request = request
+        self.listening = listening
+
+    def wants(self, kind: str, uri: str | None) -> bool:
+        if uri is not None:
+            return uri in (self.session.peer.watched if self.listening is None else self.listening.uris)
+        return self.listening is None or kind in self.listening.kinds
+
+
+class Subscriptions:
+    """The listeners of one server, whatever doors they came in by. ``kinds`` is what it tells of at all."""
+
+    def __init__(self, kinds: Collection[str] = ()) -> None:
+        self.kinds = frozenset(kinds)
+        self._lock = threading.Lock()
+        self._listeners: dict[Request | Session, _Listener] = {}
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nobody listens."""
+        return not self._listeners
+
+    def honoured(self, params: JsonObject) -> Listening:
+        """Return what of a ``subscriptions/listen`` request will be told. Raises VaultError."""
+        wanted = params.get("notifications")
+        if not isinstance(wanted, dict):
+            raise VaultError(INVALID_ARGUMENTS, f"notifications must be an object, got {json_type(wanted)}")
+        uris = wanted.get(RESOURCE_CHANGES, [])
+        if not isinstance(uris, list) or len(uris) > MAX_WATCHED or not all(isinstance(uri, str) for uri in uris):
+            raise VaultError(INVALID_ARGUMENTS, f"{RESOURCE_CHANGES} must be a list of at most {MAX_WATCHED} URIs")
+        kinds = frozenset(kind for kind in LIST_CHANGES if kind in self.kinds and wanted.get(kind) is True)
+        return Listening(kinds, frozenset(uris if RESOURCE_CHANGES in self.kinds else ()))
+
+    def listen(
+        self, workers: Workers, session: Session, outlet: Outlet, request: Request, listening: Listening
+    ) -> None:
+        """Acknowledge the request and keep it open. Holds the workers' lock."""
+        with self._lock:
+            self._listeners[request] = _Listener(workers, session, outlet, request, listening)
+        honoured: JsonObject = dict.fromkeys(sorted(listening.kinds), True)
+        if listening.uris:
+            honoured[RESOURCE_CHANGES] = sorted(listening.uris)
+        outlet.send(session.tell("notifications/subscriptions/acknowledged", {"notifications": honoured}, request))
+
+    def attach(self, workers: Workers, session: Session, outlet: Outlet) -> None:
+        """Tell a connection of the handshake era what it wants to hear, until ``end``."""
+        with self._lock:
+            self._listeners[session] = _Listener(workers, session, outlet, None, None)
+
+    def end(self, whose: Request | Session) -> None:
+        """Tell this one nothing more."""
+        with self._lock:
+            listener = self._listeners.pop(whose, None)
+        if listener is not None:
+            listener.outlet.abandon()
+
+    def close(self) -> None:
+        """Answer every open request: the server has nothing more to say."""
+        with self._lock:
+            listeners, self._listeners = list(self._listeners.values()), {}
+        for listener in listeners:
+            if listener.request is None:
+                continue
+            with listener.workers.lock:
+                frame = listener.session.end_listening(listener.request)
+                if frame is not None:
+                    listener.outlet.answer(frame, None)
+
+    def publish(self, kind: str, uri: str | None = None) -> None:
+        """Tell whoever asked that a list, or the resource of this URI, has changed. Safe from any thread."""
+        if kind not in self.kinds:
+            return
+        method, params = (LIST_CHANGES[kind], {}) if uri is None else (_RESOURCE_UPDATED, {"uri": uri})
+        with self._lock:
+            listeners = [listener for listener in self._listeners.values() if listener.wants(kind, uri)]
+        for listener in listeners:
+            with listener.workers.lock:
+                listener.outlet.send(listener.session.tell(method, params, listener.request))
+
+
+def watch(request: Request) -> None:
+    """Do what ``resources/subscribe`` and ``unsubscribe`` ask for. Raises VaultError."""
+    uri, watched = request.params.get("uri"), request.peer.watched
+    if not isinstance(uri, str):
+        raise VaultError(INVALID_ARGUMENTS, f"uri must be a string, got {json_type(uri)}")
+    if request.method == "resources/unsubscribe":
+        watched.discard(uri)
+        return
+    if len(watched) >= MAX_WATCHED and uri not in watched:
+        raise VaultError(INVALID_ARGUMENTS, f"at most {MAX_WATCHED} resources can be watched")
+    watched.add(uri)

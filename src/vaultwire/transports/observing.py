@@ -1,0 +1,103 @@
+"""What somebody who runs a server sees of it: whether it is alive, a line for each exchange, figures for Prometheus.
+
+No note's text and no argument is ever among it. The lines go to stderr, the rest through the guard like any door.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+import traceback
+from typing import Any
+
+from vaultwire import __version__
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from vaultwire.transports import Receive, Scope, Send
+
+# Seconds. A call takes from under a millisecond to a minute.
+_BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
+# Methods a client made up would each become a time series of their own.
+_METHODS = ("GET", "HEAD", "POST", "DELETE", "OPTIONS")
+
+
+class Observer:
+    """Hears from the guard of every exchange and crash, and passes it on."""
+
+    def __init__(self, *, log_json: bool, metrics: bool) -> None:
+        """``log_json``: a JSON object a line on stderr for each exchange. ``metrics``: count for ``page``."""
+        self._log_json = log_json
+        self.listens = log_json or metrics
+        self._count: Callable[[str, str, int, float], None] | None = None
+        self._page: Callable[[], bytes] | None = None
+        if metrics:
+            self._count, self._page = _make_metrics()
+
+    def ended(self, *, id: str, door: str, method: str, path: str, status: int, seconds: float, key: str) -> None:  # noqa: A002
+        """Take note of an exchange that is over."""
+        if self._count is not None:
+            self._count(door, method, status, seconds)
+        if self._log_json:
+            milliseconds = round(seconds * 1000, 3)
+            self._write("request", id=id, door=door, method=method, path=path, status=status, ms=milliseconds, key=key)
+
+    def crashed(self, *, id: str, what: str) -> None:  # noqa: A002
+        """Take note of the exception at hand."""
+        if self._log_json:
+            self._write("crash", id=id, what=what, traceback=traceback.format_exc())
+        elif sys.stderr is not None:
+            sys.stderr.write(f"vaultwire: {what} crashed (request {id})\n{traceback.format_exc()}")
+
+    def _write(self, event: str, **facts: Any) -> None:
+        now = time.time()
+        stamp = f"{time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(now))}.{int(now % 1 * 1000):03}Z"
+        if sys.stderr is not None:
+            sys.stderr.write(json.dumps({"time": stamp, "event": event, **facts}) + "\n")
+            sys.stderr.flush()
+
+    async def page(self, scope: Scope, _receive: Receive, send: Send) -> None:
+        """Answer with the figures, in Prometheus' text format."""
+        assert self._page is not None  # this door is there with metrics only
+        await _answer_get(scope, send, b"text/plain; version=0.0.4; charset=utf-8", self._page())
+
+
+async def answer_health(scope: Scope, _receive: Receive, send: Send) -> None:
+    """Say that the server is alive, and nothing about it: whoever asks needs no key."""
+    await _answer_get(scope, send, b"application/json", b'{"status":"ok"}')
+
+
+async def _answer_get(scope: Scope, send: Send, media_type: bytes, body: bytes) -> None:
+    status = 200
+    headers = [(b"content-type", media_type)]
+    if scope["method"] not in ("GET", "HEAD"):
+        status = 405
+        body = b'{"error":"Method not allowed","message":"Use GET"}'
+        headers = [(b"content-type", b"application/json"), (b"allow", b"GET, HEAD")]
+    headers.append((b"content-length", str(len(body)).encode()))
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})
+
+
+def _make_metrics() -> tuple[Callable[[str, str, int, float], None], Callable[[], bytes]]:
+    """Return what counts an exchange and what shows the counts."""
+    import prometheus_client  # noqa: PLC0415 - only where it is asked for: 40 ms
+
+    registry = prometheus_client.CollectorRegistry()
+    prometheus_client.ProcessCollector(registry=registry)
+    prometheus_client.Info("vaultwire", "The program that serves.", registry=registry).info({"version": __version__})
+    requests = prometheus_client.Counter(
+        "vaultwire_http_requests", "Exchanges that are over.", ["door", "method", "status"], registry=registry
+    )
+    seconds = prometheus_client.Histogram(
+        "vaultwire_http_request_seconds", "How long they took.", ["door"], buckets=_BUCKETS, registry=registry
+    )
+
+    def count(door: str, method: str, status: int, took: float) -> None:
+        requests.labels(door or "none", method if method in _METHODS else "other", str(status)).inc()
+        seconds.labels(door or "none").observe(took)
+
+    return count, lambda: prometheus_client.generate_latest(registry)

@@ -1,0 +1,237 @@
+"""The REST API, version 1: health, the list of tools with its hash, one call a request. An ASGI callable.
+
+Status codes say how the request fared, ``success`` in the body how the tool did. Who may come and with how much is the
+guard's matter; what the API looks like to a program is written down by ``openapi``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import re
+from typing import Any
+from urllib.parse import unquote
+
+from vaultwire import __version__
+from vaultwire.protocol.events import Peer, Request
+from vaultwire.protocol.jsonrpc import MessageError, json_type, parse_json
+from vaultwire.protocol.revisions import LATEST_HANDSHAKE
+from vaultwire.server.handlers import TOOL_NOT_FOUND, Refusal, Result
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from vaultwire.server.handlers import Answer
+    from vaultwire.transports import Receive, Scope, Send
+
+ROOT = "/bridge/v1"
+PROTOCOL_VERSION = "1"
+MAX_BODY_BYTES = 1024 * 1024  # the contract's: "Max body size: 1 MiB"
+
+_PAGES = frozenset((b"/health", b"/tools", b"/openapi.json"))
+_CALL = re.compile(rb"/tools/([^/]+)/call")
+# The contract's, on every answer; who may not call from where is decided before.
+_CORS = (
+    (b"access-control-allow-origin", b"*"),
+    (b"access-control-allow-methods", b"GET, POST, OPTIONS"),
+    (b"access-control-allow-headers", b"Content-Type"),
+)
+_REASONS = {
+    400: "Invalid request body",
+    404: "Not found",
+    405: "Method not allowed",
+    500: "Internal server error",
+}
+
+
+class Rest:
+    """The ASGI callable behind ``/bridge/v1``."""
+
+    def __init__(
+        self,
+        ask: Callable[[Request, Callable[[Answer], None]], None],
+        to_document: Callable[[Sequence[dict[str, Any]]], dict[str, Any]],
+        key_name: str,
+    ) -> None:
+        """``ask`` has a request of the protocol answered, on whatever thread; ``to_document`` describes this API.
+
+        ``key_name``: where the guard has left in the scope whose key a request came with.
+        """
+        self._ask = ask
+        self._to_document = to_document
+        self._key_name = key_name
+        self._pages: dict[bytes, bytes] = {}
+        # There are no sessions here: all calls with one key, or with none, are one caller's.
+        self._peers: dict[str, Peer] = {}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        raw_path: bytes = scope["raw_path"][len(ROOT) :]
+        found = _CALL.fullmatch(raw_path)
+        allowed = "POST" if found else "GET, HEAD"
+        if not found and raw_path not in _PAGES:
+            await _send_error(send, 404, f"There is nothing at {scope['path'][:200]}")
+        elif scope["method"] == "OPTIONS":
+            await _send(send, 204, b"", (b"allow", f"{allowed}, OPTIONS".encode()))
+        elif scope["method"] not in allowed.split(", "):
+            allow = (b"allow", f"{allowed}, OPTIONS".encode())
+            await _send_error(send, 405, f"{scope['method']} is not possible here; {allowed} is", None, allow)
+        elif found:
+            name = unquote(found[1].decode("latin-1"))
+            await self._call(name, scope.get(self._key_name, ""), receive, send)
+        else:
+            if not self._pages:
+                self._pages = await self._make_pages()
+            await _send(send, 200, self._pages[raw_path])
+
+    async def _answer(self, request: Request) -> Answer:
+        loop = asyncio.get_running_loop()
+        answer: asyncio.Future[Answer] = loop.create_future()
+
+        def settle(made: Answer) -> None:
+            if not answer.done():
+                answer.set_result(made)
+
+        def on_answer(made: Answer) -> None:
+            try:
+                loop.call_soon_threadsafe(settle, made)
+            except RuntimeError:  # the server has ended without waiting for this call
+                pass
+
+        self._ask(request, on_answer)
+        return await answer
+
+    async def _make_pages(self) -> dict[bytes, bytes]:
+        """Return what GET shows, by path. It stays the same as long as the process runs, and clients ask every few seconds."""
+        tools: list[dict[str, Any]] = []
+        params: dict[str, Any] | None = {}
+        while params is not None:
+            answer = await self._answer(_request("tools/list", params, Peer()))
+            assert isinstance(answer, Result)
+            tools += map(_to_listed, answer.value["tools"])
+            params = {"cursor": answer.value["nextCursor"]} if "nextCursor" in answer.value else None
+        tools.sort(key=lambda tool: str(tool["name"]))
+        return {
+            b"/health": _to_json({"status": "ok", "version": __version__, "protocolVersion": PROTOCOL_VERSION}),
+            b"/tools": _to_json({"tools": tools, "hash": tools_hash(tools)}),
+            b"/openapi.json": _to_json(self._to_document(tools)),
+        }
+
+    async def _call(self, name: str, key: str, receive: Receive, send: Send) -> None:
+        body = await _read(receive)
+        if body is None:
+            return  # the client is gone
+        try:
+            arguments = _arguments(body)
+        except _InvalidBody as problem:
+            await _send_error(send, 400, "The request body cannot be used", str(problem))
+            return
+        peer = self._peers.get(key)
+        if peer is None:
+            peer = self._peers[key] = Peer()
+            peer.name = f"rest ({key})" if key else "rest"
+        answer = await self._answer(_request("tools/call", {"name": name, "arguments": arguments}, peer))
+        if isinstance(answer, Result):
+            await _send(send, 200, _to_json(_to_called(answer.value)))
+        elif answer.data is not None and answer.data.get("errorCode") == TOOL_NOT_FOUND:
+            await _send_error(send, 404, answer.message, error="Tool not found")
+        else:
+            await _send_refusal(send, answer)
+
+
+def _request(method: str, params: dict[str, Any], peer: Peer) -> Request:
+    """Return a request as the newest revision with a handshake has it, from a client that can be asked nothing."""
+    return Request(0, method, params, LATEST_HANDSHAKE, peer, {})
+
+
+def tools_hash(tools: Sequence[dict[str, Any]]) -> str:
+    """Return the contract's hash over tools that are in order: SHA-256 of their JSON, keys sorted at every depth.
+
+    Written as ``JSON.stringify`` writes it: no blanks, nothing escaped that need not be.
+    """
+    text = json.dumps(tools, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode("utf-8")).hexdigest()
+
+
+class _InvalidBody(Exception):  # noqa: N818 - says what is the matter with the body
+    pass
+
+
+def _arguments(body: bytes) -> dict[str, Any]:
+    """Return the arguments a body holds."""
+    try:
+        value = parse_json(body)
+    except MessageError as error:
+        raise _InvalidBody(error.message) from None
+    if not isinstance(value, dict):
+        raise _InvalidBody(f'Expected an object such as {{"arguments": {{}}}}, got {json_type(value)}')
+    if "arguments" not in value:
+        raise _InvalidBody('"arguments" is missing')
+    arguments: Any = value["arguments"]
+    if not isinstance(arguments, dict):
+        raise _InvalidBody(f'"arguments" must be an object, got {json_type(arguments)}')
+    return arguments
+
+
+async def _read(receive: Receive) -> bytes | None:
+    """Return the whole body, None if the client left before its end."""
+    pieces = []
+    while True:
+        message = await receive()
+        if message["type"] != "http.request":
+            return None
+        pieces.append(message.get("body", b""))
+        if not message.get("more_body"):
+            return b"".join(pieces)
+
+
+def _to_listed(tool: dict[str, Any]) -> dict[str, Any]:
+    # Without the name of the schema's dialect: the contract shows none, and validators reject those they do not know.
+    schema = {key: value for key, value in tool["inputSchema"].items() if key != "$schema"}
+    return {"name": tool["name"], "description": tool["description"], "inputSchema": schema}
+
+
+def _to_called(result: dict[str, Any]) -> dict[str, Any]:
+    """Return a tool's result as the contract shows it. A failure's text begins with the word Error."""
+    if not result["isError"]:
+        return {"success": True, "content": result["content"]}
+    content = [
+        {**block, "text": f"Error: {block['text']}"} if number == 0 and block["type"] == "text" else block
+        for number, block in enumerate(result["content"])
+    ]
+    return {"success": False, "content": content, "isError": True}
+
+
+async def _send_refusal(send: Send, refusal: Refusal) -> None:
+    """Answer for a call the protocol refuses as such, which a sound body cannot bring about."""
+    await _send_error(send, 500, refusal.message)
+
+
+async def _send_error(
+    send: Send,
+    status: int,
+    message: str,
+    details: str | None = None,
+    *headers: tuple[bytes, bytes],
+    error: str | None = None,
+) -> None:
+    value = {"error": error or _REASONS[status], "message": message}
+    if details is not None:
+        value["details"] = details
+    await _send(send, status, _to_json(value), *headers)
+
+
+async def _send(send: Send, status: int, body: bytes, *headers: tuple[bytes, bytes]) -> None:
+    """Send JSON, or nothing."""
+    own = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))] if body else []
+    await send({"type": "http.response.start", "status": status, "headers": [*own, *_CORS, *headers]})
+    await send({"type": "http.response.body", "body": body})
+
+
+def _to_json(value: dict[str, Any]) -> bytes:
+    try:
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8")
+    except UnicodeEncodeError:  # a lone surrogate, which only an escape can spell
+        return json.dumps(value).encode("ascii")

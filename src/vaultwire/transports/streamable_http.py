@@ -1,0 +1,237 @@
+"""MCP over Streamable HTTP, as an ASGI callable: bytes in and out, and a client that leaves. Who may come is the guard's.
+
+One request that has one answer is the common case and takes the short way: no framework, no task, one wake-up. A stream
+begins when there is something to say before the answer, or when the answer takes long. What is said is ``exchange``'s
+matter.
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+from vaultwire.protocol import http
+from vaultwire.protocol.http import Headers
+from vaultwire.server.exchange import Exchanges, Reply
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from vaultwire.protocol.revisions import Revision
+    from vaultwire.protocol.session import Session
+    from vaultwire.server.streams import Stream
+    from vaultwire.server.workers import Workers
+    from vaultwire.transports import Receive, Scope, Send
+
+# What waits longer for its first frame becomes a stream, and a stream on which nothing happens says that it is alive:
+# proxies give up after 30 or 60 seconds.
+KEEP_ALIVE_SECONDS = 15.0
+# Only then is there a look whether the client is still there: most answers are out by then.
+_LOOK_AFTER_SECONDS = 0.05
+# When a client that was hung up on should come back.
+_RETRY_MS = 1000
+
+_STREAM_HEADERS = (
+    (b"content-type", http.STREAM_TYPE),
+    (b"cache-control", b"no-store"),
+    (b"x-accel-buffering", b"no"),  # nginx would hold events back
+)
+
+
+class StreamableHttp:
+    """The door itself."""
+
+    def __init__(self, exchanges: Exchanges, key_name: str) -> None:
+        self._exchanges = exchanges
+        self._key_name = key_name
+
+    def close(self) -> None:
+        """End the streams that would go on for ever, so that the server can end."""
+        self._exchanges.close()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one HTTP request."""
+        headers = Headers(scope["headers"])
+        principal: str = scope.get(self._key_name, "")
+        match scope["method"]:
+            case "POST":
+                body = await _read(receive)
+                if body is None:
+                    return
+                answer = self._exchanges.post(headers, body, principal)
+                if isinstance(answer, Reply):
+                    await _send_reply(send, answer)
+                else:
+                    await _Writer(answer, receive, send, self._exchanges).answer(headers)
+            case "GET":
+                meant = self._exchanges.get(headers, principal)
+                if isinstance(meant, Reply):
+                    await _send_reply(send, meant)
+                else:
+                    await _Writer(meant[0], receive, send, self._exchanges).resume(meant[1])
+            case "DELETE":
+                await _send_reply(send, self._exchanges.delete(headers, principal))
+            case _:
+                await _send_reply(send, Reply(405, b"", (b"allow", b"POST, GET, DELETE")))
+
+
+class _Writer:
+    """Puts one stream onto one response."""
+
+    def __init__(self, stream: Stream, receive: Receive, send: Send, exchanges: Exchanges) -> None:
+        self._stream = stream
+        self._receive = receive
+        self._send = send
+        self._exchanges = exchanges
+        self._loop = asyncio.get_running_loop()
+        self._wanted: asyncio.Future[None] | None = None
+        self._is_awake = False
+        self._is_gone = False
+        self._listener: asyncio.Task[None] | None = None
+        self._consumer = 0
+
+    async def answer(self, headers: Headers) -> None:
+        """Send what answers a POST: as JSON if there is one frame, else as a stream."""
+        stream = self._stream
+        self._consumer = stream.attach(self._wake)
+        try:
+            if not (stream.done or stream.frames or stream.paused):
+                await self._wait(KEEP_ALIVE_SECONDS if stream.takes_more else None)
+            if self._is_gone:
+                return
+            if stream.done and len(stream.frames) <= 1 and (headers.accepts(http.JSON_TYPE) or stream.code is not None):
+                stream.kept = False  # what was no stream is not come back to
+                _, frames = stream.take(0)
+                await self._send_json(frames)
+            else:
+                await self._stream_from(0)
+        finally:
+            self._end()
+
+    async def resume(self, after: int) -> None:
+        """Send what comes on a stream behind the frame of this number."""
+        self._consumer = self._stream.attach(self._wake)
+        try:
+            await self._stream_from(after)
+        finally:
+            self._end()
+
+    async def _send_json(self, frames: list[bytes]) -> None:
+        stream = self._stream
+        if not frames:  # cancelled: there is no answer, and HTTP wants one
+            await _send_reply(self._send, Reply(202))
+            return
+        extra = ((http.SESSION, stream.session_id.encode("ascii")),) if stream.session_id else ()
+        await _send_reply(self._send, Reply(http.status_of(stream.code, stream.revision), frames[0], *extra))
+
+    async def _stream_from(self, after: int) -> None:
+        stream = self._stream
+        extra = ((http.SESSION, stream.session_id.encode("ascii")),) if stream.session_id else ()
+        await self._send({"type": "http.response.start", "status": 200, "headers": [*_STREAM_HEADERS, *extra]})
+        if stream.kept and stream.revision.primed_streams:
+            await self._put(http.to_first_event(f"{stream.number}-{after}", _RETRY_MS))
+        while True:
+            self._is_awake = False
+            start, frames = stream.take(after)
+            for number, frame in enumerate(frames, start):
+                await self._put(http.to_event(frame, f"{stream.number}-{number}" if stream.kept else None))
+            stream.delivered = after = max(after, start + len(frames) - 1)
+            if self._is_gone:
+                return
+            if stream.is_over(after) or stream.paused or stream.consumer != self._consumer:
+                break
+            if not await self._wait(KEEP_ALIVE_SECONDS):
+                await self._put(http.KEEP_ALIVE)
+        await self._send({"type": "http.response.body", "body": b"", "more_body": False})
+
+    async def _put(self, event: bytes) -> None:
+        await self._send({"type": "http.response.body", "body": event, "more_body": True})
+
+    # ------------------------------------------------------------------ waiting
+
+    def _wake(self) -> None:
+        """Have the writer look. From any thread, any number of times."""
+        try:
+            self._loop.call_soon_threadsafe(self._look)
+        except RuntimeError:  # the server has ended
+            pass
+
+    def _look(self) -> None:
+        self._is_awake = True
+        if self._wanted is not None and not self._wanted.done():
+            self._wanted.set_result(None)
+
+    async def _wait(self, seconds: float | None) -> bool:
+        """Wait until there is something to look at; False if nothing happened for so long."""
+        if self._has_news():
+            return True
+        self._wanted = self._loop.create_future()
+        timers = []
+        if self._listener is None:
+            timers.append(self._loop.call_later(_LOOK_AFTER_SECONDS, self._listen))
+        if seconds is not None:
+            timers.append(self._loop.call_later(seconds, self._time_out))
+        try:
+            await self._wanted
+        finally:
+            self._wanted = None
+            for timer in timers:
+                timer.cancel()
+        return self._has_news()
+
+    def _has_news(self) -> bool:
+        return self._is_awake or self._is_gone
+
+    def _time_out(self) -> None:
+        if self._wanted is not None and not self._wanted.done():
+            self._wanted.set_result(None)
+
+    def _listen(self) -> None:
+        self._listener = self._loop.create_task(self._hear_leaving())
+
+    async def _hear_leaving(self) -> None:
+        while (await self._receive())["type"] != "http.disconnect":
+            pass
+        self._is_gone = True
+        self._look()
+
+    def _end(self) -> None:
+        self._stream.detach(self._consumer)
+        if self._listener is not None:
+            self._listener.cancel()
+        if not self._stream.done and not self._stream.kept and self._stream.revision.stateless:
+            self._exchanges.leave(self._stream)
+
+
+def make_app(
+    workers: Workers, make_session: Callable[[Revision | None], Session], key_name: str = "vaultwire.key"
+) -> StreamableHttp:
+    """Return the door for one path. ``key_name``: where in the scope stands whose key a request came with."""
+    return StreamableHttp(Exchanges(workers, make_session), key_name)
+
+
+async def _read(receive: Receive) -> bytes | None:
+    """Return the whole body, None if the client left before its end."""
+    message = await receive()
+    if message["type"] != "http.request":
+        return None
+    body: bytes = message.get("body", b"")
+    if not message.get("more_body"):
+        return body
+    pieces = [body]
+    while message.get("more_body"):
+        message = await receive()
+        if message["type"] != "http.request":
+            return None
+        pieces.append(message.get("body", b""))
+    return b"".join(pieces)
+
+
+async def _send_reply(send: Send, reply: Reply) -> None:
+    headers: Iterable[tuple[bytes, bytes]] = reply.headers
+    length = str(len(reply.body)).encode("ascii")
+    content = [(b"content-type", http.JSON_TYPE), (b"content-length", length)] if reply.body else []
+    if not reply.body and reply.status != 204:  # noqa: PLR2004 - RFC 9110 §8.6: none with 204
+        content = [(b"content-length", b"0")]
+    await send({"type": "http.response.start", "status": reply.status, "headers": [*content, *headers]})
+    await send({"type": "http.response.body", "body": reply.body})

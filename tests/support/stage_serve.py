@@ -1,0 +1,96 @@
+"""A program: the network doors over tools that misbehave on purpose, with limits a test can wait for."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any, TypedDict
+
+from support.vaults import open_vault
+from vaultwire.app import serve_http
+from vaultwire.config import make_config, make_serving
+from vaultwire.protocol.events import Identity
+from vaultwire.protocol.session import Session
+from vaultwire.server.handlers import Handlers
+from vaultwire.tools.catalog import Toolset
+from vaultwire.tools.registry import AnyTool, Outcome, tool
+from vaultwire.tools.schema import describe
+from vaultwire.transports.http_server import Limits
+from vaultwire.trust.policy import Policy
+from vaultwire.vault.model import Progress
+from vaultwire.vault.vault import Vault
+
+
+class Said(TypedDict):
+    """What a tool says."""
+
+    text: str
+
+
+@tool(title="Wait", read_only=True)
+def wait(vault: Vault, progress: Progress, /, fifo: str) -> Outcome[Said]:
+    """Wait until somebody has written to a named pipe, and say what was written.
+
+    Args:
+        fifo: Path of the pipe.
+    """
+    with open(fifo, encoding="utf-8") as pipe:
+        text = pipe.read()
+    return Outcome([text], Said(text=text))
+
+
+@tool(title="Crash", read_only=True)
+def crash(vault: Vault, progress: Progress, /) -> Outcome[Said]:
+    """Crash."""
+    raise RuntimeError("the secret reason")
+
+
+@tool(title="Babble", read_only=True)
+def babble(vault: Vault, progress: Progress, /) -> Outcome[Said]:
+    """Say what JSON cannot hold."""
+    nonsense: Any = {1, 2}
+    return Outcome([nonsense], Said(text=""))
+
+
+@tool(title="Flood", read_only=True)
+def flood(vault: Vault, progress: Progress, /, megabytes: int) -> Outcome[Said]:
+    """Say a lot.
+
+    Args:
+        megabytes: How much.
+    """
+    text = "x" * (megabytes * 1_000_000)
+    return Outcome([text], Said(text=""))
+
+
+def main() -> None:
+    """Serve the tools; ``--limits`` are those of the connections, ``--seconds`` that of every call."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--vault")
+    parser.add_argument("--port", type=int)
+    parser.add_argument("--limits", type=json.loads, default={})
+    parser.add_argument("--seconds", type=float, default=30.0)
+    parser.add_argument("--log-json", action="store_true")
+    options = parser.parse_args()
+    config = make_config(options.vault)
+    tools: list[AnyTool] = [wait, crash, babble, flood]
+    handlers = Handlers(
+        Toolset(lambda: [describe(each) for each in tools], lambda: tools),
+        lambda: open_vault(Path(config.vault)),
+        Policy(),
+        {"file": options.seconds, "search": options.seconds},
+    )
+    serving = make_serving(config, port=options.port, log_json=options.log_json)
+    identity = Identity("stage", "Stage", "1", {"tools": {}}, "")
+    serve_http(
+        handlers,
+        lambda revision: Session(identity, handlers.methods, revision=revision),
+        serving,
+        lambda url, in_the_open: print(f"serving at {url}", flush=True),  # noqa: T201 - what it is for
+        Limits(**options.limits),
+    )
+
+
+if __name__ == "__main__":
+    main()
