@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from vaultwire.protocol.revisions import Revision
     from vaultwire.tools.registry import AnyTool
     from vaultwire.transports.http_server import Limits
+    from vaultwire.vault.changes.change import JournalReport
     from vaultwire.vault.files import Files
     from vaultwire.vault.model import IndexReport
     from vaultwire.vault.store.stored_index import StoredIndex
@@ -214,6 +215,18 @@ def examine_index(config: Config) -> IndexReport:
     index = open_index(files, config.cache)
     try:
         return index.report()
+    finally:
+        index.close()
+
+
+def examine_journal(config: Config) -> JournalReport:
+    """Return how the journal of the vault's changes is kept."""
+    from vaultwire.vault.changes.changing import Changes  # noqa: PLC0415 - for doctor only
+
+    files = _open_files(config)
+    index = open_index(files, None)
+    try:
+        return Changes(files, index, config.state, settles=False).report()
     finally:
         index.close()
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from support.vaults import snapshot, write_vault
+from support.vaults import open_vault, snapshot, write_vault
 from vaultwire import __version__
 from vaultwire.cli import client_config
 
@@ -144,6 +144,27 @@ def test_doctor_finds_a_healthy_vault_healthy(vault: Path) -> None:
     assert "2 notes" in finished.stdout
     assert "spawn to initialize" in finished.stdout
     assert finished.stdout.endswith("All is well.\n")
+
+
+def test_doctor_says_where_changes_are_on_record_and_how_many(vault: Path, tmp_path: Path) -> None:
+    write_vault(vault, "=== New.md\n")
+    open_vault(vault, state=tmp_path / "state").write("New", "text", "append")
+    environment = {**os.environ, "VAULTWIRE_STATE": str(tmp_path / "state")}
+    command = [sys.executable, "-m", "vaultwire", "doctor", "--vault", str(vault), "--json"]
+    report = json.loads(subprocess.run(command, env=environment, capture_output=True, check=True).stdout)
+    assert report["journal"]["changes"] == 1
+    assert Path(report["journal"]["folder"]).parent == tmp_path / "state"
+
+
+@pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="the system lets root write anywhere")
+def test_doctor_finds_a_journal_that_cannot_be_kept(vault: Path, tmp_path: Path) -> None:
+    tmp_path.chmod(0o500)
+    environment = {**os.environ, "VAULTWIRE_STATE": str(tmp_path / "state")}
+    command = [sys.executable, "-m", "vaultwire", "doctor", "--vault", str(vault)]
+    finished = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    tmp_path.chmod(0o700)
+    assert finished.returncode == 1
+    assert "changes cannot be recorded" in finished.stdout
 
 
 def test_doctor_names_every_problem_of_a_vault(vault: Path, tmp_path: Path) -> None:

@@ -30,6 +30,7 @@ def _examine(config: Config) -> dict[str, Any]:
     found = app.survey_vault(config)
     problems = [f"{problem.path}: {problem.problem}" for problem in found.problems]
     index = app.examine_index(config)
+    journal = app.examine_journal(config)
     start: dict[str, Any] = {"runs": _STARTS}
     try:
         times = [_time_start(config) for _ in range(_STARTS)]
@@ -38,7 +39,7 @@ def _examine(config: Config) -> dict[str, Any]:
     else:
         start |= {"median_ms": round(statistics.median(times), 1), "slowest_ms": round(max(times), 1)}
     return {
-        "healthy": not problems and "error" not in start,
+        "healthy": not problems and not journal.problem and "error" not in start,
         "environment": {
             "vaultwire": __version__,
             "python": platform.python_version(),
@@ -61,6 +62,11 @@ def _examine(config: Config) -> dict[str, Any]:
             "brought_up_to_date_ms": round(index.seconds * 1000, 1),
             "watched": not index.not_watched,
             "not_watched_because": index.not_watched or None,
+        },
+        "journal": {
+            "folder": journal.folder,
+            "changes": journal.changes,
+            "not_kept_because": journal.problem or None,
         },
         "start": start,
     }
@@ -98,6 +104,10 @@ def _to_text(report: dict[str, Any]) -> str:
         if index["watched"]
         else f"  every call looks for changes first, because the vault cannot be watched: {index['not_watched_because']}"
     )
+    journal = report["journal"]
+    lines += ["Journal", f"  {journal['changes']} changes on record in {journal['folder']}"]
+    if journal["not_kept_because"]:
+        lines.append(f"  notes cannot be changed, because changes cannot be recorded: {journal['not_kept_because']}")
     lines.append("Start")
     if "error" in start:
         lines.append(f"  FAILED: {start['error']}")

@@ -138,3 +138,11 @@ def _file_of(step: Step) -> FileChange:
         "create" if step.before is None else "remove" if step.after is None else "edit"
     )
     return FileChange(kind, step.path)
+
+
+class JournalReport(NamedTuple):
+    """How a vault's journal is kept: its folder, how many changes are on record, and why none can be added; "" if one can."""
+
+    folder: str
+    changes: int
+    problem: str

@@ -20,6 +20,7 @@ from vaultwire.vault.changes.change import (
     Change,
     Detailed,
     Intent,
+    JournalReport,
     Step,
     files_of,
     follow,
@@ -260,6 +261,18 @@ class Changes:
                 FILE_NOT_FOUND, f"There is no change {number} on record; list_changes shows those there are.", id=number
             )
         return detailed
+
+    def report(self) -> JournalReport:
+        """Return how the journal is kept. Changes nothing: what a killed process left open stays so."""
+        folder = self._folder or ""
+        nearest = folder
+        while nearest and not os.path.isdir(nearest) and os.path.dirname(nearest) != nearest:
+            nearest = os.path.dirname(nearest)
+        problem = "" if os.access(nearest, os.W_OK | os.X_OK) else f"{nearest} cannot be written to"
+        try:
+            return JournalReport(folder, len(self._journal.changes()), problem)
+        except OSError as error:
+            return JournalReport(folder, 0, error.strerror or str(error))
 
     def _all(self) -> list[Change]:
         try:
