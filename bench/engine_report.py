@@ -127,7 +127,7 @@ def _other_figures(notes: int, samples: Samples) -> list[Figure]:
         return Figure(label, statistics.median(taken), unit, target, least=min(taken), most=max(taken))
 
     build, warm = samples.median("first build ms", COMMAND), samples.median("warm start ms", COMMAND)
-    append, synced = samples.median("append ms", COMMAND), samples.median("two synced files ms", COMMAND)
+    append, synced = samples.median("append ms", COMMAND), samples.median("disk of an append ms", COMMAND)
     # Where no index is left there was nothing to build.
     per_note = (build - warm) / notes if build and warm and samples.median("index MB", COMMAND) else None
     return [
@@ -143,7 +143,7 @@ def _other_figures(notes: int, samples: Samples) -> list[Figure]:
         figure("  first search after it", "search after write_note ms"),
         figure("  both together", "write_note and search ms", target=_MOST_REINDEX_MS),
         figure("edit_note, a line appended", "append ms"),
-        figure("  of it the disk: two files written and synced", "two synced files ms"),
+        figure("  of it the disk: two files synced, one put in place", "disk of an append ms"),
         Figure("  of it ours", append - synced if append and synced else None, "ms", _MOST_APPEND_MS),
         figure(f"move_note, {BACKLINKS} links rewritten", "rename ms", target=_MOST_RENAME_MS),
         figure("  its dry run", "dry run of rename ms", target=_MOST_DRY_RUN_MS),
