@@ -211,10 +211,15 @@ class StoredIndex:
     # ------------------------------------------------------------------ freshness
 
     def take_up(self, paths: Iterable[str]) -> None:
-        """Take up files that this process has just changed: the next call sees them, watched or not."""
+        """Take up files that this process has just changed: the next call sees them, watched or not.
+
+        Where they are watched, whoever made the change need not wait for it: the tending thread hears of them too, or else
+        the next call takes them up.
+        """
         with self._touching:
             self._touched |= set(paths)
-        if self._is_checked:  # else the first look may have passed them already; it takes them up in the end
+        # Before the first look is over, it may have passed them already; it takes them up in the end.
+        if self._is_checked and not self._is_watched:
             self._ask(lambda _: self._take_up_touched(), NO_PROGRESS, check=False)
 
     def _take_up_touched(self) -> None:
