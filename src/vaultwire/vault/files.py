@@ -34,7 +34,7 @@ TEMPORARY_SUFFIX = ".tmp"
 
 # Elsewhere a name may be found under another spelling than it has, so the folder is asked how it spells it.
 _NAMES_ARE_EXACT = sys.platform not in ("darwin", "win32")
-# O_NOFOLLOW: the path is resolved, so a link found now was put there since. O_NONBLOCK: opening a FIFO must not wait.
+# O_NOFOLLOW: whatever leads elsewhere was resolved before. O_NONBLOCK: opening a FIFO must not wait.
 _OPEN_READ = (
     os.O_RDONLY
     | getattr(os, "O_BINARY", 0)
@@ -42,8 +42,8 @@ _OPEN_READ = (
     | getattr(os, "O_NONBLOCK", 0)
     | getattr(os, "O_CLOEXEC", 0)
 )
-
-
+_OPENS_NO_LINK = hasattr(os, "O_NOFOLLOW")
+_LINK_ERRORS = (errno.ELOOP, errno.EMLINK)  # FreeBSD says the latter
 _PIECE = 1 << 20
 
 
@@ -147,27 +147,38 @@ class Files:
 
         Raises VaultError: FILE_NOT_FOUND, PERMISSION_DENIED, TOO_LARGE, PATH_OUTSIDE_VAULT.
         """
-        return self._read_real(path, self._places.real(path), self.max_bytes if max_bytes is None else max_bytes)
-
-    def _read_real(self, path: VaultPath, real: str, max_bytes: int) -> FileBytes:
+        most = self.max_bytes if max_bytes is None else max_bytes
         # Without Python's file objects, which take as long as all the rest: a page of hits is twenty files.
         try:
-            descriptor = os.open(real, _OPEN_READ)
+            descriptor = self._open(path)
             try:
                 status = os.fstat(descriptor)
                 if not stat.S_ISREG(status.st_mode):
                     raise VaultError(FILE_NOT_FOUND, f"{path!r} is not a file.", path=path)
-                check_size(path, status.st_size, max_bytes)
+                check_size(path, status.st_size, most)
                 data = os.read(descriptor, status.st_size + 1)
                 # A file may come in pieces, or have grown since.
-                while len(data) <= max_bytes and (more := os.read(descriptor, min(max_bytes + 1 - len(data), _PIECE))):
+                while len(data) != status.st_size and len(data) <= most:
+                    more = os.read(descriptor, min(most + 1 - len(data), _PIECE))
+                    if not more:
+                        break
                     data += more
             finally:
                 os.close(descriptor)
         except OSError as error:
             raise cannot("read", path, error) from error
-        check_size(path, len(data), max_bytes)
+        check_size(path, len(data), most)
         return FileBytes(data, status.st_mtime_ns, status.st_ino)
+
+    def _open(self, path: VaultPath) -> int:
+        if _OPENS_NO_LINK:
+            # So opening tells what looking first would, with a call to the system less.
+            try:
+                return os.open(self._places.real_entry(path), _OPEN_READ)
+            except OSError as error:
+                if error.errno not in _LINK_ERRORS:
+                    raise
+        return os.open(self._places.real(path), _OPEN_READ)
 
     def digest(self, path: str) -> bytes:
         """Return a digest over one entry of the vault's folder, note or not: name, mode, time, and bytes or link target."""

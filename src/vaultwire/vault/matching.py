@@ -230,13 +230,12 @@ class Matcher:
         whole = text.get(form)
         columns: dict[int, int] = {}
         index = counted = 0
-        position = needle.find(text, BARE)
+        position = needle.find_in(whole, form)
         while position >= 0:
             index += whole.count("\n", counted, position)
-            counted = position
-            columns[index] = position - whole.rfind("\n", 0, position) - 1
-            end = whole.find("\n", position)
-            position = needle.find(text, BARE, end + 1) if end >= 0 else -1
+            columns[index] = position - whole.rfind("\n", counted, position) - 1
+            counted = whole.find("\n", position)
+            position = needle.find_in(whole, form, counted + 1) if counted >= 0 else -1
         return columns
 
     def _weight(self, leaf: Leaf, operator: str, note: NoteParts) -> float:
@@ -350,7 +349,7 @@ def _add_lines(first: int, columns: dict[int, int], lines: dict[int, int]) -> No
 
 def _shown(lines: dict[int, int], text: str) -> list[Line]:
     shown = sorted(lines.items())[:MAX_LINES_SHOWN]
-    plain = text.split("\n") if shown else []
+    plain = text.split("\n", shown[-1][0]) if shown else []
     return [Line(number, _excerpt(plain[number - 1], column)) for number, column in shown]
 
 

@@ -43,9 +43,13 @@ class NoteParts:
         self.path = path
         self.text = text
         self.body = Forms(text)
-        self.name = Forms(stem(path))
         self.columns: dict[Leaf, dict[int, int]] = {}
         self._parse = parse
+
+    @cached_property
+    def name(self) -> Forms:
+        """The note's name."""
+        return Forms(stem(self.path))
 
     @property
     def has_marks(self) -> bool:

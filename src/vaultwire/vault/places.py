@@ -14,6 +14,7 @@ class Places:
 
     def __init__(self, root: str) -> None:
         self.root = os.path.realpath(root)
+        self._prefix = os.path.join(self.root, "")  # a drive's or the system's own root ends with a separator as it is
 
     def check_root(self) -> None:
         """Raise VAULT_NOT_FOUND if the vault's folder is gone."""
@@ -22,7 +23,7 @@ class Places:
 
     def real(self, path: VaultPath) -> str:
         """Return where the path leads once every link is followed. Raises PATH_OUTSIDE_VAULT if that is not in the vault."""
-        real = os.path.join(self.root, path)
+        real = self._prefix + path
         if not self._may_hold_links(path):
             return real
         real = os.path.realpath(real)
@@ -32,26 +33,24 @@ class Places:
     def real_entry(self, path: VaultPath) -> str:
         """Return the directory entry itself: its folder's links are followed, its own is not, so a link can be deleted."""
         folder, _, name = path.rpartition("/")
-        return os.path.join(self.real(VaultPath(folder)) if folder else self.root, name)
+        return os.path.join(self.real(VaultPath(folder)), name) if folder else self._prefix + name
 
     def _may_hold_links(self, path: VaultPath) -> bool:
         """Tell whether a part of the path is a link. Asks for the parts below the root only: realpath asks for all."""
         if os.name == "nt":
             return True  # a junction does not look like a link
-        place = self.root
-        for part in path.split("/"):
-            place = f"{place}{os.sep}{part}"
-            try:
-                if stat.S_ISLNK(os.lstat(place).st_mode):
+        end = -1
+        try:
+            while (end := path.find("/", end + 1)) >= 0:
+                if stat.S_ISLNK(os.lstat(self._prefix + path[:end]).st_mode):
                     return True
-            except OSError:  # not there, so there is nothing below it either
-                return False
-        return False
+            return stat.S_ISLNK(os.lstat(self._prefix + path).st_mode)
+        except OSError:  # not there, so there is nothing below it either
+            return False
 
     def _check_inside(self, path: VaultPath, real: str) -> None:
-        prefix = self.root if self.root.endswith(os.sep) else self.root + os.sep
-        if not real.startswith(prefix):
+        if real != self.root and not real.startswith(self._prefix):
             raise VaultError(PATH_OUTSIDE_VAULT, f"{path!r} is a link that leads out of the vault.", path=path)
-        below = real[len(prefix) :].split(os.sep)
+        below = real[len(self._prefix) :].split(os.sep)
         if any(part.startswith(".") for part in below) and below != path.split("/"):
             raise VaultError(PERMISSION_DENIED, f"{path!r} is a link to a hidden file or folder.", path=path)

@@ -249,8 +249,12 @@ class RegexNeedle:
         """Return the form of the text in which it looks: case is the expression's own matter."""
         return EXACT
 
-    def find(self, text: Forms, form: int, start: int = 0) -> int:  # noqa: ARG002 - as Needle's
+    def find(self, text: Forms, form: int, start: int = 0) -> int:
         """Return where it first matches from ``start`` on, -1 if nowhere. Raises VaultError (TIMEOUT)."""
+        return self.find_in(text.get(EXACT), form, start)
+
+    def find_in(self, whole: str, form: int, start: int = 0) -> int:  # noqa: ARG002 - as Needle's
+        """Return where it first matches in a text as written from ``start`` on, -1 if nowhere. Raises VaultError (TIMEOUT)."""
         budget = self._budget
         if budget.left <= 0:
             raise budget.refusal(self._position)
@@ -258,7 +262,7 @@ class RegexNeedle:
         started = time.thread_time()
         try:
             # concurrent: other calls go on meanwhile. The limit is counted in the process's time by the library.
-            match = self._compiled.search(text.get(EXACT), start, timeout=budget.left, concurrent=True)
+            match = self._compiled.search(whole, start, timeout=budget.left, concurrent=True)
         except (TimeoutError, MemoryError):
             budget.left = 0
             raise budget.refusal(self._position) from None

@@ -65,7 +65,9 @@ def walk_folders(
 def look_at(places: Places, path: VaultPath) -> NoteStat | None:
     """Return a file's facts, None if there is no regular file of that name in the vault."""
     try:
-        status = os.stat(places.real(path))
+        status = os.lstat(places.real_entry(path))
+        if stat.S_ISLNK(status.st_mode):
+            status = os.stat(places.real(path))
     except (OSError, VaultError):
         return None
     return _facts(path, status) if stat.S_ISREG(status.st_mode) else None

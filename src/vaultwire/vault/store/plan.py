@@ -298,7 +298,7 @@ class _Planner:
         """Return the plan for a word that may lie inside longer ones."""
         holding = self._holding(bare_text(word), field)
         written = [other for other in holding if word in other]
-        beginning = (other for other in written if other != word and other.startswith(word))
+        beginning = [other for other in written if other.startswith(word) and other != word]
         # Of equal length by letter: which words are near does not depend on the order in which they came into use.
         near = sorted(beginning, key=lambda other: (len(other), other))[:_MAX_NEAR]
         others = set(written).difference(near, (word,))
