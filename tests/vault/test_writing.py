@@ -214,6 +214,23 @@ def test_half_a_surrogate_pair_is_refused_with_its_place(root: Path, mode: Write
     assert snapshot(root) == before
 
 
+@pytest.mark.parametrize("mode", MODES)
+def test_a_nul_is_no_text(root: Path, mode: WriteMode) -> None:
+    before = snapshot(root)
+    error = refusal(open_vault(root).write, "Note", "ab\0c", mode)
+    assert error.code == INVALID_ARGUMENTS
+    assert "NUL" in error.message
+    assert snapshot(root) == before
+
+
+def test_a_note_that_has_a_nul_is_edited_all_the_same(root: Path) -> None:
+    (root / "Note.md").write_bytes(b"a\0b\n")
+    vault = open_vault(root)
+    vault.write("Note", "c", "append")
+    assert (root / "Note.md").read_bytes() == b"a\0b\nc\n"
+    assert refusal(vault.write, "Note", "\0", "append").code == INVALID_ARGUMENTS
+
+
 def test_what_is_odd_about_a_note_is_told_when_it_is_read(root: Path) -> None:
     (root / "Odd.md").write_text("---\na: b\na: c\n---\n")
     assert open_vault(root).read("Odd").problems == ["line 3: property 'a' is there twice"]

@@ -22,6 +22,7 @@ from vaultwire.vault.files import Files
 from vaultwire.vault.model import Deleted, Progress, VaultPath, Written
 from vaultwire.vault.naming import locate
 from vaultwire.vault.paths import MAX_NAME_BYTES, check_new_names, fold, parse_note_path
+from vaultwire.vault.plain import to_bytes
 from vaultwire.vault.plans.moving import plan_arrival
 from vaultwire.vault.resolve import wanted_paths
 from vaultwire.vault.workbench import Workbench
@@ -51,13 +52,7 @@ class Editing:
 
         Raises VaultError: NOTE_EXISTS, FILE_NOT_FOUND, STALE_EDIT, NOT_UTF8, TOO_LARGE, and those of naming a path.
         """
-        try:
-            content.encode("utf-8")
-        except UnicodeEncodeError as error:
-            raise VaultError(
-                INVALID_ARGUMENTS,
-                f"content: character {error.start + 1} is half of a surrogate pair, which no file can hold.",
-            ) from None
+        to_bytes(content)  # before anything waits for the vault
         with self._bench.held(progress):
             if mode in ("append", "prepend"):
                 return self._edit(self._locate(name, progress), content, mode, if_match, progress)
@@ -107,7 +102,7 @@ class Editing:
         folder, _, new_name = path.rpartition("/")
         in_old_folder = not folder or self._files.is_folder(VaultPath(folder))
         check_new_names([new_name] if in_old_folder else path.split("/"))
-        data = content.encode("utf-8")
+        data = to_bytes(content)
         bench = self._bench
         relinked = plan_arrival(bench.files, bench.index, bench.settings.get(), path, progress)
         change = self._carry_out([Write(path, None, data), *relinked], progress)
@@ -144,7 +139,7 @@ class Editing:
             ) from None
         bom = _BOM if old.startswith(_BOM) else ""
         new = bom + _EDITS[mode](old.removeprefix(_BOM), content.removeprefix(bom) if bom else content)
-        data = new.encode("utf-8")
+        data = to_bytes(new, before)
         change = self._carry_out([Write(path, before, data)], progress)
         return Written(path, etag_of(data), len(data), created=False, changed=data != before, change=change)
 

@@ -1,9 +1,9 @@
-"""A note's bytes as plain text: what a search, an index or a line of context is made of."""
+"""A note's bytes as plain text, which a search, an index or a line of context is made of; and new text as bytes."""
 
 from __future__ import annotations
 
 from vaultwire.markdown.edits import to_plain
-from vaultwire.vault.errors import VaultError
+from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
 from vaultwire.vault.files import Files
 from vaultwire.vault.model import VaultPath
 
@@ -19,3 +19,21 @@ def read_plain(files: Files, path: VaultPath) -> str | None:
         return plain_text(files.read(path).data)
     except VaultError:
         return None
+
+
+def to_bytes(text: str, before: bytes = b"") -> bytes:
+    """Return the bytes of a note's new text; ``before`` are those it had.
+
+    Raises VaultError (INVALID_ARGUMENTS) for what no file can hold, and for what makes others take the note for no text.
+    """
+    try:
+        data = text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        reason = f"character {error.start + 1} is half of a surrogate pair, which no file can hold"
+        raise VaultError(INVALID_ARGUMENTS, f"The new text's {reason}.") from None
+    if data.count(0) > before.count(0):
+        place = text.index("\0") + 1
+        raise VaultError(
+            INVALID_ARGUMENTS, f"The new text's character {place} is a NUL, which is no text. Leave it out."
+        )
+    return data

@@ -17,6 +17,7 @@ from vaultwire.vault.finding import property_types
 from vaultwire.vault.model import Progress, VaultPath
 from vaultwire.vault.naming import locate
 from vaultwire.vault.paths import fold
+from vaultwire.vault.plain import to_bytes
 from vaultwire.vault.plans.targets import Edit, apply_diff, apply_edits
 from vaultwire.vault.workbench import Done, Workbench
 
@@ -134,7 +135,7 @@ class Revising:
                 new = bom + change(path, old.removeprefix(_BOM))
             except PropertyEditError as error:
                 raise VaultError(INVALID_ARGUMENTS, f"{path}: {error}", path=path) from None
-            step = Write(path, before, _encoded(new))
+            step = Write(path, before, to_bytes(new, before))
             return Revised(path, before, bench.finish([step], [], progress, dry_run=dry_run))
 
     def _change_property(self, text: str, edit: Edit) -> str:
@@ -192,12 +193,3 @@ def _item(text: str) -> PropertyValue:
 def _held(text: str, name: str) -> PropertyValue:
     values = parse_frontmatter(to_plain(text)).values
     return next((value for held, value in values.items() if fold(held) == fold(name)), None)
-
-
-def _encoded(text: str) -> bytes:
-    try:
-        return text.encode("utf-8")
-    except UnicodeEncodeError:
-        raise VaultError(
-            INVALID_ARGUMENTS, "The new text holds half of a surrogate pair, which no file can hold."
-        ) from None

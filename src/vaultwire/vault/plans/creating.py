@@ -29,6 +29,7 @@ from vaultwire.vault.paths import (
     stem,
 )
 from vaultwire.vault.periodic import daily_note_path, daily_template_path
+from vaultwire.vault.plain import to_bytes
 from vaultwire.vault.plans.attaching import check_attachment
 from vaultwire.vault.plans.linktexts import link_to
 from vaultwire.vault.plans.templates import BOM, below, fill, find_template, insert, read_text
@@ -86,7 +87,7 @@ def plan_create(
             text = edits.append(filled, content)
     odd = [character for character in _NOT_IN_LINKS if character in stem(path)]
     notices = [f"Links cannot name this note: its name has {' '.join(odd)}."] if odd else []
-    return Planned(path, [Write(path, None, _encoded(text))], notices, is_new=True)
+    return Planned(path, [Write(path, None, to_bytes(text))], notices, is_new=True)
 
 
 def plan_append_daily(
@@ -106,7 +107,7 @@ def plan_append_daily(
     else:
         text, notices = _daily_text(files, settings, path, datetime.combine(day, now.timetz()))
     place = below(heading, path) if heading.strip() else edits.append
-    after = _encoded(place(text, content))
+    after = to_bytes(place(text, content), before or b"")
     if before is None:
         return Planned(path, [Write(path, None, after)], notices, is_new=True)
     return _edited(path, before, after)
@@ -125,7 +126,7 @@ def plan_insert_template(
     before, text = read_text(files, path)
     _, written = read_text(files, find_template(files, settings, template))
     filled = fill(written, stem(path), now, settings)
-    return _edited(path, before, _encoded(insert(text, filled, place, settings.property_types)))
+    return _edited(path, before, to_bytes(insert(text, filled, place, settings.property_types), before))
 
 
 def plan_attachment(
@@ -253,13 +254,3 @@ def _free(files: Files, path: VaultPath, on_collision: OnCollision) -> VaultPath
         f"{path!r} exists already. Edit that one, or give a name that is free, such as {free!r}.",
         path=path,
     )
-
-
-def _encoded(text: str) -> bytes:
-    try:
-        return text.encode("utf-8")
-    except UnicodeEncodeError as error:
-        raise VaultError(
-            INVALID_ARGUMENTS,
-            f"The text's character {error.start + 1} is half of a surrogate pair, which no file can hold.",
-        ) from None
