@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 # Left behind by some container images; it would make every start compile the program anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test check unit conformance bench soak generate format clean
+.PHONY: demo test check unit conformance clients openapi browser plugin bench soak generate format clean
 
 demo: $(VENV)/.installed
 	$(BIN)/vaultwire demo $(if $(VAULT),--vault "$(VAULT)")
@@ -25,8 +25,8 @@ check: $(VENV)/.developing
 unit: $(VENV)/.developing
 	$(BIN)/python -m pytest $(ARGS)
 
-# The official MCP conformance suite against our protocol core and HTTP door; its scores on the terminal. Needs npm; the
-# suite needs a newer Node than some systems have, so that comes along.
+# The official MCP conformance suite against our protocol core and both its doors; its scores on the terminal. Needs npm;
+# the suite needs a newer Node than some systems have, so that comes along.
 conformance: $(VENV)/.developing $(VENV)/conformance/.installed
 	$(BIN)/python tests/conformance/run.py $(VENV)/conformance/node_modules/.bin/node \
 		$(VENV)/conformance/node_modules/@modelcontextprotocol/conformance/dist/index.js
@@ -36,7 +36,43 @@ $(VENV)/conformance/.installed: $(VENV)/.developing
 		node@22.23.3 @modelcontextprotocol/conformance@0.2.0-alpha.12
 	@touch $@
 
-# Figures: tables on the terminal, JSON in bench/results/. ARGS=--engine for the vault engine's, ARGS="--engine --sizes
+# Clients that people use, against a real server over stdio and HTTP. Needs npm, as above.
+clients: $(VENV)/clients/.installed
+	VAULTWIRE_NODE_MODULES=$(VENV)/clients/node_modules $(BIN)/python -m pytest tests/clients/real_clients.py $(ARGS)
+
+$(VENV)/clients/.installed: $(VENV)/.developing tests/clients/package.json tests/clients/package-lock.json
+	mkdir -p $(VENV)/clients
+	cp tests/clients/package.json tests/clients/package-lock.json $(VENV)/clients
+	npm ci --prefix $(VENV)/clients --no-audit --no-fund --loglevel=error
+	@touch $@
+
+# The REST API as its OpenAPI document says it is: requests of all kinds made from the document, by schemathesis.
+# ARGS="--seed 7" repeats a run.
+openapi: $(VENV)/.developing $(VENV)/schemathesis/.installed
+	$(BIN)/python tests/openapi/run.py $(VENV)/schemathesis/bin/schemathesis $(ARGS)
+
+# An environment of its own: it registers itself with pytest, and would be loaded in every run of the other tests.
+$(VENV)/schemathesis/.installed: $(VENV)/bin/python requirements/schemathesis.txt
+	$(BIN)/python -m venv $(VENV)/schemathesis
+	$(VENV)/schemathesis/bin/python -m pip install --quiet --disable-pip-version-check -r requirements/schemathesis.txt
+	@touch $@
+
+# Pages from elsewhere in a real browser, which may reach nothing. Needs Chromium, or VAULTWIRE_CHROMIUM=PATH to one.
+browser: $(VENV)/.developing
+	$(BIN)/python -m pytest tests/browser/foreign_pages.py $(ARGS)
+
+# The companion plugin over real CodeMirror editors, and the page of changes, in a real browser. Needs npm and Chromium.
+# VAULTWIRE_PICTURES=FOLDER keeps pictures of what is seen.
+plugin: $(VENV)/.developing $(VENV)/plugin/.installed
+	VAULTWIRE_PLUGIN_MODULES=$(CURDIR)/$(VENV)/plugin/node_modules $(BIN)/python -m pytest tests/plugin tests/desk $(ARGS)
+
+$(VENV)/plugin/.installed: $(VENV)/.developing tests/plugin/package.json tests/plugin/package-lock.json
+	mkdir -p $(VENV)/plugin
+	cp tests/plugin/package.json tests/plugin/package-lock.json $(VENV)/plugin
+	npm ci --prefix $(VENV)/plugin --no-audit --no-fund --loglevel=error
+	@touch $@
+
+# Figures: tables on the terminal, JSON in bench/results/. ARGS=--http for the network doors', ARGS=--engine for the engine's, ARGS="--engine --sizes
 # 1000" for a quick look at these; the vaults for it are kept in the system's folder for temporary files.
 bench: $(VENV)/.developing
 	$(BIN)/python bench/run.py $(ARGS)

@@ -7,8 +7,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from vaultwire.app import load_tools
-from vaultwire.tools.catalog import CATALOG
+from vaultwire.app.engine import load_tools
+from vaultwire.obsidian.headless import Headless
+from vaultwire.tools.app_family import make_family
+from vaultwire.tools.catalog import APP_CATALOG, CATALOG
 from vaultwire.tools.schema import describe
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -75,8 +77,13 @@ def type_text(schema: dict[str, Any]) -> str:
 def main() -> int:
     """Write the files, or with ``--check`` name the stale ones; the exit code is their number."""
     descriptions = [describe(tool) for tool in load_tools()]
+    family = [describe(tool) for tool in make_family(Headless)]
     stale = 0
-    for path, text in ((Path(CATALOG), catalog_text(descriptions)), (PAGE, page_text(descriptions))):
+    for path, text in (
+        (Path(CATALOG), catalog_text(descriptions)),
+        (Path(APP_CATALOG), catalog_text(family)),
+        (PAGE, page_text(descriptions)),
+    ):
         if path.exists() and path.read_text(encoding="utf-8") == text:
             continue
         stale += 1

@@ -5,14 +5,27 @@ from __future__ import annotations
 import os
 import sys
 
+from vaultwire.protocol.dialects import DIALECTS
+
 VAULT_VARIABLE = "VAULTWIRE_VAULT"
 CACHE_VARIABLE = "VAULTWIRE_CACHE"
 STATE_VARIABLE = "VAULTWIRE_STATE"
 PROMPTS_VARIABLE = "VAULTWIRE_PROMPTS"
+POLICY_VARIABLE = "VAULTWIRE_POLICY"
+OBSIDIAN_VARIABLE = "VAULTWIRE_OBSIDIAN"
+
+# Who answers the obsidian_* tools: see obsidian.backends.
+BACKENDS = ("app", "files", "auto")
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from collections.abc import Sequence
+    from typing import Any, Literal, TypeAlias
+
+    from vaultwire.trust.limits import Restraints
+    from vaultwire.trust.tokens import Trusted
+
+    Backend: TypeAlias = Literal["app", "files", "auto"]
 
 _MAX_PORT = 65535
 
@@ -22,31 +35,68 @@ class ConfigError(Exception):
 
 
 class Config:
-    """The settings of one run. ``vault`` is an absolute path of a folder that can be listed.
+    """The settings of one run. ``vaults`` are absolute paths of folders that can be listed, by the vaults' names.
 
+    The first vault is the one that is meant where none is named; a single one may have no name (``""``) but its folder's.
     ``cache`` is the folder for what can be made anew, below which the index is kept; ``state`` the one for what cannot,
     below which the journal of changes is. They need not be there yet. ``read_first``: a note is edited only in a session
     that has read it. ``prompts`` is a folder in the vault, ``/`` between parts, whose notes are prompts; None for none.
+    ``policy`` is the file that says what is allowed, ``restraints`` what was asked for besides; None for none.
+    ``dialect`` is the contract whose spelling is used (``protocol.dialects``).
+    ``backend`` says who answers the ``obsidian_*`` tools, None for nobody; ``obsidian`` where the app's command is.
     """
 
-    __slots__ = ("cache", "prompts", "read_first", "read_only", "state", "vault")
+    __slots__ = (
+        "backend", "cache", "dialect", "obsidian", "policy", "prompts",
+        "read_first", "read_only", "restraints", "state", "vaults",
+    )  # fmt: skip
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - one for each option, by name
         self,
-        vault: str,
+        vaults: dict[str, str],
         *,
         cache: str,
         state: str,
         read_only: bool = False,
         read_first: bool = False,
         prompts: str | None = None,
+        policy: str | None = None,
+        backend: Backend | None = None,
+        dialect: str = "mcp",
+        obsidian: str | None = None,
+        restraints: Restraints | None = None,
     ) -> None:
-        self.vault = vault
+        self.vaults = vaults
         self.cache = cache
         self.state = state
         self.read_only = read_only
         self.read_first = read_first
         self.prompts = prompts
+        self.policy = policy
+        self.backend = backend
+        self.dialect = dialect
+        self.obsidian = obsidian
+        self.restraints = restraints
+
+    @property
+    def vault(self) -> str:
+        """The folder of the vault that is meant where none is named."""
+        return next(iter(self.vaults.values()))
+
+    @property
+    def meetings(self) -> str:
+        """The folder in which this person's running programs find one another."""
+        return os.path.join(self.state, "serving")
+
+    @property
+    def vault_options(self) -> list[str]:
+        """What ``--vault`` is to be given for the same vaults, once for each."""
+        return [f"{name}={folder}" if name else folder for name, folder in self.vaults.items()]
+
+    def alone(self, name: str) -> Config:
+        """Return the same settings for one of the vaults."""
+        settings: dict[str, Any] = {setting: getattr(self, setting) for setting in self.__slots__}
+        return Config(**settings | {"vaults": {name: self.vaults[name]}})
 
 
 class Serving:
@@ -60,10 +110,12 @@ class Serving:
         "any_origin",
         "host",
         "keys",
+        "legacy_sse",
         "log_json",
         "metrics",
         "names",
         "needs_key",
+        "oauth",
         "origins",
         "port",
         "tls_cert",
@@ -80,10 +132,12 @@ class Serving:
         origins: tuple[str, ...] = (),
         any_origin: bool = False,
         needs_key: bool = False,
+        oauth: Trusted | None = None,
         tls_cert: str | None = None,
         tls_key: str | None = None,
         metrics: bool = False,
         log_json: bool = False,
+        legacy_sse: bool = False,
     ) -> None:
         self.keys = keys
         self.host = host
@@ -92,10 +146,12 @@ class Serving:
         self.origins = origins
         self.any_origin = any_origin
         self.needs_key = needs_key
+        self.oauth = oauth
         self.tls_cert = tls_cert
         self.tls_key = tls_key
         self.metrics = metrics
         self.log_json = log_json
+        self.legacy_sse = legacy_sse
 
 
 def make_serving(config: Config, **given: Any) -> Serving:
@@ -124,47 +180,114 @@ def keys_folder(state: str | None = None) -> str:
     return os.path.join(state, "keys")
 
 
+def audit_file(given: str) -> str:
+    """Return the file of the audit log: the one given, or the usual one in the folder given."""
+    path = os.path.abspath(os.path.expanduser(given))
+    return os.path.join(path, "audit.jsonl") if os.path.isdir(path) or given.endswith(("/", os.sep)) else path
+
+
 def make_config(
-    vault: str | None, *, read_only: bool = False, read_first: bool = False, prompts: str | None = None
+    vault: str | Sequence[str] | None,
+    *,
+    read_only: bool = False,
+    read_first: bool = False,
+    prompts: str | None = None,
+    policy: str | None = None,
+    backend: Backend | None = None,
+    dialect: str | None = None,
+    restraints: Restraints | None = None,
 ) -> Config:
-    """Return the settings; ``vault`` and ``prompts`` fall back to the environment. Raises ConfigError."""
-    path = vault if vault is not None else os.environ.get(VAULT_VARIABLE)
-    if not path:
-        raise ConfigError(f"which vault? Give --vault PATH or set {VAULT_VARIABLE} to a folder of Markdown notes")
-    path = os.path.abspath(os.path.expanduser(path))
-    try:
-        with os.scandir(path):
-            pass
-    except FileNotFoundError:
-        raise ConfigError(f"no such vault: {path} does not exist") from None
-    except NotADirectoryError:
-        raise ConfigError(f"no such vault: {path} is a file; give the folder that holds the notes") from None
-    except (OSError, ValueError) as error:  # ValueError: a NUL in the path
-        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise ConfigError(f"cannot read the vault {path}: {reason}") from None
-    cache = _outside(path, CACHE_VARIABLE, _user_cache())
-    state = _outside(path, STATE_VARIABLE, _user_state())
+    """Return the settings; ``vault``, ``prompts`` and ``policy`` fall back to the environment. Raises ConfigError.
+
+    A vault is a folder's path, the name of one that Obsidian knows, or either behind ``NAME=``.
+    """
+    given = os.environ.get(VAULT_VARIABLE, "") if vault is None else vault
+    each = [given] if isinstance(given, str) else list(given)
+    if not each or not all(each):
+        message = f"which vault? Give --vault PATH or set {VAULT_VARIABLE} to a folder of Markdown notes"
+        from vaultwire.obsidian.choosing import known_names  # noqa: PLC0415 - only for a message
+
+        raise ConfigError(message + known_names(" or one that Obsidian knows: "))
+    vaults = _choose(each)
+    for folder in vaults.values():
+        cache = _outside(folder, CACHE_VARIABLE, _user_cache())
+        state = _outside(folder, STATE_VARIABLE, _user_state())
     if os.environ.get(STATE_VARIABLE) and _below(state, cache)[:2] != "..":
         raise ConfigError(f"{STATE_VARIABLE} must not be in the cache, which may be deleted at any time, got {state}")
+    if dialect not in (None, *DIALECTS):
+        raise ConfigError(f"--dialect must be one of {', '.join(DIALECTS)}, got {dialect!r}")
+    if backend not in (None, *BACKENDS):
+        raise ConfigError(f"--backend must be one of {', '.join(BACKENDS)}, got {backend!r}")
+    log = None if restraints is None else restraints.audit
+    if log is not None and any(_is_part(os.path.dirname(log), folder) for folder in vaults.values()):
+        raise ConfigError(f"--audit must not be in the vault, where it would be taken along with the notes, got {log}")
     return Config(
-        path,
+        vaults,
         cache=cache,
         state=state,
         read_only=read_only,
         read_first=read_first,
         prompts=_prompts_folder(prompts),
+        policy=policy_place(policy),
+        # Its tools are those of the command, wherever the app runs and where it does not.
+        backend=backend or ("auto" if dialect == "obsidian-cli" else None),
+        dialect=dialect or "mcp",
+        obsidian=os.environ.get(OBSIDIAN_VARIABLE) or None,
+        restraints=restraints,
     )
+
+
+def _backend(given: str | None) -> str | None:
+    if given is not None and given not in BACKENDS:
+        raise ConfigError(f"--backend must be one of {', '.join(BACKENDS)}, got {given!r}")
+    return given
+
+
+def _choose(given: list[str]) -> dict[str, str]:
+    """Return the vaults' folders by their names. Raises ConfigError.
+
+    Folders within one another are refused: their notes would be in two vaults, under two locks and in two journals.
+    """
+    path = os.path.abspath(os.path.expanduser(given[0]))
+    if len(given) == 1 and _can_be_listed(path):  # as most servers are started: nothing more is loaded for it
+        return {"": path}
+    from vaultwire.obsidian.choosing import ChoiceError, choose  # noqa: PLC0415
+
+    try:
+        vaults = choose(given)
+    except ChoiceError as error:
+        raise ConfigError(str(error)) from None
+    for outer, folder in vaults.items():
+        for inner, its_folder in vaults.items():
+            if inner != outer and _is_part(its_folder, folder):
+                raise ConfigError(
+                    f"the vault {inner!r} lies in {outer!r} ({its_folder} in {folder}), so its notes would be in both. Give "
+                    "the outer one alone, or folders beside one another"
+                )
+    return vaults
+
+
+def _can_be_listed(path: str) -> bool:
+    try:
+        with os.scandir(path):
+            return True
+    except (OSError, ValueError):  # ValueError: a NUL in the path
+        return False
 
 
 def _outside(vault: str, variable: str, usual: str) -> str:
     """Return the folder named in the environment, else the usual one for this user. Raises ConfigError."""
     given = os.environ.get(variable)
     folder = os.path.abspath(os.path.expanduser(given)) if given else usual
-    below = _below(folder, vault)
-    # A hidden folder is no part of the vault, whose folder may be the user's home.
-    if not any(part.startswith(".") for part in below.split(os.sep)) or below == ".":
+    if _is_part(folder, vault):
         raise ConfigError(f"{variable} must not be a folder in the vault, got {folder}")
     return folder
+
+
+def _is_part(folder: str, vault: str) -> bool:
+    """Tell whether a folder is the vault's or in it. A hidden one is no part of it: a vault may be the user's home."""
+    below = _below(folder, vault)
+    return below == "." or not any(part.startswith(".") for part in below.split(os.sep))
 
 
 def _below(folder: str, other: str) -> str:
@@ -197,6 +320,12 @@ def _user_state() -> str:
 def _xdg_folder(variable: str, usual: str) -> str:
     base = os.environ.get(variable, "")
     return base if os.path.isabs(base) else usual  # a relative one is to be ignored (XDG)
+
+
+def policy_place(given: str | None) -> str | None:
+    """Return the absolute path of the policy's file; whether it is one shows when it is read."""
+    given = given if given is not None else os.environ.get(POLICY_VARIABLE)
+    return os.path.abspath(os.path.expanduser(given)) if given else None
 
 
 def _prompts_folder(given: str | None) -> str | None:

@@ -1,4 +1,4 @@
-"""The official Python SDK as the client, in each of its modes: it connects, lists what there is, and asks for all of it.
+"""The official Python SDK as the client, in each of its modes and over both doors: it connects, lists, and asks for all.
 
 What it accepts is what most assistants accept; where it is laxer than the specification, the other rooms are not.
 """
@@ -6,6 +6,8 @@ What it accepts is what most assistants accept; where it is laxer than the speci
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +23,7 @@ from mcp_types import (
     TextResourceContents,
 )
 
+from support.serving import Serving
 from support.vaults import write_vault
 
 MODES = {"auto": "2026-07-28", "legacy": "2025-11-25", "2026-07-28": "2026-07-28"}
@@ -43,6 +46,7 @@ CALLS: dict[str, dict[str, Any]] = {
     "recent_notes": {"limit": 1},
     "list_properties": {},
     "list_tasks": {"status": "any"},
+    "check_notes": {},
     "vault_stats": {},
     "edit_note": {"path": "Alpha", "edits": [{"action": "append", "content": "The end."}]},
     "set_properties": {"path": "Alpha", "properties": [{"name": "status", "value": "new"}]},
@@ -64,14 +68,31 @@ CALLS: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.fixture
-def server(tmp_path: Path) -> StdioServerParameters:
+Reach = Callable[..., StdioServerParameters | str]
+
+
+@pytest.fixture(params=["stdio", "http"])
+def reach(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Reach]:
+    """Return a function that returns what the client is to connect to: a server with these options."""
     write_vault(tmp_path, "=== Projects/Alpha.md\nThe fox. #project\n\n## Den\n\nHere.\n=== Other.md\nNothing.\n")
-    return StdioServerParameters(command=sys.executable, args=["-m", "vaultwire", "stdio", "--vault", str(tmp_path)])
+    with ExitStack() as stack:
+
+        def start(*options: str) -> StdioServerParameters | str:
+            if request.param == "http":
+                return f"{stack.enter_context(Serving(tmp_path, *options)).url}/mcp"
+            arguments = ["-m", "vaultwire", "stdio", "--vault", str(tmp_path), *options]
+            return StdioServerParameters(command=sys.executable, args=arguments)
+
+        yield start
+
+
+@pytest.fixture
+def server(reach: Reach) -> StdioServerParameters | str:
+    return reach()
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_the_client_lists_and_calls_every_tool(server: StdioServerParameters, mode: str) -> None:
+def test_the_client_lists_and_calls_every_tool(server: StdioServerParameters | str, mode: str) -> None:
     async def converse() -> None:
         async with Client(server, mode=mode, read_timeout_seconds=30) as client:
             assert client.protocol_version == MODES[mode]
@@ -90,7 +111,7 @@ def test_the_client_lists_and_calls_every_tool(server: StdioServerParameters, mo
 
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
-def test_the_client_knows_who_it_talks_to(server: StdioServerParameters, mode: str) -> None:
+def test_the_client_knows_who_it_talks_to(server: StdioServerParameters | str, mode: str) -> None:
     async def converse() -> None:
         async with Client(server, mode=mode, read_timeout_seconds=30) as client:
             assert client.server_info is not None
@@ -104,7 +125,7 @@ def test_the_client_knows_who_it_talks_to(server: StdioServerParameters, mode: s
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_failures_reach_the_client_as_results(server: StdioServerParameters, mode: str) -> None:
+def test_failures_reach_the_client_as_results(server: StdioServerParameters | str, mode: str) -> None:
     async def converse() -> None:
         async with Client(server, mode=mode, read_timeout_seconds=30) as client:
             missing = await client.call_tool("read_note", {"path": "Nowhere"})
@@ -118,7 +139,7 @@ def test_failures_reach_the_client_as_results(server: StdioServerParameters, mod
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_progress_reaches_the_client(server: StdioServerParameters, mode: str) -> None:
+def test_progress_reaches_the_client(server: StdioServerParameters | str, mode: str) -> None:
     came: list[tuple[float, float | None, str | None]] = []
 
     async def note(progress: float, total: float | None, message: str | None) -> None:
@@ -135,7 +156,7 @@ def test_progress_reaches_the_client(server: StdioServerParameters, mode: str) -
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_the_client_lists_completes_and_reads_resources(server: StdioServerParameters, mode: str) -> None:
+def test_the_client_lists_completes_and_reads_resources(server: StdioServerParameters | str, mode: str) -> None:
     async def converse() -> None:
         async with Client(server, mode=mode, read_timeout_seconds=30) as client:
             listed = (await client.list_resources()).resources
@@ -157,9 +178,9 @@ def test_the_client_lists_completes_and_reads_resources(server: StdioServerParam
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_the_client_lists_completes_and_gets_prompts(server: StdioServerParameters, mode: str, tmp_path: Path) -> None:
+def test_the_client_lists_completes_and_gets_prompts(reach: Reach, mode: str, tmp_path: Path) -> None:
     write_vault(tmp_path, "=== Prompts/About a tag.md\nTell me about {{tag}}.\n")
-    server.args += ["--prompts", "Prompts"]
+    server = reach("--prompts", "Prompts")
 
     async def converse() -> None:
         async with Client(server, mode=mode, read_timeout_seconds=30) as client:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import errno
 import os
 import shutil
@@ -235,39 +234,6 @@ def test_a_server_on_ipv6_says_so(vault: Path) -> None:
 
 
 # ---------------------------------------------------------------------- TLS
-
-
-@pytest.fixture(scope="module")
-def make_certificate(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., tuple[str, str]]:
-    """Return what makes a certificate for localhost and its key, in files."""
-    x509 = pytest.importorskip("cryptography.x509")
-    from cryptography.hazmat.primitives import hashes, serialization  # noqa: PLC0415 - only where it is installed
-    from cryptography.hazmat.primitives.asymmetric import ec  # noqa: PLC0415
-
-    def make(password: bytes | None = None) -> tuple[str, str]:
-        key = ec.generate_private_key(ec.SECP256R1())
-        name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "localhost")])
-        now = dt.datetime.now(dt.UTC)
-        certificate = (
-            x509.CertificateBuilder()
-            .subject_name(name)
-            .issuer_name(name)
-            .public_key(key.public_key())
-            .serial_number(x509.random_serial_number())
-            .not_valid_before(now - dt.timedelta(hours=1))
-            .not_valid_after(now + dt.timedelta(hours=1))
-            .add_extension(x509.SubjectAlternativeName([x509.DNSName("localhost")]), critical=False)
-            .sign(key, hashes.SHA256())
-        )
-        hidden = serialization.BestAvailableEncryption(password) if password else serialization.NoEncryption()
-        folder = tmp_path_factory.mktemp("tls")
-        (folder / "cert.pem").write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
-        (folder / "key.pem").write_bytes(
-            key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, hidden)
-        )
-        return str(folder / "cert.pem"), str(folder / "key.pem")
-
-    return make
 
 
 @pytest.mark.parametrize("in_one_file", [False, True])

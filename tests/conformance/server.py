@@ -1,10 +1,14 @@
-"""The conformance suite's server: its fixtures on our core, behind our own guard. ``python server.py PORT``; 0 is any."""
+"""The conformance suite's server: its fixtures on our core, behind our own guard. ``python server.py PORT``; 0 is any.
+
+``python server.py stdio`` has them at stdin and stdout instead.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import sys
 import tempfile
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
@@ -18,9 +22,14 @@ from vaultwire.protocol.session import Session
 from vaultwire.server.handlers import Handlers
 from vaultwire.server.subscriptions import LIST_CHANGES, RESOURCE_CHANGES, Subscriptions
 from vaultwire.server.workers import Workers
-from vaultwire.transports import guard, http_server, observing, streamable_http
+from vaultwire.transports import guard, http_server, listening, observing, stdio, streamable_http
 from vaultwire.trust.policy import Policy
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from vaultwire.transports import App
+
+MOST_BYTES = 1 << 24
 CAPABILITIES = {
     "completions": {},
     "logging": {},
@@ -46,31 +55,40 @@ def make_session(handlers: Handlers, revision: Revision | None = None) -> Sessio
     return Session(identity, handlers.methods, revision=revision)
 
 
-def main(port: int) -> None:
+def serve(app: App, stop: Callable[[], Awaitable[None]], port: int) -> None:
+    """Have an ASGI callable answer at ``/mcp`` behind the guard until told to end; its URL is the one line on stdout."""
+    listener = listening.bind("127.0.0.1", port)
+    rules = guard.Rules(
+        names=listening.names(listener, "127.0.0.1"),
+        any_address=False,
+        origins=(),
+        key_required=False,
+        owner=lambda _: None,
+    )
+    observer = observing.Observer(log_json=False, metrics=False)
+    guarded = guard.Guard([guard.Door("mcp", "/mcp", app, MOST_BYTES, needs_key=False)], rules, observer)
+
+    def ready() -> None:
+        sys.stdout.write(f"{listening.url(listener, tls=False)}/mcp\n")
+        sys.stdout.flush()
+
+    http_server.run(guarded, listener, None, ready, stop, http_server.Limits())
+
+
+def main(where: str) -> None:
     with tempfile.TemporaryDirectory() as folder:
         handlers = make_handlers(Path(folder))
+        if where == "stdio":
+            stdio.run(make_session(handlers), handlers)
+            return
         door = streamable_http.make_app(Workers(handlers), lambda revision: make_session(handlers, revision))
-        listener = http_server.bind("127.0.0.1", port)
-        rules = guard.Rules(
-            names=http_server.names(listener, "127.0.0.1"),
-            any_address=False,
-            origins=(),
-            key_required=False,
-            owner=lambda _: None,
-        )
-        observer = observing.Observer(log_json=False, metrics=False)
-        app = guard.Guard([guard.Door("mcp", "/mcp", door, 1 << 24, needs_key=False)], rules, observer)
 
         async def stop() -> None:
             await asyncio.sleep(0)
             door.close()
 
-        def ready() -> None:
-            sys.stdout.write(f"{http_server.url(listener, tls=False)}/mcp\n")
-            sys.stdout.flush()
-
-        http_server.run(app, listener, None, ready, stop, http_server.Limits())
+        serve(door, stop, int(where))
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if sys.argv[1:] else 0)
+    main(sys.argv[1] if sys.argv[1:] else "0")

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from support.vaults import snapshot, write_vault
-from vaultwire.app import load_tools
+from vaultwire.app.engine import load_tools
 from vaultwire.cli import client_config
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -22,6 +22,8 @@ VAULT = """
 Tomatoes. #garden
 === Projects/Shelf.md
 Oak.
+=== Recipes/Soup.md
+Leek.
 """
 
 

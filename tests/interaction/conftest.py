@@ -1,8 +1,9 @@
 """``connect``, ``client`` and ``shared``: clients on each door in each revision. Every test here runs once for each.
 
-``shared`` is one server for all tests of a file that change nothing: starting one takes longer than most of them.
+``shared`` is a server for all tests that change nothing: starting one takes longer than most of them.
 
-A door is added by adding it to ``DOORS``; it must offer what ``support.wire.Server`` offers once it is opened.
+A door is added by adding it to ``DOORS``, and to ``reach`` what it takes to get there: a client that offers what
+``support.wire.Server`` and ``support.http_wire.HttpClient`` both do. REST, which has no revisions, is in ``test_rest``.
 """
 
 from __future__ import annotations
@@ -14,8 +15,10 @@ from typing import NamedTuple
 
 import pytest
 
+from support.http_wire import Client, HttpClient
+from support.serving import Serving
 from support.vaults import write_vault
-from support.wire import REVISIONS, Server
+from support.wire import REVISIONS, STATELESS_REVISION, Server
 
 VAULT = """
 === Welcome.md
@@ -35,7 +38,7 @@ An old plan.
 Grüße 🗝
 """
 
-DOORS = ("stdio",)
+DOORS = ("stdio", "session", "no session")  # the latter two at /mcp
 
 
 class Door(NamedTuple):
@@ -45,9 +48,22 @@ class Door(NamedTuple):
     revision: str
 
 
-@pytest.fixture(
-    scope="session", params=[Door(door, revision) for door in DOORS for revision in REVISIONS], ids=" ".join
-)
+def doors() -> Iterator[Door]:
+    """Yield all there are. What has no handshake has no session."""
+    for door in DOORS:
+        for revision in REVISIONS:
+            if not (door == "session" and revision == STATELESS_REVISION):
+                yield Door(door, revision)
+
+
+def reach(door: Door, server: Serving) -> HttpClient:
+    """Return a new client of a server at ``/mcp``, opened."""
+    client = HttpClient(server, in_session=door.name == "session")
+    client.open(door.revision)
+    return client
+
+
+@pytest.fixture(scope="session", params=[*doors()], ids=" ".join)
 def door(request: pytest.FixtureRequest) -> Door:
     chosen: Door = request.param
     return chosen
@@ -64,11 +80,13 @@ def vault(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def connect(door: Door, vault: Path) -> Iterator[Callable[..., Server]]:
+def connect(door: Door, vault: Path) -> Iterator[Callable[..., Client]]:
     """Return a function that starts a server with these options and returns its opened client."""
     with ExitStack() as stack:
 
-        def start(*options: str) -> Server:
+        def start(*options: str) -> Client:
+            if door.name != "stdio":
+                return stack.enter_context(reach(door, stack.enter_context(Serving(vault, *options))))
             server = stack.enter_context(Server(vault, *options))
             server.open(door.revision)
             return server
@@ -77,13 +95,13 @@ def connect(door: Door, vault: Path) -> Iterator[Callable[..., Server]]:
 
 
 @pytest.fixture
-def client(connect: Callable[..., Server]) -> Server:
+def client(connect: Callable[..., Client]) -> Client:
     """Return a client of a server started without options."""
     return connect()
 
 
-@pytest.fixture(scope="module")
-def shared_vault(door: Door, tmp_path_factory: pytest.TempPathFactory) -> Path:
+@pytest.fixture(scope="session")
+def shared_vault(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a vault with secrets around it, and a link that leads to one of them."""
     root = tmp_path_factory.mktemp("shared")
     vault = write_vault(root / "vault", VAULT)
@@ -94,9 +112,20 @@ def shared_vault(door: Door, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return vault
 
 
-@pytest.fixture(scope="module")
-def shared(door: Door, shared_vault: Path) -> Iterator[Server]:
+@pytest.fixture(scope="session")
+def shared_serving(shared_vault: Path) -> Iterator[Serving]:
+    """Return the one server behind all clients at the network doors that change nothing."""
+    with Serving(shared_vault) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def shared(door: Door, shared_vault: Path, request: pytest.FixtureRequest) -> Iterator[Client]:
     """Return a client of a server that other tests talk to as well."""
+    if door.name != "stdio":
+        with reach(door, request.getfixturevalue("shared_serving")) as client:
+            yield client
+        return
     with Server(shared_vault) as server:
         server.open(door.revision)
         yield server

@@ -10,9 +10,10 @@ from typing import Any
 import jsonschema
 import pytest
 
+from support.http_wire import Client
 from support.proofs import proves
 from support.vaults import snapshot
-from support.wire import STATELESS_REVISION, Server
+from support.wire import STATELESS_REVISION
 
 CALLS: dict[str, tuple[dict[str, Any], list[str]]] = {
     # arguments, words the text for the model must hold
@@ -21,8 +22,6 @@ CALLS: dict[str, tuple[dict[str, Any], list[str]]] = {
     "read_note": ({"path": "Unicode/Grüße 日本.md"}, ["Grüße 🗝", "etag"]),
     "read_many": ({"paths": ["Welcome", "Nowhere"]}, ["1 of 2 notes read", "brown fox", "FILE_NOT_FOUND"]),
     "daily_note": ({"day": "2026-03-31"}, ["no daily note of 2026-03-31", "'2026-03-31.md'"]),
-    "write_note": ({"path": "New/Idea.md", "content": "An idea.\n"}, ["Created", "New/Idea.md", "etag"]),
-    "delete_note": ({"path": "Projects/Alpha.md"}, ["Projects/Alpha.md", ".trash"]),
     "search_by_tags": ({"tags": ["project"]}, ["2 notes", "Welcome.md", "#project/alpha"]),
     "get_outline": ({"path": "Welcome"}, ["Welcome.md", "lines"]),
     "list_links": ({"path": "Welcome"}, ["Welcome.md has 1 link", "Projects/Alpha.md"]),
@@ -32,8 +31,12 @@ CALLS: dict[str, tuple[dict[str, Any], list[str]]] = {
     "find_notes": ({"name": "alpha"}, ["1 note found", "Projects/Alpha.md"]),
     "list_properties": ({}, ["in use"]),
     "list_tasks": ({"status": "any"}, ["task"]),
+    "check_notes": ({}, ["0 faults in 5 files"]),
     "vault_stats": ({}, ["5 notes", "Projects"]),
     "recent_notes": ({}, ["of 5 notes", "Archive/Plan.md"]),
+    # These two last: what is said above is said of the vault before them.
+    "write_note": ({"path": "New/Idea.md", "content": "An idea.\n"}, ["Created", "New/Idea.md", "etag"]),
+    "delete_note": ({"path": "Projects/Alpha.md"}, ["Projects/Alpha.md", ".trash"]),
 }
 
 
@@ -51,15 +54,18 @@ def error_code_of(answer: dict[str, Any]) -> str:
 
 
 @proves("spec Tools: a successful call, its text, its data, and what we promise to say about it")
-@pytest.mark.parametrize("name", CALLS)
-def test_every_tool_succeeds(client: Server, revision: str, name: str) -> None:
-    arguments, words = CALLS[name]
-    (tool,) = [tool for tool in client.request("tools/list")["result"]["tools"] if tool["name"] == name]
-    result = client.call(name, **arguments)
-    assert result["isError"] is False
-    text = text_of(result)
-    for word in words:
-        assert word in text
+def test_every_tool_succeeds(client: Client, revision: str) -> None:
+    tools = {tool["name"]: tool for tool in client.request("tools/list")["result"]["tools"]}
+    for name, (arguments, words) in CALLS.items():
+        result = client.call(name, **arguments)
+        assert result["isError"] is False, name
+        text = text_of(result)
+        for word in words:
+            assert word in text, name
+        check_envelope_and_data(result, text, tools[name], revision)
+
+
+def check_envelope_and_data(result: dict[str, Any], text: str, tool: dict[str, Any], revision: str) -> None:
     assert isinstance(result["_meta"]["executionTime"], int | float)
     assert result["_meta"]["executionTime"] >= 0
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", result["_meta"]["timestamp"])
@@ -71,7 +77,7 @@ def test_every_tool_succeeds(client: Server, revision: str, name: str) -> None:
 
 
 @proves("spec 2026-07-28: resultType and serverInfo there, and nowhere before")
-def test_only_2026_07_28_results_carry_its_envelope(shared: Server, revision: str) -> None:
+def test_only_2026_07_28_results_carry_its_envelope(shared: Client, revision: str) -> None:
     result = shared.call("read_note", path="Welcome")
     if revision == STATELESS_REVISION:
         assert result["resultType"] == "complete"
@@ -106,7 +112,7 @@ WRONG_ARGUMENTS: dict[str, tuple[str, dict[str, Any], list[str]]] = {
 @proves("SEP-1303: wrong arguments are a result from 2025-11-25 on, a protocol error before")
 @pytest.mark.parametrize("case", WRONG_ARGUMENTS)
 def test_wrong_arguments_are_named_with_what_was_expected_and_what_came(
-    shared: Server, revision: str, case: str
+    shared: Client, revision: str, case: str
 ) -> None:
     tool, arguments, words = WRONG_ARGUMENTS[case]
     answer = shared.request("tools/call", {"name": tool, "arguments": arguments})
@@ -122,7 +128,7 @@ def test_wrong_arguments_are_named_with_what_was_expected_and_what_came(
 
 
 @proves("spec Tools, Error Handling: an unknown tool is a protocol error in every revision")
-def test_an_unknown_tool_is_a_protocol_error(shared: Server) -> None:
+def test_an_unknown_tool_is_a_protocol_error(shared: Client) -> None:
     error = shared.request("tools/call", {"name": "fly", "arguments": {}})["error"]
     assert error["code"] == -32602
     assert "read_note" in error["message"]
@@ -154,7 +160,7 @@ FAILURES: dict[str, tuple[str, dict[str, Any], str]] = {
 
 @proves("ours: a failure has a code, and changes nothing")
 @pytest.mark.parametrize("case", FAILURES)
-def test_a_failure_has_a_code_and_changes_nothing(shared: Server, shared_vault: Path, case: str) -> None:
+def test_a_failure_has_a_code_and_changes_nothing(shared: Client, shared_vault: Path, case: str) -> None:
     tool, arguments, code = FAILURES[case]
     before = snapshot(shared_vault.parent)
     answer = shared.request("tools/call", {"name": tool, "arguments": arguments})
@@ -165,7 +171,7 @@ def test_a_failure_has_a_code_and_changes_nothing(shared: Server, shared_vault: 
 
 @proves("ours: an ambiguous name lists its candidates, for models and for programs")
 @pytest.mark.parametrize("name", ["Plan", "[[Plan]]", "plan.md"])
-def test_an_ambiguous_name_lists_its_candidates(shared: Server, name: str) -> None:
+def test_an_ambiguous_name_lists_its_candidates(shared: Client, name: str) -> None:
     answer = shared.request("tools/call", {"name": "read_note", "arguments": {"path": name}})
     assert error_code_of(answer) == "AMBIGUOUS_NAME"
     for candidate in ("Projects/Plan.md", "Archive/Plan.md"):
@@ -178,12 +184,12 @@ def test_an_ambiguous_name_lists_its_candidates(shared: Server, name: str) -> No
 @pytest.mark.parametrize(
     "name", ["Projects/Alpha.md", "Projects/Alpha", "Alpha", "alpha", "[[Alpha]]", "[[Alpha#Alpha|a]]"]
 )
-def test_a_note_is_found_by_what_it_is_called(shared: Server, name: str) -> None:
+def test_a_note_is_found_by_what_it_is_called(shared: Client, name: str) -> None:
     assert "The fox again" in text_of(shared.call("read_note", path=name))
 
 
 @proves("ours: a whole day's work, one call after the other")
-def test_what_was_written_is_read_found_and_deleted(client: Server, vault: Path) -> None:
+def test_what_was_written_is_read_found_and_deleted(client: Client, vault: Path) -> None:
     before = snapshot(vault)
     assert client.call("write_note", path="Work/Day.md", content="unheard-of words")["isError"] is False
     assert (vault / "Work" / "Day.md").read_text() == "unheard-of words"
@@ -197,7 +203,7 @@ def test_what_was_written_is_read_found_and_deleted(client: Server, vault: Path)
 
 
 @proves("ours: --read-only refuses what it does not list, and leaves the folder byte for byte")
-def test_a_read_only_server_changes_nothing(connect: Callable[..., Server], vault: Path) -> None:
+def test_a_read_only_server_changes_nothing(connect: Callable[..., Client], vault: Path) -> None:
     client = connect("--read-only")
     before = snapshot(vault)
     for name, (arguments, _) in CALLS.items():
@@ -211,7 +217,7 @@ def test_a_read_only_server_changes_nothing(connect: Callable[..., Server], vaul
 
 
 @proves("ours: reading leaves no trace, neither in files nor beside them")
-def test_reading_tools_leave_the_folder_as_it_was(client: Server, vault: Path) -> None:
+def test_reading_tools_leave_the_folder_as_it_was(client: Client, vault: Path) -> None:
     before = snapshot(vault)
     for name in ("search_notes", "list_notes", "read_note", "search_by_tags"):
         assert client.call(name, **CALLS[name][0])["isError"] is False

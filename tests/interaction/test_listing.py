@@ -8,8 +8,9 @@ from typing import Any
 import jsonschema
 import pytest
 
+from support.http_wire import Client
 from support.proofs import proves
-from support.wire import STATELESS_REVISION, Server
+from support.wire import STATELESS_REVISION
 
 TOOLS = [
     "search_notes",
@@ -29,6 +30,7 @@ TOOLS = [
     "recent_notes",
     "list_properties",
     "list_tasks",
+    "check_notes",
     "vault_stats",
     "edit_note",
     "set_properties",
@@ -59,7 +61,7 @@ DRAFT_07 = "http://json-schema.org/draft-07/schema#"
 DRAFT_2020_12 = "https://json-schema.org/draft/2020-12/schema"
 
 
-def tools_of(client: Server) -> list[dict[str, Any]]:
+def tools_of(client: Client) -> list[dict[str, Any]]:
     tools: list[dict[str, Any]] = client.request("tools/list")["result"]["tools"]
     return tools
 
@@ -75,19 +77,19 @@ def schemas_within(schema: Any) -> Iterator[dict[str, Any]]:
 
 
 @proves("ours: the tools, in one order, the same for everybody")
-def test_all_tools_are_listed(shared: Server) -> None:
+def test_all_tools_are_listed(shared: Client) -> None:
     assert [tool["name"] for tool in tools_of(shared)] == TOOLS
 
 
 @proves("ours: --read-only shows only what reads")
-def test_a_read_only_server_lists_only_what_reads(connect: Callable[..., Server]) -> None:
+def test_a_read_only_server_lists_only_what_reads(connect: Callable[..., Client]) -> None:
     assert [tool["name"] for tool in tools_of(connect("--read-only"))] == [
         name for name in TOOLS if name not in CHANGING
     ]
 
 
 @proves("spec 2025-11-25, Tools: name of 1 to 128 characters of A-Z a-z 0-9 _ - .")
-def test_names_are_within_what_clients_accept(shared: Server) -> None:
+def test_names_are_within_what_clients_accept(shared: Client) -> None:
     for tool in tools_of(shared):
         assert 1 <= len(tool["name"]) <= 64  # some clients put their own prefix before it
         assert tool["name"].replace("_", "").isalnum()
@@ -95,7 +97,7 @@ def test_names_are_within_what_clients_accept(shared: Server) -> None:
 
 
 @proves("spec: each field from the revision on that brought it")
-def test_a_tool_has_the_fields_its_revision_knows(shared: Server, revision: str) -> None:
+def test_a_tool_has_the_fields_its_revision_knows(shared: Client, revision: str) -> None:
     for tool in tools_of(shared):
         assert ("annotations" in tool) is (revision >= "2025-03-26")
         assert ("title" in tool) is ("outputSchema" in tool) is (revision >= "2025-06-18")
@@ -104,7 +106,7 @@ def test_a_tool_has_the_fields_its_revision_knows(shared: Server, revision: str)
 
 
 @proves("spec Tools: annotations tell what may be lost")
-def test_annotations_tell_reading_from_changing_tools(shared: Server, revision: str) -> None:
+def test_annotations_tell_reading_from_changing_tools(shared: Client, revision: str) -> None:
     if revision == "2024-11-05":  # knows none
         return
     for tool in tools_of(shared):
@@ -116,7 +118,7 @@ def test_annotations_tell_reading_from_changing_tools(shared: Server, revision: 
 
 
 @proves("clients: draft-07 before 2025-11-25, 2020-12 from then on")
-def test_schemas_name_the_dialect_clients_of_the_revision_validate_with(shared: Server, revision: str) -> None:
+def test_schemas_name_the_dialect_clients_of_the_revision_validate_with(shared: Client, revision: str) -> None:
     expected = DRAFT_2020_12 if revision >= "2025-11-25" else DRAFT_07
     for tool in tools_of(shared):
         for schema in [tool["inputSchema"], *([tool["outputSchema"]] if "outputSchema" in tool else [])]:
@@ -125,7 +127,7 @@ def test_schemas_name_the_dialect_clients_of_the_revision_validate_with(shared: 
 
 
 @proves("clients: the common core of JSON Schema that all of them take")
-def test_schemas_stay_within_what_every_client_accepts(shared: Server) -> None:
+def test_schemas_stay_within_what_every_client_accepts(shared: Client) -> None:
     for tool in tools_of(shared):
         for root in [tool["inputSchema"], *([tool["outputSchema"]] if "outputSchema" in tool else [])]:
             assert root["type"] == "object"
@@ -141,7 +143,7 @@ def test_schemas_stay_within_what_every_client_accepts(shared: Server) -> None:
 
 
 @proves("ours: every argument is explained")
-def test_every_argument_is_described(shared: Server) -> None:
+def test_every_argument_is_described(shared: Client) -> None:
     for tool in tools_of(shared):
         for name, schema in tool["inputSchema"]["properties"].items():
             assert schema["description"], name
@@ -149,7 +151,7 @@ def test_every_argument_is_described(shared: Server) -> None:
 
 @proves("spec Lifecycle / Discovery: identity and instructions, at most 1 KB of them")
 @pytest.mark.parametrize("options", [(), ("--read-only",)])
-def test_the_server_introduces_itself(connect: Callable[..., Server], revision: str, options: tuple[str, ...]) -> None:
+def test_the_server_introduces_itself(connect: Callable[..., Client], revision: str, options: tuple[str, ...]) -> None:
     said = connect(*options).opened
     if revision == STATELESS_REVISION:
         identity = said["_meta"]["io.modelcontextprotocol/serverInfo"]
@@ -166,11 +168,11 @@ def test_the_server_introduces_itself(connect: Callable[..., Server], revision: 
 
 
 @proves("spec Pagination: a cursor that was not given out is refused")
-def test_an_unknown_cursor_is_refused(shared: Server) -> None:
+def test_an_unknown_cursor_is_refused(shared: Client) -> None:
     assert shared.request("tools/list", {"cursor": "nonsense"})["error"]["code"] == -32602
 
 
 @proves("spec JSON-RPC: unknown methods, and the methods a revision has not")
-def test_unknown_methods_are_refused(shared: Server, revision: str) -> None:
+def test_unknown_methods_are_refused(shared: Client, revision: str) -> None:
     assert shared.request("resources/write")["error"]["code"] == -32601
     assert ("error" in shared.request("ping")) is (revision == STATELESS_REVISION)

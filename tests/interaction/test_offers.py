@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
+from support.http_wire import Client
 from support.proofs import proves
 from support.vaults import snapshot, write_vault
-from support.wire import STATELESS_REVISION, Server
+from support.wire import STATELESS_REVISION
 
 ROOT = "obsidian://vault/vault/"
 PICTURE = b"\x89PNG\r\n\x1a\n\xff\xfe"
@@ -28,11 +29,11 @@ What did I write about {{topic}} this week? {{tag}}
 """
 
 
-def read(client: Server, uri: str) -> Any:
+def read(client: Client, uri: str) -> Any:
     return client.request("resources/read", {"uri": uri})
 
 
-def listed(client: Server) -> list[dict[str, Any]]:
+def listed(client: Client) -> list[dict[str, Any]]:
     """Return the resources of all pages."""
     resources: list[dict[str, Any]] = []
     params: dict[str, Any] = {}
@@ -45,7 +46,7 @@ def listed(client: Server) -> list[dict[str, Any]]:
 
 
 @proves("spec Lifecycle / Discovery: capabilities for what is served, in the revision's words")
-def test_the_server_declares_what_it_offers(shared: Server, revision: str) -> None:
+def test_the_server_declares_what_it_offers(shared: Client, revision: str) -> None:
     capabilities = shared.opened["capabilities"]
     assert capabilities["resources"] == {"listChanged": False, "subscribe": False}
     assert capabilities["prompts"] == {"listChanged": False}
@@ -53,7 +54,7 @@ def test_the_server_declares_what_it_offers(shared: Server, revision: str) -> No
 
 
 @proves("spec Resources: every resource listed can be read under its URI")
-def test_every_file_is_listed_and_read(shared: Server, shared_vault: Path) -> None:
+def test_every_file_is_listed_and_read(shared: Client, shared_vault: Path) -> None:
     resources = listed(shared)
     files = sorted(path.relative_to(shared_vault).as_posix() for path in shared_vault.rglob("*.md"))
     assert sorted(resource["name"] for resource in resources) == files
@@ -66,7 +67,7 @@ def test_every_file_is_listed_and_read(shared: Server, shared_vault: Path) -> No
 
 
 @proves("spec Pagination: a list longer than a page, each resource once")
-def test_a_large_vault_comes_in_pages(connect: Callable[..., Server], vault: Path) -> None:
+def test_a_large_vault_comes_in_pages(connect: Callable[..., Client], vault: Path) -> None:
     write_vault(vault, "".join(f"=== Many/{number:03}.md\nx\n" for number in range(250)))
     client = connect()
     first = client.request("resources/list")["result"]
@@ -78,7 +79,7 @@ def test_a_large_vault_comes_in_pages(connect: Callable[..., Server], vault: Pat
 
 
 @proves("spec Resources: binary content as base64, with its media type")
-def test_an_attachment_is_read_as_base64(connect: Callable[..., Server], vault: Path) -> None:
+def test_an_attachment_is_read_as_base64(connect: Callable[..., Client], vault: Path) -> None:
     (vault / "My picture #1.png").write_bytes(PICTURE)
     client = connect()
     (resource,) = [resource for resource in listed(client) if resource["name"] == "My picture #1.png"]
@@ -89,7 +90,7 @@ def test_an_attachment_is_read_as_base64(connect: Callable[..., Server], vault: 
 
 
 @proves("ours: an attachment of more than 5 MiB is refused with its size")
-def test_a_large_attachment_is_refused_with_its_size(connect: Callable[..., Server], vault: Path) -> None:
+def test_a_large_attachment_is_refused_with_its_size(connect: Callable[..., Client], vault: Path) -> None:
     most = 5 * 1024 * 1024
     (vault / "most.bin").write_bytes(b"\xff" * most)
     (vault / "more.bin").write_bytes(b"\xff" * (most + 1))
@@ -104,7 +105,7 @@ def test_a_large_attachment_is_refused_with_its_size(connect: Callable[..., Serv
 
 @proves("spec Resources, Error Handling: -32002, and -32602 with data.uri in 2026-07-28")
 @pytest.mark.parametrize("uri", [ROOT + "Nowhere.md", "obsidian://vault/other/Welcome.md", "file:///etc/passwd"])
-def test_an_unknown_resource_is_not_found(shared: Server, revision: str, uri: str) -> None:
+def test_an_unknown_resource_is_not_found(shared: Client, revision: str, uri: str) -> None:
     error = read(shared, uri)["error"]
     assert error["code"] == (-32602 if revision == STATELESS_REVISION else -32002)
     assert error["data"]["uri"] == uri
@@ -123,7 +124,7 @@ def test_an_unknown_resource_is_not_found(shared: Server, revision: str, uri: st
         "Projects/../../secret.md",
     ],
 )
-def test_what_is_outside_or_hidden_is_refused(shared: Server, shared_vault: Path, path: str) -> None:
+def test_what_is_outside_or_hidden_is_refused(shared: Client, shared_vault: Path, path: str) -> None:
     answer = read(shared, ROOT + path)
     assert answer["error"]["data"]["errorCode"] in ("PATH_OUTSIDE_VAULT", "PERMISSION_DENIED")
     assert str(shared_vault.parent) not in str(answer)
@@ -131,7 +132,7 @@ def test_what_is_outside_or_hidden_is_refused(shared: Server, shared_vault: Path
 
 
 @proves("spec Resources: a template whose argument completes to what it can be filled in with")
-def test_a_template_is_completed_and_filled_in(shared: Server) -> None:
+def test_a_template_is_completed_and_filled_in(shared: Client) -> None:
     (template,) = shared.request("resources/templates/list")["result"]["resourceTemplates"]
     reference = {"type": "ref/resource", "uri": template["uriTemplate"]}
     argument = {"name": "path", "value": "alph"}
@@ -142,7 +143,7 @@ def test_a_template_is_completed_and_filled_in(shared: Server) -> None:
 
 
 @proves("spec Prompts: a note is embedded as a resource")
-def test_a_prompt_of_ours_holds_out_the_note(shared: Server) -> None:
+def test_a_prompt_of_ours_holds_out_the_note(shared: Client) -> None:
     result = shared.request("prompts/get", {"name": "summarize_note", "arguments": {"path": "Alpha"}})["result"]
     said, held_out = result["messages"]
     assert said["role"] == held_out["role"] == "user"
@@ -153,7 +154,7 @@ def test_a_prompt_of_ours_holds_out_the_note(shared: Server) -> None:
 
 
 @proves("ours: --prompts FOLDER makes each note of the folder a prompt")
-def test_a_note_of_the_prompts_folder_is_a_prompt(connect: Callable[..., Server], vault: Path, revision: str) -> None:
+def test_a_note_of_the_prompts_folder_is_a_prompt(connect: Callable[..., Client], vault: Path, revision: str) -> None:
     write_vault(vault, PROMPTS)
     client = connect("--prompts", "Prompts")
     prompts = {prompt["name"]: prompt for prompt in client.request("prompts/list")["result"]["prompts"]}
@@ -181,7 +182,7 @@ def test_a_note_of_the_prompts_folder_is_a_prompt(connect: Callable[..., Server]
 
 
 @proves("ours: a prompt is what its note says at the time")
-def test_a_prompt_follows_its_note(connect: Callable[..., Server], vault: Path) -> None:
+def test_a_prompt_follows_its_note(connect: Callable[..., Client], vault: Path) -> None:
     client = connect("--prompts", "Prompts/")
     assert len(client.request("prompts/list")["result"]["prompts"]) == 3
     write_vault(vault, "=== Prompts/Mine.md\nfirst\n")
@@ -192,7 +193,7 @@ def test_a_prompt_follows_its_note(connect: Callable[..., Server], vault: Path) 
 
 
 @proves("ours: all of this reads and changes nothing, so a read-only server offers it as well")
-def test_a_read_only_server_offers_the_same_and_no_byte_changes(connect: Callable[..., Server], vault: Path) -> None:
+def test_a_read_only_server_offers_the_same_and_no_byte_changes(connect: Callable[..., Client], vault: Path) -> None:
     before = snapshot(vault)
     client = connect("--read-only")
     assert len(listed(client)) == 5
@@ -203,5 +204,5 @@ def test_a_read_only_server_offers_the_same_and_no_byte_changes(connect: Callabl
 
 @proves("spec: subscribing needs the capability we do not declare")
 @pytest.mark.parametrize("method", ["resources/subscribe", "resources/unsubscribe"])
-def test_there_are_no_subscriptions(shared: Server, method: str) -> None:
+def test_there_are_no_subscriptions(shared: Client, method: str) -> None:
     assert shared.request(method, {"uri": ROOT + "Welcome.md"})["error"]["code"] == -32601

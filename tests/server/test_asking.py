@@ -182,6 +182,52 @@ def test_a_state_is_good_for_its_own_request_only(stage: AskingStage, vault: Vau
         assert text_of(ask(peer, "ask", **good)) == "2 roots"
 
 
+def test_a_state_is_good_once(stage: AskingStage, vault: Vault) -> None:
+    with Peer(stage, vault, STATELESS_REVISION) as peer:
+        first = ask(peer, "ask_twice")["result"]["requestState"]
+        sure = {"inputResponses": {"sure": {"action": "accept"}}, "requestState": first}
+        second = ask(peer, "ask_twice", **sure)["result"]["requestState"]
+        done = {"inputResponses": {"roots": ROOTS}, "requestState": second}
+        assert text_of(ask(peer, "ask_twice", **done)) == "accept, 2 roots"
+        for used in (sure, done):
+            error = ask(peer, "ask_twice", **used)["error"]
+            assert (error["code"], error["data"]["errorCode"]) == (-32602, "INVALID_ARGUMENTS")
+            assert "used already" in error["message"]
+
+
+def test_a_state_whose_answers_were_missing_is_used_too_and_the_new_one_is_good(
+    stage: AskingStage, vault: Vault
+) -> None:
+    with Peer(stage, vault, STATELESS_REVISION) as peer:
+        old = ask(peer, "ask")["result"]["requestState"]
+        new = ask(peer, "ask", inputResponses={}, requestState=old)["result"]["requestState"]
+        assert ask(peer, "ask", inputResponses={"roots": ROOTS}, requestState=old)["error"]["code"] == -32602
+        assert text_of(ask(peer, "ask", inputResponses={"roots": ROOTS}, requestState=new)) == "2 roots"
+
+
+def test_so_many_rounds_are_open_and_the_oldest_is_forgotten_first(
+    stage: AskingStage, vault: Vault, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(inputs, "_open", inputs._Open())
+    monkeypatch.setattr(inputs, "_MOST_OPEN", 3)
+    with Peer(stage, vault, STATELESS_REVISION) as peer:
+        states = [ask(peer, "ask")["result"]["requestState"] for _ in range(4)]
+        answers = [ask(peer, "ask", inputResponses={"roots": ROOTS}, requestState=state) for state in states]
+        assert ["error" in answer for answer in answers] == [True, False, False, False]
+
+
+def test_rounds_nobody_goes_on_with_are_not_kept(
+    stage: AskingStage, vault: Vault, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept = inputs._Open()
+    monkeypatch.setattr(inputs, "_open", kept)
+    monkeypatch.setattr(inputs, "_STATE_SECONDS", -10)
+    with Peer(stage, vault, STATELESS_REVISION) as peer:
+        for _ in range(10):
+            ask(peer, "ask")
+    assert len(kept._until) == 1
+
+
 def test_a_state_does_not_live_for_ever(stage: AskingStage, vault: Vault, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(inputs, "_STATE_SECONDS", -1)
     with Peer(stage, vault, STATELESS_REVISION) as peer:

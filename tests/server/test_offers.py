@@ -16,7 +16,8 @@ from vaultwire.protocol.dialects import MCP
 from vaultwire.protocol.events import Request
 from vaultwire.protocol.revisions import LATEST_HANDSHAKE
 from vaultwire.server import offers
-from vaultwire.server.handlers import Job, Refusal
+from vaultwire.server.answers import Refusal
+from vaultwire.server.handlers import Job
 from vaultwire.trust.policy import Policy
 from vaultwire.vault.errors import Stopped
 from vaultwire.vault.model import NoProgress

@@ -7,7 +7,7 @@ from typing import Any
 
 import jsonschema
 
-from vaultwire.app import load_tools
+from vaultwire.app.engine import load_tools
 from vaultwire.tools.catalog import load_catalog
 from vaultwire.tools.registry import Failure, Outcome, invoke
 from vaultwire.vault.model import NO_PROGRESS, Progress

@@ -14,6 +14,7 @@ from support.wire import STATELESS_REVISION, envelope
 from vaultwire.protocol.events import Identity
 from vaultwire.protocol.session import Session
 from vaultwire.server.dispatcher import FrameTooLarge, serve
+from vaultwire.server.gate import Gate
 from vaultwire.server.handlers import Handlers
 from vaultwire.trust.policy import Policy
 from vaultwire.vault.vault import Vault
@@ -47,13 +48,14 @@ class Peer:
         file_seconds: float = PATIENCE,
         *,
         policy: Policy | None = None,
+        gate: Gate | None = None,
     ) -> None:
         self.stage = stage
         self.warmed_up = threading.Event()
         self._revision = revision
         self._stream = MemoryStream()
         by_class: Mapping[str, float] = {"file": file_seconds, "search": PATIENCE}
-        self.handlers = Handlers(stage.toolset(), lambda: vault, policy or Policy(), by_class)
+        self.handlers = Handlers(stage.toolset(), lambda: vault, policy or Policy(), by_class, gate=gate)
         identity = Identity("test", "Test", "1", {"tools": {}, "logging": {}}, "Be kind.")
         self.session = Session(identity, self.handlers.methods)
         self._thread = threading.Thread(target=self._serve, name="test-dispatcher", daemon=True)

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import argparse
 import json
+import logging
+import sys
+import threading
+import warnings
 from pathlib import Path
 from typing import Any, TypedDict
 
 from support.vaults import open_vault
-from vaultwire.app import serve_http
+from vaultwire.app.network import serve_http
 from vaultwire.config import make_config, make_serving
 from vaultwire.protocol.events import Identity
 from vaultwire.protocol.session import Session
@@ -46,6 +50,20 @@ def crash(vault: Vault, progress: Progress, /) -> Outcome[Said]:
     raise RuntimeError("the secret reason")
 
 
+@tool(title="Complain", read_only=True)
+def complain(vault: Vault, progress: Progress, /) -> Outcome[Said]:
+    """Put on stderr what libraries and crashing threads do."""
+    sys.stderr.write("half a line, ")
+    sys.stderr.write("and its end\nanother \x1b line\n\nno end")
+    sys.stderr.flush()
+    warnings.warn("careful", stacklevel=1)
+    logging.getLogger("somebody").error("told by logging")
+    thread = threading.Thread(target=[].pop, name="crashing")
+    thread.start()
+    thread.join()
+    return Outcome(["complained"], Said(text=""))
+
+
 @tool(title="Babble", read_only=True)
 def babble(vault: Vault, progress: Progress, /) -> Outcome[Said]:
     """Say what JSON cannot hold."""
@@ -74,7 +92,7 @@ def main() -> None:
     parser.add_argument("--log-json", action="store_true")
     options = parser.parse_args()
     config = make_config(options.vault)
-    tools: list[AnyTool] = [wait, crash, babble, flood]
+    tools: list[AnyTool] = [wait, crash, complain, babble, flood]
     handlers = Handlers(
         Toolset(lambda: [describe(each) for each in tools], lambda: tools),
         lambda: open_vault(Path(config.vault)),

@@ -10,7 +10,7 @@ import threading
 from datetime import datetime
 from typing import TypedDict
 
-from vaultwire.app import open_index
+from vaultwire.app.engine import open_index
 from vaultwire.protocol.events import Identity
 from vaultwire.protocol.session import Session
 from vaultwire.server.handlers import Handlers

@@ -7,13 +7,14 @@ from collections.abc import Callable
 from datetime import date, datetime, time
 from pathlib import Path
 
-from vaultwire.app import open_index
+from vaultwire.app.engine import open_index, open_settings
 from vaultwire.trust.limits import MAX_ATTACHMENT_BYTES, MAX_NOTE_BYTES
 from vaultwire.vault.changes.changing import Changes
 from vaultwire.vault.files import Files
 from vaultwire.vault.index import Index
 from vaultwire.vault.settings import KeptSettings
 from vaultwire.vault.vault import Vault
+from vaultwire.vault.visibility import Rules, VisibleFiles
 from vaultwire.vault.workbench import Workbench
 
 
@@ -37,15 +38,16 @@ def open_vault(
     state: Path | None = None,
     *,
     read_first: bool = False,
+    rules: Rules | None = None,
 ) -> Vault:
-    """Return the engine over a folder, as the program itself puts it together.
+    """Return the engine over a folder, as the program itself puts it together; ``rules`` say what may be seen of it.
 
     Its journal is kept in the folder ``state``; without one it lives in memory, and so does the lock.
     """
-    files = Files(str(root), max_bytes)
+    files = Files(str(root), max_bytes) if rules is None else VisibleFiles(str(root), max_bytes, rules)
     index = open_index(files, None)
     changes = Changes(files, index, str(state) if state else None)
-    return vault_over(files, index, KeptSettings(files.root), changes, today, read_first=read_first)
+    return vault_over(files, index, open_settings(files), changes, today, read_first=read_first)
 
 
 def vault_over(

@@ -30,14 +30,16 @@ def envelope(**meta: Any) -> dict[str, Any]:
 class Server:
     """A spawned ``vaultwire stdio`` and the pipes to it. Use as a context manager."""
 
-    def __init__(self, vault: Path, *options: str, command: Sequence[str] | None = None) -> None:
+    def __init__(
+        self, vault: Path | None, *options: str, command: Sequence[str] | None = None, **environment: str
+    ) -> None:
         command = command or [sys.executable, "-m", "vaultwire", "stdio"]
         self.process = subprocess.Popen(
-            [*command, "--vault", str(vault), *options],
+            [*command, *(() if vault is None else ("--vault", str(vault))), *options],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            env={**os.environ, "PYTHONUNBUFFERED": ""},
+            env={**os.environ, "PYTHONUNBUFFERED": "", **environment},
         )
         self._ids = itertools.count(1)
         self._revision: str | None = None

@@ -11,7 +11,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from vaultwire.app import load_tools
+from vaultwire.app.engine import load_tools
 from vaultwire.tools.catalog import Toolset, load_catalog
 from vaultwire.tools.instructions import instructions
 from vaultwire.tools.schema import describe
@@ -46,8 +46,9 @@ def test_the_tools_are_there_and_listed_in_the_order_of_the_code() -> None:
         "search_notes", "list_notes", "read_note", "write_note", "delete_note", "search_by_tags",
         "get_outline", "list_links", "list_backlinks", "list_tags", "recent_notes",
         "read_many", "daily_note", "graph",
-        "find_notes", "list_properties", "list_tasks", "vault_stats",
+        "find_notes", "list_properties", "list_tasks", "check_notes", "vault_stats",
         *CHANGING, "list_changes", "show_change",
+        "web_search", "search_tools", "list_tool_categories",
     }  # fmt: skip
     assert [tool.name for tool in load_tools()] == NAMES
 
@@ -95,7 +96,7 @@ def test_only_what_changes_nothing_is_called_read_only() -> None:
         hints = described["annotations"]
         assert hints["readOnlyHint"] is (described["name"] not in CHANGING)
         assert hints["destructiveHint"] is CHANGING.get(described["name"], False)
-        assert hints["openWorldHint"] is False
+        assert hints["openWorldHint"] is (described["name"] == "web_search")
 
 
 def test_tools_that_look_at_the_whole_vault_have_the_longer_deadline() -> None:
@@ -115,6 +116,8 @@ def test_tools_that_look_at_the_whole_vault_have_the_longer_deadline() -> None:
         "show_change",
         "undo_change",
         "restore_note",
+        "search_tools",
+        "list_tool_categories",
     }
 
 

@@ -21,6 +21,7 @@ from support.serving import Serving, received, stage
 from support.vaults import write_vault
 from vaultwire.transports.guard import MAX_HEAD_BYTES, MAX_HEADERS
 from vaultwire.trust.keys import Keys
+from vaultwire.trust.limits import MAX_MESSAGE_BYTES
 
 CALL = "/bridge/v1/tools/read_note/call"
 BODY = b'{"arguments": {"path": "Note"}}'
@@ -248,8 +249,8 @@ def test_a_head_without_end_is_cut_off(server: Serving, start: bytes) -> None:
         connection.sendall(start)
         answer = b""
         try:
-            for _ in range(10_000):
-                connection.sendall(b"x" * 10_000)  # 100 MB in all
+            for _ in range(2_000):
+                connection.sendall(b"x" * 10_000)  # 20 MB in all: more than buffers hold, sooner than patience ends
         except OSError:
             pass
         else:
@@ -311,6 +312,14 @@ def test_no_bytes_whatever_make_the_server_fail(server: Serving, data: bytes) ->
     assert server.process.poll() is None
 
 
+def test_a_message_beyond_the_limit_is_413_whether_it_says_its_length_or_not(server: Serving) -> None:
+    pieces = 16
+    for size, status in ((MAX_MESSAGE_BYTES, 400), (MAX_MESSAGE_BYTES + pieces, 413)):
+        piece = b" " * (size // pieces)
+        assert server.request("POST", "/mcp", piece * pieces, content_type="application/json").status == status
+        assert server.request("POST", "/mcp", iter([piece] * pieces), content_type="application/json").status == status
+
+
 def test_a_client_that_asks_first_is_refused_before_it_sends_a_body(server: Serving) -> None:
     head = f"POST {CALL} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1048577\r\nExpect: 100-continue\r\n\r\n"
     with server.connect() as connection:
@@ -366,6 +375,23 @@ def test_a_client_is_let_go(impatient: Serving, who: str) -> None:
         assert is_hung_up_on(connection, drip)
 
 
+def test_a_client_whose_body_came_after_its_refusal_is_let_go_when_it_is_idle(impatient: Serving) -> None:
+    with impatient.connect() as connection:
+        connection.sendall(b"POST /nothing HTTP/1.1\r\nHost: localhost\r\nContent-Length: 3\r\n\r\n")
+        assert status_of(connection.recv(65536)) == 404
+        connection.sendall(b"xxx")
+        assert is_hung_up_on(connection)
+
+
+def test_patience_with_a_head_is_the_same_for_a_later_request(tmp_path: Path) -> None:
+    limits = json.dumps({"head": 0.5, "idle": 60})
+    with stage(tmp_path, "--limits", limits) as server, server.connect() as connection:
+        connection.sendall(b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        assert status_of(connection.recv(65536)) == 200
+        connection.sendall(b"GET /health HTTP/1.1\r\nX: ")
+        assert is_hung_up_on(connection, b"x")
+
+
 @pytest.mark.parametrize("before", [b"", b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n"])
 def test_a_call_that_takes_its_time_is_no_client_that_does(impatient: Serving, tmp_path: Path, before: bytes) -> None:
     fifo = tmp_path / "fifo"
@@ -387,15 +413,15 @@ def test_a_call_that_takes_its_time_is_no_client_that_does(impatient: Serving, t
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="asks the kernel which connections there are")
-def test_a_client_that_takes_no_answer_is_let_go(impatient: Serving) -> None:
+def test_a_client_that_takes_no_answer_is_let_go(tmp_path: Path) -> None:
     body = b'{"arguments": {"megabytes": 50}}'
     head = f"POST /bridge/v1/tools/flood/call HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(body)}\r\n\r\n"
-    with impatient.connect() as connection:
+    with stage(tmp_path, "--limits", '{"stalled": 0.5}') as server, server.connect() as connection:
         connection.sendall(head.encode() + body)
         assert status_of(connection.recv(1000)) == 200
         # Nothing more is read until the server has given up, which its own count of connections shows.
         until = time.monotonic() + 10
-        while len(open_connections(impatient.process.pid)) > 0:
+        while len(open_connections(server.process.pid)) > 0:
             assert time.monotonic() < until
         assert len(received(connection)) < 50_000_000
 

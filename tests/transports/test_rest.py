@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import http.client
 import json
@@ -16,10 +17,17 @@ import jsonschema
 import pytest
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
+from support.asgi import Http, Loop
 from support.serving import PATIENCE, Reply, Serving, stage
-from support.vaults import write_vault
+from support.toolsets import Stage
+from support.vaults import open_vault, write_vault
 from vaultwire import __version__
+from vaultwire.server.handlers import Handlers
+from vaultwire.server.one_shot import ask
+from vaultwire.server.workers import Workers
+from vaultwire.transports import rest
 from vaultwire.transports.rest import MAX_BODY_BYTES, tools_hash
+from vaultwire.trust.policy import Policy
 
 VAULT = """
 === Notes/Example.md
@@ -384,6 +392,20 @@ def test_a_tool_that_crashes_is_an_error_without_its_secrets_and_logged(tmp_path
     assert reply.json["content"][0]["text"].startswith("Error: INTERNAL: ")
     assert b"secret" not in reply.body
     assert b"the secret reason" in log
+
+
+def test_so_many_callers_are_remembered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rest, "_MAX_PEERS", 3)
+    stage = Stage()
+    workers = Workers(Handlers(stage.toolset(), lambda: open_vault(tmp_path), Policy()))
+    door = rest.Rest(functools.partial(ask, workers), lambda _: {}, "key")
+    with Loop() as loop:
+        http = Http(loop, door)
+        for number in range(10):
+            path = b"/bridge/v1/tools/echo/call"
+            reply = http.send("POST", None, {"arguments": {}}, raw_path=path, key=f"caller {number}")
+            assert reply.status == 200
+    assert len(door._peers) == 3  # nothing else shows how many there are
 
 
 def test_a_tool_that_takes_too_long_is_an_error_that_says_so(tmp_path: Path) -> None:

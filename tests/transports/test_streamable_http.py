@@ -18,7 +18,7 @@ from support.vaults import open_vault
 from support.wire import HANDSHAKE_REVISIONS, STATELESS_REVISION, envelope
 from vaultwire.protocol.events import Identity
 from vaultwire.protocol.session import Session
-from vaultwire.server import exchange, workers
+from vaultwire.server import exchange, streams, subscriptions, workers
 from vaultwire.server.handlers import Handlers
 from vaultwire.server.subscriptions import LIST_CHANGES, RESOURCE_CHANGES, Subscriptions
 from vaultwire.server.workers import Workers
@@ -28,6 +28,7 @@ from vaultwire.trust.policy import Policy
 BOTH = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
 CURL = {"Content-Type": "application/json", "Accept": "*/*"}
 SESSION = "mcp-session-id"
+MOST_CALLS = 40
 CAPABILITIES = "io.modelcontextprotocol/clientCapabilities"
 
 
@@ -98,12 +99,13 @@ def stage() -> Iterator[AskingStage]:
 
 @pytest.fixture
 def door(stage: AskingStage, tmp_path: Path) -> Iterator[Door]:
-    subscriptions = Subscriptions([*LIST_CHANGES, RESOURCE_CHANGES])
+    listeners = Subscriptions([*LIST_CHANGES, RESOURCE_CHANGES])
     by_class = {"file": PATIENCE, "search": PATIENCE}
-    handlers = Handlers(stage.toolset(), lambda: open_vault(tmp_path), Policy(), by_class, subscriptions=subscriptions)
+    handlers = Handlers(stage.toolset(), lambda: open_vault(tmp_path), Policy(), by_class, subscriptions=listeners)
     identity = Identity("test", "Test", "1", {"tools": {}, "logging": {}}, "Be kind.")
     app = streamable_http.make_app(
-        Workers(handlers), lambda revision: Session(identity, handlers.methods, revision=revision)
+        Workers(handlers, most_tasks=MOST_CALLS),
+        lambda revision: Session(identity, handlers.methods, revision=revision),
     )
     with Loop() as loop:
         yield Door(Http(loop, app), handlers, app)
@@ -206,6 +208,22 @@ def test_headers_that_say_something_else_than_the_body_are_a_mismatch(door: Door
 def test_a_stateless_server_takes_neither_batches_nor_answers(door: Door, message: Any) -> None:
     answer = door.send("POST", {**BOTH, "MCP-Protocol-Version": STATELESS_REVISION}, message)
     assert (answer.status, answer.json()["error"]["code"]) == (400, -32600)
+
+
+def test_a_state_is_its_callers_alone_and_only_one_of_many_at_once_goes_on_with_it(door: Door) -> None:
+    def ask(principal: str, **params: Any) -> Any:
+        params |= {"name": "ask", "arguments": {}, "_meta": envelope(**{CAPABILITIES: CAN_ALL})}
+        headers = {"MCP-Protocol-Version": STATELESS_REVISION, "Mcp-Method": "tools/call", "Mcp-Name": "ask"}
+        return door.post("tools/call", params, {**BOTH, **headers}, **{"vaultwire.key": principal}).json()
+
+    answered: dict[str, Any] = {"inputResponses": {"roots": {"roots": []}}}
+    answered["requestState"] = ask("anna")["result"]["requestState"]
+    for principal in ("", "ben", "Anna"):
+        refused = ask(principal, **answered)["error"]
+        assert (refused["code"], refused["data"]["errorCode"]) == (-32602, "INVALID_ARGUMENTS")
+    with ThreadPoolExecutor(8) as pool:
+        answers = list(pool.map(lambda _: ask("anna", **answered), range(8)))
+    assert sorted("result" in answer for answer in answers) == [False] * 7 + [True]
 
 
 def test_progress_makes_the_answer_a_stream_without_ids(door: Door) -> None:
@@ -514,3 +532,81 @@ def test_many_calls_at_once_are_each_answered_with_their_own(door: Door) -> None
 
     with ThreadPoolExecutor(16) as pool:
         assert list(pool.map(call, range(200))) == [str(number) for number in range(200)]
+
+
+# ---------------------------------------------------------------------- bounds
+
+
+def ended_stream(client: Client) -> int:
+    """Return the number of a stream of five events that its client has heard to the end."""
+    stream = client.call("count", {"progressToken": 1})
+    ids = [event["id"] for event in iter(stream.event, None)]
+    return int(ids[-1].partition("-")[0])
+
+
+def test_of_a_stream_so_many_frames_are_kept_and_always_the_answer(
+    door: Door, stage: AskingStage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(streams, "_MOST_FRAMES", 2)
+    client = door.open()
+    stream = client.call("count", {"progressToken": 1}, gate="a")
+    primed = stream.event()
+    assert primed is not None
+    stage.gate("a").released.set()
+    while stream.event() is not None:
+        pass
+    again = client.get(primed["id"])
+    assert [again.message()["params"]["progress"] for _ in range(2)] == [2, 3]
+    assert text_of(again.message()) == "counted"
+
+
+def test_of_streams_that_ended_so_many_are_kept(door: Door, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(streams, "_MOST_KEPT_STREAMS", 2)
+    client = door.open()
+    numbers = [ended_stream(client) for _ in range(6)]
+    statuses = [client.get(f"{number}-0").status for number in numbers]
+    assert statuses == [400, 400, 400, 200, 200, 200]  # the last ended since anybody looked
+
+
+def test_of_streams_that_ended_so_many_bytes_are_kept(door: Door, monkeypatch: pytest.MonkeyPatch) -> None:
+    client = door.open()
+    first = ended_stream(client)
+    size = sum(len(event["data"]) for event in iter(client.get(f"{first}-0").event, None))
+    monkeypatch.setattr(streams, "_MOST_KEPT_BYTES", 2 * size + 50)
+    numbers = [ended_stream(client) for _ in range(6)]
+    statuses = [client.get(f"{number}-0").status for number in numbers]
+    assert statuses == [400, 400, 400, 200, 200, 200]
+
+
+def test_so_many_callers_without_a_session_are_remembered(door: Door, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(exchange, "_MAX_PEERS", 3)
+    for number in range(10):
+        scope: dict[str, Any] = {"vaultwire.key": f"caller {number}"}
+        assert door.post("ping", **scope).status == 200
+    assert len(door.app._exchanges._peers) == 3  # nothing else shows how many there are
+
+
+def test_a_client_watches_so_many_resources(door: Door, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(subscriptions, "MAX_WATCHED", 2)
+    client = door.open()
+    watched = [client.post("resources/subscribe", {"uri": f"obsidian://{name}"}).json() for name in "abca"]
+    assert ["error" in answer for answer in watched] == [False, False, True, False]
+    client.post("resources/unsubscribe", {"uri": "obsidian://a"})
+    assert "result" in client.post("resources/subscribe", {"uri": "obsidian://c"}).json()
+    for uris, status in ((["obsidian://a", "obsidian://b"], 200), (["a:", "b:", "c:"], 400)):
+        assert door.stateless("subscriptions/listen", {"notifications": {RESOURCE_CHANGES: uris}}).status == status
+
+
+def test_so_many_calls_are_under_way_even_of_clients_that_hung_up(
+    door: Door, stage: AskingStage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(streamable_http, "_LOOK_AFTER_SECONDS", 0.0)
+    clients = [client, _] = [door.open(), door.open()]  # one alone may have half of them
+    for number in range(MOST_CALLS):
+        clients[number % 2].call("wait", None, number, gate="a").leave()
+    for refused in (client.call("echo", None, "x"), door.post("tools/call", {"name": "echo"})):
+        assert refused.json()["result"]["_meta"]["errorCode"] == "SERVER_BUSY"
+    assert client.post("ping", id_="ping").status == 200
+    stage.gate("a").released.set()
+    answers = (client.call("echo", None, f"again {number}").json() for number in range(10_000))
+    assert any(not answer["result"]["isError"] for answer in answers)

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from support.vaults import snapshot, write_vault
-from vaultwire.app import open_index
+from vaultwire.app.engine import open_index
 from vaultwire.markdown import edits
 from vaultwire.markdown.links import decoded_destination, parse_linktext
 from vaultwire.vault.changes.change import Write

@@ -15,7 +15,7 @@ import pytest
 
 from support.refusals import refused
 from support.vaults import open_vault, snapshot, write_vault
-from vaultwire.app import open_index
+from vaultwire.app.engine import open_index
 from vaultwire.vault.changes.change import Write
 from vaultwire.vault.changes.changing import Changes
 from vaultwire.vault.editing import WriteMode
@@ -304,7 +304,7 @@ from vaultwire.vault.workbench import Workbench
 from datetime import datetime
 from vaultwire.vault.errors import VaultError
 from vaultwire.vault.files import Files
-from vaultwire.app import open_index
+from vaultwire.app.engine import open_index
 from vaultwire.vault.settings import KeptSettings
 from vaultwire.vault.vault import Vault
 resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))

@@ -8,7 +8,7 @@ import pytest
 
 from support.refusals import refusal, refused
 from support.vaults import snapshot, write_vault
-from vaultwire.app import open_index
+from vaultwire.app.engine import open_index
 from vaultwire.markdown.parse import has_tag, parse_note
 from vaultwire.vault.changes.change import Step, Write
 from vaultwire.vault.errors import INVALID_ARGUMENTS

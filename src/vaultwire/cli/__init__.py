@@ -37,9 +37,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def serve_stdio(**options: Any) -> int:
-    """Serve until the client is done; the options are those of ``make_config``."""
+    """Serve until the client is done; the options are those of ``make_config``, and ``standalone``."""
+    standalone = options.pop("standalone", False)
     config = make_config(**options)
-    if config.prompts is not None and not os.path.isdir(os.path.join(config.vault, config.prompts)):
+    if config.prompts is not None and not any(
+        os.path.isdir(os.path.join(vault, config.prompts)) for vault in config.vaults.values()
+    ):
         print(f"vaultwire: no folder {config.prompts!r} in the vault yet, so no prompts from it", file=sys.stderr)
     if sys.stdin is not None and sys.stdin.isatty():
         print(
@@ -49,13 +52,19 @@ def serve_stdio(**options: Any) -> int:
         print("vaultwire demo shows what happens then. Ctrl-D ends it.", file=sys.stderr)
     from vaultwire import app  # noqa: PLC0415 - a vault that is not there is said before anything is loaded
 
-    app.run_stdio(config)
+    app.run_stdio(config, standalone=standalone)
     return 0
 
 
 # The options of ``stdio`` and the settings they give; those with a value first.
-_VALUED = {"--vault": "vault", "--prompts": "prompts"}
-_FLAGS = {"--read-only": "read_only", "--require-read-first": "read_first"}
+_VALUED = {
+    "--vault": "vault",
+    "--prompts": "prompts",
+    "--policy": "policy",
+    "--backend": "backend",
+    "--dialect": "dialect",
+}
+_FLAGS = {"--read-only": "read_only", "--require-read-first": "read_first", "--standalone": "standalone"}
 
 
 def _plain_stdio_options(given: list[str]) -> dict[str, Any] | None:
@@ -70,11 +79,11 @@ def _plain_stdio_options(given: list[str]) -> dict[str, Any] | None:
     for option in rest:
         if option in _FLAGS:
             options[_FLAGS[option]] = True
-        elif option in _VALUED and options.get(_VALUED[option]) is None:
+        elif option == "--vault" or (option in _VALUED and options.get(_VALUED[option]) is None):
             value = next(rest, None)
             if value is None:
                 return None
-            options[_VALUED[option]] = value
+            options[_VALUED[option]] = [*(options["vault"] or ()), value] if option == "--vault" else value
         else:
             return None
     return options

@@ -75,9 +75,14 @@ def server_command() -> list[str]:
 
 def _options(config: Config) -> list[str]:
     prompts = [] if config.prompts is None else ["--prompts", config.prompts]
+    policy = [] if config.policy is None else ["--policy", config.policy]
+    backend = [] if config.backend is None else ["--backend", config.backend]
+    dialect = [] if config.dialect == "mcp" else ["--dialect", config.dialect]
     flags = [
         flag
         for flag, is_set in (("--read-only", config.read_only), ("--require-read-first", config.read_first))
         if is_set
     ]
-    return ["stdio", "--vault", config.vault, *flags, *prompts]
+    vaults = [option for vault in config.vault_options for option in ("--vault", vault)]
+    restraints = [] if config.restraints is None else config.restraints.options()
+    return ["stdio", *vaults, *flags, *prompts, *policy, *backend, *dialect, *restraints]

@@ -11,7 +11,7 @@ import sys
 import tempfile
 from typing import Any
 
-from vaultwire import app
+from vaultwire.app import engine
 from vaultwire.cli.client_config import server_command
 from vaultwire.cli.conversation import Conversation
 from vaultwire.config import CACHE_VARIABLE, STATE_VARIABLE, Config
@@ -68,7 +68,7 @@ def run(config: Config | None) -> int:
 
 
 def _on_own_vault(config: Config) -> int:
-    before = app.fingerprint_vault(config)
+    before = engine.fingerprint_vault(config)
     print(f"Your vault {config.vault}: {before.files} files. Read-only: nothing in it will change.")
     with _conversation("--vault", config.vault, "--read-only") as talk:
         _open(talk)
@@ -81,7 +81,7 @@ def _on_own_vault(config: Config) -> int:
             _call(talk, "read_note", path=path)
             # The one call that must fail: it shows that a model cannot change what was opened read-only.
             _call(talk, "write_note", path=path, content="This must never be written.", mode="overwrite")
-    after = app.fingerprint_vault(config)
+    after = engine.fingerprint_vault(config)
     print()
     if before != after:
         print(

@@ -8,10 +8,13 @@ import statistics
 import sys
 from typing import Any
 
-from vaultwire import __version__, app
+from vaultwire import __version__
+from vaultwire.app import engine
 from vaultwire.cli.client_config import server_command
 from vaultwire.cli.conversation import Conversation, ServerEndedError
 from vaultwire.config import Config
+from vaultwire.obsidian.known_vaults import known_vaults
+from vaultwire.transports.lock_file import listed, lock_folder
 
 _STARTS = 5
 # More problems than this are counted, not listed: the first ones show what is the matter.
@@ -20,17 +23,22 @@ _CONTRACT_MILLISECONDS = 100  # "initialize response: <100ms"
 
 
 def run(config: Config, *, as_json: bool) -> int:
-    """Print the report; return 1 if something is wrong, else 0."""
-    report = _examine(config)
-    print(json.dumps(report, indent=2, ensure_ascii=False) if as_json else _to_text(report))
-    return 0 if report["healthy"] else 1
+    """Print the report, of several vaults one for each; return 1 if something is wrong, else 0."""
+    reports = {name: _examine(config.alone(name)) for name in config.vaults}
+    if as_json:
+        shown: dict[str, Any] = reports if len(reports) > 1 else next(iter(reports.values()))
+        print(json.dumps(shown, indent=2, ensure_ascii=False))
+    else:
+        texts = [(f"{name}\n\n" if len(reports) > 1 else "") + _to_text(report) for name, report in reports.items()]
+        print("\n\n".join(texts))
+    return 0 if all(report["healthy"] for report in reports.values()) else 1
 
 
 def _examine(config: Config) -> dict[str, Any]:
-    found = app.survey_vault(config)
+    found = engine.survey_vault(config)
     problems = [f"{problem.path}: {problem.problem}" for problem in found.problems]
-    index = app.examine_index(config)
-    journal = app.examine_journal(config)
+    index = engine.examine_index(config)
+    journal = engine.examine_journal(config)
     start: dict[str, Any] = {"runs": _STARTS}
     try:
         times = [_time_start(config) for _ in range(_STARTS)]
@@ -46,6 +54,7 @@ def _examine(config: Config) -> dict[str, Any]:
             "system": platform.platform(terse=True),
             "command": server_command(),
             "file_system_encoding": sys.getfilesystemencoding(),
+            "obsidian_vaults": {vault.path: vault.name for vault in known_vaults()},
         },
         "vault": {
             "path": config.vault,
@@ -68,12 +77,18 @@ def _examine(config: Config) -> dict[str, Any]:
             "changes": journal.changes,
             "not_kept_because": journal.problem or None,
         },
+        "policy": config.policy,
+        "editors": {
+            "folder": lock_folder(),
+            "listed": [editor._asdict() for editor in listed(lock_folder(), config.vault)],
+        },
         "start": start,
     }
 
 
 def _time_start(config: Config) -> float:
-    with Conversation([*server_command(), "stdio", "--vault", config.vault]) as talk:
+    policy = [] if config.policy is None else ["--policy", config.policy]
+    with Conversation([*server_command(), "stdio", "--vault", config.vault, *policy]) as talk:
         return talk.initialize()[1]
 
 
@@ -83,6 +98,8 @@ def _to_text(report: dict[str, Any]) -> str:
         "Environment",
         f"  vaultwire {environment['vaultwire']}, Python {environment['python']}, {environment['system']}",
         f"  started as {' '.join(environment['command'])}",
+        "  Obsidian knows "
+        + (", ".join(sorted({*environment["obsidian_vaults"].values()})) or "no vaults on this computer"),
         "Vault",
         f"  {vault['path']}",
         f"  {vault['notes']} notes, {vault['note_bytes'] / 1e6:.1f} MB; {vault['other_files']} other files",
@@ -108,7 +125,8 @@ def _to_text(report: dict[str, Any]) -> str:
     lines += ["Journal", f"  {journal['changes']} changes on record in {journal['folder']}"]
     if journal["not_kept_because"]:
         lines.append(f"  notes cannot be changed, because changes cannot be recorded: {journal['not_kept_because']}")
-    lines.append("Start")
+    lines += ["Policy", f"  {report['policy'] or 'none: every client may read and change all notes'}"]
+    lines += ["Claude Code", *_editor_lines(report["editors"]), "Start"]
     if "error" in start:
         lines.append(f"  FAILED: {start['error']}")
     else:
@@ -116,3 +134,15 @@ def _to_text(report: dict[str, Any]) -> str:
         lines.append(f"  spawn to initialize: {start['median_ms']} ms, median of {start['runs']}{verdict}")
     lines.append("All is well." if report["healthy"] else "Something needs your attention, see above.")
     return "\n".join(lines)
+
+
+def _editor_lines(editors: dict[str, Any]) -> list[str]:
+    """Return what Claude Code's /ide list has for the vault, and what to do where that is not what one wants."""
+    found = editors["listed"]
+    lines = [f"  /ide lists {editor['name']} (port {editor['port']}) for this vault" for editor in found]
+    if not any(editor["is_ours"] for editor in found):
+        lines.append(f"  vaultwire ide does not run for this vault, or for another folder than {editors['folder']}")
+        lines.append("  (CLAUDE_CONFIG_DIR must be the same for both)")
+    if len(found) > 1:
+        lines.append("  as there are several, claude --ide connects to none by itself: choose one in /ide")
+    return lines

@@ -1,4 +1,1 @@
-"""Web pages for the person.
-
-Empty until a page is built; the import contract already guards its place.
-"""
+"""Web pages for the person: what they hold and what is put into them. Who may open them is a door's matter."""

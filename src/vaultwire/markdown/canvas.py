@@ -28,6 +28,15 @@ class FileNode(NamedTuple):
     subpath: str
 
 
+def file_nodes(text: str) -> list[tuple[FileNode, int]]:
+    """Return the files that a canvas shows, each with the line of its name. Raises NotACanvasError."""
+    return [
+        (FileNode(node["file"], node.get("subpath", "")), _line(text, places["file"][0]))
+        for node, places in _nodes(text)
+        if "file" in places
+    ]
+
+
 def canvas_edits(
     text: str,
     of_node: Callable[[FileNode], FileNode | None],

@@ -1,4 +1,1 @@
-"""The running Obsidian app, when there is one.
-
-Empty until the app link is built; the import contract already guards its place.
-"""
+"""The Obsidian app: what it keeps on this computer beside its vaults, and, once the app link is built, the running app."""

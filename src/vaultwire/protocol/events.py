@@ -16,14 +16,26 @@ _MAX_NAME = 100
 
 
 class Identity:
-    """What this server says of itself in ``initialize`` and ``server/discover``."""
+    """What this server says of itself in ``initialize`` and ``server/discover``.
 
-    __slots__ = ("capabilities", "instructions", "server_info")
+    ``stateless`` are capabilities that are others where there are no sessions (2026-07-28).
+    """
 
-    def __init__(self, name: str, title: str, version: str, capabilities: JsonObject, instructions: str) -> None:
+    __slots__ = ("capabilities", "instructions", "server_info", "stateless")
+
+    def __init__(
+        self,
+        name: str,
+        title: str,
+        version: str,
+        capabilities: JsonObject,
+        instructions: str,
+        stateless: JsonObject | None = None,
+    ) -> None:
         self.server_info: JsonObject = {"name": name, "title": title, "version": version}
         self.capabilities = capabilities
         self.instructions = instructions
+        self.stateless = stateless or {}
 
 
 class Batch:
@@ -46,16 +58,19 @@ class Batch:
 class Peer:
     """The other side of one connection: ``name`` is what it calls itself, empty as long as it has not said.
 
+    ``principal`` is whose key it came with, empty where there are no keys or it came with none.
     ``memory`` is the handlers': what they keep of this peer between its requests. The session does not look at it.
     """
 
-    __slots__ = ("capabilities", "memory", "name", "watched")
+    __slots__ = ("capabilities", "memory", "name", "principal", "shown", "watched")
 
-    def __init__(self) -> None:
+    def __init__(self, principal: str = "") -> None:
         self.name = ""
+        self.principal = principal
         self.capabilities: JsonObject = {}  # what it said in the handshake, if there was one
         self.memory: Any = None
         self.watched: set[str] = set()  # URIs of resources it wants to hear of
+        self.shown: frozenset[str] = frozenset()  # tools listed to it besides those listed to everybody
 
     def introduce(self, client_info: Json) -> None:
         """Take note of what the peer says of itself in ``clientInfo``."""

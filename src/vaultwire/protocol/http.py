@@ -7,6 +7,7 @@ values as they stood on the wire (ASGI): blanks around them are no part of them 
 from __future__ import annotations
 
 import binascii
+import functools
 
 from vaultwire.protocol import jsonrpc
 from vaultwire.protocol.events import meta_of
@@ -71,12 +72,12 @@ class Headers:
     __slots__ = ("_twice", "_values")
 
     def __init__(self, raw: Iterable[tuple[bytes, bytes]]) -> None:
-        self._values: dict[bytes, bytes] = {}
+        lines = list(raw)
+        self._values = dict(lines)
         self._twice: set[bytes] = set()
-        for name, value in raw:
-            if name in self._values:
-                self._twice.add(name)
-            self._values[name] = value
+        if len(self._values) != len(lines):
+            names = [name for name, _ in lines]
+            self._twice = {name for name in names if names.count(name) > 1}
 
     def get(self, name: bytes) -> bytes | None:
         """Return a header's value without the blanks around it, None if it is not there."""
@@ -91,11 +92,15 @@ class Headers:
 
     def accepts(self, media_type: bytes) -> bool:
         """Tell whether the client named this media type; blanket terms count for JSON only, as every client reads it."""
-        accept = self.get(b"accept")
-        if accept is None:
-            return media_type == JSON_TYPE
-        accept = accept.lower()
-        return media_type in accept or (media_type == JSON_TYPE and (b"*/*" in accept or b"application/*" in accept))
+        return _accepts(self._values.get(b"accept"), media_type)
+
+
+@functools.lru_cache(maxsize=16)  # a client says the same each time, and is asked three times a request
+def _accepts(accept: bytes | None, media_type: bytes) -> bool:
+    if accept is None:
+        return media_type == JSON_TYPE
+    accept = accept.lower()
+    return media_type in accept or (media_type == JSON_TYPE and (b"*/*" in accept or b"application/*" in accept))
 
 
 def revision_of(message: Json, headers: Headers) -> Revision:
@@ -166,6 +171,35 @@ def check_params(params: HeaderParams, arguments: Json, headers: Headers) -> Non
             _compare_number(shown, got, value)
         elif isinstance(value, str):
             _compare(shown, _decoded(shown, got), value)
+
+
+def to_headers(message: JsonObject, params: HeaderParams = ()) -> dict[str, str]:
+    """Return the headers that must go with a stateless request or notification: the other side of the checks above."""
+    given = message.get("params")
+    given = given if isinstance(given, dict) else {}
+    method = message["method"]
+    headers = {"MCP-Protocol-Version": str(meta_of(given).get(META_VERSION)), "Mcp-Method": _encoded(method)}
+    named = _NAMED.get(method)
+    if named is not None and isinstance(given.get(named), str):
+        headers["Mcp-Name"] = _encoded(given[named])
+    for header, path in params:
+        value = given.get("arguments")
+        for name in path:
+            value = value.get(name) if isinstance(value, dict) else None
+        if isinstance(value, bool):
+            headers[header.decode("latin-1")] = "true" if value else "false"
+        elif isinstance(value, str | int | float):
+            headers[header.decode("latin-1")] = _encoded(str(value))
+    return headers
+
+
+def _encoded(value: str) -> str:
+    """Return a value fit for a header: as it is, unless a header could not hold it or it looks as if it were encoded."""
+    is_plain = value.isascii() and value.isprintable() and value == value.strip(" ")
+    if is_plain and not value.startswith(_BASE64_START.decode()):
+        return value
+    encoded = binascii.b2a_base64(value.encode("utf-8", "surrogatepass"), newline=False)
+    return (_BASE64_START + encoded + _BASE64_END).decode("ascii")
 
 
 def status_of(code: int | None, revision: Revision) -> int:

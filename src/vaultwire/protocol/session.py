@@ -29,7 +29,7 @@ from vaultwire.protocol.revisions import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection
 
     from vaultwire.protocol.events import Event, Identity
     from vaultwire.protocol.messages import Json, JsonObject, RequestId
@@ -47,7 +47,7 @@ class Session:
     """The protocol state of one connection."""
 
     def __init__(
-        self, identity: Identity, methods: Sequence[str], dialect: Dialect = MCP, revision: Revision | None = None
+        self, identity: Identity, methods: Collection[str], dialect: Dialect = MCP, revision: Revision | None = None
     ) -> None:
         """Serve ``methods`` (name of each request the driver handles) under ``identity``.
 
@@ -141,6 +141,10 @@ class Session:
         question = Question(f"vaultwire-{self._questions}")  # a name that no peer mistakes for an id of its own
         self._asked[question.id] = question
         return question, jsonrpc.to_frame(jsonrpc.request_message(question.id, method, params))
+
+    def skip_questions(self, count: int) -> None:
+        """Leave out so many names for our requests: another server may have used them with this peer."""
+        self._questions += count
 
     def forget(self, question: Question) -> None:
         """Wait no longer for this answer."""
@@ -244,7 +248,8 @@ class Session:
     ) -> None:
         meta = meta_of(params)
         capabilities = self.peer.capabilities
-        if self._only_stateless or is_stateless_request(method, meta):
+        has_eras = self.dialect.only_revision is None
+        if self._only_stateless or (has_eras and is_stateless_request(method, meta)):
             revision = check_envelope(method, meta)
             self.peer.introduce(meta.get(META_CLIENT_INFO))
             capabilities = meta[META_CLIENT_CAPABILITIES]
@@ -258,7 +263,7 @@ class Session:
                 raise Refused(INVALID_REQUEST, "Invalid Request: initialize may not be part of a batch")
             self._answer(events, batch, jsonrpc.result_message(id, self._initialize(params)))
             return
-        elif method == "ping":
+        elif method == "ping" and (self._revision is not None or self.dialect.early_ping):
             self._answer(events, batch, jsonrpc.result_message(id, {}))
             return
         else:
@@ -304,18 +309,18 @@ class Session:
             if not isinstance(params.get(name, {}), dict):
                 got = jsonrpc.json_type(params[name])
                 raise Refused(INVALID_PARAMS, f"Invalid params: {name} must be an object, got {got}")
-        self._revision = negotiate(proposed)
+        only = self.dialect.only_revision
+        self._revision = negotiate(proposed if only is None else only)
         self.peer.introduce(params.get("clientInfo"))
         self.peer.capabilities = params.get("capabilities", {})
-        server_info = dict(self._identity.server_info)
-        if not self._revision.tool_output:  # `title` came in 2025-06-18
-            del server_info["title"]
-        return {
+        result: JsonObject = {
             "protocolVersion": self._revision.name,
             "capabilities": self._capabilities(self._revision),
-            "serverInfo": server_info,
-            "instructions": self._identity.instructions,
+            "serverInfo": self._server_info(self._revision),
         }
+        if self.dialect.instructions:
+            result["instructions"] = self._identity.instructions
+        return result
 
     def _discover(self, revision: Revision) -> JsonObject:
         result: JsonObject = {
@@ -327,9 +332,21 @@ class Session:
         }
         return self._envelope(revision, result)
 
+    def _server_info(self, revision: Revision) -> JsonObject:
+        if self.dialect.server is not None:
+            return dict(zip(("name", "version"), self.dialect.server, strict=True))
+        server_info = dict(self._identity.server_info)
+        if not revision.tool_output:  # `title` came in 2025-06-18
+            del server_info["title"]
+        return server_info
+
     def _capabilities(self, revision: Revision) -> JsonObject:
         """Return what this server can do, in the revision's words."""
+        if self.dialect.capabilities is not None:
+            return dict(self.dialect.capabilities)
         capabilities = dict(self._identity.capabilities)
+        if revision.stateless:
+            capabilities |= self._identity.stateless
         if not revision.completions:
             capabilities.pop("completions", None)
         return capabilities

@@ -21,8 +21,14 @@ if TYPE_CHECKING:
     from typing import Protocol
 
     from vaultwire.protocol.session import Session
-    from vaultwire.server.handlers import Handlers
-    from vaultwire.server.workers import Task
+    from vaultwire.server.tasks import Task
+    from vaultwire.server.workers import Methods
+
+    class Entry(Protocol):
+        """A second way in, for frames that came on the stream and found nobody to take them there."""
+
+        def __call__(self, frame: bytes, is_known: bool, /) -> None:
+            """Take a frame. ``is_known``: only take note of it, its answer has been given."""
 
     class Stream(Protocol):
         """A duplex door's bytes, cut into frames."""
@@ -49,17 +55,21 @@ class FrameTooLarge(Exception):  # noqa: N818 - says what happened to the frame
 def serve(
     stream: Stream,
     session: Session,
-    handlers: Handlers,
+    handlers: Methods,
     on_ready: Callable[[], None] | None = None,
     on_end: Callable[[], None] | None = None,
+    lend: Callable[[Entry], None] | None = None,
 ) -> None:
     """Serve one duplex connection until the peer ends it, then finish what is in flight and return.
 
     ``on_ready`` is called once, on a thread of its own, when the first answer is out: what would delay it belongs there,
-    and what goes on beside the calls. ``on_end`` tells it to come to its end, which is waited for.
+    and what goes on beside the calls. ``on_end`` tells it to come to its end, which is waited for. ``lend`` is given the
+    connection's second way in.
     """
     connection = _Connection(stream, session, handlers, on_ready)
     handlers.subscriptions.attach(connection, session, connection)
+    if lend is not None:
+        lend(connection.enter)
     connection.start()
     connection.drain()
     if on_end is not None:
@@ -71,7 +81,7 @@ class _Connection(Workers):
     """One peer: its session, its hands, and the outlet of all its calls."""
 
     def __init__(
-        self, stream: Stream, session: Session, handlers: Handlers, on_ready: Callable[[], None] | None
+        self, stream: Stream, session: Session, handlers: Methods, on_ready: Callable[[], None] | None
     ) -> None:
         super().__init__(handlers)
         self.session = session
@@ -161,6 +171,15 @@ class _Connection(Workers):
                 self._add_hand()
                 return True
             return self._followers > 0
+
+    def enter(self, frame: bytes, is_known: bool) -> None:
+        """Take a frame that did not come on the stream, or no more. Safe from any thread."""
+        with self.lock:
+            events = self.session.receive(frame)
+        for event in events if not is_known else ():
+            task = self.act(event, self.session, self)
+            if task is not None:
+                self.reading_lane.put(task)
 
     # ------------------------------------------------------------------ out (all hold the lock)
 

@@ -129,7 +129,7 @@ class Exchanges:
         if peer is None:
             if len(self._peers) >= _MAX_PEERS:
                 del self._peers[next(iter(self._peers))]
-            peer = self._peers[key] = Peer()
+            peer = self._peers[key] = Peer(principal)
         session.peer = peer
         return session
 
@@ -169,6 +169,7 @@ class Exchanges:
             stream = Stream(self._workers, http.revision_of(None, headers), takes_more=False)
             self._act(events, session, stream)
             return stream if events else Reply(202)
+        session.peer.principal = principal
         id_ = secrets.token_urlsafe(24)
         opened = HttpSession(id_, session, principal, self._workers, session.revision)
         self._sessions[id_] = opened

@@ -7,28 +7,30 @@ job a worker runs. What resources, prompts and completions answer is ``offers``'
 from __future__ import annotations
 
 import gc
-import threading
-import time
 
 from vaultwire.protocol import jsonrpc
+from vaultwire.protocol.dialects import known_name
 from vaultwire.protocol.revisions import MISSING_CLIENT_CAPABILITY
+from vaultwire.server.answers import POLICY_DENIED, TOOL_NOT_FOUND, Refusal, Result, Wording, to_listed, to_refusal
 from vaultwire.server.subscriptions import RESOURCE_CHANGES, Listening, Subscriptions, watch
+from vaultwire.server.vaults import Vaults
 from vaultwire.trust.limits import SECONDS_BY_TIME_CLASS
-from vaultwire.vault.errors import FILE_NOT_FOUND, INVALID_ARGUMENTS, VAULT_NOT_FOUND, WRITE_FAILED, VaultError
+from vaultwire.vault.errors import FILE_NOT_FOUND, VaultError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Collection, Mapping, Sequence
     from typing import Any, Protocol, TypeAlias
 
     from vaultwire.protocol.dialects import Dialect
     from vaultwire.protocol.events import Request
     from vaultwire.protocol.messages import JsonObject
     from vaultwire.protocol.revisions import Revision
+    from vaultwire.server.answers import Answer
+    from vaultwire.server.gate import Gate
     from vaultwire.tools.catalog import Toolset
-    from vaultwire.tools.registry import AnyTool, Client, Outcome
+    from vaultwire.tools.registry import Client
     from vaultwire.trust.policy import Policy
-    from vaultwire.vault.caller import Caller
     from vaultwire.vault.vault import Vault
 
 TOOLS_PER_PAGE = 100  # far above what we have; clients that page are served all the same
@@ -36,10 +38,6 @@ TOOLS_PER_PAGE = 100  # far above what we have; clients that page are served all
 # 2026-07-28, "Caching". The list depends on how the server was started and on nothing else.
 _TOOLS_TTL_MS = 3_600_000
 _TOOLS_CACHE_SCOPE = "private"
-
-INTERNAL = "INTERNAL"
-POLICY_DENIED = "POLICY_DENIED"
-TOOL_NOT_FOUND = "TOOL_NOT_FOUND"
 
 # Which of what is offered may ask the client something first (2026-07-28, "Multi Round-Trip Requests"); tools may, too.
 _MAY_ASK = ("resources/read", "prompts/get")
@@ -55,37 +53,16 @@ _OFFERED = {
 }
 
 
-class Result:
-    """A method's answer."""
-
-    __slots__ = ("value",)
-    __match_args__ = ("value",)
-
-    def __init__(self, value: JsonObject) -> None:
-        self.value = value
-
-
-class Refusal:
-    """A JSON-RPC error instead of an answer."""
-
-    __slots__ = ("code", "data", "message")
-    __match_args__ = ("code", "message", "data")
-
-    def __init__(self, code: int, message: str, data: JsonObject | None = None) -> None:
-        self.code = code
-        self.message = message
-        self.data = data
-
-
 class Job:
     """Work for a worker: ``run`` gives the answer; past ``seconds``, or if it crashes, ``give_up`` does.
 
     ``run`` takes a ``Client``, or any Progress where nobody is there to be asked.
 
     ``changes_vault``: jobs that do run one at a time, in the order they came. ``is_bounded``: it reads a few files at most.
+    ``offered`` and ``show`` are what ``Client.tools`` and ``Client.show`` do.
     """
 
-    __slots__ = ("changes_vault", "give_up", "is_bounded", "name", "run", "seconds")
+    __slots__ = ("changes_vault", "give_up", "is_bounded", "name", "offered", "run", "seconds", "show")
 
     def __init__(
         self,
@@ -96,6 +73,8 @@ class Job:
         *,
         changes_vault: bool,
         is_bounded: bool = False,
+        offered: Callable[[], Sequence[Mapping[str, Any]]] = tuple,
+        show: Callable[[Collection[str]], bool] = lambda _: False,
     ) -> None:
         self.name = name
         self.run = run
@@ -103,10 +82,11 @@ class Job:
         self.seconds = seconds
         self.changes_vault = changes_vault
         self.is_bounded = is_bounded
+        self.offered = offered
+        self.show = show
 
 
 if TYPE_CHECKING:
-    Answer: TypeAlias = Result | Refusal
     _Run: TypeAlias = Callable[[Client], Answer]
 
     class Offering(Protocol):
@@ -117,33 +97,36 @@ if TYPE_CHECKING:
 
 
 class Handlers:
-    """The methods of one server, over one tool set and one vault."""
+    """The methods of one server, over one tool set and its vaults."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - the parts of a server, by name
         self,
         toolset: Toolset,
-        open_vault: Callable[[], Vault],
+        open_vault: Callable[[], Vault] | dict[str, Callable[[], Vault]],
         policy: Policy,
         seconds: Mapping[str, float] = SECONDS_BY_TIME_CLASS,
         prompts_folder: str | None = None,
         *,
         open_offers: Callable[[Vault], Offering] | None = None,
         subscriptions: Subscriptions | None = None,
+        gate: Gate | None = None,
+        lists: Callable[[str], bool] = lambda _: True,
     ) -> None:
-        """``open_vault`` is called once, when a call first needs the vault; ``prompts_folder`` is a folder in it.
+        """``open_vault`` is called once, when a call first needs the vault; of named vaults there is one for each.
 
-        ``open_offers`` offers something else than the vault's notes.
+        ``prompts_folder`` is a folder in a vault. ``open_offers`` offers something else than the first vault's notes.
+        ``gate`` is what every request passes, ``lists`` which tools are listed to everybody; the others can be called, too.
         """
-        self._loading = threading.Lock()
-        self._loaded: tuple[dict[str, AnyTool], Vault, Offering] | None = None
-        self._is_closed = False
-        self._toolset = toolset
-        self._open_vault = open_vault
+        self._vaults = Vaults(open_vault if isinstance(open_vault, dict) else {"": open_vault}, self._load)
+        self._toolset = toolset.over(self._vaults.names)
+        self._offers: Offering | None = None
         self._policy = policy
         self._seconds = seconds
         self._prompts_folder = prompts_folder
         self._open_offers = open_offers
         self.subscriptions = subscriptions or Subscriptions()
+        self._gate = gate
+        self._lists = lists
         self._table: dict[str, Callable[[Request, Dialect], Answer | Job | Listening]] = {
             "tools/list": self._list_tools,
             "tools/call": self._call_tool,
@@ -153,61 +136,80 @@ class Handlers:
         if RESOURCE_CHANGES in self.subscriptions.kinds:
             self._table |= dict.fromkeys(("resources/subscribe", "resources/unsubscribe"), self._subscribe)
 
-    @property
-    def methods(self) -> list[str]:
+        self.methods = frozenset(self._table)
         """The methods served, besides those the session answers itself."""
-        return list(self._table)
+
+    @property
+    def read_only(self) -> bool:
+        """Whether nothing can be changed in this run."""
+        return self._policy.read_only
 
     def handle(self, request: Request, dialect: Dialect) -> Answer | Job | Listening:
         """Answer the request, or return the job that will, or that it stays open. Quick: runs on the thread that reads."""
-        return self._table[request.method](request, dialect)
+        handle = self._table[request.method]
+        if self._gate is None:
+            return handle(request, dialect)
+        return self._gate.handle(request, dialect, handle, self._toolset.descriptions)
 
-    def describe(self, tool: str) -> Mapping[str, Any] | None:
-        """Return a tool's description, None if there is none of this name."""
-        return self._toolset.descriptions.get(tool)
+    def describe(self, tool: str) -> dict[str, Any] | None:
+        """Return a tool's description, however its name is spelt; None if there is none of this name."""
+        return self._toolset.descriptions.get(known_name(tool, self._toolset.descriptions) or "")
 
     def tend(self) -> None:
         """Load what the first call would otherwise wait for, then keep the vault's index true of the files until ``close``."""
-        vault = self._engine()[1]
+        self._vaults.get(self._vaults.names[0])
         # What is loaded by now stays. Looking through it takes each full collection 5 ms, in the middle of some call.
         gc.freeze()
-        if not self._is_closed:
-            vault.tend()
+        self._vaults.tend()
 
     def close(self) -> None:
         """End ``tend``. Safe from any thread."""
-        self._is_closed = True
-        loaded = self._loaded
-        if loaded is not None:
-            loaded[1].close()
+        self._vaults.close()
 
-    def _engine(self) -> tuple[dict[str, AnyTool], Vault, Offering]:
-        """Return the tools' code, the vault and what else it offers, loaded once, by whichever thread asks first.
+    def _load(self) -> None:
+        """Load the code that calls need, on one thread at a time."""
+        import vaultwire.server.inputs  # noqa: PLC0415 - which else the first stateless call would load
 
-        The others wait: two vaults would not see each other's edits, and two threads that import at once can be handed
-        half a module (CPython 3.13.0, ``collections.abc``).
-        """
-        with self._loading:
-            if self._loaded is None:
-                import vaultwire.server.inputs  # noqa: F401, PLC0415 - which else the first stateless call would load
+        self._toolset.tools  # noqa: B018 - loads them
+        if self._open_offers is None:
+            import vaultwire.server.joined_offers  # noqa: F401, PLC0415 - as the tools, not at start
 
-                vault = self._open_vault()
-                self._loaded = self._toolset.tools, vault, (self._open_offers or self._our_offers)(vault)
-            return self._loaded
+    def _offering(self) -> Offering:
+        self._vaults.load()
+        if self._offers is None:  # if two threads make one each, they are alike
+            if self._open_offers is not None:
+                self._offers = self._open_offers(self._vaults.get(self._vaults.names[0]))
+            else:
+                from vaultwire.server.joined_offers import make_offers  # noqa: PLC0415 - loaded by now
 
-    def _our_offers(self, vault: Vault) -> Offering:
-        from vaultwire.server.offers import Offers  # noqa: PLC0415 - loaded with the tools, not at start
+                self._offers = make_offers(self._vaults, self._prompts_folder)
+        return self._offers
 
-        return Offers(vault, self._prompts_folder)
+    def _offered(self, request: Request) -> list[dict[str, Any]]:
+        """Return the tools that whoever asks may call."""
+        names = (request.peer.name, request.peer.principal)
+        tools = self._toolset.descriptions.values()
+        return [each for each in tools if self._policy.allows(each["annotations"], each["name"], *names)]
+
+    def _listed(self, request: Request) -> list[dict[str, Any]]:
+        """Return those of them that ``tools/list`` shows."""
+        also = request.peer.shown
+        return [each for each in self._offered(request) if self._lists(each["name"]) or each["name"] in also]
+
+    def _show(self, request: Request, names: Collection[str]) -> bool:
+        """List these tools to the session from now on; False where the list is the same for everybody."""
+        peer = request.peer
+        more = frozenset(name for name in names if not self._lists(name)) - peer.shown
+        if request.revision.stateless:
+            return False
+        peer.shown |= more
+        return not more or self.subscriptions.tell(peer, "toolsListChanged")
 
     # ------------------------------------------------------------------ tools/list
 
-    def _list_tools(self, request: Request, _: Dialect) -> Answer:
-        shown = [
-            description
-            for description in self._toolset.descriptions.values()
-            if self._policy.allows(description["annotations"])
-        ]
+    def _list_tools(self, request: Request, dialect: Dialect) -> Answer:
+        known = self._toolset.descriptions
+        shown = [each for each in self._listed(request) if dialect.lists(each["name"], known)]
         cursor = request.params.get("cursor")
         start = 0
         if cursor is not None:
@@ -218,7 +220,7 @@ class Handlers:
                 )
             start = names.index(cursor)
         end = start + TOOLS_PER_PAGE
-        result: JsonObject = {"tools": [_to_listed(description, request.revision) for description in shown[start:end]]}
+        result: JsonObject = {"tools": [to_listed(each, request.revision, dialect) for each in shown[start:end]]}
         if end < len(shown):
             result["nextCursor"] = shown[end]["name"]
         if request.revision.stateless:
@@ -228,42 +230,40 @@ class Handlers:
     # ------------------------------------------------------------------ tools/call
 
     def _call_tool(self, request: Request, dialect: Dialect) -> Answer | Job:
-        name = request.params.get("name")
-        arguments = request.params.get("arguments", {})
-        if not isinstance(name, str):
-            got = jsonrpc.json_type(name) if "name" in request.params else "nothing"
-            return Refusal(jsonrpc.INVALID_PARAMS, f"Invalid params: name must be a string, got {got}")
-        if arguments is None:
-            arguments = {}
-        if not isinstance(arguments, dict):
-            got = jsonrpc.json_type(arguments)
-            return Refusal(jsonrpc.INVALID_PARAMS, f"Invalid params: arguments must be an object, got {got}")
-        description = self._toolset.descriptions.get(name)
+        call = _parse_call(request.params)
+        if isinstance(call, Refusal):
+            return call
+        name, arguments = call
+        wording = Wording(request.revision, dialect, arguments.get("path"))
+        description = self.describe(name)
         if description is None:
-            known = ", ".join(
-                other["name"]
-                for other in self._toolset.descriptions.values()
-                if self._policy.allows(other["annotations"])
-            )
+            known = ", ".join(dialect.list_name(other["name"]) for other in self._listed(request))
             message = f"Unknown tool: {name[:80]!r} (there are: {known})"
+            if dialect.unknown_tool is None:
+                return wording.failure(TOOL_NOT_FOUND, message, {})
             return Refusal(dialect.unknown_tool, message, {"errorCode": TOOL_NOT_FOUND})
-        started = time.perf_counter()
+        name = description["name"]
 
         def give_up(code: str, message: str) -> Answer:
-            return _to_failed(code, message, {}, request.revision, started)
+            return wording.failure(code, message, {})
 
-        denied = self._policy.refusal(name, description["annotations"])
+        denied = self._policy.refusal(name, description["annotations"], request.peer.name, request.peer.principal)
         if denied is not None:
             return give_up(POLICY_DENIED, denied)
+        try:
+            vault_name, arguments = self._vaults.pick(arguments)
+        except VaultError as error:
+            return wording.failure(error.code, error.message, error.details)
 
         def run(client: Client) -> Answer:
-            tools, vault, _ = self._engine()
+            vault = self._vaults.used_by(request.peer, vault_name, name)
             from vaultwire.tools.registry import Failure, invoke  # noqa: PLC0415 - loaded with the tools, not at start
 
-            outcome = invoke(tools[name], description, arguments, vault.used_by(_caller(request), name), client)
+            outcome = invoke(self._toolset.tools[name], description, arguments, vault, client)
             if isinstance(outcome, Failure):
-                return _to_failed(outcome.code, outcome.message, outcome.details, request.revision, started)
-            return _to_result(outcome, description, request.revision, started)
+                message = outcome.message + (self._vaults.aside(vault_name) if outcome.code == FILE_NOT_FOUND else "")
+                return wording.failure(outcome.code, message, outcome.details)
+            return wording.result(outcome, description)
 
         return Job(
             name,
@@ -271,7 +271,9 @@ class Handlers:
             give_up,
             self._seconds[description["timeClass"]],
             changes_vault=not description["annotations"]["readOnlyHint"],
-            is_bounded=description["timeClass"] == "file",
+            is_bounded=description["timeClass"] == "file" and self._vaults.is_open(vault_name),
+            offered=lambda: self._offered(request),
+            show=lambda names: self._show(request, names),
         )
 
     # ------------------------------------------------------------------ resources, prompts, completions
@@ -281,11 +283,11 @@ class Handlers:
             return Refusal(jsonrpc.INTERNAL_ERROR, message, {"errorCode": code})
 
         def run(client: Client) -> Answer:
-            _, _, offers = self._engine()
+            offers = self._offering()
             try:
                 return Result(offers.answer(request.method, request.params, request.revision, client))
             except VaultError as error:
-                return _to_refusal(error, request)
+                return to_refusal(error, request)
 
         return Job(
             request.method,
@@ -303,14 +305,14 @@ class Handlers:
                 return self.subscriptions.honoured(request.params)
             watch(request)
         except VaultError as error:
-            return _to_refusal(error, request)
+            return to_refusal(error, request)
         return Result({})
 
     def _asking(self, run: Callable[[Client], Answer], request: Request, give_up: Callable[[str, str], Answer]) -> _Run:
         """Return the work so that it may ask the client: while it waits, or with its result (2026-07-28)."""
 
         def run_asking(client: Client) -> Answer:
-            self._engine()  # two threads must not import at once
+            self._vaults.load()  # two threads must not import at once
             from vaultwire.tools.registry import CLIENT_CANNOT, CapabilityMissing  # noqa: PLC0415 - loaded with the tools
 
             try:
@@ -320,7 +322,7 @@ class Handlers:
 
                 return run_in_rounds(run, client, request)
             except VaultError as error:
-                return _to_refusal(error, request)
+                return to_refusal(error, request)
             except CapabilityMissing as error:
                 if not request.revision.asks_in_results:
                     return give_up(CLIENT_CANNOT, f"{error}.")
@@ -330,70 +332,16 @@ class Handlers:
         return run_asking
 
 
-def _caller(request: Request) -> Caller:
-    """Return what is kept of this client, from the first of its calls on."""
-    peer = request.peer
-    if peer.memory is None:
-        from vaultwire.vault.caller import Caller  # noqa: PLC0415 - not before the first answer
-
-        peer.memory = Caller()
-    caller: Caller = peer.memory
-    caller.client = peer.name
-    return caller
-
-
-def _to_refusal(error: VaultError, request: Request) -> Refusal:
-    """Return the engine's refusal as an error of the protocol; a resource's says which one was asked for."""
-    data: JsonObject = {"errorCode": error.code, **error.details}
-    if isinstance(request.params.get("uri"), str):
-        data["uri"] = request.params["uri"]
-    if error.code == FILE_NOT_FOUND and request.method == "resources/read":
-        return Refusal(request.revision.resource_not_found, f"Resource not found: {error.message}", data)
-    if error.code in (VAULT_NOT_FOUND, WRITE_FAILED):  # nothing the caller could have said better
-        return Refusal(jsonrpc.INTERNAL_ERROR, error.message, data)
-    return Refusal(jsonrpc.INVALID_PARAMS, f"Invalid params: {error.message}", data)
-
-
-def _to_listed(description: Mapping[str, Any], revision: Revision) -> JsonObject:
-    """Return a tool as a client of this revision knows tools."""
-    listed: JsonObject = {"name": description["name"]}
-    if revision.tool_output:
-        listed["title"] = description["title"]
-    listed["description"] = description["description"]
-    listed["inputSchema"] = {"$schema": revision.schema_dialect, **description["inputSchema"]}
-    if revision.tool_output and "outputSchema" in description:
-        listed["outputSchema"] = {"$schema": revision.schema_dialect, **description["outputSchema"]}
-    if revision.tool_annotations:
-        listed["annotations"] = description["annotations"]
-    return listed
-
-
-def _to_result(outcome: Outcome[Any], description: Mapping[str, Any], revision: Revision, started: float) -> Answer:
-    content: list[Mapping[str, Any]] = [{"type": "text", "text": text} for text in outcome.texts]
-    content += outcome.more
-    result: JsonObject = {"content": content}
-    if revision.tool_output and "outputSchema" in description:
-        result["structuredContent"] = outcome.data
-    result["isError"] = False
-    result["_meta"] = _to_meta(started)
-    return Result(result)
-
-
-def _to_failed(code: str, message: str, details: Mapping[str, Any], revision: Revision, started: float) -> Answer:
-    """Return a tool's failure: a result the model reads. Wrong arguments were protocol errors before 2025-11-25."""
-    if code == INVALID_ARGUMENTS and not revision.tool_errors_for_arguments:
-        return Refusal(jsonrpc.INVALID_PARAMS, f"Invalid params: {message}", {"errorCode": code, **details})
-    meta: JsonObject = {**_to_meta(started), "errorCode": code}
-    if details:
-        meta["errorDetails"] = dict(details)
-    return Result({"content": [{"type": "text", "text": f"{code}: {message}"}], "isError": True, "_meta": meta})
-
-
-def _to_meta(started: float) -> JsonObject:
-    """Return how long the call took, in milliseconds, and when it ended, in UTC."""
-    now = time.time()
-    seconds = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(now))
-    return {
-        "executionTime": round((time.perf_counter() - started) * 1000, 3),
-        "timestamp": f"{seconds}.{int(now % 1 * 1000):03}Z",
-    }
+def _parse_call(params: JsonObject) -> tuple[str, JsonObject] | Refusal:
+    """Return the tool's name and its arguments, or what is wrong with the call itself."""
+    name = params.get("name")
+    arguments = params.get("arguments", {})
+    if not isinstance(name, str):
+        got = jsonrpc.json_type(name) if "name" in params else "nothing"
+        return Refusal(jsonrpc.INVALID_PARAMS, f"Invalid params: name must be a string, got {got}")
+    if arguments is None:
+        arguments = {}
+    if not isinstance(arguments, dict):
+        got = jsonrpc.json_type(arguments)
+        return Refusal(jsonrpc.INVALID_PARAMS, f"Invalid params: arguments must be an object, got {got}")
+    return name, arguments

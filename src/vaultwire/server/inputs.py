@@ -4,7 +4,8 @@ The work is started again with each round of answers: what it asked before, it g
 asks for the first time ends the round. So a tool that asks reads the same in every revision. It must do nothing it cannot
 do again before it has asked all it wants to know.
 
-What a client answered in earlier rounds travels with it, signed: the server keeps nothing. Loaded when somebody asks.
+What a client answered in earlier rounds travels with it, signed; the server keeps only which rounds are open, so that each
+is gone on with once, by whom it was begun. Loaded when somebody asks.
 """
 
 from __future__ import annotations
@@ -12,27 +13,32 @@ from __future__ import annotations
 import base64
 import hashlib
 import hmac
+import itertools
 import json
 import os
+import threading
 import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from vaultwire.protocol.events import Request
-from vaultwire.server.handlers import Result
+from vaultwire.server.answers import Result
 from vaultwire.tools.registry import Ask, Client, check_capabilities, is_answer
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from vaultwire.protocol.messages import Json, JsonObject
-    from vaultwire.server.handlers import Answer
+    from vaultwire.server.answers import Answer
 
 # Known to this process only: what it signed means nothing to the next one.
 _KEY = os.urandom(32)
 # A person may be asked several things and leave the desk in between; the vault may have changed by then.
 _STATE_SECONDS = 900
 _OURS = ("inputResponses", "requestState", "_meta")
+# Rounds that wait for their client; beyond that the oldest is forgotten, and has to be begun anew.
+_MOST_OPEN = 10_000
+_NUMBER_BYTES = 16
 
 
 class InputRequired(Exception):  # noqa: N818 - an answer, not a failure
@@ -51,6 +57,7 @@ class Rounds:
         self._answers = answers
         self.capabilities = request.capabilities
         self.check, self.report, self.log, self.hang_up = client.check, client.report, client.log, client.hang_up
+        self.tools, self.show = client.tools, client.show
 
     def ask(self, wanted: Mapping[str, Ask]) -> dict[str, JsonObject]:
         """Return the client's answers. Raises InputRequired while some are missing, and CapabilityMissing."""
@@ -62,7 +69,7 @@ class Rounds:
 
 
 def run_in_rounds(run: Callable[[Client], Answer], client: Client, request: Request) -> Answer:
-    """Run the work with all answers given so far. Raises VaultError for a state that is not ours, and as ``Client.ask``."""
+    """Run the work with all answers given so far. Raises VaultError for a state that does not count, and as ``Client.ask``."""
     answers = _answers_of(request)
     try:
         return run(Rounds(client, request, answers))
@@ -82,12 +89,42 @@ def _answers_of(request: Request) -> dict[str, Any]:
     return {**answers, **{key: value for key, value in given.items() if key in asked}}
 
 
+class _Open:
+    """The rounds that are open: their numbers, in the order in which they began."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._until: dict[bytes, float] = {}
+
+    def begin(self) -> tuple[bytes, int]:
+        """Return the number of a new round, and when it ends."""
+        now = time.time()
+        number, until = os.urandom(_NUMBER_BYTES), int(now) + _STATE_SECONDS
+        with self._lock:
+            for oldest in list(itertools.takewhile(lambda each: self._until[each] < now, self._until)):
+                del self._until[oldest]
+            if len(self._until) >= _MOST_OPEN:
+                del self._until[next(iter(self._until))]
+            self._until[number] = until
+        return number, until
+
+    def end(self, number: bytes) -> bool:
+        """Close a round; False if it is not open."""
+        with self._lock:
+            return self._until.pop(number, None) is not None
+
+
+_open = _Open()
+
+
 def _seal_state(request: Request, answers: Mapping[str, Any], asked: list[str]) -> str:
-    content = json.dumps([int(time.time()) + _STATE_SECONDS, _digest(request), dict(answers), asked]).encode()
+    number, until = _open.begin()
+    content = json.dumps([number.hex(), until, _digest(request), dict(answers), asked]).encode()
     return base64.urlsafe_b64encode(_sign(content) + content).decode("ascii")
 
 
 def _open_state(state: Json, request: Request) -> tuple[dict[str, Any], list[str]]:
+    """Return the answers of earlier rounds and what was asked in the last. Raises VaultError."""
     message = "requestState: not as this server gave it out for this request; send the request anew without it"
     try:
         sealed = base64.b64decode(state, altchars=b"-_", validate=True)
@@ -96,11 +133,14 @@ def _open_state(state: Json, request: Request) -> tuple[dict[str, Any], list[str
     signature, content = sealed[:32], sealed[32:]
     if not hmac.compare_digest(signature, _sign(content)):
         raise VaultError(INVALID_ARGUMENTS, message)
-    until, digest, answers, asked = json.loads(content)
-    if digest != _digest(request):
+    number, until, digest, answers, asked = json.loads(content)
+    if not hmac.compare_digest(digest, _digest(request)):
         raise VaultError(INVALID_ARGUMENTS, message)
     if time.time() > until:
         raise VaultError(INVALID_ARGUMENTS, "requestState: too old; send the request anew without it")
+    if not _open.end(bytes.fromhex(number)):
+        used = "requestState: used already, or too many were given out since; send the request anew without it"
+        raise VaultError(INVALID_ARGUMENTS, used)
     return answers, asked
 
 
@@ -109,6 +149,7 @@ def _sign(content: bytes) -> bytes:
 
 
 def _digest(request: Request) -> str:
-    """Return what tells this request from others: the method and all it was called with."""
+    """Return what tells this request from others: who asks, the method and all it was called with."""
     params = {key: value for key, value in request.params.items() if key not in _OURS}
-    return hashlib.sha256(json.dumps([request.method, params], sort_keys=True).encode()).hexdigest()
+    told = json.dumps([request.peer.principal, request.method, params], sort_keys=True)
+    return hashlib.sha256(told.encode()).hexdigest()

@@ -1,4 +1,7 @@
-"""Queues of tasks and the threads that take from them. What a task is does not matter here."""
+"""Queues of tasks and the threads that take from them. What a task is does not matter here, only whose it is.
+
+Clients take turns: whoever puts many tasks has them wait behind one another, not others' behind all of them.
+"""
 
 from __future__ import annotations
 
@@ -6,63 +9,104 @@ import threading
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Hashable
 
-    from vaultwire.server.workers import Task
+    from vaultwire.server.tasks import Task
 
 
 class Lane:
     """A queue of tasks and the threads that take from it, started when they are first needed."""
 
-    def __init__(self, run: Callable[[Task], None], most: int) -> None:
+    def __init__(
+        self,
+        run: Callable[[Task], None],
+        most: int,
+        most_each: int | None = None,
+        client_of: Callable[[Task], Hashable] = lambda _: None,
+    ) -> None:
+        """``most``: tasks at once; ``most_each``: those of one client. Each client's begin in the order in which they came."""
         self._run = run
         self._most = most
-        self._waiting: list[Task] = []
-        self._threads = 0  # without those of abandoned tasks
+        self._most_each = most_each or most
+        self._client_of = client_of
+        self._waiting: dict[Hashable, list[Task]] = {}  # whose turn it is next is first
+        self._running: dict[Hashable, int] = {}  # without abandoned tasks, and those that wait for a person
+        self._threads = 0  # as well
         self._idle = 0
         self._ready = threading.Condition(threading.Lock())
 
     def put(self, task: Task) -> None:
-        """Have the task run as soon as a thread is free."""
+        """Have the task run as soon as a thread is free and it is its client's turn."""
         task.lane = self
         with self._ready:
-            self._waiting.append(task)
-            if self._idle >= len(self._waiting):
-                self._ready.notify()
-            elif self._threads < self._most:
-                self._start_thread()
+            self._waiting.setdefault(self._client_of(task), []).append(task)
+            self._find_thread()
 
-    def replace_thread(self) -> None:
+    def replace_thread(self, task: Task) -> None:
         """Count no longer on the thread of a task that was abandoned: what waits behind it must not wait with it."""
         with self._ready:
             self._threads -= 1
-            if self._waiting:
-                self._start_thread()
+            self._leave(task)
+            self._find_thread()
 
-    def lend_thread(self) -> None:
+    def lend_thread(self, task: Task) -> None:
         """Count no longer on a thread that waits for a person. One that changes the vault keeps the others waiting."""
         if self._most > 1:
-            self.replace_thread()
+            self.replace_thread(task)
 
-    def take_back_thread(self) -> None:
+    def take_back_thread(self, task: Task) -> None:
         """Count on the thread again; for a while there may be more than the most."""
         if self._most > 1:
             with self._ready:
                 self._threads += 1
+                self._enter(task)
 
-    def _start_thread(self) -> None:
-        """Add a thread. Holds the lock."""
-        self._threads += 1
-        threading.Thread(target=self._work, daemon=True, name="vaultwire-worker").start()
+    def _find_thread(self) -> None:
+        """See that what may run is taken soon. Holds the lock."""
+        may_run = sum(min(len(tasks), self._free(client)) for client, tasks in self._waiting.items())
+        if may_run > self._idle and self._threads < self._most:
+            self._threads += 1
+            threading.Thread(target=self._work, daemon=True, name="vaultwire-worker").start()
+        elif may_run:
+            self._ready.notify()
+
+    def _free(self, client: Hashable) -> int:
+        """Return how many more tasks of a client may begin. Holds the lock."""
+        return max(0, self._most_each - self._running.get(client, 0))
+
+    def _take(self) -> Task | None:
+        """Return the task whose turn it is, None if there is none. Holds the lock."""
+        for client, tasks in self._waiting.items():
+            if self._free(client):
+                task = tasks.pop(0)
+                del self._waiting[client]
+                if tasks:
+                    self._waiting[client] = tasks  # behind the others
+                self._enter(task)
+                return task
+        return None
+
+    def _enter(self, task: Task, count: int = 1) -> None:
+        client = self._client_of(task)
+        running = self._running.get(client, 0) + count
+        # Below 0 for a moment, if a task was abandoned while its thread was lent.
+        if running:
+            self._running[client] = running
+        else:
+            self._running.pop(client, None)
+
+    def _leave(self, task: Task) -> None:
+        self._enter(task, -1)
 
     def _work(self) -> None:
         while True:
             with self._ready:
                 self._idle += 1
-                while not self._waiting:
+                while (task := self._take()) is None:
                     self._ready.wait()
                 self._idle -= 1
-                task = self._waiting.pop(0)
             self._run(task)
             if task.is_abandoned:
                 return  # another thread has taken this one's place
+            with self._ready:
+                self._leave(task)

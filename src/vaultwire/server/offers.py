@@ -6,7 +6,7 @@ is said with VaultError, which ``handlers`` turns into an error of the protocol.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterable
 
 from vaultwire.protocol import jsonrpc
 from vaultwire.protocol.revisions import Revision
@@ -35,8 +35,8 @@ RESOURCES_PER_PAGE = 100  # about 25 KB
 MAX_VALUES = 100  # specification, Completion: "Maximum 100 items per response"
 
 # 2026-07-28, "Caching". Notes change under any program at any time; the template only with the vault's name.
-_CHANGING_TTL_MS = 0
-_TEMPLATES_TTL_MS = 3_600_000
+CHANGING_TTL_MS = 0
+TEMPLATES_TTL_MS = 3_600_000
 _CACHE_SCOPE = "private"
 
 
@@ -62,12 +62,12 @@ class Offers:
     # ------------------------------------------------------------------ resources
 
     def _list_resources(self, params: JsonObject, revision: Revision, progress: Progress) -> JsonObject:
-        cursor = _text(params, "cursor") if params.get("cursor") is not None else None
+        cursor = text_in(params, "cursor") if params.get("cursor") is not None else None
         page = list_resources(self._vault, cursor, RESOURCES_PER_PAGE, progress)
         result: JsonObject = {"resources": [self._to_listed(file, revision) for file in page.files]}
         if page.next_cursor is not None:
             result["nextCursor"] = page.next_cursor
-        return result | _caching(revision, _CHANGING_TTL_MS)
+        return result | caching(revision, CHANGING_TTL_MS)
 
     def _to_listed(self, file: NoteStat, revision: Revision) -> JsonObject:
         listed: JsonObject = {"uri": uri_of(self._vault, file.path), "name": file.path}
@@ -82,62 +82,48 @@ class Offers:
         return listed
 
     def _list_templates(self, params: JsonObject, revision: Revision, _: Progress) -> JsonObject:
-        _refuse_cursor(params)
+        refuse_cursor(params)
         template: JsonObject = {"uriTemplate": template_of(self._vault), "name": "file"}
         if revision.titles:
             template["title"] = "Note or attachment"
         template["description"] = (
             'A file of the vault by its path, such as "Folder/Note.md". The URI opens it in Obsidian too.'
         )
-        return {"resourceTemplates": [template], **_caching(revision, _TEMPLATES_TTL_MS)}
+        return {"resourceTemplates": [template], **caching(revision, TEMPLATES_TTL_MS)}
 
     def _read_resource(self, params: JsonObject, revision: Revision, _: Progress) -> JsonObject:
-        resource = read_resource(self._vault, _text(params, "uri"), MAX_ATTACHMENT_BYTES)
-        return {"contents": [_to_contents(resource)], **_caching(revision, _CHANGING_TTL_MS)}
+        resource = read_resource(self._vault, text_in(params, "uri"), MAX_ATTACHMENT_BYTES)
+        return {"contents": [_to_contents(resource)], **caching(revision, CHANGING_TTL_MS)}
 
     # ------------------------------------------------------------------ prompts
 
     def _list_prompts(self, params: JsonObject, revision: Revision, progress: Progress) -> JsonObject:
-        _refuse_cursor(params)
+        refuse_cursor(params)
         prompts = list_prompts(self._vault, self._prompts_folder, progress).values()
-        listed = [_to_listed_prompt(prompt, revision) for prompt in prompts]
-        return {"prompts": listed, **_caching(revision, _CHANGING_TTL_MS)}
+        listed = [to_listed_prompt(prompt, revision) for prompt in prompts]
+        return {"prompts": listed, **caching(revision, CHANGING_TTL_MS)}
 
     def _get_prompt(self, params: JsonObject, _: Revision, progress: Progress) -> JsonObject:
-        name = _text(params, "name")
-        arguments = {} if params.get("arguments") is None else _object(params, "arguments")
-        for argument in arguments:
-            _text(arguments, argument)
+        name, arguments = prompt_in(params)
         prompt = find_prompt(self._vault, self._prompts_folder, name, progress)
-        messages = fill_prompt(self._vault, prompt, arguments, progress)
-        return {
-            "description": prompt.description,
-            "messages": [{"role": "user", "content": _to_content(message)} for message in messages],
-        }
+        return to_filled(prompt, fill_prompt(self._vault, prompt, arguments, progress))
 
     # ------------------------------------------------------------------ completion
 
     def _complete(self, params: JsonObject, _: Revision, progress: Progress) -> JsonObject:
-        reference = _object(params, "ref")
-        argument = _object(params, "argument")
-        name, value = _text(argument, "name", "argument."), _text(argument, "value", "argument.")
         # `context`, the arguments filled in already, changes nothing here: none of ours depends on another.
-        meanings = self._meanings(reference, progress)
-        if name not in meanings:
-            known = ", ".join(meanings) or "none"
-            raise VaultError(INVALID_ARGUMENTS, f"argument.name: there is no {name[:80]!r} (there are: {known})")
-        values = completions(self._vault, meanings[name], value, progress)
-        shown = values[:MAX_VALUES]
-        return {"completion": {"values": shown, "total": len(values), "hasMore": len(values) > len(shown)}}
+        meanings = self._meanings(object_in(params, "ref"), progress)
+        name, value = argument_in(params, meanings)
+        return to_completed(completions(self._vault, meanings[name], value, progress))
 
     def _meanings(self, reference: JsonObject, progress: Progress) -> dict[str, Meaning]:
         """Return what each argument of the prompt or template means."""
         match reference.get("type"):
             case "ref/prompt":
-                prompt = find_prompt(self._vault, self._prompts_folder, _text(reference, "name", "ref."), progress)
+                prompt = find_prompt(self._vault, self._prompts_folder, text_in(reference, "name", "ref."), progress)
                 return {argument.name: argument.meaning for argument in prompt.arguments}
             case "ref/resource":
-                uri = _text(reference, "uri", "ref.")
+                uri = text_in(reference, "uri", "ref.")
                 if uri != template_of(self._vault):
                     message = f"ref.uri: there is one template, {template_of(self._vault)!r}"
                     raise VaultError(INVALID_ARGUMENTS, message)
@@ -146,7 +132,8 @@ class Offers:
                 raise VaultError(INVALID_ARGUMENTS, "ref.type must be 'ref/prompt' or 'ref/resource'")
 
 
-def _to_listed_prompt(prompt: Prompt, revision: Revision) -> JsonObject:
+def to_listed_prompt(prompt: Prompt, revision: Revision) -> JsonObject:
+    """Return a prompt as a client of this revision knows prompts."""
     listed: JsonObject = {"name": prompt.name}
     if revision.titles:
         listed["title"] = prompt.title
@@ -156,6 +143,37 @@ def _to_listed_prompt(prompt: Prompt, revision: Revision) -> JsonObject:
         for argument in prompt.arguments
     ]
     return listed
+
+
+def prompt_in(params: JsonObject) -> tuple[str, dict[str, str]]:
+    """Return the prompt's name and its arguments that a request names. Raises VaultError."""
+    name = text_in(params, "name")
+    arguments = {} if params.get("arguments") is None else object_in(params, "arguments")
+    return name, {argument: text_in(arguments, argument) for argument in arguments}
+
+
+def to_filled(prompt: Prompt, messages: Iterable[Message]) -> JsonObject:
+    """Return what a person says with a prompt."""
+    return {
+        "description": prompt.description,
+        "messages": [{"role": "user", "content": _to_content(message)} for message in messages],
+    }
+
+
+def argument_in(params: JsonObject, known: Collection[str]) -> tuple[str, str]:
+    """Return the argument that is to be completed, and what was typed of it. Raises VaultError if it is not known."""
+    argument = object_in(params, "argument")
+    name, value = text_in(argument, "name", "argument."), text_in(argument, "value", "argument.")
+    if name not in known:
+        there = ", ".join(known) or "none"
+        raise VaultError(INVALID_ARGUMENTS, f"argument.name: there is no {name[:80]!r} (there are: {there})")
+    return name, value
+
+
+def to_completed(values: list[str]) -> JsonObject:
+    """Return as many values as an answer takes."""
+    shown = values[:MAX_VALUES]
+    return {"completion": {"values": shown, "total": len(values), "hasMore": len(values) > len(shown)}}
 
 
 def _to_content(message: Message) -> JsonObject:
@@ -173,23 +191,27 @@ def _to_contents(resource: Resource) -> JsonObject:
     return contents
 
 
-def _caching(revision: Revision, ttl_ms: int) -> JsonObject:
+def caching(revision: Revision, ttl_ms: int) -> JsonObject:
+    """Return how long an answer may be kept, where the revision says so."""
     return {"ttlMs": ttl_ms, "cacheScope": _CACHE_SCOPE} if revision.stateless else {}
 
 
-def _refuse_cursor(params: JsonObject) -> None:
+def refuse_cursor(params: JsonObject) -> None:
+    """Raise VaultError for a cursor where there is one page."""
     if params.get("cursor") is not None:
         raise VaultError(INVALID_ARGUMENTS, "cursor: this list has one page")
 
 
-def _text(params: JsonObject, name: str, where: str = "") -> str:
+def text_in(params: JsonObject, name: str, where: str = "") -> str:
+    """Return a text of the request. Raises VaultError if there is none."""
     value = params.get(name)
     if not isinstance(value, str):
         raise VaultError(INVALID_ARGUMENTS, f"{where}{name} must be a string, got {_got(params, name)}")
     return value
 
 
-def _object(params: JsonObject, name: str) -> JsonObject:
+def object_in(params: JsonObject, name: str) -> JsonObject:
+    """Return an object of the request. Raises VaultError if there is none."""
     value = params.get(name)
     if not isinstance(value, dict):
         raise VaultError(INVALID_ARGUMENTS, f"{name} must be an object, got {_got(params, name)}")

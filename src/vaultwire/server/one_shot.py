@@ -10,7 +10,7 @@ import threading
 
 from vaultwire.protocol.dialects import MCP
 from vaultwire.protocol.events import Call
-from vaultwire.server.handlers import Refusal, Result
+from vaultwire.server.answers import Refusal, Result
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
     from vaultwire.protocol.events import Request
     from vaultwire.protocol.messages import Json, JsonObject
-    from vaultwire.server.handlers import Answer, Handlers
+    from vaultwire.server.answers import Answer
+    from vaultwire.server.handlers import Handlers
     from vaultwire.server.workers import Workers
 
 

@@ -15,7 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from vaultwire.protocol.events import Request
+    from vaultwire.protocol.events import Peer, Request
     from vaultwire.protocol.messages import JsonObject
     from vaultwire.protocol.session import Session
     from vaultwire.server.workers import Outlet, Workers
@@ -61,7 +61,9 @@ class _Listener:
     def wants(self, kind: str, uri: str | None) -> bool:
         if uri is not None:
             return uri in (self.session.peer.watched if self.listening is None else self.listening.uris)
-        return self.listening is None or kind in self.listening.kinds
+        if self.listening is None:
+            return self.session.revision is not None  # without a handshake a client hears what it asked for, no more
+        return kind in self.listening.kinds
 
 
 class Subscriptions:
@@ -122,6 +124,15 @@ class Subscriptions:
                 frame = listener.session.end_listening(listener.request)
                 if frame is not None:
                     listener.outlet.answer(frame, None)
+
+    def tell(self, peer: Peer, kind: str) -> bool:
+        """Tell the connection of a peer, and nobody else, that its list has changed; False if it has none we may speak on."""
+        with self._lock:
+            own = [each for each in self._listeners.values() if each.request is None and each.session.peer is peer]
+        for listener in own:
+            with listener.workers.lock:
+                listener.outlet.send(listener.session.tell(LIST_CHANGES[kind], {}))
+        return bool(own)
 
     def publish(self, kind: str, uri: str | None = None) -> None:
         """Tell whoever asked that a list, or the resource of this URI, has changed. Safe from any thread."""

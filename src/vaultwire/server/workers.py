@@ -1,9 +1,9 @@
 """Work on its way: jobs, the threads that run them, their deadlines and their end. Every door's calls pass through here.
 
 Reading calls run side by side; calls that change the vault run on one thread of their own, whoever they come from, and so
-are applied in the order in which they came. A watchdog answers for calls that pass their deadline. Where answers go is an
-``Outlet``'s matter, who reads requests the doors' (``dispatcher``, ``exchange``). Threads are started here, in
-``lanes`` and in ``dispatcher``.
+are applied one by one, each client's in the order in which they came. A watchdog answers for calls that pass their
+deadline. Where answers go is an ``Outlet``'s matter, who reads requests the doors' (``dispatcher``, ``exchange``). Threads
+are started here, in ``lanes`` and in ``dispatcher``.
 """
 
 from __future__ import annotations
@@ -14,21 +14,34 @@ import time
 
 from vaultwire.protocol.events import Answered, Call, Cancel, Send
 from vaultwire.protocol.jsonrpc import INTERNAL_ERROR
-from vaultwire.server.handlers import INTERNAL, Job, Refusal, Result
+from vaultwire.server.answers import INTERNAL, Refusal, Result
+from vaultwire.server.handlers import Job
 from vaultwire.server.lanes import Lane
 from vaultwire.server.subscriptions import Listening
+from vaultwire.server.tasks import MustWait, Task, client_of
 from vaultwire.vault.errors import TIMEOUT, Stopped
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from typing import Any, Protocol
 
-    from vaultwire.protocol.events import Event, Question, Request
-    from vaultwire.protocol.messages import Json, JsonObject
+    from vaultwire.protocol.dialects import Dialect
+    from vaultwire.protocol.events import Event, Request
     from vaultwire.protocol.session import Session
-    from vaultwire.server.handlers import Answer, Handlers
-    from vaultwire.tools.registry import Ask
+    from vaultwire.server.answers import Answer
+    from vaultwire.server.subscriptions import Subscriptions
+
+    class Methods(Protocol):
+        """What is served (``Handlers``, over a vault)."""
+
+        subscriptions: Subscriptions
+
+        def handle(self, request: Request, dialect: Dialect, /) -> Answer | Job | Listening:
+            """Answer the request, or return the job that will, or that it stays open."""
+
+        def describe(self, tool: str) -> Mapping[str, Any] | None:
+            """Return a tool's description, None if there is none of this name."""
 
     class Outlet(Protocol):
         """Where the frames of one exchange go. Called while the workers' lock is held: it must not wait for long."""
@@ -49,133 +62,51 @@ if TYPE_CHECKING:
             """Let the client ask for the rest later, where it can (2025-11-25, "Sending Messages to the Server")."""
 
 
-# Reading calls at once. Python runs one at a time; a second hides the waiting for the disk of a first, more hide little.
+# Reading calls of one client at once; all together one more, so that none holds up all others. Python runs one at a time; a
+# second hides the waiting for the disk of a first, more hide little.
 READERS = 4
 
 # A call that takes no longer costs less than handing it to a thread and its answer back (which takes 60 µs when nothing
 # else goes on, and up to 5 ms when Python has to be talked into changing threads), and holds nobody up.
 _QUICK_SECONDS = 0.001
-# How much of the slowest late call of a tool still counts one call later: a tool that took 50 ms once is watched for the
-# next forty calls.
+# How much of the slowest late pair of calls still counts one later: 50 ms, forty calls. One alone may be the system's doing.
 _STILL_COUNTS = 0.9
+_UNKNOWN = (float("inf"), float("inf"))  # for good, if a job has been seen to wait for the client
 
-# A person who is asked something reads it, thinks and types; after this long they have left the desk.
-ASKING_SECONDS = 600.0
-
-
-class Task:
-    """One job on its way; what the job sees of it is ``Client``."""
-
-    def __init__(self, workers: Workers, session: Session, request: Request, job: Job, outlet: Outlet) -> None:
-        self.workers = workers
-        self.session = session
-        self.request = request
-        self.job = job
-        self.outlet = outlet
-        self.lane: Lane | None = None  # None: a thread that is not a lane's works on it
-        self.has_started = False
-        self.is_abandoned = False  # past its deadline while it ran: its thread may never come back
-        self.deadline = time.monotonic() + job.seconds
-        self.stopped = False  # cancelled or past the deadline: nobody waits for the answer
-        self.woken: threading.Event | None = None  # while it waits for the client's answers
-        self.is_at_once = False  # runs on the thread that reads, which must not wait
-
-    @property
-    def capabilities(self) -> Mapping[str, Any]:
-        """What the client said it can do."""
-        return self.request.capabilities if self.outlet.can_ask else {}
-
-    def check(self) -> None:
-        """Raise ``Stopped`` once nobody waits for the answer."""
-        if self.stopped:
-            raise Stopped
-
-    def report(self, done: int, total: int, message: str) -> None:
-        """Tell the client how far the work is, if it asked to be told."""
-        if self.request.progress_token is not None:
-            with self.workers.lock:
-                self._send(self.session.report(self.request, done, total, message))
-
-    def log(self, level: str, data: Json, logger: str = "vaultwire.tools") -> None:
-        """Send the client a log message, if it asked for those of this level."""
-        with self.workers.lock:
-            self._send(self.session.log(self.request, level, logger, data))
-
-    def hang_up(self) -> None:
-        """Have the client ask for the rest of the answer later, where door and revision know how."""
-        with self.workers.lock:
-            if not self.stopped:
-                self.outlet.hang_up()
-
-    def ask(self, wanted: Mapping[str, Ask]) -> dict[str, JsonObject]:
-        """Ask the client and wait. Raises VaultError when it refuses, ``Stopped``, and CapabilityMissing."""
-        from vaultwire.tools.registry import check_answers, check_capabilities  # noqa: PLC0415 - loaded with the tools
-
-        check_capabilities(wanted, self.capabilities)
-        if self.is_at_once:
-            raise _MustWait
-        woken = threading.Event()
-        with self.workers.lock:
-            questions: dict[str, Question] = {}
-            left = self.deadline - time.monotonic()
-            self.woken, self.deadline = woken, time.monotonic() + ASKING_SECONDS
-            for key, ask in wanted.items():
-                questions[key], frame = self.session.ask(ask.method, ask.params)
-                questions[key].waiting = woken
-                self._send(frame)
-        if self.lane is not None:
-            self.lane.lend_thread()
-        try:
-            while not self.stopped and self.outlet.can_ask and not all(map(_is_answered, questions.values())):
-                woken.wait()
-                woken.clear()
-        finally:
-            if self.lane is not None:
-                self.lane.take_back_thread()
-            with self.workers.lock:
-                self.woken = None
-                for question in questions.values():
-                    self.session.forget(question)
-                if not self.stopped:
-                    self.deadline = time.monotonic() + left
-                    self.workers.watch(self)
-        self.check()
-        return check_answers(wanted, {key: (question.result, question.error) for key, question in questions.items()})
-
-    def stop(self) -> None:
-        """Tell the work that nobody waits for it. Holds the lock."""
-        self.stopped = True
-        if self.woken is not None:
-            self.woken.set()
-
-    def _send(self, frame: bytes | None) -> None:
-        if frame is not None and not self.stopped:
-            self.outlet.send(frame)
-
-
-def _is_answered(question: Question) -> bool:
-    return question.result is not None or question.error is not None
-
-
-class _MustWait(BaseException):
-    """Work begun on the thread that reads turns out to wait for the client. No Exception: tools catch those."""
+BUSY = "SERVER_BUSY"
+"""The error code of a call that was not begun because too many are."""
 
 
 class Workers:
     """The tasks of one door and the lock that orders them, the sessions they belong to, and what goes out."""
 
-    def __init__(self, handlers: Handlers) -> None:
+    def __init__(
+        self,
+        handlers: Methods,
+        *,
+        most_tasks: float = float("inf"),
+        current_id: Callable[[], str] = str,
+        on_crash: Callable[..., None] | None = None,
+    ) -> None:
+        """``most_tasks``: calls beyond so many under way are refused, for doors whose clients need not wait for answers.
+
+        ``on_crash`` is told ``what`` crashed, while the exception is at hand, and the ``id`` that ``current_id`` gave when
+        the call came.
+        """
         self.lock = threading.Lock()
         self.handlers = handlers
+        self.current_id = current_id
+        self._most_tasks = most_tasks
+        self._on_crash = on_crash or log_crash
         self._tasks: dict[Request, Task] = {}
         self._ended = threading.Condition(self.lock)  # a task ended; the drain waits for that
         # A deadline came that is earlier than those the watchdog knows. Apart from the other: waking the watchdog at every
         # call would double what a call costs.
         self._earlier = threading.Condition(self.lock)
         self._watched_until = 0.0  # when the watchdog looks again; 0.0: it has not been started
-        self._changing_lane = Lane(self.run, 1)
-        self.reading_lane = Lane(self.run, READERS)
-        self._paces: dict[str, float] = {}  # the seconds that each kind of reading job may be expected to take
+        self._changing_lane = Lane(self.run, 1, client_of=client_of)
+        self.reading_lane = Lane(self.run, READERS + 1, READERS, client_of)
+        self._paces: dict[str, tuple[float, float]] = {}  # seconds to expect of a kind of job, its last ones'
 
     def act(self, event: Event, session: Session, outlet: Outlet) -> Task | None:
         """Do what the event asks for; return the task of a reading call, which somebody has to take."""
@@ -213,7 +144,7 @@ class Workers:
         try:
             answer = self.handlers.handle(request, session.dialect)
         except Exception:  # noqa: BLE001 - whatever it is, the client must get an answer
-            log_crash(request.method)
+            self._on_crash(what=request.method, id=self.current_id())
             answer = Refusal(INTERNAL_ERROR, "Internal error; the server's log says more", {"errorCode": INTERNAL})
         if isinstance(answer, Listening):
             with self.lock:
@@ -225,12 +156,23 @@ class Workers:
             return None
         task = Task(self, session, request, answer, outlet)
         with self.lock:
+            if self._is_too_much(task):
+                message = "The server works on too many calls at once; try again when some are done."
+                self._answer(session, request, answer.give_up(BUSY, message), outlet)
+                return None
             self._tasks[request] = task
             self.watch(task)
         if not answer.changes_vault:
             return task
         self._changing_lane.put(task)
         return None
+
+    def _is_too_much(self, task: Task) -> bool:
+        """Tell whether as many calls are under way as may be; a client alone may have half of them. Holds the lock."""
+        if len(self._tasks) * 2 < self._most_tasks:
+            return False
+        mine = sum(1 for each in self._tasks.values() if client_of(each) == client_of(task))
+        return len(self._tasks) >= self._most_tasks or mine * 2 >= self._most_tasks
 
     # ------------------------------------------------------------------ on the threads
 
@@ -239,13 +181,13 @@ class Workers:
 
         Only what looks at single files runs at once: what a search takes depends on what is searched for.
         """
-        if task.job.is_bounded and self._paces.get(task.job.name, 1.0) < _QUICK_SECONDS:
+        if task.job.is_bounded and self._paces.get(task.job.name, _UNKNOWN)[0] < _QUICK_SECONDS:
             task.is_at_once = True
             try:
                 self.run(task)
-            except _MustWait:  # it has changed nothing yet, and is begun anew
+            except MustWait:  # it has changed nothing yet, and is begun anew
                 task.is_at_once = False
-                self._paces[task.job.name] = float("inf")
+                self._paces[task.job.name] = _UNKNOWN
             else:
                 return
         self.reading_lane.put(task)
@@ -254,8 +196,7 @@ class Workers:
         """Run the task's job and send its answer, if anybody still waits for it."""
         job = task.job
         answer: Answer | None = None
-        with self.lock:
-            task.has_started = True
+        task.has_started = True  # then looks whether it was stopped; the watchdog does it the other way round
         started = time.perf_counter()
         try:
             if not task.stopped:  # cancelled or timed out while it waited for a thread
@@ -263,10 +204,11 @@ class Workers:
         except Stopped:
             pass
         except Exception:  # noqa: BLE001 - whatever it is, the client must get an answer
-            answer = _crashed(job)
+            answer = self._crashed(task)
         if job.is_bounded:
             took = time.perf_counter() - started
-            self._paces[job.name] = max(took, self._paces.get(job.name, 0.0) * _STILL_COUNTS)
+            slow, last = self._paces.get(job.name, (took, took))
+            self._paces[job.name] = max(min(took, last), slow * _STILL_COUNTS), took
         with self.lock:
             if self._tasks.pop(task.request, None) is not None:
                 self._ended.notify_all()
@@ -276,7 +218,23 @@ class Workers:
             try:
                 self._answer(task.session, task.request, answer, task.outlet)
             except (TypeError, ValueError):  # not JSON; nothing went out
-                self._answer(task.session, task.request, _crashed(job), task.outlet)
+                self._answer(task.session, task.request, self._crashed(task), task.outlet)
+
+    def _crashed(self, task: Task) -> Answer:
+        """Log the exception at hand and return what the client is told of it."""
+        name = task.job.name
+        self._on_crash(what=name, id=task.id)
+        return task.job.give_up(INTERNAL, f"{name} failed inside the server; the server's log says more.")
+
+    def end(self, seconds: float) -> None:
+        """Stop what nobody waits for any more, and wait until it has, so many seconds at most.
+
+        A thread that is at work in the index when the process takes that down would bring the process down.
+        """
+        with self.lock:
+            for task in self._tasks.values():
+                task.stop()
+        self.wait_until_idle(seconds)
 
     def wait_until_idle(self, seconds: float | None = None) -> None:
         """Wait until every task has ended or passed its deadline, so many seconds at most."""
@@ -312,7 +270,7 @@ class Workers:
         if task.has_started:  # one that still waits for a thread is skipped when its turn comes
             task.is_abandoned = True
             if task.lane is not None:
-                task.lane.replace_thread()
+                task.lane.replace_thread(task)
             else:
                 self.lose_thread()
         job = task.job
@@ -343,13 +301,7 @@ class Workers:
             task.outlet.send(frame)
 
 
-def _crashed(job: Job) -> Answer:
-    """Log the exception at hand and return what the client is told of it."""
-    log_crash(job.name)
-    return job.give_up(INTERNAL, f"{job.name} failed inside the server; the server's log says more.")
-
-
-def log_crash(what: str) -> None:
+def log_crash(what: str, id: str = "") -> None:  # noqa: A002, ARG001 - a duplex connection's calls have none
     """Put the traceback of the exception at hand on stderr, where clients keep their servers' logs."""
     import traceback  # noqa: PLC0415 - only when something crashed
 

@@ -42,11 +42,25 @@ def _check(name: str, schema: dict[str, Any], value: Any, problems: list[str]) -
         value = int(value)  # JSON Schema: 5.0 is an integer
     if not _fits(schema, value):
         problems.append(f"{name!r} must be {_expected(schema)}, got {_shown(value)}")
+    elif isinstance(value, str) and (place := _half_pair(value)):
+        problems.append(
+            f"{name!r} must be a text; its character {place} is half of a surrogate pair, which no text holds"
+        )
     elif schema["type"] == "array":
         return [_check(f"{name}[{position}]", schema["items"], item, problems) for position, item in enumerate(value)]
     elif schema["type"] == "object":
         return _check_object(name, schema, value, problems)
     return value
+
+
+def _half_pair(text: str) -> int:
+    """Return which character is half of a surrogate pair, 0 if none is: JSON can spell it, no file and no index can hold it."""
+    if not text.isascii():
+        try:
+            text.encode("utf-8")
+        except UnicodeEncodeError as error:
+            return error.start + 1
+    return 0
 
 
 def _fits(schema: dict[str, Any], value: Any) -> bool:

@@ -9,6 +9,8 @@ from __future__ import annotations
 import json
 import os
 
+from vaultwire.tools.sets import OUTSIDE
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -21,11 +23,14 @@ if TYPE_CHECKING:
     timeClass, which is ours."""
 
 CATALOG = os.path.join(os.path.dirname(__file__), "catalog.json")
+APP_CATALOG = os.path.join(os.path.dirname(__file__), "app_catalog.json")
+EVAL = "obsidian_eval"
+"""The tool that can do whatever the app can: offered only where the person's rules name it."""
 
 
-def load_catalog() -> list[Description]:
-    """Return the descriptions of our own tools."""
-    with open(CATALOG, encoding="utf-8") as file:
+def load_catalog(place: str = CATALOG) -> list[Description]:
+    """Return the descriptions of our own tools, or with ``APP_CATALOG`` those of the ``obsidian_*`` family."""
+    with open(place, encoding="utf-8") as file:
         catalog: list[Description] = json.load(file)
     return catalog
 
@@ -41,6 +46,14 @@ class Toolset:
         self._descriptions: dict[str, Description] | None = None
         self._tools: dict[str, AnyTool] | None = None
 
+    def over(self, vaults: Sequence[str]) -> Toolset:
+        """Return the tools for these vaults: each takes a vault's name if there are several. ``Vaults`` reads it."""
+        if len(vaults) == 1:
+            return self
+        return Toolset(
+            lambda: [_with_vault(each, vaults) for each in self.descriptions.values()], lambda: [*self.tools.values()]
+        )
+
     @property
     def descriptions(self) -> dict[str, Description]:
         """Every tool's description by its name, in the order in which they are listed."""
@@ -55,3 +68,15 @@ class Toolset:
         if self._tools is None:
             self._tools = {tool.name: tool for tool in self._load_tools()}
         return self._tools
+
+
+def _with_vault(description: Description, vaults: Sequence[str]) -> Description:
+    if description["name"] in OUTSIDE:
+        return description
+    schema = description["inputSchema"]
+    vault: Description = {"type": "string", "enum": list(vaults)}
+    if "change" in schema["properties"]:
+        vault["description"] = "Which vault. Needed with the number of a change, because each vault counts its own."
+    else:
+        vault |= {"description": "Which vault. The first one if left out.", "default": vaults[0]}
+    return {**description, "inputSchema": {**schema, "properties": {**schema["properties"], "vault": vault}}}

@@ -32,19 +32,19 @@ def completions(vault: Vault, meaning: Meaning, value: str, progress: Progress) 
     """Return every value that fits what was typed so far, best first; the common ones or path order break ties."""
     match meaning:
         case "note":
-            return _ranked(filter(is_note, vault.paths(progress)), value)
+            return ranked(filter(is_note, vault.paths(progress)), value)
         case "file":
-            return _ranked(sorted(vault.paths(progress), key=lambda path: (not is_note(path), path)), value)
+            return ranked(sorted(vault.paths(progress), key=lambda path: (not is_note(path), path)), value)
         case "folder":
             parents = {path.rpartition("/")[0] for path in vault.paths(progress)}
             folders = {parent[:end] for parent in parents for end in _ends_of_parts(parent)}
-            return _ranked(sorted(folders), value)
+            return ranked(sorted(folders), value)
         case "tag":
             mark = "#" if value.startswith("#") else ""
             tags = [count.tag for count in vault.count_tags("", progress)]
-            return [mark + tag for tag in _ranked(tags, value.removeprefix("#"))]
+            return [mark + tag for tag in ranked(tags, value.removeprefix("#"))]
         case "property":
-            return _ranked(vault.property_names(progress), value)
+            return ranked(vault.property_names(progress), value)
         case "text":
             return []
 
@@ -54,7 +54,7 @@ def _ends_of_parts(folder: str) -> list[int]:
     return [index for index, character in enumerate(folder) if character == "/"] + ([len(folder)] if folder else [])
 
 
-def _ranked(candidates: Iterable[str], value: str) -> list[str]:
+def ranked(candidates: Iterable[str], value: str) -> list[str]:
     """Return the candidates that hold the value: at the start of all, of the last part, within that, then anywhere."""
     key = fold(value)
     if not key:

@@ -1,6 +1,13 @@
-"""What the server tells a model about itself at the handshake. At most 1 KB: clients put it into every conversation."""
+"""What the server tells a model about itself at the handshake. At most 1 KB: clients put it into every conversation.
+
+Only where there are several vaults their names come on top.
+"""
 
 from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 _COMMON = """\
 vaultwire reads an Obsidian vault: a folder of Markdown notes, somebody's memory. Treat it with care.
@@ -19,6 +26,13 @@ dry_run shows what would happen; undo_change takes any change back. delete_note 
 _READ_ONLY = "The vault is served read-only: notes cannot be changed.\n"
 
 
-def instructions(*, read_only: bool) -> str:
+def instructions(*, read_only: bool, vaults: Sequence[str] = ()) -> str:
     """Return the text for ``initialize`` and ``server/discover``."""
-    return _COMMON + (_READ_ONLY if read_only else _EDITS)
+    return _COMMON + (_READ_ONLY if read_only else _EDITS) + (_several(vaults) if len(vaults) > 1 else "")
+
+
+def _several(vaults: Sequence[str]) -> str:
+    return (
+        f"Several vaults are served: {', '.join(map(repr, vaults))}. Each tool takes vault, the name of one; {vaults[0]!r} is "
+        "meant where it is left out. They have nothing in common: links, etags and the numbers of changes hold in one.\n"
+    )

@@ -222,6 +222,7 @@ def vault_stats(
     found = vault.stats(limit, progress)
     notices = [f"The vault is not watched: {reason}" for reason in found.unwatched]
     notices += [f"The index is not kept: {found.unkept}"] if found.unkept else []
+    notices += [f"Other vaults served here: {', '.join(map(repr, vault.others))}."] if vault.others else []
     data = VaultNumbers(
         name=vault.name,
         notes=found.notes,

@@ -62,7 +62,7 @@ Message: TypeAlias = str | Resource
 """What the person says: text, or a note they hold out."""
 
 _PATH = Argument("path", 'The note: its path in the vault, its name, or wikilink text ("[[Note]]")', True, "note")
-_OURS = (
+OURS = (
     Prompt("summarize_note", "Summarize a note", "Sum up a note, with its decisions and open ends", [_PATH], None),
     Prompt(
         "daily_review",
@@ -82,7 +82,7 @@ def list_prompts(vault: Vault, folder: str | None, progress: Progress) -> dict[s
 
     A folder that is not there (any more) holds none; a note that is empty or cannot be read is none.
     """
-    prompts = {prompt.name: prompt for prompt in _OURS}
+    prompts = {prompt.name: prompt for prompt in OURS}
     if folder is None:
         return prompts
     try:
@@ -110,7 +110,7 @@ def list_prompts(vault: Vault, folder: str | None, progress: Progress) -> dict[s
 
 def find_prompt(vault: Vault, folder: str | None, name: str, progress: Progress) -> Prompt:
     """Return the prompt of this name. Raises VaultError (PROMPT_NOT_FOUND), naming those there are."""
-    prompts = {prompt.name: prompt for prompt in _OURS}
+    prompts = {prompt.name: prompt for prompt in OURS}
     if name not in prompts:
         prompts = list_prompts(vault, folder, progress)
     prompt = prompts.get(name)
@@ -191,12 +191,17 @@ def _local_day(nanoseconds: int) -> str:
     return time.strftime("%Y-%m-%d", time.localtime(nanoseconds // 1_000_000_000))
 
 
-def _free_name(title: str, taken: Mapping[str, Prompt]) -> str:
-    """Return the title in the form of our own names, with a number behind it if that is taken.
+def plain_name(text: str) -> str:
+    """Return the text in the form of our own names; empty if nothing is left of it.
 
-    Clients make commands of names, so: letters, digits and ``_``, no capitals.
+    Clients make commands of names, so: letters, digits and single ``_`` between them, no capitals.
     """
-    name = _NOT_IN_NAMES.sub("_", compose(title).lower()).strip("_") or "prompt"
+    return _NOT_IN_NAMES.sub("_", compose(text).lower()).strip("_")
+
+
+def _free_name(title: str, taken: Mapping[str, Prompt]) -> str:
+    """Return the title in the form of our own names, with a number behind it if that is taken."""
+    name = plain_name(title) or "prompt"
     number, free = 1, name
     while free in taken:
         number += 1

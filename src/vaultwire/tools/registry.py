@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Concatenate, Generic, Literal, NamedTuple, ParamSpec, Protocol, TypeAlias, TypeVar
 
 from vaultwire.tools.arguments import check_arguments
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 P = ParamSpec("P")
 Data = TypeVar("Data", bound=Mapping[str, Any])
-TimeClass: TypeAlias = Literal["file", "search"]
+TimeClass: TypeAlias = Literal["file", "search", "web"]
 
 
 class Outcome(NamedTuple, Generic[Data]):
@@ -61,6 +61,12 @@ class Client(Progress, Protocol):
         Raises CapabilityMissing for what it did not say it can do, and VaultError (CLIENT_REFUSED) when it refuses. In
         2026-07-28 the tool is run anew with each round of answers: it must change nothing before it has asked.
         """
+
+    def tools(self) -> Sequence[Description]:
+        """Return the descriptions of the tools that the client may call, whether they are listed to it or not."""
+
+    def show(self, tools: Collection[str]) -> bool:
+        """List these tools to the client from now on, besides those all clients see; False where its list is fixed."""
 
     def hang_up(self) -> None:
         """Have the client come back for the answer later, where it can. For work that takes minutes."""
@@ -150,17 +156,18 @@ def tool(
     read_only: bool = False,
     destructive: bool = False,
     idempotent: bool = False,
+    open_world: bool = False,
 ) -> Callable[[Callable[Concatenate[Vault, Client, P], Outcome[Any]]], Tool[P]]:
     """Declare a function ``(vault, progress, /, arguments…) -> Outcome`` as a tool.
 
     The flags become MCP's annotations: ``read_only`` changes nothing, ``destructive`` may lose text, ``idempotent`` has
-    no further effect when repeated. No tool here reaches beyond the vault, so ``openWorldHint`` is false.
+    no further effect when repeated, ``open_world`` reaches beyond the vault.
     """
     annotations = {
         "readOnlyHint": read_only,
         "destructiveHint": destructive,
         "idempotentHint": idempotent or read_only,
-        "openWorldHint": False,
+        "openWorldHint": open_world,
     }
     return lambda function: Tool(function, title, time_class, annotations)
 

@@ -12,12 +12,14 @@ from typing import NamedTuple
 
 from vaultwire.vault.errors import FILE_NOT_FOUND, INVALID_ARGUMENTS, VaultError
 from vaultwire.vault.model import NoteStat, Progress, VaultPath
-from vaultwire.vault.paths import fold, is_note, parse_path, stem
+from vaultwire.vault.paths import compose, fold, is_note, parse_path, stem
 from vaultwire.vault.vault import Vault
 
 _PREFIX = "obsidian://vault/"
 # RFC 3986 §2.3 "Unreserved Characters", and the slash between parts. All else is a percent sign and two digits.
 _PLAIN = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~/")
+# Of all resources of all vaults: the name with all that is reserved encoded, the path with its slashes (RFC 6570 §3.2).
+TEMPLATE = _PREFIX + "{vault}/{+path}"
 _PERCENTS = re.compile(r"(?:%[0-9A-Fa-f]{2})+")
 # The longest path most systems take has 4,096 bytes, each of them three characters in a URI at most.
 _MAX_URI = 3 * 4096 + 1000
@@ -80,12 +82,27 @@ class ResourcePage(NamedTuple):
 
 def uri_of(vault: Vault, path: VaultPath) -> str:
     """Return the resource's URI; ``path_of`` gives the path back, whatever is in it."""
-    return _root(vault) + _encoded(path)
+    return root_of(vault.name) + _encoded(path)
+
+
+def root_of(name: str) -> str:
+    """Return what the URIs of a vault's resources begin with."""
+    return f"{_PREFIX}{_encoded(name)}/"
 
 
 def template_of(vault: Vault) -> str:
     """Return the URI template (RFC 6570) of every note and attachment; its variable is ``path``."""
-    return _root(vault) + "{+path}"
+    return root_of(vault.name) + "{+path}"
+
+
+def vault_of(uri: str) -> str | None:
+    """Return the name of the vault that a URI is about, None for one of another kind."""
+    try:
+        return (
+            compose(_decoded(uri[len(_PREFIX) :].partition("/")[0])) if uri[: len(_PREFIX)].lower() == _PREFIX else None
+        )
+    except UnicodeDecodeError:
+        return None
 
 
 def path_of(vault: Vault, uri: str) -> str:
@@ -102,7 +119,8 @@ def path_of(vault: Vault, uri: str) -> str:
     except UnicodeDecodeError:  # no file has such a name: names that are no UTF-8 are not listed
         pass
     raise VaultError(
-        FILE_NOT_FOUND, f"There is no resource {uri[:_MAX_QUOTE]!r}. Those of this vault begin with {_root(vault)!r}."
+        FILE_NOT_FOUND,
+        f"There is no resource {uri[:_MAX_QUOTE]!r}. Those of this vault begin with {root_of(vault.name)!r}.",
     )
 
 
@@ -146,10 +164,6 @@ def read_resource(vault: Vault, uri: str, max_attachment_bytes: int) -> Resource
             if "\0" not in text:  # bytes that happen to be UTF-8
                 return Resource(uri, mime_type or "text/plain", text, None)
     return Resource(uri, mime_type or "application/octet-stream", None, base64.b64encode(file.data).decode())
-
-
-def _root(vault: Vault) -> str:
-    return f"{_PREFIX}{_encoded(vault.name)}/"
 
 
 def _can_be_named(path: VaultPath) -> bool:

@@ -12,8 +12,10 @@ import json
 import re
 import sys
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from typing import Any, NamedTuple, Protocol
+
+from vaultwire.trust.tokens import INSUFFICIENT_SCOPE, IssuerUnreachable, TokenRefused
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -75,6 +77,9 @@ class Rules(NamedTuple):
     origins: Collection[str]  # pages from elsewhere that may call, such as https://example.org
     key_required: bool
     owner: Callable[[str], str | None]
+    # Returns the name of the owner of an access token, which is no key of ours. Raises TokenRefused, IssuerUnreachable.
+    token_owner: Callable[[str], Awaitable[str]] | None = None
+    challenge: str = ""  # what WWW-Authenticate says besides, so that clients find who gives out tokens
 
 
 class Observer(Protocol):
@@ -82,6 +87,9 @@ class Observer(Protocol):
 
     listens: bool
     """Whether it has any use for what ``ended`` says."""
+
+    def began(self, id: bytes) -> None:  # noqa: A002
+        """Take note of the exchange that is worked on from here on."""
 
     def ended(self, *, id: str, door: str, method: str, path: str, status: int, seconds: float, key: str) -> None:  # noqa: A002
         """Take note of an exchange that is over. ``status`` 499: the client left before there was an answer."""
@@ -119,10 +127,12 @@ class Guard:
         answer = _Answer(send, b"%s-%x" % (self._run, self._count))
         door = self._door(scope["path"])
         key = ""
+        self._observer.began(answer.id)
         try:
             headers = _checked_headers(scope)
             called = self._check_host(headers)
-            key = self._check(scope, headers, door, answer, called)
+            owner = self._check(scope, headers, door, answer, called)
+            key = await self._owner_of_token(headers) if owner is None else owner
             scope[KEY_NAME] = key
             if answer.origin and _is_preflight(scope, headers):
                 await _answer_preflight(answer, headers)
@@ -187,8 +197,8 @@ class Guard:
         door: Door,
         answer: _Answer,
         called: tuple[str, str],
-    ) -> str:
-        """Check page and key; return the name of the key's owner."""
+    ) -> str | None:
+        """Check page and key; return the name of the key's owner, None for what may be an access token."""
         origin = headers.get(b"origin")
         if origin is not None:
             text = origin.decode("latin-1")
@@ -209,17 +219,31 @@ class Guard:
             return ""
         owner = None if secret is None else self._rules.owner(secret)
         if owner is None and self._rules.key_required:
-            challenge = b'Bearer realm="vaultwire"' + (b"" if secret is None else b', error="invalid_token"')
+            if secret is not None and self._rules.token_owner is not None:
+                return None
             what = (
                 "This server needs a key" if secret is None else "This key is not, or no longer, a key of this server"
             )
-            raise _Refusal(
-                401,
-                "Unauthorized",
-                f"{what}; send one as Authorization: Bearer KEY",
-                [(b"www-authenticate", challenge)],
-            )
+            message = f"{what}; send one as Authorization: Bearer KEY"
+            raise self._unauthorized(message, "" if secret is None else 'error="invalid_token"')
         return owner or ""
+
+    async def _owner_of_token(self, headers: dict[bytes, bytes]) -> str:
+        assert self._rules.token_owner is not None
+        try:
+            return await self._rules.token_owner(_secret(headers) or "")
+        except TokenRefused as refused:
+            error = f'error="{refused.error}", error_description="{refused}"'
+            raise self._unauthorized(str(refused), error, 403 if refused.error == INSUFFICIENT_SCOPE else 401) from None
+        except IssuerUnreachable:
+            message = "Whether this token is good cannot be told: its issuer's keys cannot be had. Try again later"
+            raise _Refusal(503, "Service unavailable", message, [(b"retry-after", b"10")]) from None
+
+    def _unauthorized(self, message: str, error: str, status: int = 401) -> _Refusal:
+        parts = ['realm="vaultwire"', self._rules.challenge, error]
+        challenge = "Bearer " + ", ".join(filter(None, parts))
+        error_name = "Unauthorized" if status == 401 else "Forbidden"  # noqa: PLR2004 - RFC 6750, 3.1
+        return _Refusal(status, error_name, message, [(b"www-authenticate", challenge.encode("ascii"))])
 
     def _is_known(self, origin: str, called: tuple[str, str], scheme: str) -> bool:
         """Tell whether a page comes from this server itself or from where the person said."""

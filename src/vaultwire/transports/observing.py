@@ -5,8 +5,11 @@ No note's text and no argument is ever among it. The lines go to stderr, the res
 
 from __future__ import annotations
 
+import contextvars
+import io
 import json
 import sys
+import threading
 import time
 import traceback
 from typing import Any
@@ -16,6 +19,7 @@ from vaultwire import __version__
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import TextIO
 
     from vaultwire.transports import Receive, Scope, Send
 
@@ -25,17 +29,35 @@ _BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 
 _METHODS = ("GET", "HEAD", "POST", "DELETE", "OPTIONS")
 
 
+# The exchange that whoever asks works on.
+_current: contextvars.ContextVar[bytes] = contextvars.ContextVar("exchange", default=b"")
+
+
 class Observer:
     """Hears from the guard of every exchange and crash, and passes it on."""
 
     def __init__(self, *, log_json: bool, metrics: bool) -> None:
         """``log_json``: a JSON object a line on stderr for each exchange. ``metrics``: count for ``page``."""
         self._log_json = log_json
+        self._out: TextIO | None = sys.stderr
         self.listens = log_json or metrics
         self._count: Callable[[str, str, int, float], None] | None = None
         self._page: Callable[[], bytes] | None = None
         if metrics:
             self._count, self._page = _make_metrics()
+
+    def take_stderr(self) -> None:
+        """With ``log_json``, have all that is written to stderr from here on be JSON lines."""
+        if self._log_json and sys.stderr is not None:
+            sys.stderr = _JsonLines(self, sys.stderr)
+
+    def began(self, id: bytes) -> None:  # noqa: A002
+        """Take note of the exchange that is worked on from here on."""
+        _current.set(id)
+
+    def current_id(self) -> str:
+        """Return the id of the exchange that is worked on, empty for none."""
+        return _current.get().decode()
 
     def ended(self, *, id: str, door: str, method: str, path: str, status: int, seconds: float, key: str) -> None:  # noqa: A002
         """Take note of an exchange that is over."""
@@ -49,20 +71,66 @@ class Observer:
         """Take note of the exception at hand."""
         if self._log_json:
             self._write("crash", id=id, what=what, traceback=traceback.format_exc())
-        elif sys.stderr is not None:
-            sys.stderr.write(f"vaultwire: {what} crashed (request {id})\n{traceback.format_exc()}")
+        elif self._out is not None:
+            self._out.write(f"vaultwire: {what} crashed (request {id})\n{traceback.format_exc()}")
+            self._out.flush()
+
+    def tell(self, message: str) -> None:
+        """Put one line for a person on stderr."""
+        if self._log_json:
+            self._write("message", text=message)
+        elif self._out is not None:
+            self._out.write(f"vaultwire: {message}\n")
+            self._out.flush()
 
     def _write(self, event: str, **facts: Any) -> None:
         now = time.time()
         stamp = f"{time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(now))}.{int(now % 1 * 1000):03}Z"
-        if sys.stderr is not None:
-            sys.stderr.write(json.dumps({"time": stamp, "event": event, **facts}) + "\n")
-            sys.stderr.flush()
+        if self._out is not None:
+            self._out.write(json.dumps({"time": stamp, "event": event, **facts}) + "\n")
+            self._out.flush()
 
     async def page(self, scope: Scope, _receive: Receive, send: Send) -> None:
         """Answer with the figures, in Prometheus' text format."""
         assert self._page is not None  # this door is there with metrics only
         await _answer_get(scope, send, b"text/plain; version=0.0.4; charset=utf-8", self._page())
+
+
+class _JsonLines(io.TextIOBase):
+    """Stands in for stderr: whatever else writes there, libraries and crashing threads among them, writes JSON lines."""
+
+    def __init__(self, observer: Observer, replaced: TextIO) -> None:
+        super().__init__()
+        self._observer = observer
+        self._replaced = replaced
+        self._lock = threading.Lock()
+        self._line = ""
+
+    def writable(self) -> bool:
+        """Tell that this can be written to."""
+        return True
+
+    def fileno(self) -> int:
+        """Return the number of what this stands in for."""
+        return self._replaced.fileno()
+
+    def write(self, text: str) -> int:
+        """Pass on the lines that are whole."""
+        with self._lock:
+            *lines, self._line = (self._line + text).split("\n")
+        self._pass_on(lines)
+        return len(text)
+
+    def flush(self) -> None:
+        """Pass on what there is."""
+        with self._lock:
+            line, self._line = self._line, ""
+        self._pass_on([line])
+
+    def _pass_on(self, lines: list[str]) -> None:
+        for line in lines:
+            if line.strip():
+                self._observer.tell(line.removeprefix("vaultwire: "))
 
 
 async def answer_health(scope: Scope, _receive: Receive, send: Send) -> None:

@@ -70,6 +70,7 @@ _ERRORS = {
     "401": "A key is needed, and none of this server's was sent.",
     "403": "The request comes from a page that may not call.",
     "413": "The body has more than 1 MiB.",
+    "429": "This client calls too often; Retry-After says in how many seconds it may again.",
     "500": "The server failed; its log says more.",
 }
 

@@ -17,13 +17,13 @@ from vaultwire import __version__
 from vaultwire.protocol.events import Peer, Request
 from vaultwire.protocol.jsonrpc import MessageError, json_type, parse_json
 from vaultwire.protocol.revisions import LATEST_HANDSHAKE
-from vaultwire.server.handlers import TOOL_NOT_FOUND, Refusal, Result
+from vaultwire.server.answers import TOOL_NOT_FOUND, Refusal, Result
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from vaultwire.server.handlers import Answer
+    from vaultwire.server.answers import Answer
     from vaultwire.transports import Receive, Scope, Send
 
 ROOT = "/bridge/v1"
@@ -32,6 +32,8 @@ MAX_BODY_BYTES = 1024 * 1024  # the contract's: "Max body size: 1 MiB"
 
 _PAGES = frozenset((b"/health", b"/tools", b"/openapi.json"))
 _CALL = re.compile(rb"/tools/([^/]+)/call")
+# Callers, told apart by key or token: what they have read is remembered. The first of them starts anew beyond that.
+_MAX_PEERS = 1000
 # The contract's, on every answer; who may not call from where is decided before.
 _CORS = (
     (b"access-control-allow-origin", b"*"),
@@ -42,6 +44,7 @@ _REASONS = {
     400: "Invalid request body",
     404: "Not found",
     405: "Method not allowed",
+    429: "Too many requests",
     500: "Internal server error",
 }
 
@@ -130,10 +133,16 @@ class Rest:
             return
         peer = self._peers.get(key)
         if peer is None:
-            peer = self._peers[key] = Peer()
+            if len(self._peers) >= _MAX_PEERS:
+                del self._peers[next(iter(self._peers))]
+            peer = self._peers[key] = Peer(key)
             peer.name = f"rest ({key})" if key else "rest"
         answer = await self._answer(_request("tools/call", {"name": name, "arguments": arguments}, peer))
-        if isinstance(answer, Result):
+        seconds = _retry_after(answer)
+        if seconds is not None:
+            text = answer.value["content"][0]["text"] if isinstance(answer, Result) else answer.message
+            await _send_error(send, 429, text, None, (b"retry-after", b"%d" % seconds))
+        elif isinstance(answer, Result):
             await _send(send, 200, _to_json(_to_called(answer.value)))
         elif answer.data is not None and answer.data.get("errorCode") == TOOL_NOT_FOUND:
             await _send_error(send, 404, answer.message, error="Tool not found")
@@ -202,6 +211,13 @@ def _to_called(result: dict[str, Any]) -> dict[str, Any]:
         for number, block in enumerate(result["content"])
     ]
     return {"success": False, "content": content, "isError": True}
+
+
+def _retry_after(answer: Answer) -> int | None:
+    """Return after how many seconds a client that called too often may call again; None for any other answer."""
+    meta = answer.value.get("_meta", {}) if isinstance(answer, Result) else {}
+    seconds = meta.get("errorDetails", {}).get("retryAfter")
+    return seconds if isinstance(seconds, int) else None
 
 
 async def _send_refusal(send: Send, refusal: Refusal) -> None:

@@ -118,6 +118,11 @@ class StdioStream:
 
 def run(session: Session, handlers: Handlers) -> None:
     """Serve the client at stdin and stdout until it ends the input, sends ``exit`` or a stop signal comes."""
+    serve(open_stream(), session, handlers, handlers.tend, handlers.close)
+
+
+def open_stream() -> StdioStream:
+    """Take stdin and stdout over; return the stream, which a stop signal ends."""
     stream = StdioStream()
 
     def on_signal(_number: int, _frame: FrameType | None) -> None:
@@ -131,7 +136,7 @@ def run(session: Session, handlers: Handlers) -> None:
     for name in _STOP_SIGNALS:
         if hasattr(signal, name):
             signal.signal(getattr(signal, name), on_signal)
-    serve(stream, session, handlers, handlers.tend, handlers.close)
+    return stream
 
 
 def _duplicate(descriptor: int) -> int:

@@ -59,6 +59,8 @@ class StreamableHttp:
                 if body is None:
                     return
                 answer = self._exchanges.post(headers, body, principal)
+                if not isinstance(answer, Reply) and _is_single(answer, headers):
+                    answer = _to_reply(answer)
                 if isinstance(answer, Reply):
                     await _send_reply(send, answer)
                 else:
@@ -99,10 +101,8 @@ class _Writer:
                 await self._wait(KEEP_ALIVE_SECONDS if stream.takes_more else None)
             if self._is_gone:
                 return
-            if stream.done and len(stream.frames) <= 1 and (headers.accepts(http.JSON_TYPE) or stream.code is not None):
-                stream.kept = False  # what was no stream is not come back to
-                _, frames = stream.take(0)
-                await self._send_json(frames)
+            if _is_single(stream, headers):
+                await _send_reply(self._send, _to_reply(stream))
             else:
                 await self._stream_from(0)
         finally:
@@ -115,14 +115,6 @@ class _Writer:
             await self._stream_from(after)
         finally:
             self._end()
-
-    async def _send_json(self, frames: list[bytes]) -> None:
-        stream = self._stream
-        if not frames:  # cancelled: there is no answer, and HTTP wants one
-            await _send_reply(self._send, Reply(202))
-            return
-        extra = ((http.SESSION, stream.session_id.encode("ascii")),) if stream.session_id else ()
-        await _send_reply(self._send, Reply(http.status_of(stream.code, stream.revision), frames[0], *extra))
 
     async def _stream_from(self, after: int) -> None:
         stream = self._stream
@@ -208,6 +200,21 @@ def make_app(
 ) -> StreamableHttp:
     """Return the door for one path. ``key_name``: where in the scope stands whose key a request came with."""
     return StreamableHttp(Exchanges(workers, make_session), key_name)
+
+
+def _is_single(stream: Stream, headers: Headers) -> bool:
+    """Tell whether a POST's answer is there, and is one that is sent as JSON."""
+    return stream.done and len(stream.frames) <= 1 and (stream.code is not None or headers.accepts(http.JSON_TYPE))
+
+
+def _to_reply(stream: Stream) -> Reply:
+    """Return a single answer. What was no stream is not come back to."""
+    stream.kept = False
+    _, frames = stream.take(0)
+    if not frames:  # cancelled: there is no answer, and HTTP wants one
+        return Reply(202)
+    extra = ((http.SESSION, stream.session_id.encode("ascii")),) if stream.session_id else ()
+    return Reply(http.status_of(stream.code, stream.revision), frames[0], *extra)
 
 
 async def _read(receive: Receive) -> bytes | None:

@@ -1,4 +1,7 @@
-"""Whether a call may happen. Pure: facts about the call in, a refusal or None out."""
+"""Whether a call may happen. Pure: facts about the call in, a refusal or None out.
+
+Which files it may see and change then is ``policy_paths``' matter; where the rules are written down ``policy_file``'s.
+"""
 
 from __future__ import annotations
 
@@ -7,21 +10,85 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
+EVERY_OTHER_CLIENT = "*"
+
+
+class ToolRules:
+    """Which tools may be used: all, unless some are named; ``deny`` goes before. Names may hold ``*``."""
+
+    __slots__ = ("allow", "deny")
+
+    def __init__(self, allow: tuple[str, ...] | None = None, deny: tuple[str, ...] = ()) -> None:
+        self.allow = allow
+        self.deny = deny
+
+    def allows(self, tool: str) -> bool:
+        """Tell whether the tool may be used."""
+        if _is_named(tool, self.deny):
+            return False
+        return self.allow is None or _is_named(tool, self.allow)
+
 
 class Policy:
-    """What the person allows. ``read_only``: no tool that could change the vault is listed or run."""
+    """What the person allows. ``read_only``: no tool that could change the vault is listed or run.
 
-    __slots__ = ("read_only",)
+    ``tools`` are the rules for every client, ``clients`` those for one on top, by the name it gives itself or its key has;
+    the one named ``*`` is for clients that have none. ``hosts`` may be reached by tools that leave this computer, ``*.`` in
+    front meaning all below; none, if it is empty.
+    """
 
-    def __init__(self, *, read_only: bool = False) -> None:
+    __slots__ = ("_allows_all", "clients", "hosts", "read_only", "tools")
+
+    def __init__(
+        self,
+        *,
+        read_only: bool = False,
+        tools: ToolRules | None = None,
+        clients: Mapping[str, ToolRules] | None = None,
+        hosts: tuple[str, ...] = (),
+    ) -> None:
         self.read_only = read_only
+        self.tools = tools
+        self.clients = clients or {}
+        self.hosts = hosts
+        self._allows_all = tools is None and not clients
 
-    def allows(self, annotations: Mapping[str, Any]) -> bool:
-        """Tell whether a tool with these MCP annotations is listed at all."""
-        return not self.read_only or annotations.get("readOnlyHint") is True
+    def allows(self, annotations: Mapping[str, Any], tool: str = "", *clients: str) -> bool:
+        """Tell whether a tool with these MCP annotations is listed at all, for a client of these names."""
+        if self.read_only and annotations.get("readOnlyHint") is not True:
+            return False
+        if self._allows_all:
+            return True
+        own = self.rules_for(*clients)
+        return (self.tools is None or self.tools.allows(tool)) and all(rules.allows(tool) for rules in own)
 
-    def refusal(self, tool: str, annotations: Mapping[str, Any]) -> str | None:
+    def refusal(self, tool: str, annotations: Mapping[str, Any], *clients: str) -> str | None:
         """Return why the call is refused, None if it may go ahead."""
-        if self.allows(annotations):
+        if self.allows(annotations, tool, *clients):
             return None
-        return f"This vault is served read-only, so {tool} cannot run. Start vaultwire without --read-only to allow changes."
+        if self.read_only and annotations.get("readOnlyHint") is not True:
+            hint = "Start vaultwire without --read-only, and with no policy that says so, to allow changes."
+            return f"This vault is served read-only, so {tool} cannot run. {hint}"
+        return f"The policy of this server does not allow {tool}."
+
+    def rules_for(self, *clients: str) -> list[ToolRules]:
+        """Return the rules for a client on top of those for every client, one for each of its names that has some."""
+        named = [rules for name, rules in self.clients.items() if name in clients]
+        return named or [rules for name, rules in self.clients.items() if name == EVERY_OTHER_CLIENT]
+
+    def may_reach(self, host: str) -> bool:
+        """Tell whether a tool may connect to the host."""
+        name = host.lower().rstrip(".")
+        return any(
+            name == allowed or (allowed.startswith("*.") and name.endswith(allowed[1:])) for allowed in self.hosts
+        )
+
+
+def _is_named(tool: str, names: tuple[str, ...]) -> bool:
+    return any(name == tool or ("*" in name and _is_like(tool, name)) for name in names)
+
+
+def _is_like(tool: str, name: str) -> bool:
+    from fnmatch import fnmatchcase  # noqa: PLC0415 - only where a policy says so
+
+    return fnmatchcase(tool, name)

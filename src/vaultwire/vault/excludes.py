@@ -9,12 +9,10 @@ from __future__ import annotations
 
 import hashlib
 import os
-import re
-from collections.abc import Iterable
-from itertools import accumulate
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from vaultwire.vault.errors import VaultError
+from vaultwire.vault.globs import BadGlobError, Glob, Globs, compile_glob
 from vaultwire.vault.paths import compose
 from vaultwire.vault.settings import Content, KeptFile, KeptSettings
 from vaultwire.vault.terms import (
@@ -37,12 +35,6 @@ _FILTERS_AT = "userIgnoreFilters in app.json"
 _SECONDS_A_PATH = 0.000_1
 _SECONDS_BESIDES = 0.5
 
-# Every "*" multiplies the ways to match by a name's length, every "**" by the folder's depth, and Python's ``re`` cannot be
-# stopped. With these the worst path (255 times the same letter, 500 times the same folder) takes it a second; with one
-# more, half a minute. Real lines have one or two.
-_MOST_STARS = 4
-_MOST_DOUBLE_STARS = 3
-
 # Looking at a path takes microseconds, some for each rule, and a search asks about each. 20 MB for paths of usual length.
 _MOST_KNOWN = 100_000
 
@@ -53,14 +45,6 @@ class _Expression(NamedTuple):
     source: str
     needle: RegexNeedle
     budget: Budget
-
-
-class _Line(NamedTuple):
-    """One line of the ignore file: what it matches whole, path or name, and whether it hides that or shows it (``!``)."""
-
-    matches: re.Pattern[str]
-    by_name: bool
-    hides: bool
 
 
 class Excludes:
@@ -83,10 +67,7 @@ class Excludes:
         self._expressions: tuple[_Expression, ...] = ()
         for text in filters:
             self._add_filter(text)
-        self._any_path: re.Pattern[str] | None = None
-        self._any_name: re.Pattern[str] | None = None
-        self._lines: list[_Line] = []
-        self._folders: dict[str, bool] = {}
+        self._lines = Globs()
         self._known: dict[str, bool] = {}
         if ignore.problem:
             self._problems.append(Oddity(IGNORE_FILE, ignore.problem))
@@ -98,7 +79,7 @@ class Excludes:
     @property
     def is_empty(self) -> bool:
         """Whether there is no rule, so that nothing needs to be asked."""
-        return not (self._prefixes or self._expressions or self._any_path or self._any_name)
+        return self._lines.is_empty and not (self._prefixes or self._expressions)
 
     @property
     def problems(self) -> tuple[Oddity, ...]:
@@ -118,14 +99,13 @@ class Excludes:
             hidden = self._hides(entry)
             if len(self._known) >= _MOST_KNOWN:
                 self._known.clear()
-                self._folders.clear()
             self._known[entry] = hidden
         return hidden
 
     def _hides(self, entry: str) -> bool:
         if self._prefixes and fold_text(entry).startswith(self._prefixes):
             return True
-        if self._lines and self._is_ignored(entry if entry.isascii() else compose(entry)):
+        if self._lines.matches(entry if entry.isascii() else compose(entry)):
             return True
         if entry.endswith("/") or not self._expressions:
             return False
@@ -175,53 +155,15 @@ class Excludes:
     # ------------------------------------------------------------------ the ignore file
 
     def _add_lines(self, lines: list[str]) -> None:
-        # 60 ms, which only a vault with such a file should pay.
-        from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern  # noqa: PLC0415
-
+        globs: list[Glob] = []
         for number, text in enumerate(lines, 1):
-            line = compose(text.removesuffix("\r"))
-            if _has_too_many_stars(line) and not line.startswith("#"):
-                self._problems.append(Oddity(IGNORE_FILE, f"line {number} has too many '*'; it hides nothing"))
-                continue
             try:
-                # The library takes "a/**/" for "a/"; to Git it is the folders in a.
-                source, hides = GitIgnoreSpecPattern.pattern_to_regex(_FOLDERS_BELOW.sub("/**/*/", line))
-                if source is None or hides is None:  # a comment, or nothing
-                    continue
-                # A line without a slash, but at its end, is about names: several times as fast to look for.
-                by_name = source.startswith(_ANYWHERE) and "/" not in line.rstrip().removesuffix("/")
-                source = source.removeprefix(_ANYWHERE if by_name else "")
-                self._lines.append(_Line(re.compile(_whole(source, anchored=by_name)), by_name, hides))
-            except (ValueError, re.error) as error:
-                self._problems.append(Oddity(IGNORE_FILE, f"line {number}: {error}; it hides nothing"))
-        self._lines.reverse()
-        self._any_path = _any(line for line in self._lines if line.hides and not line.by_name)
-        self._any_name = _any(line for line in self._lines if line.hides and line.by_name)
-
-    def _is_ignored(self, entry: str) -> bool:
-        """Tell whether the file is ignored, or the folder if the entry ends in ``/``.
-
-        https://git-scm.com/docs/gitignore: the last line that matches decides, and what lies in an ignored folder is
-        ignored, whatever other lines say.
-        """
-        folder, _, name = entry.rstrip("/").rpartition("/")
-        if folder:
-            hidden = self._folders.get(folder)
-            if hidden is None:
-                parts = folder.split("/")
-                above = zip(accumulate(parts, "{}/{}".format), parts, strict=True)
-                hidden = self._folders[folder] = any(self._decides(f"{path}/", f"{part}/") for path, part in above)
-            if hidden:
-                return True
-        return self._decides(entry, f"{name}/" if entry.endswith("/") else name)
-
-    def _decides(self, entry: str, name: str) -> bool:
-        # That no line matches is found several times as fast at once as line by line.
-        if not (
-            (self._any_name and self._any_name.fullmatch(name)) or (self._any_path and self._any_path.fullmatch(entry))
-        ):
-            return False
-        return next(line.hides for line in self._lines if line.matches.fullmatch(name if line.by_name else entry))
+                glob = compile_glob(compose(text.removesuffix("\r")))
+            except BadGlobError as error:
+                self._problems.append(Oddity(IGNORE_FILE, f"line {number}{error}; it hides nothing"))
+            else:
+                globs += [glob] if glob is not None else []
+        self._lines = Globs(globs)
 
     # ------------------------------------------------------------------
 
@@ -231,49 +173,6 @@ class Excludes:
         sources = [expression.source for expression in self._expressions]
         facts = repr((self._prefixes, sources, self._ignore))
         return hashlib.blake2b(facts.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
-
-
-def _has_too_many_stars(line: str) -> bool:
-    """Tell whether the expression made of the line could hold up the program."""
-    parts = line.split("/")
-    doubles = parts.count("**")
-    return doubles > _MOST_DOUBLE_STARS or any(part.count("*") > _MOST_STARS for part in parts)
-
-
-_ANYWHERE: Final = "^(?:.+/)?"  # how the library's expressions begin that are about a name in whichever folder
-_FOLDERS_BELOW: Final = re.compile(r"/\*\*/\s*$")
-_SET: Final = re.compile(r"\\.|\[(\^?)(\]?(?:\\.|[^\]\\])*)\]", re.DOTALL)
-_NAMED_GROUP: Final = re.compile(r"\(\?P<\w+>")
-
-
-def _any(lines: Iterable[_Line]) -> re.Pattern[str] | None:
-    """Return the expression for what any of the lines matches; None if there are none."""
-    sources = "|".join(line.matches.pattern for line in lines)
-    return re.compile(sources) if sources else None
-
-
-def _whole(source: str, *, anchored: bool) -> str:
-    """Return the expression that matches the whole of an entry, where the library's is looked for at the beginning.
-
-    The library's ends with a slash for all that is in a folder (``a/**``), with a dot for all there is, and else in the
-    group for what may follow a name. Its own matching is not used: it is made for files, and asked about folders, as Git
-    asks, it gets ``!*/`` wrong.
-    """
-    before = "" if anchored or source.startswith("^") else r"[\s\S]*"
-    after = "" if source.endswith(")") else r"[\s\S]+" if source.endswith("/") else r"[\s\S]*"
-    # The name of a group may stand only once in an expression made of several.
-    return before + _SET.sub(_plain_set, _NAMED_GROUP.sub("(?:", source)) + after
-
-
-def _plain_set(match: re.Match[str]) -> str:
-    """Return a set as Python and Git both read it. Raises ValueError for what only Git knows."""
-    negated, members = match.groups()
-    if members is None or members == "/":  # an escaped character; what the library writes for "*"
-        return match[0]
-    if "--" in members or "[:" in members:
-        raise ValueError(f"sets with '--' or '[:' are not understood: {match[0]!r}")
-    # A negated set matches no slash. Python warns of what may become operators in sets.
-    return ("(?!/)[^" if negated else "[") + re.sub(r"[\[&~|]", r"\\\g<0>", members) + "]"
 
 
 class KeptExcludes:

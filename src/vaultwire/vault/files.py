@@ -33,7 +33,7 @@ TEMPORARY_PREFIX = ".vaultwire-"  # hidden: Obsidian and its sync pass over name
 TEMPORARY_SUFFIX = ".tmp"
 
 # Elsewhere a name may be found under another spelling than it has, so the folder is asked how it spells it.
-_NAMES_ARE_EXACT = sys.platform not in ("darwin", "win32")
+NAMES_ARE_EXACT = sys.platform not in ("darwin", "win32")
 # O_NOFOLLOW: whatever leads elsewhere was resolved before. O_NONBLOCK: opening a FIFO must not wait.
 _OPEN_READ = (
     os.O_RDONLY
@@ -56,7 +56,15 @@ class FileBytes(NamedTuple):
 
 
 class Files:
-    """The files of one vault, under ``root`` (resolved). Names come in as VaultPath, errors go out as VaultError."""
+    """The files of one vault, under ``root`` (resolved). Names come in as VaultPath, errors go out as VaultError.
+
+    ``visibility`` has one for runs that may not see all of them: ``hides_some`` says so, ``stamp`` which they are (the same
+    text for the same rules), ``private_marks`` what makes a note private, for another process.
+    """
+
+    hides_some = False
+    stamp = ""
+    private_marks = ""
 
     def __init__(self, root: str, max_bytes: int) -> None:
         self._places = Places(root)
@@ -118,14 +126,17 @@ class Files:
         return os.path.lexists(self._places.real_entry(path))
 
     def _entry_like(self, folder: str, part: str) -> str | None:
-        place = os.path.join(self.root, folder)
-        if _NAMES_ARE_EXACT and os.path.lexists(os.path.join(place, part)):
+        if NAMES_ARE_EXACT and os.path.lexists(os.path.join(self.root, folder, part)):
             return part
+        return self._only_entry_like(folder, part)
+
+    def _only_entry_like(self, folder: str, part: str) -> str | None:
+        place = os.path.join(self.root, folder)
         if folder:
             self._places.real(VaultPath(folder))  # what lies outside is not looked at, not even its names
         key = fold(part)
         try:
-            alike = [name for name in os.listdir(place) if fold(name) == key]
+            alike = self._shown(folder, [name for name in os.listdir(place) if fold(name) == key])
         except OSError:
             return None
         if part in alike:
@@ -139,6 +150,9 @@ class Files:
                 candidates=candidates,
             )
         return alike[0] if alike else None
+
+    def _shown(self, folder: str, names: list[str]) -> list[str]:  # noqa: ARG002 - see visibility
+        return names
 
     # ------------------------------------------------------------------ reading
 
@@ -193,6 +207,23 @@ class Files:
                 while piece := file.read(1 << 20):
                     digest.update(piece)
         return digest.digest()
+
+    # ------------------------------------------------------------------ what this run may (all, here; see visibility)
+
+    def may_be_seen(self, path: VaultPath) -> bool:  # noqa: ARG002
+        """Tell whether a file of this path may be seen, whether it is there or not."""
+        return True
+
+    def may_be_entered(self, folder: VaultPath) -> bool:  # noqa: ARG002
+        """Tell whether there may be something to see in a folder of this path, whether it is there or not."""
+        return True
+
+    def is_private(self, data: bytes) -> bool:  # noqa: ARG002
+        """Tell whether a note of these bytes may not be seen."""
+        return False
+
+    def check_change(self, path: VaultPath) -> None:
+        """Raise VaultError (POLICY_DENIED) if this run may not make, change, move or delete what is at the path."""
 
     # ------------------------------------------------------------------ for whoever carries changes out
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import date
-from typing import NamedTuple, NewType, Protocol
+from typing import TYPE_CHECKING, NamedTuple, NewType, Protocol
 
-from vaultwire.markdown.model import ParsedNote
-from vaultwire.markdown.yaml_core import PropertyValue
+if TYPE_CHECKING:  # a policy is read before the first answer, and needs no more of this than paths
+    from datetime import date
+
+    from vaultwire.markdown.model import ParsedNote
+    from vaultwire.markdown.yaml_core import PropertyValue
 
 VaultPath = NewType("VaultPath", str)
 """Vault-relative, ``/`` between parts, extension included, spelt as on disk. Made by ``vault.paths`` and the walk only."""

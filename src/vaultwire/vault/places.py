@@ -24,7 +24,7 @@ class Places:
     def real(self, path: VaultPath) -> str:
         """Return where the path leads once every link is followed. Raises PATH_OUTSIDE_VAULT if that is not in the vault."""
         real = self._prefix + path
-        if not self._may_hold_links(path):
+        if not self.may_hold_links(path):
             return real
         real = os.path.realpath(real)
         self._check_inside(path, real)
@@ -35,7 +35,7 @@ class Places:
         folder, _, name = path.rpartition("/")
         return os.path.join(self.real(VaultPath(folder)), name) if folder else self._prefix + name
 
-    def _may_hold_links(self, path: VaultPath) -> bool:
+    def may_hold_links(self, path: VaultPath) -> bool:
         """Tell whether a part of the path is a link. Asks for the parts below the root only: realpath asks for all."""
         if os.name == "nt":
             return True  # a junction does not look like a link

@@ -22,11 +22,17 @@ _PATIENCE = 0.05
 class ProcessLock:
     """One lock file; None for none. Not for two threads of one process at once."""
 
-    def __init__(self, path: str | None, waiting_for: str, *, needed: bool = False) -> None:
-        """``waiting_for`` is what those who wait are told; ``needed`` says that nothing may happen without the lock file."""
+    def __init__(
+        self, path: str | None, waiting_for: str, *, needed: bool = False, patience: float = _PATIENCE
+    ) -> None:
+        """``waiting_for`` is what those who wait are told; ``needed`` says that nothing may happen without the lock file.
+
+        ``patience``: seconds between two looks whether the lock is free.
+        """
         self._path = path
         self._waiting_for = waiting_for
         self._needed = needed
+        self._patience = patience
 
     @contextmanager
     def held(self, progress: Progress) -> Iterator[None]:
@@ -48,7 +54,7 @@ class ProcessLock:
             while not _take(descriptor):
                 progress.check()
                 progress.report(0, 0, self._waiting_for)
-                time.sleep(_PATIENCE)
+                time.sleep(self._patience)
             yield
         finally:
             os.close(descriptor)

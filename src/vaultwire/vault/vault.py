@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import copy
+from collections.abc import Sequence
 
 from vaultwire.markdown import edits
 from vaultwire.markdown.model import Span
@@ -11,6 +11,7 @@ from vaultwire.markdown.properties import parse_frontmatter
 from vaultwire.vault import graph
 from vaultwire.vault.arranging import Arranging
 from vaultwire.vault.caller import Caller
+from vaultwire.vault.checks import Checked, Checking, Finding
 from vaultwire.vault.editing import Editing, WriteMode
 from vaultwire.vault.errors import (
     FILE_NOT_FOUND,
@@ -59,23 +60,44 @@ _BOM = "\ufeff"
 class Vault:
     """One vault: a folder of notes and the index over them. Safe to call from several threads."""
 
-    def __init__(self, bench: Workbench) -> None:
-        """``bench`` says when it is where the person is: by this computer's local time."""
+    def __init__(self, bench: Workbench, name: str = "", others: Sequence[str] = ()) -> None:
+        """``bench`` says when it is where the person is: by this computer's local time.
+
+        ``name`` is what the person calls the vault, if not as its folder; ``others`` are the names of those beside it.
+        """
         self._bench = bench
         self._files = bench.files
         self._index = bench.index
         self._settings = bench.settings
+        self._name = name
+        self.others = others
 
     def used_by(self, caller: Caller, tool: str) -> Vault:
         """Return the same vault in the hands of a caller that uses a tool: its changes say so, and its reads count."""
-        mine = copy.copy(self)
-        mine._bench = self._bench.used_by(caller, tool)  # noqa: SLF001 - its own copy
+        mine = object.__new__(Vault)  # not by copy.copy: that takes longer than most reads
+        mine.__dict__.update(self.__dict__)
+        mine._bench = self._bench.used_by(caller, tool)
         return mine
 
     @property
     def name(self) -> str:
-        """The vault's name, which is its folder's; Obsidian calls it so too."""
-        return self._files.name
+        """The vault's name: the one it was given, or its folder's, as in Obsidian."""
+        return self._name or self._files.name
+
+    @property
+    def root(self) -> str:
+        """The vault's folder, for those who speak of it to other programs."""
+        return self._files.root
+
+    @property
+    def hides_some(self) -> bool:
+        """Whether some of its notes may not be seen in this run."""
+        return self._files.hides_some
+
+    @property
+    def settings(self) -> Settings:
+        """What the person has set in Obsidian."""
+        return self._settings.get()
 
     def tend(self) -> None:
         """Settle what a killed process left half-way, then keep the index true of the files, until ``close``.
@@ -165,7 +187,15 @@ class Vault:
         found, exists = self._files.spell(parse_path(path))
         if not exists:
             raise VaultError(FILE_NOT_FOUND, f"There is no file {path!r} in the vault.", path=path)
-        return found, self._files.read(found, None if is_note(found) else max_attachment_bytes)
+        most = min(max_attachment_bytes, self._bench.max_attachment_bytes)
+        return found, self._files.read(found, None if is_note(found) else most)
+
+    def has_file(self, path: str) -> bool:
+        """Tell whether exactly this note or attachment is there, and may be seen."""
+        try:
+            return self._files.spell(parse_path(path))[1]
+        except VaultError:
+            return False
 
     def paths(self, progress: Progress = NO_PROGRESS) -> list[VaultPath]:
         """Return the path of every note and attachment, in path order."""
@@ -237,6 +267,25 @@ class Vault:
         path = self.locate(name, progress)
         links = self._index.incoming(path, progress)
         return path, graph.with_lines(self._files, links[offset : offset + limit]), len(links)
+
+    def check(
+        self, name: str, progress: Progress = NO_PROGRESS, *, exactly: bool = False
+    ) -> tuple[VaultPath, list[Finding]]:
+        """Return the path of the note or canvas that ``name`` means, and what is wrong with it.
+
+        ``exactly``: it is the file's own path. Raises VaultError as ``locate`` does.
+        """
+        if exactly or name.lower().endswith(".canvas"):
+            path, exists = self._files.spell(parse_path(name))
+            if not exists:
+                raise VaultError(FILE_NOT_FOUND, f"There is no file {name!r} in the vault.", path=name)
+        else:
+            path = self.locate(name, progress)
+        return path, Checking(self._bench).one(path, progress)
+
+    def check_all(self, folder: str, offset: int, limit: int, progress: Progress = NO_PROGRESS) -> Checked:
+        """Look through the notes and canvases below ``folder``. See ``Checking.many``."""
+        return Checking(self._bench).many(self._folder(folder), offset, limit, progress)
 
     def link_graph(self, progress: Progress = NO_PROGRESS) -> LinkGraph:
         """Return how all notes are linked with each other and with attachments."""

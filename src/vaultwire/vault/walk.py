@@ -6,7 +6,7 @@ import os
 import stat
 import sys
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from vaultwire.vault.errors import VaultError
 from vaultwire.vault.model import NoteStat, VaultPath
@@ -26,8 +26,18 @@ class Oddity(NamedTuple):
     problem: str
 
 
+class Sight(Protocol):
+    """What of a vault may be seen, where that is not all of it."""
+
+    def enters(self, folder: str) -> bool:
+        """Tell whether a walk looks into the folder."""
+
+    def follows(self, path: str) -> bool:
+        """Tell whether the file that a link leads to is there."""
+
+
 def walk_folders(
-    places: Places, folder: VaultPath | None, oddities: list[Oddity], *, attachments: bool
+    places: Places, folder: VaultPath | None, oddities: list[Oddity], *, attachments: bool, sight: Sight | None = None
 ) -> Iterator[tuple[str, list[NoteStat]]]:
     """Yield every folder from ``folder`` down, ``""`` being the vault's own, and the files right in it.
 
@@ -52,14 +62,14 @@ def walk_folders(
                 continue
             path = f"{prefix}/{entry.name}" if prefix else entry.name
             try:
-                file = _look(places, entry, path, folders, oddities, attachments=attachments)
+                file = _look(places, entry, path, folders, oddities, sight, attachments=attachments)
             except OSError as error:  # gone since, or not ours to look at
                 oddities.append(Oddity(path, f"cannot be examined: {error.strerror}"))
                 continue
             if file is not None:
                 files.append(file)
         yield prefix, files
-        pending += reversed(folders)
+        pending += reversed(folders if sight is None else [*filter(sight.enters, folders)])
 
 
 def look_at(places: Places, path: VaultPath) -> NoteStat | None:
@@ -95,6 +105,7 @@ def _look(
     path: str,
     folders: list[str],
     oddities: list[Oddity],
+    sight: Sight | None,
     *,
     attachments: bool,
 ) -> NoteStat | None:
@@ -109,7 +120,7 @@ def _look(
     if not (attachments or is_note(entry.name)):
         return None
     if entry.is_symlink():
-        return _look_through(places, path, oddities)
+        return _look_through(places, path, oddities) if sight is None or sight.follows(path) else None
     status = entry.stat(follow_symlinks=False)
     if not stat.S_ISREG(status.st_mode):
         oddities.append(Oddity(path, "is not a regular file"))

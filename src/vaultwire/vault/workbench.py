@@ -5,7 +5,6 @@ Plans are made elsewhere; ``Changes`` carries them out. Between them stand the c
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
 from datetime import datetime
@@ -13,7 +12,7 @@ from typing import NamedTuple
 
 from vaultwire.markdown.diffs import unified
 from vaultwire.vault.caller import Caller
-from vaultwire.vault.changes.change import Author, Change, Step, Write
+from vaultwire.vault.changes.change import Author, Change, Step, Write, paths_of
 from vaultwire.vault.changes.changing import Changes
 from vaultwire.vault.changes.foresight import tidied
 from vaultwire.vault.errors import NOT_READ, STALE_EDIT, VaultError
@@ -66,9 +65,10 @@ class Workbench:
 
     def used_by(self, caller: Caller, tool: str) -> Workbench:
         """Return the same in the hands of a caller that uses a tool."""
-        mine = copy.copy(self)
+        mine = object.__new__(Workbench)  # not by copy.copy, which takes a while, for every call
+        mine.__dict__.update(self.__dict__)
         mine.caller = caller
-        mine._tool = tool  # noqa: SLF001 - its own copy
+        mine._tool = tool
         return mine
 
     def held(self, progress: Progress) -> AbstractContextManager[None]:
@@ -87,6 +87,9 @@ class Workbench:
         """Carry the steps out, inside ``held``; with ``dry_run`` only say what they are. See ``Changes.carry_out``."""
         wanted = tidied(list(steps))
         if dry_run:
+            for step in wanted:
+                for path in paths_of(step):
+                    self.files.check_change(path)
             return Done(None, wanted, list(notices))
         change = self.changes.carry_out(wanted, Author(self.caller.client, self._tool), progress, undoes)
         for step in wanted:

@@ -116,6 +116,11 @@ class Intent(NamedTuple):
     left: tuple[VaultPath, ...] | None = None
 
 
+def paths_of(step: Step) -> tuple[VaultPath, ...]:
+    """Return the paths that a step names."""
+    return (step.source, step.target) if isinstance(step, Move) else (step.path,)
+
+
 def lies_in(path: str, folder: str) -> bool:
     """Tell whether a path is that of the file or folder, or of something below it."""
     return path == folder or path.startswith(f"{folder}/")

@@ -30,6 +30,7 @@ from vaultwire.vault.changes.foresight import tidied
 from vaultwire.vault.changes.journal import Ending, FolderJournal, Journal, MemoryJournal
 from vaultwire.vault.changes.preflight import Preflight
 from vaultwire.vault.changes.segments import KEEP, Retention
+from vaultwire.vault.changes.shown import ShownChanges
 from vaultwire.vault.changes.stage import Stage
 from vaultwire.vault.errors import FILE_NOT_FOUND, JOURNAL_FAILED, WRITE_FAILED, Stopped, VaultError
 from vaultwire.vault.files import Files
@@ -63,6 +64,7 @@ class Changes:
             key = hashlib.blake2b(os.fsencode(files.root), digest_size=12).hexdigest()
             self._folder = os.path.join(home, f"journal-{key}")
             self._journal = FolderJournal(self._folder, files.root, retention)
+        self._shown: ShownChanges | None = ShownChanges(self._journal, files) if files.hides_some else None
         path = None if self._folder is None else os.path.join(self._folder, "lock")
         self._process_lock = ProcessLock(path, "another process is changing the vault", needed=True)
         self._lock = threading.Lock()
@@ -253,7 +255,8 @@ class Changes:
     def show(self, number: int) -> Detailed:
         """Return one change with the bytes before and after. Raises VaultError: FILE_NOT_FOUND, JOURNAL_FAILED."""
         try:
-            detailed = self._journal.load(number)
+            is_shown = self._shown is None or any(change.id == number for change in self._shown.all())
+            detailed = self._journal.load(number) if is_shown else None
         except OSError as error:
             raise _no_journal(error) from error
         if detailed is None:
@@ -276,7 +279,7 @@ class Changes:
 
     def _all(self) -> list[Change]:
         try:
-            return self._journal.changes()
+            return self._journal.changes() if self._shown is None else self._shown.all()
         except OSError as error:
             raise _no_journal(error) from error
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 
-from vaultwire.vault.changes.change import TRASH, Intent, Move, Site, Write, lies_in
+from vaultwire.vault.changes.change import TRASH, Intent, Move, Site, Write, lies_in, paths_of
 from vaultwire.vault.changes.foresight import Foresight
 from vaultwire.vault.errors import (
     FILE_NOT_FOUND,
@@ -36,7 +36,7 @@ class Preflight:
         """Return the draft with its sites, its folders and a token. Raises VaultError if the disk is not as a step says."""
         sites = []
         for step in draft.steps:
-            for path in (step.source, step.target) if isinstance(step, Move) else (step.path,):
+            for path in paths_of(step):
                 self._check_path(path)
             try:
                 sites.append(self._site_of_move(step) if isinstance(step, Move) else self._site_of_write(step))
@@ -46,7 +46,8 @@ class Preflight:
         return draft._replace(token=os.urandom(4).hex(), sites=tuple(sites), made=tuple(self._made))
 
     def _check_path(self, path: VaultPath) -> None:
-        """Refuse what no step may name. Planners check what callers say; this is for their mistakes."""
+        """Refuse what this run may not change, and what no step may name: planners check that, this is for mistakes."""
+        self._files.check_change(path)
         parts = path.split("/")
         hidden = [part for part in parts[1:] if part.startswith(".")] or (
             parts[0].startswith(".") and parts[0] != TRASH

@@ -237,7 +237,7 @@ def _restored(changes: Changes, files: Files, asked: str) -> Step:
                         return step
     path = _note_like(wanted)
     in_trash = VaultPath(f"{TRASH}/{path.rpartition('/')[2]}")
-    if files.is_taken(in_trash):
+    if files.is_taken(in_trash) and not files.hides_some:
         return _from_trash(changes, files, in_trash, path)
     raise VaultError(
         FILE_NOT_FOUND,
@@ -255,7 +255,8 @@ def _from_trash(changes: Changes, files: Files, path: VaultPath, target: VaultPa
                     place = step.target if isinstance(step, Move) else step.path
                     if place == file.path and (isinstance(step, Move) or not files.is_taken(path)):
                         return step
-    if not files.is_taken(path):
+    # Where some of the vault is hidden, only the record tells whether what lies in the trash was.
+    if not files.is_taken(path) or files.hides_some:
         raise VaultError(FILE_NOT_FOUND, f"There is no {path!r}.", path=path)
     return Move(path, target or VaultPath(path.rpartition("/")[2]))
 
@@ -271,7 +272,11 @@ def _restored_from(detailed: Detailed, later: Sequence[Change], files: Files) ->
         if not lies_in(step.target, TRASH):
             continue
         now = where_now(step.target, later)
-        if lies_in(now, TRASH) and files.is_taken(now) and (content is None or files.holds(files.place(now), content)):
+        if (
+            lies_in(now, TRASH)
+            and files.is_taken(now)
+            and (not files.hides_some if content is None else files.holds(files.place(now), content))
+        ):
             found.append(Move(now, step.source))
         elif content is not None:
             found.append(Write(step.source, None, content))

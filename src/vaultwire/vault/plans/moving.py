@@ -78,7 +78,12 @@ def plan_move(
     gained = {
         (moves.place(note), text, found) for note, text in links if (found := moves.gained(note, text)) is not None
     }
-    steps: list[Step] = [Move(source, target), *sorted(writes, key=lambda write: str(write.path))]
+    steps: list[Step] = [Move(source, target)]
+    if is_folder and files.hides_some:
+        # With what is hidden in it, or with what is not but might be: that it moves whole would tell.
+        steps = [Move(*pair) for pair in sorted(moved.items())]
+    writes.sort(key=lambda write: str(write.path))
+    steps += writes
     return MovePlan(source, target, len(moved), steps, sorted(changes), sorted(gained), left)
 
 

@@ -6,6 +6,7 @@ import hashlib
 import os
 import shutil
 import sqlite3
+import time
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -19,6 +20,9 @@ from vaultwire.vault.store.words_in_use import WordsInUse
 _CATALOG = "catalog.sqlite3"
 # One for what is there, one for what was begun anew, one for another process that did so at the same time.
 _MAX_TRIES = 3
+# Each set of rules about what may be seen has an index of its own. One that no run has opened for a month is left over;
+# a run that goes on for longer keeps the files it has open, or makes them anew.
+_UNUSED_SECONDS = 30 * 24 * 3600
 _SETTLED = f"SELECT count(*) FROM files WHERE is_note AND NOT hidden AND state = {SETTLED} AND digest <> {UNREAD}"
 
 
@@ -34,15 +38,20 @@ class Parts(NamedTuple):
 class Home:
     """The folder of one vault's index below the cache folder; in memory where there is none."""
 
-    def __init__(self, vault: str, cache: str | None, open_text: Callable[[str | None], TextIndex]) -> None:
-        """``vault`` is the vault's resolved path; ``open_text`` opens a text index in a folder, None being memory."""
+    def __init__(
+        self, vault: str, cache: str | None, open_text: Callable[[str | None], TextIndex], stamp: str = ""
+    ) -> None:
+        """``vault`` is the vault's resolved path; ``open_text`` opens a text index in a folder, None being memory.
+
+        ``stamp`` says what of the vault is hidden in this run (``Files.stamp``): what another run may see is not in its index.
+        """
         self._open_text = open_text
         self.problem = ""  # why the index is not kept
         self.folder: str | None = None
         self._generation = 1  # the index in use: each has a folder of its own, the last is the one to open
         if cache is not None:
             key = hashlib.blake2b(os.fsencode(vault), digest_size=12).hexdigest()
-            self.folder = os.path.join(cache, f"v{FORMAT}-{key}")
+            self.folder = os.path.join(cache, f"v{FORMAT}-{key}{'-' * bool(stamp)}{stamp}")
 
     def open(self) -> Parts:
         """Open what is there, or begin anew."""
@@ -86,12 +95,16 @@ class Home:
             raise
 
     def _remove_older(self) -> None:
-        """Remove what earlier versions kept of this vault."""
+        """Remove what earlier versions kept of this vault, and what runs with other rules did that nobody uses any more."""
         assert self.folder is not None
         cache, name = os.path.split(self.folder)
+        os.utime(self.folder)
         older = [f"v{number}-{name.partition('-')[2]}" for number in range(1, FORMAT)]
-        for there in set(older).intersection(os.listdir(cache)):
-            shutil.rmtree(os.path.join(cache, there), ignore_errors=True)
+        alike = "-".join([*name.split("-")[:2], ""])
+        for there in os.listdir(cache):
+            place = os.path.join(cache, there)
+            if there in older or (there.startswith(alike) and time.time() - os.stat(place).st_mtime > _UNUSED_SECONDS):
+                shutil.rmtree(place, ignore_errors=True)
 
     def wipe(self, parts: Parts) -> None:
         """Close a broken index, to begin anew. Other processes that have it open find it broken in turn, or keep theirs."""

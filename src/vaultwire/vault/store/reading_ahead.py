@@ -18,6 +18,7 @@ from typing import IO, TYPE_CHECKING, Any
 from vaultwire.vault.files import Files
 from vaultwire.vault.store.plan import BODY
 from vaultwire.vault.store.reading import Reading, ToRead, read_note
+from vaultwire.vault.visibility import open_files
 
 if TYPE_CHECKING:
     from subprocess import Popen
@@ -37,7 +38,7 @@ _HEAD_BYTES = 8
 _MOST_BYTES = 1 << 30
 # Modules come from where they came from here, and not from the folder this happens to run in, nor is anything loaded
 # that is there for every start of Python.
-_PROGRAM = f"import sys; sys.path[:] = sys.argv[3:]; from {__name__} import answer; answer()"
+_PROGRAM = f"import sys; sys.path[:] = sys.argv[4:]; from {__name__} import answer; answer()"
 
 
 def read_all(files: Files, wanted: Sequence[ToRead], chunk: int) -> Generator[Reading | str, None, None]:
@@ -110,9 +111,10 @@ def _start(files: Files) -> Popen[bytes] | None:
     import subprocess  # noqa: PLC0415 - 5 ms, for what happens once
 
     flags = ["-S", "-B", "-X", f"utf8={sys.flags.utf8_mode}"]  # file names must be read as they are here
+    arguments = [files.root, str(files.max_bytes), files.private_marks]
     try:
         return subprocess.Popen(  # noqa: S603 - this very program
-            [sys.executable, *flags, "-c", _PROGRAM, files.root, str(files.max_bytes), *filter(None, sys.path)],
+            [sys.executable, *flags, "-c", _PROGRAM, *arguments, *filter(None, sys.path)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -125,7 +127,7 @@ def _start(files: Files) -> Popen[bytes] | None:
 def answer() -> None:
     """Read what another process asks for at stdin and answer at stdout, until either ends: the second process's work."""
     asked, answers = sys.stdin.buffer, sys.stdout.buffer
-    files = Files(sys.argv[1], int(sys.argv[2]))
+    files = open_files(sys.argv[1], int(sys.argv[2]), sys.argv[3])
     with contextlib.suppress(EOFError, OSError):
         while True:
             left = _MOST_TEXT

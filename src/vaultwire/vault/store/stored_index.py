@@ -145,7 +145,9 @@ class StoredIndex:
     def stats(self, limit: int, progress: Progress) -> VaultStats:
         """Return the vault in numbers, with ``limit`` of the largest folders and of the problems."""
         found = self._ask(lambda catalog: overview.stats(catalog, limit), progress)
-        return found._replace(is_watched=self._is_watched, unwatched=tuple(self.unwatched), unkept=self._home.problem)
+        # A system's own words name the folder at which it failed, which may be hidden in this run.
+        reasons = ["the system refuses"] * bool(self.unwatched) if self._files.hides_some else self.unwatched
+        return found._replace(is_watched=self._is_watched, unwatched=tuple(reasons), unkept=self._home.problem)
 
     def paths(self, progress: Progress) -> list[VaultPath]:
         """Return every file a link may lead to, notes and attachments, in path order."""

@@ -1,0 +1,245 @@
+"""Composes the engine and the tools over it: files, index, journal, policy, and which tools there are."""
+
+from __future__ import annotations
+
+from vaultwire.protocol.dialects import DIALECTS
+from vaultwire.tools.catalog import APP_CATALOG, EVAL, load_catalog
+from vaultwire.trust.limits import MAX_ATTACHMENT_BYTES, MAX_NOTE_BYTES
+from vaultwire.trust.policy import Policy
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from vaultwire.config import Config
+    from vaultwire.tools.catalog import Description
+    from vaultwire.tools.registry import AnyTool
+    from vaultwire.trust.policy_file import LoadedPolicy
+    from vaultwire.vault.changes.change import JournalReport
+    from vaultwire.vault.files import Files
+    from vaultwire.vault.model import IndexReport
+    from vaultwire.vault.settings import KeptSettings
+    from vaultwire.vault.store.stored_index import StoredIndex
+    from vaultwire.vault.store.text import TextIndex
+    from vaultwire.vault.survey import Fingerprint, Survey
+    from vaultwire.vault.vault import Vault
+
+
+def load_policy(config: Config) -> LoadedPolicy | None:
+    """Return the policy of this run as its file says, None where there is none. Raises ConfigError."""
+    if config.policy is None:
+        return None
+    from vaultwire.config import ConfigError  # noqa: PLC0415 - only where there is a policy, here and below
+    from vaultwire.trust.policy_file import PolicyError, load_policy  # noqa: PLC0415
+
+    try:
+        tools = [
+            *load_catalog(),
+            *load_catalog(APP_CATALOG),
+        ]  # one policy is right for runs with and without the latter
+        return load_policy(config.policy, [description["name"] for description in tools])
+    except PolicyError as error:
+        raise ConfigError(str(error)) from None
+
+
+def make_policy(config: Config, loaded: LoadedPolicy | None = None) -> Policy:
+    """Return what the person allows in this run."""
+    hosts = () if config.restraints is None else config.restraints.hosts
+    if loaded is None:
+        return Policy(read_only=config.read_only, hosts=hosts)
+    loaded.policy.read_only |= config.read_only
+    loaded.policy.hosts = tuple({*loaded.policy.hosts, *hosts})
+    return loaded.policy
+
+
+def load_descriptions(config: Config, loaded: LoadedPolicy | None) -> list[Description]:
+    """Return the descriptions of what this run offers: our own tools and, where somebody answers them, ``obsidian_*``."""
+    if config.backend is None:
+        return load_catalog()
+    rules = None if loaded is None else loaded.policy.tools
+    runs_code = rules is not None and rules.allow is not None and EVAL in rules.allow
+    family = [each for each in load_catalog(APP_CATALOG) if runs_code or each["name"] != EVAL]
+    listed = DIALECTS[config.dialect].list_name  # in some they would have a name that one of the family has
+    names = {each["name"] for each in family}
+    return [*(each for each in load_catalog() if listed(each["name"]) not in names), *family]
+
+
+def load_family(config: Config) -> Sequence[AnyTool]:
+    """Return the ``obsidian_*`` tools over the backend that was chosen for them, none if none was."""
+    if config.backend is None:
+        return ()
+    from vaultwire.obsidian.backends import Backends  # noqa: PLC0415 - after the first answer, here and below
+    from vaultwire.obsidian.command import Command  # noqa: PLC0415
+    from vaultwire.tools.app_family import make_family  # noqa: PLC0415
+
+    return make_family(Backends(config.backend, Command(config.obsidian)).of)
+
+
+def load_tools(may_reach: Callable[[str], bool] = lambda _: False) -> Sequence[AnyTool]:
+    """Return our own tools in the order in which clients see them. ``may_reach``: which hosts those may that leave here."""
+    from vaultwire.tools import (  # noqa: PLC0415 - after the first answer
+        arranging,
+        checks,
+        daily,
+        discovery,
+        find,
+        graph,
+        history,
+        making,
+        notes,
+        overview,
+        reading,
+        revising,
+        search,
+        structure,
+        web,
+    )
+
+    return (
+        search.search_notes,
+        find.find_notes,
+        notes.list_notes,
+        reading.read_note,
+        reading.read_many,
+        daily.daily_note,
+        notes.write_note,
+        notes.delete_note,
+        search.search_by_tags,
+        structure.get_outline,
+        structure.list_links,
+        structure.list_backlinks,
+        graph.graph,
+        structure.list_tags,
+        structure.recent_notes,
+        overview.list_properties,
+        overview.list_tasks,
+        checks.check_notes,
+        overview.vault_stats,
+        revising.edit_note,
+        revising.set_properties,
+        revising.remove_properties,
+        making.create_note,
+        making.append_daily_note,
+        making.insert_template,
+        making.add_attachment,
+        arranging.move_note,
+        arranging.rename_heading,
+        arranging.rename_tag,
+        arranging.rename_property,
+        arranging.merge_notes,
+        arranging.extract_section,
+        history.list_changes,
+        history.show_change,
+        history.undo_change,
+        history.restore_note,
+        web.make_web_search(may_reach),
+        discovery.search_tools,
+        discovery.list_tool_categories,
+    )
+
+
+def open_vault(config: Config, others: Sequence[str] = (), loaded: LoadedPolicy | None = None) -> Vault:
+    """Return the engine over the vault of these settings; ``others`` are the names of those served beside it."""
+    from datetime import datetime  # noqa: PLC0415 - after the first answer
+
+    from vaultwire.vault.changes.changing import Changes  # noqa: PLC0415
+    from vaultwire.vault.vault import Vault  # noqa: PLC0415
+    from vaultwire.vault.workbench import Workbench  # noqa: PLC0415
+
+    files = _open_files(config, loaded)
+    index = open_index(files, config.cache)
+    bench = Workbench(
+        files,
+        index,
+        open_settings(files),
+        Changes(files, index, config.state, settles=not make_policy(config, loaded).read_only),
+        now=datetime.now,
+        max_attachment_bytes=MAX_ATTACHMENT_BYTES if loaded is None else loaded.attachment_bytes,
+        read_first=config.read_first,
+    )
+    return Vault(bench, next(iter(config.vaults)), others)
+
+
+def open_settings(files: Files) -> KeptSettings:
+    """Return Obsidian's settings for a vault, as far as they may be seen with its files."""
+    if files.hides_some:
+        from vaultwire.vault.visible_settings import VisibleSettings  # noqa: PLC0415 - only where there is a policy
+
+        return VisibleSettings(files)
+    from vaultwire.vault.settings import KeptSettings  # noqa: PLC0415 - after the first answer
+
+    return KeptSettings(files.root)
+
+
+def open_index(files: Files, cache: str | None) -> StoredIndex:
+    """Return the index over a vault's files, kept in the cache folder; in memory, if that is None."""
+    from vaultwire.vault.excludes import KeptExcludes  # noqa: PLC0415 - after the first answer
+    from vaultwire.vault.settings import KeptSettings  # noqa: PLC0415
+    from vaultwire.vault.store.home import Home  # noqa: PLC0415
+    from vaultwire.vault.store.stored_index import StoredIndex  # noqa: PLC0415
+
+    home = Home(files.root, cache, _text_backend(), files.stamp)
+    return StoredIndex(files, home, KeptExcludes(files.root, KeptSettings(files.root)).get)
+
+
+def _text_backend() -> Callable[[str | None], TextIndex]:
+    try:
+        from vaultwire.vault.store.tantivy_text import TantivyText  # noqa: PLC0415
+    except ImportError:  # no wheel for this system
+        from vaultwire.vault.store.fts5_text import Fts5Text  # noqa: PLC0415
+
+        return Fts5Text
+    return TantivyText
+
+
+def _open_files(config: Config, loaded: LoadedPolicy | None = None) -> Files:
+    """Return the files of the vault: those that the policy lets be seen, if it is given."""
+    from vaultwire.vault.files import Files  # noqa: PLC0415 - after the first answer, here and below
+
+    if loaded is None:
+        return Files(config.vault, MAX_NOTE_BYTES)
+    if loaded.paths is None:
+        return Files(config.vault, loaded.note_bytes)
+    from vaultwire.vault.visibility import VisibleFiles  # noqa: PLC0415
+
+    return VisibleFiles(config.vault, loaded.note_bytes, loaded.paths)
+
+
+def survey_vault(config: Config) -> Survey:
+    """Return what the vault holds and what is odd in it; reads every note."""
+    from vaultwire.vault.excludes import KeptExcludes  # noqa: PLC0415 - for doctor only
+    from vaultwire.vault.settings import KeptSettings  # noqa: PLC0415
+    from vaultwire.vault.survey import survey  # noqa: PLC0415
+
+    files = _open_files(config)
+    settings = KeptSettings(files.root)
+    return survey(files, [*settings.get().problems, *KeptExcludes(files.root, settings).get().problems])
+
+
+def examine_index(config: Config) -> IndexReport:
+    """Return how the vault's index is kept, brought up to date first."""
+    files = _open_files(config, load_policy(config))
+    index = open_index(files, config.cache)
+    try:
+        return index.report()
+    finally:
+        index.close()
+
+
+def examine_journal(config: Config) -> JournalReport:
+    """Return how the journal of the vault's changes is kept."""
+    from vaultwire.vault.changes.changing import Changes  # noqa: PLC0415 - for doctor only
+
+    files = _open_files(config)
+    index = open_index(files, None)
+    try:
+        return Changes(files, index, config.state, settles=False).report()
+    finally:
+        index.close()
+
+
+def fingerprint_vault(config: Config) -> Fingerprint:
+    """Return a fingerprint over every byte in the vault's folder."""
+    from vaultwire.vault.survey import fingerprint  # noqa: PLC0415 - for the demo only
+
+    return fingerprint(_open_files(config))

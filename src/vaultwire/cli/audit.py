@@ -1,0 +1,126 @@
+"""``vaultwire audit``: read the log of what was asked and what came of it, search it, and see whether it is whole."""
+
+from __future__ import annotations
+
+import argparse
+import collections
+import json
+import os
+import re
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+from vaultwire.config import audit_file
+from vaultwire.trust.chained_log import records, verify
+
+_SHOWN = 10
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add what can be done with a log."""
+    actions = parser.add_subparsers(title="what to do", metavar="ACTION", required=True, dest="action")
+    log = argparse.ArgumentParser(add_help=False)
+    log.add_argument("log", metavar="LOG", help="the file, or the folder it is in, as --audit was given it")
+    shown = argparse.ArgumentParser(add_help=False, parents=[log])
+    shown.add_argument("--json", action="store_true", help="print the lines as they are in the log")
+    tailed = actions.add_parser("tail", parents=[shown], help="print the last lines")
+    tailed.add_argument("-n", "--lines", type=int, default=20, metavar="N", help="how many (20)")
+    grepped = actions.add_parser("grep", help="print the lines that fit")
+    grepped.add_argument("pattern", metavar="PATTERN", help="regular expression, in any case; . for all")
+    grepped.add_argument("log", metavar="LOG", help="as above")
+    grepped.add_argument("--json", action="store_true", help="print the lines as they are in the log")
+    grepped.add_argument("--tool", metavar="NAME", help="lines about this tool or method")
+    grepped.add_argument(
+        "--client", metavar="NAME", help="requests of this client, by its name or its key's, and results"
+    )
+    grepped.add_argument("--errors", action="store_true", help="results that are errors, and breaches")
+    verified = actions.add_parser("verify", parents=[log], help="see whether lines were changed, removed or put in")
+    verified.add_argument(
+        "--holds", metavar="HASH", help="and whether the line with this hash is there: the last hash of an earlier look"
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    """Do it and return the exit code."""
+    path = audit_file(options.log)
+    try:
+        if options.action == "verify":
+            return _verify(path, options.holds)
+        if not _is_there(path):
+            raise FileNotFoundError(2, "there is no log", path)
+        found = records(path) if options.action == "tail" else _fitting(path, options)
+        kept = collections.deque(found, options.lines) if options.action == "tail" else found
+        some = False
+        for record in kept:
+            some = True
+            print(json.dumps(record) if options.json else _to_text(record))
+    except OSError as error:
+        print(f"vaultwire: cannot read the audit log {path}: {error.strerror}", file=sys.stderr)
+        return 1
+    except re.error as error:
+        print(f"vaultwire: no regular expression: {options.pattern!r} ({error})", file=sys.stderr)
+        return 2
+    return 0 if some or options.action == "tail" else 1
+
+
+def _is_there(path: str) -> bool:
+    return os.path.exists(path) or os.path.exists(f"{path}.lock")
+
+
+def _fitting(path: str, options: argparse.Namespace) -> Iterator[dict[str, Any]]:
+    """Yield the lines that fit; a result fits by its request's client."""
+    pattern = re.compile(options.pattern, re.IGNORECASE)
+    theirs: set[str] = set()
+    for record in records(path):
+        if options.client is not None:
+            if options.client in (record.get("client"), record.get("principal")):
+                theirs.add(record.get("request_id", ""))
+            if record.get("request_id") not in theirs:
+                continue
+        if options.tool is not None and options.tool not in (record.get("tool_name"), record.get("method")):
+            continue
+        if options.errors and record.get("result_status") != "error" and record.get("type") != "security":
+            continue
+        if pattern.search(json.dumps(record, ensure_ascii=False)) is not None:
+            yield record
+
+
+def _to_text(record: dict[str, Any]) -> str:
+    """Return a line for a person. Whatever a client sent, it stays one line and moves no cursor."""
+    get = record.get
+    short = str(get("request_id", ""))[:8]
+    what = get("tool_name") or get("method") or ""
+    match get("type"):
+        case "request":
+            who = get("client") or "?"
+            if get("principal"):
+                who += f" ({get('principal')})"
+            rest = f"{who}: {what} {json.dumps(get('arguments', {}), ensure_ascii=False)}"
+        case "response":
+            status = get("error_code") or get("result_status")
+            rest = f"-> {what} {status} in {get('execution_time_ms')} ms"
+        case _:
+            rest = f"!! {get('event_type')} {json.dumps(get('details', {}), ensure_ascii=False)}"
+    text = f"{get('timestamp')} {short:8} {rest}"
+    return "".join(character if character.isprintable() else " " for character in text)
+
+
+def _verify(path: str, wanted: str | None) -> int:
+    report = verify(path, wanted)
+    for problem in report.problems[:_SHOWN]:
+        print(f"{problem.file}, line {problem.line}: {problem.what}")
+    if len(report.problems) > _SHOWN:
+        print(f"and {len(report.problems) - _SHOWN} more")
+    if not report.is_complete:
+        print(
+            "Earlier files were removed, as the oldest are when there are many; the chain begins with the oldest there is."
+        )
+    if not report.has_wanted:
+        print(f"No line has the hash {wanted}: lines were removed at the end, or the log was made anew.")
+    is_whole = not report.problems and report.has_wanted
+    lines = f"{report.lines} lines in {report.files} file{'' if report.files == 1 else 's'}"
+    print(
+        f"{lines}, {'every one as it was written' if is_whole else 'NOT as they were written'}. Last hash: {report.last}"
+    )
+    return 0 if is_whole else 1

@@ -1,0 +1,43 @@
+"""``vaultwire check``: what is broken in a vault's notes, a line for each fault, as compilers print them."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from vaultwire.app.engine import load_policy, open_vault
+from vaultwire.config import Config
+from vaultwire.tools.wording import counted
+from vaultwire.vault.checks import Finding
+from vaultwire.vault.errors import VaultError
+
+_ALL = 1 << 62  # faults; more than any vault has
+
+
+def run(config: Config, note: str | None, *, as_json: bool) -> int:
+    """Print what is wrong in one note or all; return 1 if something is, else 0."""
+    vault = open_vault(config, (), load_policy(config))
+    try:
+        if note is None:
+            found, checked, _ = vault.check_all("", 0, _ALL)
+        else:
+            path, findings = vault.check(note)
+            found, checked = [(path, findings)], 1
+    except VaultError as error:
+        print(error.message)
+        return 1
+    finally:
+        vault.close()
+    faults = [(path, finding) for path, findings in found for finding in findings]
+    if as_json:
+        print(json.dumps([_to_json(path, finding) for path, finding in faults], indent=2, ensure_ascii=False))
+    else:
+        for path, finding in faults:
+            print(f"{path}:{finding.line}:{finding.column}: {finding.kind}: {finding.message}")
+        print(f"{counted(len(faults), 'fault')} in {counted(checked, 'file')}")
+    return 1 if faults else 0
+
+
+def _to_json(path: str, finding: Finding) -> dict[str, Any]:
+    severity = "error" if finding.is_error else "warning"
+    return {"path": path, "severity": severity, **finding._asdict()}

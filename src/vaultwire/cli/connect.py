@@ -1,0 +1,140 @@
+"""``vaultwire connect``: its options and environment, checked: which server, by which ways, with which key."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from urllib.parse import urlsplit
+
+from vaultwire import app
+from vaultwire.config import ConfigError
+
+KEY_VARIABLE = "VAULTWIRE_KEY"
+
+# How a relay may reach its server; the contract's words.
+TRANSPORTS = ("auto", "mcp", "v1")
+
+# Longer than any token that fits into a header.
+_MAX_KEY_CHARACTERS = 10_000
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add which server, and how to reach it."""
+    parser.add_argument(
+        "url", nargs="?", metavar="URL", help="the server, such as http://127.0.0.1:3000 (which it is if none is given)"
+    )
+    parser.add_argument(
+        "--transport",
+        choices=TRANSPORTS,
+        help="speak MCP, or the REST API (v1); auto is MCP where there is some (auto)",
+    )
+    parser.add_argument(
+        "--key",
+        metavar="KEY",
+        help=f"key to show the server; others can see it among the processes (else: ${KEY_VARIABLE})",
+    )
+    parser.add_argument("--key-file", metavar="FILE", help="file that holds the key, and nothing else")
+    parser.add_argument(
+        "--ca-file", metavar="FILE", help="certificates to know the server by, PEM (else: the system's)"
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    """Relay until the client is done; return the exit code."""
+    key = options.key
+    if options.key_file is not None:
+        if key is not None:
+            raise ConfigError("give --key or --key-file, not both")
+        key = _read_key(options.key_file)
+    connecting = make_connecting(options.url, transport=options.transport, key=key, ca_file=options.ca_file)
+    if connecting.in_the_open:
+        _say("without TLS, the key and notes can be read on their way")
+    if sys.stdin is not None and sys.stdin.isatty():
+        _say("waiting for an MCP client's messages on stdin. Clients start this command themselves. Ctrl-D ends it")
+    try:
+        app.run_connect(connecting, _say)
+    except OSError as error:
+        if connecting.ca_file is None:
+            raise
+        raise ConfigError(
+            f"no certificates in PEM form in {os.path.abspath(connecting.ca_file)}: {error.strerror or error}"
+        ) from None
+    return 0
+
+
+class Connecting:
+    """A server to relay to. ``mcp`` and ``rest`` are paths on it, None for a way not to be tried.
+
+    ``in_the_open``: a key is shown to it, and can be read by whoever carries the bytes.
+    """
+
+    __slots__ = ("ca_file", "host", "in_the_open", "key", "mcp", "port", "rest", "tls", "url")
+
+    def __init__(self, url: str, transport: str, key: str | None, ca_file: str | None) -> None:
+        try:
+            parts = urlsplit(url)
+            port = parts.port
+        except ValueError as error:
+            raise ConfigError(f"no URL of a server: {url!r} ({error})") from None
+        if parts.scheme not in ("http", "https") or not parts.hostname or parts.username is not None:
+            raise ConfigError(f"no URL of a server: {url!r}. Give one such as http://127.0.0.1:3000")
+        self.tls = parts.scheme == "https"
+        self.host = parts.hostname
+        self.port = port or (443 if self.tls else 80)
+        self.key = key
+        self.ca_file = ca_file
+        shown = f"[{self.host}]" if ":" in self.host else self.host
+        self.url = f"{parts.scheme}://{shown}:{self.port}"
+        self.in_the_open = key is not None and not self.tls and not _is_loopback(self.host)
+        root, query = parts.path.rstrip("/"), f"?{parts.query}" if parts.query else ""
+        for ending in ("/mcp", "/bridge/v1"):
+            root = root.removesuffix(ending)
+        # A path that is not one of our own is some other server's MCP.
+        is_ours = parts.path.rstrip("/") in (root + "/mcp", root + "/bridge/v1") or not root
+        self.mcp = None if transport == "v1" else (f"{root}/mcp" if is_ours else parts.path) + query
+        self.rest = None if transport == "mcp" or not is_ours else f"{root}/bridge/v1"
+        if transport == "v1" and self.rest is None:
+            raise ConfigError(f"no URL of a REST API: {url!r}. Give one such as http://127.0.0.1:3000")
+
+
+def make_connecting(
+    url: str | None,
+    *,
+    transport: str | None = None,
+    key: str | None = None,
+    ca_file: str | None = None,
+) -> Connecting:
+    """Return the server to relay to; the key falls back to the environment. Raises ConfigError.
+
+    What the original relay is told in the environment is understood, too.
+    """
+    get = os.environ.get
+    if url is None:
+        url = f"http://{get('OBSIDIAN_MCP_HOST') or '127.0.0.1'}:{get('OBSIDIAN_MCP_PORT') or '3000'}"
+    transport = transport or get("OBSIDIAN_MCP_TRANSPORT") or "auto"
+    if transport not in TRANSPORTS:
+        raise ConfigError(f"OBSIDIAN_MCP_TRANSPORT must be one of {', '.join(TRANSPORTS)}, got {transport!r}")
+    key = (key if key is not None else get(KEY_VARIABLE) or get("OBSIDIAN_MCP_API_KEY") or "").strip()
+    if not (key.isascii() and (key.isprintable() or not key)) or " " in key:
+        raise ConfigError("the key is none: it has blanks, line breaks or characters beyond ASCII in it")
+    return Connecting(url, transport, key or None, ca_file)
+
+
+def _is_loopback(host: str) -> bool:
+    return host in ("localhost", "::1") or host.startswith("127.")
+
+
+def _read_key(path: str) -> str:
+    try:
+        with open(path, encoding="utf-8") as file:
+            key = file.read(_MAX_KEY_CHARACTERS).strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"cannot read the key in {path}: {getattr(error, 'strerror', error)}") from None
+    if not key:
+        raise ConfigError(f"there is no key in {path}")
+    return key
+
+
+def _say(words: str) -> None:
+    print(f"vaultwire: {words}", file=sys.stderr, flush=True)

@@ -1,0 +1,87 @@
+"""``vaultwire policy``: check a policy's file before it counts, and say what it allows and why."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+
+from vaultwire.config import POLICY_VARIABLE, VAULT_VARIABLE, ConfigError, make_config, policy_place
+from vaultwire.tools.catalog import APP_CATALOG, load_catalog
+from vaultwire.trust.policy_explained import describe, explain_path, explain_tool, told
+from vaultwire.trust.policy_file import LoadedPolicy, PolicyError, load_policy
+from vaultwire.trust.policy_paths import Reason
+from vaultwire.vault.errors import VaultError
+from vaultwire.vault.model import VaultPath
+from vaultwire.vault.paths import parse_path
+from vaultwire.vault.visibility import VisibleFiles
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add what can be done with a policy."""
+    actions = parser.add_subparsers(title="what to do", metavar="ACTION", required=True, dest="action")
+    checked = actions.add_parser("check", help="say whether a file is a policy, and what it comes to")
+    checked.add_argument("policy", metavar="FILE", help="the file")
+    explained = actions.add_parser("explain", help="say whether a tool may be used on a file, and which rule says so")
+    explained.add_argument("tool", help="the tool, such as read_note")
+    explained.add_argument("path", help="the file's path in the vault, such as Folder/Note.md")
+    explained.add_argument("--policy", metavar="FILE", help=f"the policy's file (else: ${POLICY_VARIABLE})")
+    explained.add_argument("--client", default="", metavar="NAME", help="for the client of this name")
+    explained.add_argument(
+        "--vault",
+        metavar="PATH",
+        help=f"look at the file, too: it may say that it is private (else: ${VAULT_VARIABLE})",
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    """Do it and return the exit code: 1 for a policy that is none, and for what is not allowed. Raises ConfigError."""
+    place = policy_place(options.policy)
+    if place is None:
+        raise ConfigError(f"which policy? Give --policy FILE or set {POLICY_VARIABLE}")
+    tools = {description["name"]: description for description in [*load_catalog(), *load_catalog(APP_CATALOG)]}
+    try:
+        loaded = load_policy(place, tools)
+    except PolicyError as error:
+        print(f"vaultwire: {error}", file=sys.stderr)
+        return 1
+    if options.action == "check":
+        print("\n".join([f"{place} is a policy:", *(f"- {line}" for line in describe(loaded))]))
+        return 0
+    tool = tools.get(options.tool.replace("-", "_"))
+    if tool is None:
+        raise ConfigError(f"no tool is named {options.tool!r}; docs/tools.md has all there are")
+    try:
+        path = parse_path(options.path)
+    except VaultError as error:
+        raise ConfigError(f"no file of a vault: {error.message}") from None
+    annotations = tool["annotations"]
+    reasons = {
+        "the tool": explain_tool(loaded, tool["name"], annotations, options.client),
+        "the file": explain_path(loaded, path, changes=not annotations["readOnlyHint"]),
+    }
+    vault = _vault(options.vault)
+    if vault is not None and reasons["the file"].is_allowed:
+        reasons["the file itself"] = _look_at(loaded, vault, path)
+    is_allowed = all(reason.is_allowed for reason in reasons.values())
+    print(f"{tool['name']} {path}: {'allowed' if is_allowed else 'not allowed'}")
+    for what, reason in reasons.items():
+        print(f"- {what}: {told(loaded, reason)}")
+    return 0 if is_allowed else 1
+
+
+def _vault(given: str | None) -> str | None:
+    """Return the vault that is given, or set in the environment. Raises ConfigError if there is no such vault."""
+    return make_config(given).vault if given is not None or os.environ.get(VAULT_VARIABLE) else None
+
+
+def _look_at(loaded: LoadedPolicy, vault: str, path: VaultPath) -> Reason:
+    """Say whether a file of a vault may be seen by what it is and holds."""
+    if loaded.paths is None:
+        return Reason(True, "no rule is against it")
+    files = VisibleFiles(vault, loaded.note_bytes, loaded.paths)
+    if not os.path.lexists(files.entry(path)):
+        return Reason(True, "it is not there")
+    if files.look_at(path) is not None:
+        return Reason(True, "no rule is against it")
+    return Reason(False, "it is a folder, a link that leads nowhere, or private by its text")

@@ -1,0 +1,87 @@
+"""Options that hold clients to a measure: the log of what they ask, how often, how long, how much, and which tools they see."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from typing import TypeVar
+
+from vaultwire.config import ConfigError, audit_file
+from vaultwire.tools.sets import SIZES, STANDARD_SIZE
+from vaultwire.trust.limits import Restraints, read_rate, read_seconds
+
+Value = TypeVar("Value")
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add them."""
+    group = parser.add_argument_group("what clients are held to")
+    group.add_argument("--audit", metavar="LOG", help="keep a log of every request and its result: a file, or a folder")
+    group.add_argument("--audit-strict", action="store_true", help="refuse what cannot be written to the log")
+    group.add_argument(
+        "--rate",
+        action="append",
+        default=[],
+        metavar="[NAME=]N",
+        help="calls a minute of one client: all together, of a tool, of 'each', or of each that 'changes' notes",
+    )
+    group.add_argument(
+        "--timeout",
+        action="append",
+        default=[],
+        metavar="CLASS=SECONDS",
+        help="how long a call may take: file (30), search (60), web (15)",
+    )
+    group.add_argument("--max-answer", type=int, metavar="CHARACTERS", help="refuse answers that are longer")
+    group.add_argument(
+        "--tools",
+        choices=SIZES,
+        default=STANDARD_SIZE,
+        help="tools to list: core (few, and how to find the others), standard, all",
+    )
+    for option, text in (("--tool", "list this tool, too"), ("--no-tool", "neither list nor run this tool")):
+        group.add_argument(
+            option, action="append", default=[], metavar="NAME", help=f"{text}; may be given more than once"
+        )
+    group.add_argument(
+        "--allow-web",
+        action="append",
+        default=[],
+        metavar="HOST",
+        help="offer web_search, through the search engine at this host, such as html.duckduckgo.com",
+    )
+
+
+def restraints(options: argparse.Namespace) -> Restraints | None:
+    """Return what the options ask for, None for nothing. Raises ConfigError."""
+    asked = Restraints()
+    if options.audit is not None:
+        asked.audit = audit_file(options.audit)
+    elif options.audit_strict:
+        raise ConfigError("--audit-strict needs --audit: the log without which nothing happens")
+    asked.strict = options.audit_strict
+    if options.rate:
+        asked.rates = _read(read_rate, options.rate)
+    asked.seconds = {**asked.seconds, **_read(read_seconds, options.timeout)}
+    asked.most_characters = options.max_answer
+    if options.max_answer is not None and options.max_answer < 1:
+        raise ConfigError(f"--max-answer takes a number of characters such as 100000, got {options.max_answer}")
+    asked.size = options.tools
+    asked.with_tools, asked.without_tools = _names(options.tool), _names(options.no_tool)
+    asked.hosts = tuple(map(str.lower, options.allow_web))
+    for host in asked.hosts:
+        if not host or any(character in host for character in "/@ *?#\\") or host.startswith("."):
+            raise ConfigError(f"--allow-web takes the name of a host such as html.duckduckgo.com, got {host!r}")
+    return asked if asked.options() else None
+
+
+def _names(given: list[str]) -> tuple[str, ...]:
+    """Return tools' names as they are spelt here. Whether there are such tools shows when they are loaded."""
+    return tuple(name.replace("-", "_") for name in given)
+
+
+def _read(read: Callable[[str], tuple[str, Value]], given: list[str]) -> dict[str, Value]:
+    try:
+        return dict(map(read, given))
+    except ValueError as error:
+        raise ConfigError(str(error)) from None

@@ -1,0 +1,17 @@
+"""``vaultwire vaults``: which vaults Obsidian knows on this computer, and so can be named without a path."""
+
+from __future__ import annotations
+
+import os
+
+from vaultwire.obsidian.known_vaults import known_vaults, settings_folders
+
+
+def run() -> int:
+    """Print a line for each and return the exit code."""
+    vaults = known_vaults()
+    if not vaults:
+        print(f"Obsidian knows no vaults here (looked for obsidian.json in {', '.join(settings_folders())})")
+    for vault in vaults:
+        print(f"{vault.name}: {vault.path}" + ("" if os.path.isdir(vault.path) else " (not there)"))
+    return 0

@@ -1,0 +1,60 @@
+"""The page on which the person looks at changes, accepts, edits or rejects them: the page, and what it is told."""
+
+from __future__ import annotations
+
+import json
+import secrets
+from importlib import resources
+from typing import Any, NamedTuple
+
+from vaultwire.editor.diffs import Decision, Proposal
+from vaultwire.markdown.diffs import unified
+
+_KINDS = {"+": "added", "-": "removed", " ": "same", "@": "gap", "\\": "gap"}
+
+
+class Page(NamedTuple):
+    """A page and the policy that keeps it from doing anything but what it is for."""
+
+    html: str
+    content_security_policy: str
+
+
+def make_page() -> Page:
+    """Return the page. Its scripts and styles carry a number used once, so that nothing put into it by others would run."""
+    nonce = secrets.token_urlsafe(16)
+    html = resources.files("vaultwire.desk").joinpath("changes.html").read_text(encoding="utf-8")
+    policy = (
+        f"default-src 'none'; script-src 'nonce-{nonce}'; style-src 'nonce-{nonce}'; connect-src 'self'; "
+        "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    )
+    return Page(html.replace("{nonce}", nonce), policy)
+
+
+def to_message(waiting: list[Proposal]) -> str:
+    """Return what the page is told: the changes that wait, each with its lines marked."""
+    return json.dumps([to_change(proposal) for proposal in waiting])
+
+
+def to_change(proposal: Proposal) -> dict[str, Any]:
+    """Return a change as pages and the plugin are told of it: its lines with what has become of each."""
+    lines = unified(proposal.old, proposal.new, proposal.path).split("\n")[2:-1]
+    return {
+        "id": proposal.id,
+        "path": proposal.path,
+        "label": proposal.label,
+        "new": proposal.new,
+        "lines": [[_KINDS[line[0]], line if line[0] in "@\\" else line[1:]] for line in lines],
+    }
+
+
+def parse_decision(text: str) -> tuple[str, Decision] | None:
+    """Return which change was decided and how; None for what is no decision."""
+    try:
+        said = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(said, dict) or not isinstance(said.get("id"), str):
+        return None
+    decided = said.get("text")
+    return (said["id"], Decision(decided)) if decided is None or isinstance(decided, str) else None

@@ -1,0 +1,194 @@
+"""The companion plugin in Obsidian on the editors' socket: what it says of the editor, and what it is asked to show.
+
+It finds the server by a file outside the vault (``transports.lock_file.LinkFile``), shows the secret in it, and tells nothing
+before the server has shown the other: a port may since be somebody else's. What it says is checked like any stranger's;
+what is not as it should be is passed over. The messages are JSON objects with a ``type``:
+
+- from the plugin: ``state`` (path, text, start, end, tabs), ``mention`` (path, first, last; lines from 1, 0 for the whole
+  note), ``decide`` (id, text; null rejects);
+- to it: ``hello`` (version, answer), ``changes`` (changes), ``open`` (path, line from 1, 0 for none), ``mentioned`` (outcome).
+"""
+
+from __future__ import annotations
+
+import hmac
+import json
+import threading
+from collections.abc import Callable, Collection
+from http import HTTPStatus
+from typing import Any, NamedTuple
+from urllib.parse import parse_qs, urlsplit
+
+from websockets.exceptions import ConnectionClosed
+from websockets.http11 import Request, Response
+from websockets.sync.server import ServerConnection
+
+from vaultwire.desk.changes import parse_decision, to_change
+from vaultwire.desk.pointing import point_out
+from vaultwire.desk.serving import answer
+from vaultwire.editor.diffs import Decision, Proposals
+from vaultwire.editor.state import EditorState, Mention, Selection, Spot
+from vaultwire.vault.errors import VaultError
+from vaultwire.vault.paths import parse_path
+
+PATH = "/plugin"
+# Of the messages; main.js has the same number. A plugin of another version says that it must be installed anew.
+VERSION = 1
+# Obsidian's own pages, on every desktop.
+OBSIDIAN = "app://obsidian.md"
+
+# The plugin cuts what is selected at as many characters; clients show their model 2,000.
+MAX_SELECTED = 100_000
+_MAX_TABS = 500
+_MAX_LINE = 1 << 31
+
+
+class Seen(NamedTuple):
+    """What the plugin says the person sees."""
+
+    selection: Selection
+    tabs: tuple[str, ...]
+
+
+class PluginLink:
+    """The plugin's door of one vault; several windows of Obsidian may come."""
+
+    prefix = PATH
+
+    def __init__(
+        self,
+        state: EditorState,
+        proposals: Proposals,
+        secrets: tuple[str, str],
+        clients: Callable[[], int],
+        origins: Collection[str] = (OBSIDIAN,),
+        on_gone: Callable[[], None] = lambda: None,
+    ) -> None:
+        """``secrets``: the plugin's and ours. ``clients`` tells how many assistants are connected; ``on_gone`` is called when
+        a plugin has gone, which may leave changes that nobody sees.
+        """
+        self._state = state
+        self._proposals = proposals
+        self._token, self._answer = secrets
+        self._clients = clients
+        self._origins = origins
+        self._on_gone = on_gone
+        self._lock = threading.Lock()
+        self._showing = threading.Lock()  # so that what is sent last is the latest
+        self._plugins: list[ServerConnection] = []
+        proposals.listen(self._show)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether a plugin is connected: it shows changes, and knows better than files what the person sees."""
+        return bool(self._plugins)
+
+    def open(self, path: str, line: int) -> bool:
+        """Have a file shown at a line from 1, or 0 for anywhere; False if no plugin is connected."""
+        plugins = self._connected()
+        return bool(plugins) and _send(plugins[-1], type="open", path=path, line=line)
+
+    def admit(self, request: Request) -> Response | None:
+        """Return the refusal of a request; None if it is the plugin's."""
+        where = urlsplit(request.path)
+        shown = parse_qs(where.query).get("key", [""])[0]
+        if where.path != PATH or request.headers.get_all("Origin") not in [[origin] for origin in self._origins]:
+            return answer(HTTPStatus.FORBIDDEN, "This is for vaultwire's plugin in Obsidian.\n")
+        if not hmac.compare_digest(shown.encode(), self._token.encode()):
+            return answer(HTTPStatus.UNAUTHORIZED, "Missing or wrong key\n")
+        return None
+
+    def serve(self, connection: ServerConnection) -> None:
+        """Talk with one plugin until it goes. What waits for the person stays: there is the page."""
+        if not _send(connection, type="hello", version=VERSION, answer=self._answer):
+            return
+        with self._lock:
+            self._plugins.append(connection)
+        try:
+            self._show()
+            for said in connection:
+                if isinstance(said, str):
+                    self._receive(connection, said)
+        except ConnectionClosed:
+            return
+        finally:
+            with self._lock:
+                self._plugins.remove(connection)
+            self._on_gone()
+
+    def _receive(self, connection: ServerConnection, said: str) -> None:
+        seen = parse_message(said)
+        if isinstance(seen, Seen):
+            self._state.open_tabs(seen.tabs)
+            self._state.select(seen.selection)
+        elif isinstance(seen, Mention):
+            _send(connection, type="mentioned", outcome=point_out(self._state, seen, self._clients))
+        elif seen is not None:
+            self._proposals.decide(*seen)
+
+    def _connected(self) -> list[ServerConnection]:
+        with self._lock:
+            return list(self._plugins)
+
+    def _show(self) -> None:
+        """Tell every plugin what waits now."""
+        with self._showing:
+            plugins = self._connected()
+            changes = [to_change(proposal) for proposal in self._proposals.waiting] if plugins else []
+            for plugin in plugins:
+                _send(plugin, type="changes", changes=changes)
+
+
+def _send(connection: ServerConnection, **message: Any) -> bool:
+    try:
+        connection.send(json.dumps(message))
+    except ConnectionClosed:
+        return False
+    return True
+
+
+def parse_message(said: str) -> Seen | Mention | tuple[str, Decision] | None:
+    """Return what the plugin says is seen, pointed out or decided; None for anything else."""
+    try:
+        message = json.loads(said)
+        if message["type"] == "state":
+            return _parse_state(message)
+        if message["type"] == "mention":
+            first, last = message["first"], message["last"]
+            if not _is_line(first) or not _is_line(last) or first > last:
+                return None
+            return Mention(_path(message["path"]), first, last)
+        if message["type"] == "decide" and "text" in message:
+            return parse_decision(said)
+    except (ValueError, TypeError, KeyError, RecursionError, VaultError):
+        return None
+    return None
+
+
+def _parse_state(message: dict[str, Any]) -> Seen | None:
+    tabs, text = message["tabs"], message["text"]
+    if not isinstance(tabs, list) or not isinstance(text, str):
+        return None
+    path = _path(message["path"]) if message["path"] != "" else ""
+    start, end = _spot(message["start"]), _spot(message["end"])
+    if start > end:
+        return None
+    selection = Selection(path, text[:MAX_SELECTED], start, end) if path else Selection("")
+    return Seen(selection, tuple(_path(tab) for tab in tabs[:_MAX_TABS]))
+
+
+def _path(given: Any) -> str:
+    """Return a path in the vault. Raises VaultError, and TypeError for what is no text."""
+    if not isinstance(given, str):
+        raise TypeError
+    return parse_path(given)
+
+
+def _spot(given: Any) -> Spot:
+    if not isinstance(given, list) or len(given) != len(Spot._fields) or not all(map(_is_line, given)):
+        raise TypeError
+    return Spot(*given)
+
+
+def _is_line(value: Any) -> bool:
+    return type(value) is int and 0 <= value < _MAX_LINE  # True is an int, too

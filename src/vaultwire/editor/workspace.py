@@ -1,0 +1,84 @@
+"""What ``.obsidian/workspace.json`` tells of the app's windows: the note in front and the notes that are open.
+
+Obsidian writes the file a moment after its layout changes. It knows no cursor and no selection. The file is not
+documented: whatever is not as expected tells nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from vaultwire.editor.state import EditorState, Selection
+from vaultwire.vault.settings import CONFIG_FOLDER, KeptFile
+
+# Deeper than any layout of windows, splits and tabs.
+_MAX_DEPTH = 50
+
+
+class Workspace(NamedTuple):
+    """The file in front (``""`` if none) and the files that are open, as paths in the vault."""
+
+    active: str
+    tabs: tuple[str, ...]
+
+
+class Following:
+    """Keeps an editor's state true of the file. Looking costs a look at the file; do it as often as a person would notice."""
+
+    def __init__(self, root: str, state: EditorState) -> None:
+        """``root`` is the vault's folder."""
+        self._file = KeptFile(os.path.join(root, CONFIG_FOLDER, "workspace.json"))
+        self._state = state
+        self._text: str | None = None
+        self._active: str | None = None
+
+    def look(self) -> None:
+        """Tell the state what is new. A note that stays in front is not told again: others may know the cursor in it."""
+        text = self._file.content().text
+        if text == self._text:
+            return
+        self._text = text
+        workspace = None if text is None else read_workspace(text)
+        if workspace is None:
+            return
+        self._state.open_tabs(workspace.tabs)
+        if workspace.active != self._active:
+            self._active = workspace.active
+            self._state.select(Selection(workspace.active))
+
+
+def read_workspace(text: str) -> Workspace | None:
+    """Return what the file says, None if it says nothing."""
+    try:
+        layout = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(layout, dict):
+        return None
+    files = dict(_leaves(layout.get("main"), 0))
+    active = layout.get("active")
+    front = files.get(active, "") if isinstance(active, str) else ""
+    if not front:  # a graph or a sidebar is in front, so the person looks at the file opened last
+        latest = layout.get("lastOpenFiles")
+        candidates = [path for path in latest if isinstance(path, str)] if isinstance(latest, list) else []
+        open_files = set(files.values())
+        front = next((path for path in candidates if path in open_files), next(iter(files.values()), ""))
+    return Workspace(front, tuple(dict.fromkeys(files.values())))
+
+
+def _leaves(part: Any, depth: int) -> Iterator[tuple[str, str]]:
+    """Yield the id of every leaf that shows a file, and the file's path."""
+    if not isinstance(part, dict) or depth > _MAX_DEPTH:
+        return
+    state = part.get("state")
+    if part.get("type") == "leaf" and isinstance(state, dict):
+        inner = state.get("state")
+        path = inner.get("file") if isinstance(inner, dict) else None
+        if isinstance(path, str) and path and isinstance(part.get("id"), str):
+            yield part["id"], path
+    children = part.get("children")
+    for child in children if isinstance(children, list) else []:
+        yield from _leaves(child, depth + 1)

@@ -1,0 +1,68 @@
+"""A vault as the running app knows it: by its id, which is made sure of before the first command for it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+
+from vaultwire.obsidian import answers
+from vaultwire.obsidian.command import Command
+from vaultwire.obsidian.known_vaults import command_is_on, vault_ids
+from vaultwire.vault.errors import VAULT_NOT_FOUND, VaultError
+from vaultwire.vault.model import Progress
+
+
+class AppVault:
+    """One vault in the app, and the command to speak of it. Shared by all callers."""
+
+    def __init__(self, command: Command, root: str) -> None:
+        self._command = command
+        self._root = root
+        self._checked = ""  # the id that was seen to be this vault's
+
+    def is_ready(self) -> bool:
+        """Tell whether the app runs, lets itself be spoken to, and knows the vault."""
+        return self._command.is_ready() and command_is_on() and bool(vault_ids(self._root))
+
+    def say(
+        self,
+        progress: Progress,
+        command: str,
+        values: Mapping[str, str] | None = None,
+        flags: Sequence[str] = (),
+        text: str | None = None,
+    ) -> str:
+        """Run a command on the vault and return what it says; ``text`` as for ``check``.
+
+        Raises VaultError: those of ``Command.run`` and ``check``.
+        """
+        arguments = answers.to_arguments(self._id(progress), command, values or {}, flags)
+        return answers.check(self._command.run(arguments, progress), text)
+
+    def _id(self, progress: Progress) -> str:
+        """Return the vault's id in the app. Raises VaultError (VAULT_NOT_FOUND).
+
+        A command for a vault the app does not know might be carried out in the one that is open, so the app is asked, once,
+        where the vault of this id lies.
+        """
+        ids = vault_ids(self._root)
+        if self._checked in ids:
+            return self._checked
+        for id_ in ids:
+            asking = answers.to_arguments(id_, "vault", {"info": "path"}, ())
+            if _is_same_folder(answers.check(self._command.run(asking, progress)).strip(), self._root):
+                self._checked = id_
+                return id_
+        if not ids:  # an app that does not run is told from one that does not know the vault
+            self._command.run(["version"], progress)
+        raise VaultError(
+            VAULT_NOT_FOUND,
+            "Obsidian does not know this vault: open its folder in Obsidian once ('Open folder as vault'), then try again.",
+        )
+
+
+def _is_same_folder(one: str, other: str) -> bool:
+    try:
+        return os.path.samefile(one, other)
+    except (OSError, ValueError):
+        return False

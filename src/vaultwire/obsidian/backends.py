@@ -1,0 +1,59 @@
+"""Which backend a vault has: the running app, its files, or whichever is there at the moment."""
+
+from __future__ import annotations
+
+import threading
+from typing import Literal, NoReturn, TypeAlias
+
+from vaultwire.obsidian.app_vault import AppVault
+from vaultwire.obsidian.command import Command
+from vaultwire.obsidian.headless import Headless
+from vaultwire.obsidian.running import Running
+from vaultwire.vault.errors import POLICY_DENIED, VaultError
+from vaultwire.vault.model import Progress, VaultPath
+from vaultwire.vault.vault import Vault
+
+Choice: TypeAlias = Literal["app", "files", "auto"]
+
+_ON_FILES = " (This server works on the vault's files alone, because it was started with --backend files.)"
+
+
+class Backends:
+    """The backends of a server's vaults."""
+
+    def __init__(self, choice: Choice, command: Command) -> None:
+        """``auto``: the app where it runs and knows the vault, looked at anew for each call; else the files."""
+        self._choice = choice
+        self._command = command
+        self._vaults: dict[str, AppVault] = {}
+        self._making = threading.Lock()
+
+    def of(self, vault: Vault) -> Headless:
+        """Return the backend for a call on this vault."""
+        if self._choice == "files":
+            return Headless(vault, _ON_FILES)
+        with self._making:
+            app = self._vaults.setdefault(vault.root, AppVault(self._command, vault.root))
+        if self._choice == "auto" and not app.is_ready():
+            return Headless(vault)
+        return Shielded(vault, app) if vault.hides_some else Running(vault, app)
+
+
+class Shielded(Headless):
+    """A vault of which some notes may not be seen, beside a running app, which would tell of all of them.
+
+    So it is only asked to show a note that may be seen; all else is done on the files.
+    """
+
+    def __init__(self, vault: Vault, app: AppVault) -> None:
+        super().__init__(vault)
+        self._app = app
+
+    def open(self, path: VaultPath, progress: Progress, *, newtab: bool) -> None:
+        """Show a note in the app."""
+        Running(self.vault, self._app).open(path, progress, newtab=newtab)
+
+    def _refuse(self) -> NoReturn:
+        raise VaultError(
+            POLICY_DENIED, "The policy of this server hides some notes, and what the app says here could tell of them."
+        )

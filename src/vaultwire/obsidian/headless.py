@@ -1,0 +1,354 @@
+"""What the official command does, done on the vault's files by our engine: nothing of the app is needed.
+
+Answers are plain: texts, numbers, and tuples of them, in the order the family of tools shows them. What only the app can
+do raises OBSIDIAN_NOT_RUNNING. Changes go through the journal like any other, so they can be undone.
+"""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from typing import NoReturn
+
+from vaultwire.markdown import edits
+from vaultwire.markdown.properties import parse_frontmatter
+from vaultwire.obsidian.command import NOT_RUNNING
+from vaultwire.obsidian.shapes import (
+    Hit,
+    Kind,
+    TaskLine,
+    Where,
+    bookmarks_in,
+    given_property,
+    in_order,
+    shown_line,
+    value_texts,
+    wanted_name,
+    wanted_place,
+)
+from vaultwire.vault.changes.change import Change, Write
+from vaultwire.vault.errors import (
+    FILE_NOT_FOUND,
+    INVALID_ARGUMENTS,
+    NOTE_EXISTS,
+    OBSIDIAN_NOT_RUNNING,
+    VaultError,
+)
+from vaultwire.vault.finding import WantedTasks
+from vaultwire.vault.links import linkpath_of
+from vaultwire.vault.model import Progress, VaultPath
+from vaultwire.vault.paths import NOTE_SUFFIX, fold, parse_note_path, parse_path, parse_set_folder
+from vaultwire.vault.plain import plain_text
+from vaultwire.vault.plans.targets import Edit
+from vaultwire.vault.settings import CONFIG_FOLDER, KeptFile
+from vaultwire.vault.vault import Vault
+
+# The most notes, tasks and versions that are counted: more than a vault has.
+_ALL = 1_000_000
+_MAX_SEARCHED = 1000
+_MAX_VERSIONS = 50
+
+
+class Headless:
+    """One vault without the app."""
+
+    def __init__(self, vault: Vault, why: str = "") -> None:
+        """``why`` is told to whoever asks for what only the app can do, behind that it does not run."""
+        self.vault = vault
+        self._why = why
+
+    # ------------------------------------------------------------------ which note
+
+    def target(self, file: str, path: str, progress: Progress) -> VaultPath:
+        """Return the note that a name (as in a wikilink) or an exact path means; exactly one of both is given.
+
+        Raises VaultError: INVALID_ARGUMENTS, FILE_NOT_FOUND, AMBIGUOUS_NAME with the candidates.
+        """
+        if bool(file.strip()) is bool(path.strip()):
+            raise VaultError(INVALID_ARGUMENTS, "Give the note's name as file, or its exact path as path; one of both.")
+        if file.strip():
+            return self.vault.locate(file, progress)
+        wanted = parse_note_path(path)
+        found = self.vault.locate(path, progress)
+        if fold(found) != fold(wanted):
+            raise VaultError(
+                FILE_NOT_FOUND,
+                f"There is no note at {wanted!r}. One of that name is {found!r}.",
+                path=path,
+                near=[found],
+            )
+        return found
+
+    # ------------------------------------------------------------------ notes
+
+    def create(
+        self, name: str, content: str, template: str, progress: Progress, *, overwrite: bool
+    ) -> tuple[VaultPath, bool]:
+        """Make a note; return its path and whether it is new."""
+        try:
+            made = self.vault.making.create(name, content, template, "", "error", progress, dry_run=False)
+        except VaultError as error:
+            path = self.overwritten(error, template, overwrite=overwrite)
+        else:
+            return made.path, True
+        self.vault.write(path, content, "overwrite", None, progress)
+        return path, False
+
+    @staticmethod
+    def overwritten(error: VaultError, template: str, *, overwrite: bool) -> VaultPath:
+        """Return the note that is in the way of a new one and may be written over; raise the error if it may not."""
+        if error.code != NOTE_EXISTS or not overwrite:
+            raise error
+        if template:
+            raise VaultError(
+                INVALID_ARGUMENTS, f"{error.details['path']!r} exists already; a template is for new notes only."
+            )
+        return VaultPath(error.details["path"])
+
+    def read(self, path: VaultPath, progress: Progress) -> str:
+        """Return a note's text."""
+        return self.vault.read(path, progress).text
+
+    def add(self, path: VaultPath, content: str, where: Where, progress: Progress) -> None:
+        """Add lines at a note's end, or below its frontmatter."""
+        self.vault.write(path, content, where, None, progress)
+
+    def move(self, path: VaultPath, to: str, progress: Progress) -> VaultPath:
+        """Give a note another path, or put it into a folder; return its path."""
+        plan, _ = self.vault.arranging.move(path, wanted_place(to), progress, dry_run=False)
+        return plan.target
+
+    def rename(self, path: VaultPath, name: str, progress: Progress) -> VaultPath:
+        """Give a note another name in its folder; return its path."""
+        plan, _ = self.vault.arranging.move(path, wanted_name(name), progress, dry_run=False)
+        return plan.target
+
+    def delete(self, path: VaultPath, progress: Progress, *, permanent: bool) -> None:
+        """Put a note into the trash, or delete it for good."""
+        self.vault.delete(path, permanent=permanent, progress=progress)
+
+    # ------------------------------------------------------------------ today's note
+
+    def daily(self, progress: Progress) -> tuple[VaultPath, bool]:
+        """Return the path of today's note, and whether it is there."""
+        found = self.vault.daily_note("today", progress)
+        return found.path, found.exists
+
+    def add_daily(self, content: str, where: Where, progress: Progress) -> tuple[VaultPath, bool]:
+        """Add lines to today's note, which is made if it is not there; return its path and whether it is new."""
+        path, exists = self.daily(progress)
+        if exists:
+            self.add(path, content, where, progress)
+        else:
+            self.vault.making.create(
+                f"./{path}", self.new_daily(content, where, progress), "", "", "error", progress, dry_run=False
+            )
+        return path, not exists
+
+    def new_daily(self, content: str, where: Where, progress: Progress) -> str:
+        """Return the text of today's note that is to be made: its template's, with the content added."""
+        made = self.vault.making.append_daily("today", "", "", progress, dry_run=True)
+        text = "".join(
+            plain_text(step.after)
+            for step in made.done.steps
+            if isinstance(step, Write) and step.path == made.path and step.after
+        )
+        return edits.append(text, content) if where == "append" else edits.prepend(text, content)
+
+    # ------------------------------------------------------------------ what is in the vault
+
+    def search(self, query: str, folder: str, limit: int, progress: Progress, *, case: bool) -> tuple[list[Hit], int]:
+        """Return the notes that match, in path order, and how many do in all."""
+        asked = f"match-case:({query})" if case else query
+        found = self.vault.search(asked, folder, 0, _MAX_SEARCHED, progress)
+        hits = sorted(found.hits, key=lambda hit: in_order(hit.path))[:limit]
+        return [
+            (hit.path, self._whole(hit.path, [line.number for line in hit.lines], progress)) for hit in hits
+        ], found.total
+
+    def _whole(self, path: VaultPath, numbers: list[int], progress: Progress) -> list[tuple[int, str]]:
+        """Return whole lines of a note: the engine cuts long ones around what was found, the app does not."""
+        lines = self.vault.read(path, progress).text.split("\n") if numbers else []
+        return [(number, shown_line(lines[number - 1])) for number in numbers if number <= len(lines)]
+
+    def tags(self, path: VaultPath | None, progress: Progress) -> list[str]:
+        """Return the tags of a note, or those in use, without ``#``."""
+        if path is not None:
+            return sorted(self.vault.structure(path, progress).parsed.tags, key=in_order)
+        return sorted((each.tag for each in self.vault.count_tags("", progress)), key=in_order)
+
+    def tagged(self, tag: str, progress: Progress) -> list[str]:
+        """Return the notes that have a tag, or one below it. Raises VaultError (FILE_NOT_FOUND) if none has."""
+        found = self.vault.tagged([tag], every=True, folder="", progress=progress)
+        if not found:
+            raise VaultError(FILE_NOT_FOUND, f"No note has the tag {'#' + tag.lstrip('#')!r}.")
+        return sorted((each.path for each in found), key=in_order)
+
+    def properties(self, path: VaultPath, progress: Progress) -> list[tuple[str, list[str]]]:
+        """Return a note's properties, each with its values as texts."""
+        values = parse_frontmatter(self.vault.read(path, progress).text).values
+        return [(name, value_texts(value)) for name, value in values.items()]
+
+    def property_names(self, progress: Progress) -> list[tuple[str, int]]:
+        """Return the properties in use, each with how many notes have it."""
+        used = [(each.name, each.notes) for each in self.vault.properties("", "", progress)]
+        return sorted(used, key=lambda each: in_order(each[0]))
+
+    def set_property(self, path: VaultPath, name: str, value: str, kind: Kind, progress: Progress) -> None:
+        """Set a property of a note."""
+        self.vault.revising.set_properties(path, [given_property(name, value, kind)], None, progress, dry_run=False)
+
+    def remove_property(self, path: VaultPath, name: str, progress: Progress) -> None:
+        """Remove a property of a note; nothing happens if it has none of that name."""
+        if any(fold(held) == fold(name) for held, _ in self.properties(path, progress)):
+            self.vault.revising.remove_properties(path, [name], None, progress, dry_run=False)
+
+    def links(self, path: VaultPath, progress: Progress) -> list[tuple[str, bool]]:
+        """Return where a note's links lead, each place once: a path, or with False a name that no file has."""
+        _, links = self.vault.links(path, progress)
+        found = {
+            (link.target, True) if link.target is not None else (linkpath_of(link.linktext).strip(), False)
+            for link in links
+        }
+        return sorted(found, key=lambda each: in_order(each[0]))
+
+    def backlinks(self, path: VaultPath, progress: Progress) -> list[tuple[str, int]]:
+        """Return the other notes that link to a note, each with how many links it has there."""
+        _, links, _ = self.vault.backlinks(path, 0, _ALL, progress)
+        counts: dict[str, int] = {}
+        for link in links:
+            counts[link.source] = counts.get(link.source, 0) + 1
+        return sorted(counts.items(), key=lambda each: in_order(each[0]))
+
+    def outline(self, path: VaultPath, progress: Progress) -> list[tuple[int, str, int]]:
+        """Return a note's headings: level, text, line."""
+        return [(each.level, each.text, each.line) for each in self.vault.structure(path, progress).outline]
+
+    def tasks(self, path: VaultPath | None, progress: Progress) -> list[TaskLine]:
+        """Return the tasks of a note or of all, in path and line order."""
+        found, _ = self.vault.tasks(WantedTasks(), path or "", "", 0, _ALL, progress)
+        return sorted(
+            ((each.path, each.line, each.mark, each.text.strip()) for each in found),
+            key=lambda task: (in_order(task[0]), task[1]),
+        )
+
+    def set_task(self, path: VaultPath, line: int, mark: str, progress: Progress) -> str:
+        """Put a mark into a task's box; return the task's text. Raises VaultError (INVALID_ARGUMENTS) if it is no task."""
+        text, edit = self.marking(path, line, mark, progress)
+        self.vault.revising.edit(path, [edit], "", None, progress, dry_run=False)
+        return text
+
+    def marking(self, path: VaultPath, line: int, mark: str, progress: Progress) -> tuple[str, Edit]:
+        """Return a task's text, and the edit that puts the mark into its box."""
+        lines = self.vault.read(path, progress).text.split("\n")
+        tasks = Headless.tasks(self, path, progress)  # as our engine sees them: its edit it is going to be
+        task = next((task for task in tasks if task[1] == line), None)
+        if task is None:
+            raise VaultError(
+                INVALID_ARGUMENTS, f"There is no task on line {line} of {path!r}; obsidian_tasks lists them."
+            )
+        if len(mark) != 1 or not mark.isprintable() or mark in "[]":
+            raise VaultError(INVALID_ARGUMENTS, f"{mark!r} cannot stand in a task's box: give one character.")
+        before, _, after = lines[line - 1].partition(f"[{task[2]}]")
+        return task[3], Edit("replace", f"{before}[{mark}]{after}", lines=str(line))
+
+    # ------------------------------------------------------------------ templates, bookmarks, bases
+
+    def templates(self, progress: Progress) -> list[str]:
+        """Return the templates' names. Raises VaultError (FILE_NOT_FOUND) if the settings name no folder for them."""
+        folder = self._template_folder()
+        notes = self.vault.list_notes(folder, None, _ALL, progress).notes
+        return sorted((each.path[len(folder) + 1 : -len(NOTE_SUFFIX)] for each in notes), key=in_order)
+
+    def template(self, name: str, progress: Progress) -> str:
+        """Return a template's text as it stands."""
+        names = {fold(each): each for each in self.templates(progress)}
+        wanted = fold(name.strip().removesuffix(NOTE_SUFFIX))
+        if wanted not in names:
+            known = ", ".join(names.values()) or "none"
+            raise VaultError(FILE_NOT_FOUND, f"There is no template {name!r} (there are: {known}).", name=name)
+        return self.read(VaultPath(f"{self._template_folder()}/{names[wanted]}{NOTE_SUFFIX}"), progress)
+
+    def _template_folder(self) -> str:
+        folder = parse_set_folder(self.vault.settings.template_folder, "Template folder location")
+        if folder is None:
+            raise VaultError(FILE_NOT_FOUND, "No template folder is set in Obsidian (Settings, Templates).")
+        return folder
+
+    def bookmarks(self, progress: Progress) -> list[tuple[str, str, str]]:
+        """Return the bookmarks: kind, title, and what is marked. Those in groups too."""
+        text = KeptFile(f"{self.vault.root}/{CONFIG_FOLDER}/bookmarks.json").content().text
+        try:
+            value = json.loads(text) if text else {}
+        except (ValueError, RecursionError):
+            value = {}
+        found = bookmarks_in(value.get("items")) if isinstance(value, dict) else []
+        if not self.vault.hides_some:
+            return found
+        there = set(map(str, self.vault.paths(progress)))  # what else is marked may name what is not to be seen
+        return [each for each in found if each[0] == "file" and each[2].partition("#")[0] in there]
+
+    def bases(self, progress: Progress) -> list[str]:
+        """Return the vault's base files."""
+        return sorted((path for path in self.vault.paths(progress) if path.lower().endswith(".base")), key=in_order)
+
+    def base_path(self, path: str) -> VaultPath:
+        """Return the path of a base file. Raises VaultError as ``Vault.read_file`` does, INVALID_ARGUMENTS for others."""
+        wanted = parse_path(path)
+        if not wanted.lower().endswith(".base"):
+            raise VaultError(INVALID_ARGUMENTS, f"{path!r} is no base: their names end in '.base'.", path=path)
+        found, _ = self.vault.read_file(wanted, 10_000_000)
+        return found
+
+    # ------------------------------------------------------------------ history
+
+    def history(self, path: VaultPath, _: Progress) -> list[tuple[int, str]]:
+        """Return a note's earlier versions, the latest first: number from 1, and when and with what it was changed."""
+        return [(number, _label(change)) for number, (change, _) in enumerate(self._versions(path), 1)]
+
+    def version(self, path: VaultPath, number: int, _: Progress) -> str:
+        """Return the text of a note's earlier version. Raises VaultError (FILE_NOT_FOUND)."""
+        versions = self._versions(path)
+        if number > len(versions):
+            raise VaultError(FILE_NOT_FOUND, f"{path!r} has {len(versions)} earlier versions on record.", path=path)
+        return plain_text(versions[number - 1][1])
+
+    def _versions(self, path: VaultPath) -> list[tuple[Change, bytes]]:
+        return [
+            (change, step.before)
+            for change in self.vault.history.latest(path, _MAX_VERSIONS, None)
+            for step in self.vault.history.show(change.id).steps
+            if isinstance(step, Write) and step.path == path and step.before is not None
+        ]
+
+    # ------------------------------------------------------------------ what only the app can do
+
+    def open(self, path: VaultPath, _: Progress, *, newtab: bool) -> None:  # noqa: ARG002 - the app's own
+        """Show a note in the app."""
+        self._refuse()
+
+    def base_rows(self, path: str, view: str, _: Progress) -> tuple[list[str], list[list[str]]]:  # noqa: ARG002
+        """Return what a base shows: names of columns, and rows."""
+        self.base_path(path)  # says so if there is no such base
+        self._refuse()
+
+    def commands(self, prefix: str, _: Progress) -> list[str]:  # noqa: ARG002
+        """Return the ids of the app's commands."""
+        self._refuse()
+
+    def workspace(self, _: Progress) -> str:
+        """Return the app's panes and tabs, as a tree."""
+        self._refuse()
+
+    def evaluate(self, code: str, _: Progress) -> str:  # noqa: ARG002
+        """Run JavaScript in the app and return what it comes to."""
+        self._refuse()
+
+    def _refuse(self) -> NoReturn:
+        raise VaultError(OBSIDIAN_NOT_RUNNING, NOT_RUNNING + self._why)
+
+
+def _label(change: Change) -> str:
+    """Return when a note was changed, in UTC, and with which tool."""
+    when = datetime.fromtimestamp(change.time_ns // 1_000_000_000, UTC)
+    return f"{when:%Y-%m-%d %H:%M:%S}Z {change.author.tool}".strip()

@@ -1,0 +1,141 @@
+"""What a method answers, spelt for the client's revision and the contract it came in by. Pure: data in, wire shapes out."""
+
+from __future__ import annotations
+
+import json
+import time
+
+from vaultwire.protocol import jsonrpc
+from vaultwire.protocol.dialects import BARE, ENVELOPE
+from vaultwire.vault.errors import FILE_NOT_FOUND, INVALID_ARGUMENTS, VAULT_NOT_FOUND, WRITE_FAILED
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any, TypeAlias
+
+    from vaultwire.protocol.dialects import Dialect
+    from vaultwire.protocol.events import Request
+    from vaultwire.protocol.messages import JsonObject
+    from vaultwire.protocol.revisions import Revision
+    from vaultwire.tools.registry import Outcome
+    from vaultwire.vault.errors import VaultError
+
+INTERNAL = "INTERNAL"
+POLICY_DENIED = "POLICY_DENIED"
+TOOL_NOT_FOUND = "TOOL_NOT_FOUND"
+
+
+class Result:
+    """A method's answer."""
+
+    __slots__ = ("value",)
+    __match_args__ = ("value",)
+
+    def __init__(self, value: JsonObject) -> None:
+        self.value = value
+
+
+class Refusal:
+    """A JSON-RPC error instead of an answer."""
+
+    __slots__ = ("code", "data", "message")
+    __match_args__ = ("code", "message", "data")
+
+    def __init__(self, code: int, message: str, data: JsonObject | None = None) -> None:
+        self.code = code
+        self.message = message
+        self.data = data
+
+
+if TYPE_CHECKING:
+    Answer: TypeAlias = Result | Refusal
+
+
+class Wording:
+    """How one call is answered: by its revision and dialect, and with the time it took."""
+
+    __slots__ = ("_dialect", "_path", "_revision", "_started")
+
+    def __init__(self, revision: Revision, dialect: Dialect, path: Any = None) -> None:
+        """The clock runs from here. ``path`` is what the call is about, where it says so."""
+        self._path = path
+        self._revision = revision
+        self._dialect = dialect
+        self._started = time.perf_counter()
+
+    def result(self, outcome: Outcome[Any], description: Mapping[str, Any]) -> Result:
+        """Return what a tool found or did."""
+        if self._dialect.results == ENVELOPE:
+            text = json.dumps({"success": True, "data": outcome.data}, ensure_ascii=False, separators=(",", ":"))
+            return Result({"content": [{"type": "text", "text": text}, *outcome.more]})
+        content: list[Mapping[str, Any]] = [{"type": "text", "text": text} for text in outcome.texts]
+        result: JsonObject = {"content": [*content, *outcome.more]}
+        if self._dialect.results == BARE:
+            return Result(result | {"isError": False})
+        if self._revision.tool_output and "outputSchema" in description:
+            result["structuredContent"] = outcome.data
+        result["isError"] = False
+        result["_meta"] = self._meta()
+        for fact, name in self._dialect.facts.items():
+            if fact in outcome.data:
+                result["_meta"][name] = outcome.data[fact]
+        return Result(result)
+
+    def failure(self, code: str, message: str, details: Mapping[str, Any]) -> Answer:
+        """Return a tool's failure: a result the model reads, or an error of the protocol where the contract has it so."""
+        number = self._dialect.failure(code)
+        if self._dialect.headlines and isinstance(self._path, str):
+            details = {"path": self._path, **details}
+        message = self._dialect.message(code, message, details)
+        if number is not None:
+            return Refusal(number, message, {"errorCode": code, **details})
+        # Wrong arguments were protocol errors before 2025-11-25, unless the contract has its own mind of errors.
+        if code == INVALID_ARGUMENTS and self._dialect.results != BARE and not self._revision.tool_errors_for_arguments:
+            return Refusal(jsonrpc.INVALID_PARAMS, f"Invalid params: {message}", {"errorCode": code, **details})
+        result: JsonObject = {"content": [{"type": "text", "text": f"{code}: {message}"}], "isError": True}
+        if self._dialect.results != BARE:
+            result["_meta"] = {**self._meta(), "errorCode": code}
+            if details:
+                result["_meta"]["errorDetails"] = dict(details)
+        return Result(result)
+
+    def _meta(self) -> JsonObject:
+        """Return how long the call took, in milliseconds, and when it ended, in UTC."""
+        now = time.time()
+        seconds = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(now))
+        return {
+            "executionTime": round((time.perf_counter() - self._started) * 1000, 3),
+            "timestamp": f"{seconds}.{int(now % 1 * 1000):03}Z",
+        }
+
+
+def to_listed(description: Mapping[str, Any], revision: Revision, dialect: Dialect) -> JsonObject:
+    """Return a tool as a client of this revision knows tools, in the contract's words."""
+    name = description["name"]
+    listed: JsonObject = {"name": dialect.list_name(name)}
+    is_long = not dialect.short_tools
+    if revision.tool_output and is_long:
+        listed["title"] = dialect.list_title(name, description["title"])
+    listed["description"] = description["description"]
+    listed["inputSchema"] = description["inputSchema"]
+    if is_long:
+        listed["inputSchema"] = {"$schema": revision.schema_dialect, **description["inputSchema"]}
+        if revision.tool_output and "outputSchema" in description:
+            listed["outputSchema"] = {"$schema": revision.schema_dialect, **description["outputSchema"]}
+        if revision.tool_annotations:
+            listed["annotations"] = description["annotations"]
+    return listed
+
+
+def to_refusal(error: VaultError, request: Request) -> Refusal:
+    """Return the engine's refusal as an error of the protocol; a resource's says which one was asked for."""
+    data: JsonObject = {"errorCode": error.code, **error.details}
+    if isinstance(request.params.get("uri"), str):
+        data["uri"] = request.params["uri"]
+    is_unknown = error.code == FILE_NOT_FOUND or "vaults" in error.details  # a vault's name that is none
+    if is_unknown and request.method == "resources/read":
+        return Refusal(request.revision.resource_not_found, f"Resource not found: {error.message}", data)
+    if error.code in (VAULT_NOT_FOUND, WRITE_FAILED) and not is_unknown:  # nothing the caller could have said better
+        return Refusal(jsonrpc.INTERNAL_ERROR, error.message, data)
+    return Refusal(jsonrpc.INVALID_PARAMS, f"Invalid params: {error.message}", data)

@@ -1,0 +1,134 @@
+"""How an editor's state is told to clients of its socket: messages nobody asked for, and what differs from client to client.
+
+What clients do with them was measured (``docs/claude-code.md``). Paths are absolute: a client shows any, but tells its
+model wrong ones as they stand.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import unquote
+
+from vaultwire.editor.state import Mention, Selection, Spot
+from vaultwire.vault.checks import Finding
+
+
+class Quirks(NamedTuple):
+    """What a client takes otherwise: lines counted from 1, mentions with lines only, no quotes around paths."""
+
+    first_line: int = 0
+    whole_needs_lines: bool = False
+    quotes: bool = True
+
+
+_QUIRKS = {"opencode": Quirks(first_line=1, whole_needs_lines=True, quotes=False)}
+_NONE = Quirks()
+
+# What a path may not hold for a mention to attach the file, in whatever form it is written.
+_UNMENTIONABLE = ('"', "#")
+
+
+def quirks_of(client: str) -> Quirks:
+    """Return what is to be heeded for a client, by the name it gives itself."""
+    return _QUIRKS.get(client, _NONE)
+
+
+class Shapes:
+    """The paths of one vault as clients know them."""
+
+    def __init__(self, root: str) -> None:
+        """``root`` is the vault's folder as the person named it."""
+        self.root = os.path.abspath(root)
+        self._real = os.path.realpath(root)
+
+    def absolute(self, path: str) -> str:
+        """Return a file's path as a client knows it."""
+        return os.path.join(self.root, *path.split("/"))
+
+    def uri(self, path: str) -> str:
+        """Return a file's URI."""
+        return Path(self.absolute(path)).as_uri()
+
+    def vault_path(self, given: str) -> str | None:
+        """Return the path in the vault of what a client calls a file: a URI, percent-encoded or not, a path from the
+        file system's root or, as the contract has it, from the vault's. None if that is no place in the vault.
+        """
+        text = given.removeprefix("_claude_fs_right:").removeprefix("_claude_fs_left:")
+        texts = [text]
+        if text.startswith("file://"):
+            bare = text.removeprefix("file://").removeprefix("localhost")
+            texts = [bare] if "%" not in bare else [bare, unquote(bare)]  # a name may hold a percent sign itself
+        found = [path for each in texts if (path := self._below(each)) is not None]
+        there = [path for path in found if os.path.lexists(self.absolute(path))]
+        return next(iter([*there, *found[::-1]]), None)
+
+    def _below(self, text: str) -> str | None:
+        if os.name == "nt" and text[:1] == "/" and text[2:3] == ":":  # file:///C:/…
+            text = text[1:]
+        if not os.path.isabs(text):
+            return None if text.startswith("..") else text.replace(os.sep, "/")
+        for root in (self.root, self._real):
+            relative = (
+                os.path.relpath(text, root) if os.path.splitdrive(text)[0] == os.path.splitdrive(root)[0] else ".."
+            )
+            if relative != ".." and not relative.startswith(".." + os.sep):
+                return relative.replace(os.sep, "/")
+        # From the vault's root, as the contract has it: only where nothing else can be meant.
+        inner = text.lstrip("/")
+        return inner if os.path.lexists(self.absolute(inner)) else None
+
+    def selection(self, selection: Selection, quirks: Quirks) -> dict[str, Any]:
+        """Return the parameters of ``selection_changed``. An empty path clears what the client shows."""
+        if not selection.path:
+            return {"text": "", "filePath": "", "fileUrl": "", "selection": _range(selection, 0)}
+        return {
+            "text": selection.text,
+            "filePath": self.absolute(selection.path),
+            "fileUrl": self.uri(selection.path),
+            "selection": _range(selection, quirks.first_line),
+        }
+
+    def mention(self, mention: Mention, quirks: Quirks) -> dict[str, Any] | None:
+        """Return the parameters of ``at_mentioned``; None where no form of it attaches the file."""
+        place = self.absolute(mention.path)
+        if any(sign in mention.path for sign in _UNMENTIONABLE):
+            return None
+        first, last = mention.first_line, max(mention.last_line, mention.first_line)
+        if " " in place and quirks.quotes:
+            # Without quotes nothing is attached, and with them lines count only within them, from 1.
+            lines = f"#L{first}" + (f"-{last}" if last != first else "") if first else ""
+            return {"filePath": f'"{place}{lines}"'}
+        if not first:
+            if not quirks.whole_needs_lines:
+                return {"filePath": place}
+            first = last = 1
+        shift = quirks.first_line - 1
+        return {"filePath": place, "lineStart": first + shift, "lineEnd": last + shift}
+
+    def diagnostics(self, path: str, findings: Iterable[Finding]) -> dict[str, Any]:
+        """Return what ``getDiagnostics`` says of one file."""
+        return {"uri": self.uri(path), "diagnostics": [_diagnostic(finding) for finding in findings]}
+
+
+def _range(selection: Selection, first_line: int) -> dict[str, Any]:
+    def spot(place: Spot) -> dict[str, int]:
+        return {"line": place.line + first_line, "character": place.character}
+
+    return {"start": spot(selection.start), "end": spot(selection.end), "isEmpty": selection.start == selection.end}
+
+
+def _diagnostic(finding: Finding) -> dict[str, Any]:
+    line = finding.line - 1
+    return {
+        "message": finding.message,
+        "severity": "Error" if finding.is_error else "Warning",
+        "range": {
+            "start": {"line": line, "character": finding.column - 1},
+            "end": {"line": line, "character": max(finding.end, finding.column) - 1},
+        },
+        "source": "obsidian",
+        "code": finding.kind,
+    }

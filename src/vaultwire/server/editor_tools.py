@@ -1,0 +1,54 @@
+"""The tools on an editor's socket as they are listed: what clients call there themselves, behind their model's back.
+
+Models are shown ``getDiagnostics`` alone; its description is product text. There is no ``executeCode``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+_TEXT = {"type": "string"}
+
+
+def _tool(name: str, description: str, *required: str, **optional: dict[str, Any]) -> dict[str, Any]:
+    properties = {**dict.fromkeys(required, _TEXT), **optional}
+    schema = {"type": "object", "properties": properties, "required": list(required), "additionalProperties": True}
+    return {"name": name, "description": description, "inputSchema": schema}
+
+
+TOOLS = [
+    _tool(
+        "openDiff",
+        "Show the person a change to a note; they accept it, edit it or reject it",
+        *("old_file_path", "new_file_path", "new_file_contents", "tab_name"),
+    ),
+    _tool("close_tab", "Close a change that is shown", "tab_name"),
+    _tool("closeAllDiffTabs", "Close all changes that are shown"),
+    _tool(
+        "getDiagnostics",
+        "What is broken in a note: links, embeds and headings that lead nowhere, broken frontmatter, properties of a "
+        "wrong type, block ids used twice, broken canvases",
+        uri=_TEXT,
+    ),
+    _tool(
+        "openFile",
+        "Show the person a note",
+        "filePath",
+        startLine={"type": "integer"},
+        makeFrontmost={"type": "boolean"},
+    ),
+    _tool("getCurrentSelection", "What is selected in the note in front"),
+    _tool("getLatestSelection", "What was selected last"),
+    _tool("getOpenEditors", "The notes that are open"),
+    _tool("getWorkspaceFolders", "The vault's folder"),
+    _tool("checkDocumentDirty", "Whether a note has changes that are not saved", "filePath"),
+    _tool("saveDocument", "Save a note", "filePath"),
+]
+
+
+def argument(arguments: dict[str, Any], name: str, default: Any = None) -> str:
+    """Return a text among a call's arguments. Raises ValueError that says what is wrong with it."""
+    value = arguments.get(name, default)
+    if not isinstance(value, str):
+        raise ValueError(f"{name} must be a text")  # noqa: TRY004 - an argument's, not a programmer's, mistake
+    return value

@@ -1,0 +1,207 @@
+"""What every request passes before it is worked on and after: how often a client may ask, the record, how large answers are.
+
+Only where one of them is asked for; without, requests go past. The rules are ``trust``'s, here they meet requests.
+"""
+
+from __future__ import annotations
+
+import copy
+import time
+
+from vaultwire.protocol.dialects import known_name
+from vaultwire.protocol.jsonrpc import INTERNAL_ERROR
+from vaultwire.server.answers import Refusal, Result, Wording
+from vaultwire.server.handlers import Job
+from vaultwire.trust.rates import Rates, TooOften
+from vaultwire.vault.errors import TOO_LARGE, Stopped, VaultError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any, Protocol
+
+    from vaultwire.protocol.dialects import Dialect
+    from vaultwire.protocol.events import Request
+    from vaultwire.server.answers import Answer
+    from vaultwire.server.subscriptions import Listening
+    from vaultwire.trust.audit import Asked, Audit
+    from vaultwire.trust.limits import Restraints
+
+    class Fail(Protocol):
+        """How a call's failure is spelt for its client."""
+
+        def __call__(self, code: str, message: str, details: Mapping[str, Any]) -> Answer:
+            """Return the answer."""
+
+
+RATE_LIMITED = "RATE_LIMITED"
+_CANCELLED = "CANCELLED"  # as the record knows it, which need not be loaded
+
+
+class Gate:
+    """The limits and the record of one server."""
+
+    def __init__(
+        self, audit: Audit | None = None, rates: Rates | None = None, most_characters: int | None = None
+    ) -> None:
+        """``most_characters``: of text (or of data as base64) in one answer."""
+        self._audit = audit
+        self._rates = rates
+        self._most_characters = most_characters
+
+    def handle(
+        self,
+        request: Request,
+        dialect: Dialect,
+        handle: Callable[[Request, Dialect], Answer | Job | Listening],
+        descriptions: Mapping[str, Mapping[str, Any]],
+    ) -> Answer | Job | Listening:
+        """Handle the request, unless it may not be. ``descriptions`` are those of the tools, by name."""
+        fail = Wording(request.revision, dialect).failure if request.method == "tools/call" else _refuse
+        answer: Answer | Job | Listening | None = None
+        if self._rates is not None:
+            answer = self._refuse_flood(request, fail, descriptions)
+        answer = answer or handle(request, dialect)
+        passage = _Passage(self._audit, request)
+        if isinstance(answer, Job):
+            return self._pass_job(answer, passage, fail)
+        try:
+            passage.begin()
+        except VaultError as error:
+            return fail(error.code, error.message, error.details)
+        passage.end(_code_of(answer) if isinstance(answer, Result | Refusal) else None)
+        return answer
+
+    def _refuse_flood(
+        self, request: Request, fail: Fail, descriptions: Mapping[str, Mapping[str, Any]]
+    ) -> Answer | None:
+        """Count the request; return a refusal if there were too many."""
+        assert self._rates is not None
+        name, changes, of = request.method, False, ""
+        if request.method == "tools/call":
+            given = request.params.get("name")
+            known = known_name(given, descriptions) if isinstance(given, str) else None
+            if known is None:
+                name = "an unknown tool"  # all of them together: whoever makes up names gets no more calls for it
+            else:
+                name, of = known, f" for tool: {known}"
+                changes = not descriptions[known]["annotations"]["readOnlyHint"]
+        try:
+            self._rates.count(request.peer.principal or request.peer.name, name, changes=changes)
+        except TooOften as refused:
+            return fail(RATE_LIMITED, f"Rate limit exceeded{of} ({refused}).", {"retryAfter": refused.retry_after})
+        return None
+
+    def _pass_job(self, job: Job, passage: _Passage, fail: Fail) -> Job:
+        """Return the job with what goes before and behind it."""
+        work, give_up = job.run, job.give_up
+
+        def run(client: Any) -> Answer:
+            try:
+                passage.begin()
+            except VaultError as error:
+                return fail(error.code, error.message, error.details)
+            try:
+                answer = work(client)
+            except Stopped:
+                passage.end(_CANCELLED)
+                raise
+            if self._most_characters is not None and isinstance(answer, Result):
+                answer = self._cut(answer, fail)
+            passage.end(_code_of(answer))
+            return answer
+
+        def give_up_on(code: str, message: str) -> Answer:
+            try:
+                passage.begin()
+            except VaultError:  # it was not done, which is what is to be said anyway
+                return give_up(code, message)
+            passage.end(code)
+            return give_up(code, message)
+
+        passed = copy.copy(job)
+        passed.run, passed.give_up = run, give_up_on
+        return passed
+
+    def _cut(self, answer: Result, fail: Fail) -> Answer:
+        """Return the answer, or a refusal in place of one that is too large."""
+        assert self._most_characters is not None
+        size = sum(_size_of(block) for name in ("content", "contents") for block in answer.value.get(name, ()))
+        if size <= self._most_characters:
+            return answer
+        message = (
+            f"The answer has {size} characters, and this server gives at most {self._most_characters}. Ask for less: a "
+            "section or some lines of a note, or fewer results."
+        )
+        return fail(TOO_LARGE, message, {"size": size, "limit": self._most_characters})
+
+
+def make_gate(asked: Restraints, complain: Callable[[str], None], *, rates: Mapping[str, int]) -> Gate | None:
+    """Return the gate of a run, None if nothing has to pass one. ``rates``: where none were asked for.
+
+    Raises OSError where there is to be a log and cannot be.
+    """
+    audit = None
+    if asked.audit is not None:
+        from vaultwire.trust.audit import Audit  # noqa: PLC0415 - only where there is a log, here and below
+        from vaultwire.trust.chained_log import ChainedLog  # noqa: PLC0415
+
+        log = ChainedLog(asked.audit)
+        log.prepare()
+        audit = Audit(log, complain, strict=asked.strict)
+    most = {**rates, **(asked.rates or {})}
+    if audit is None and not most and asked.most_characters is None:
+        return None
+    return Gate(audit, Rates(most, time.monotonic) if most else None, asked.most_characters)
+
+
+class _Passage:
+    """One request's way through the record: one line when it begins, one when it ends, whoever says so first."""
+
+    def __init__(self, audit: Audit | None, request: Request) -> None:
+        self._audit = audit
+        self._request = request
+        self._asked: list[Asked] = []
+        self._has_begun = False
+
+    def begin(self) -> None:
+        """Put the request on record, once. Raises VaultError if that fails and must not."""
+        if self._audit is None or self._has_begun:
+            return
+        request = self._request
+        self._asked.append(self._audit.begin(request.method, request.params, request.peer.name, request.peer.principal))
+        self._has_begun = True
+
+    def end(self, code: str | None) -> None:
+        """Put on record how it ended. A watchdog may do so before the work itself does; that comes too late then."""
+        if self._audit is None:
+            return
+        try:
+            asked = self._asked.pop()  # one of two threads gets it
+        except IndexError:
+            return
+        self._audit.end(asked, code)
+
+
+def _refuse(code: str, message: str, details: Mapping[str, Any]) -> Answer:
+    return Refusal(INTERNAL_ERROR, message, {"errorCode": code, **details})
+
+
+def _code_of(answer: Answer) -> str | None:
+    """Return the code of an answer that says what went wrong, None if nothing did."""
+    if isinstance(answer, Refusal):
+        code = (answer.data or {}).get("errorCode")
+        return code if isinstance(code, str) else str(answer.code)
+    if answer.value.get("isError") is not True:
+        return None
+    code = answer.value.get("_meta", {}).get("errorCode")
+    if isinstance(code, str):
+        return code
+    text = answer.value["content"][0]["text"]  # a contract without metadata: the code stands before the words
+    return str(text).partition(":")[0]
+
+
+def _size_of(block: Mapping[str, Any]) -> int:
+    """Return the size of a content block: its text or data, or its resource's."""
+    held = block.get("resource", block)
+    return sum(len(held[name]) for name in ("text", "data", "blob") if isinstance(held.get(name), str))

@@ -1,0 +1,140 @@
+"""One job on its way: what the job sees of whoever asked for it, and who waits for its answer.
+
+Which thread works on it, until when, and where the answer goes is ``workers``' matter.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+
+from vaultwire.vault.errors import Stopped
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection, Hashable, Mapping, Sequence
+    from typing import Any
+
+    from vaultwire.protocol.events import Question, Request
+    from vaultwire.protocol.messages import Json, JsonObject
+    from vaultwire.protocol.session import Session
+    from vaultwire.server.handlers import Job
+    from vaultwire.server.lanes import Lane
+    from vaultwire.server.workers import Outlet, Workers
+    from vaultwire.tools.registry import Ask
+
+# A person who is asked something reads it, thinks and types; after this long they have left the desk.
+ASKING_SECONDS = 600.0
+
+
+class MustWait(BaseException):
+    """Work begun on the thread that reads turns out to wait for the client. No Exception: tools catch those."""
+
+
+class Task:
+    """One job on its way; what the job sees of it is ``Client``."""
+
+    def __init__(self, workers: Workers, session: Session, request: Request, job: Job, outlet: Outlet) -> None:
+        self.workers = workers
+        self.session = session
+        self.request = request
+        self.job = job
+        self.outlet = outlet
+        self.lane: Lane | None = None  # None: a thread that is not a lane's works on it
+        self.has_started = False
+        self.is_abandoned = False  # past its deadline while it ran: its thread may never come back
+        self.deadline = time.monotonic() + job.seconds
+        self.stopped = False  # cancelled or past the deadline: nobody waits for the answer
+        self.woken: threading.Event | None = None  # while it waits for the client's answers
+        self.is_at_once = False  # runs on the thread that reads, which must not wait
+        self.id = workers.current_id()
+
+    @property
+    def capabilities(self) -> Mapping[str, Any]:
+        """What the client said it can do."""
+        return self.request.capabilities if self.outlet.can_ask else {}
+
+    def check(self) -> None:
+        """Raise ``Stopped`` once nobody waits for the answer."""
+        if self.stopped:
+            raise Stopped
+
+    def report(self, done: int, total: int, message: str) -> None:
+        """Tell the client how far the work is, if it asked to be told."""
+        if self.request.progress_token is not None:
+            with self.workers.lock:
+                self._send(self.session.report(self.request, done, total, message))
+
+    def log(self, level: str, data: Json, logger: str = "vaultwire.tools") -> None:
+        """Send the client a log message, if it asked for those of this level."""
+        with self.workers.lock:
+            self._send(self.session.log(self.request, level, logger, data))
+
+    def tools(self) -> Sequence[Mapping[str, Any]]:
+        """Return the descriptions of the tools that the client may call."""
+        return self.job.offered()
+
+    def show(self, tools: Collection[str]) -> bool:
+        """List these tools to the client from now on, and tell it; False where its list is fixed."""
+        return self.job.show(tools)
+
+    def hang_up(self) -> None:
+        """Have the client ask for the rest of the answer later, where door and revision know how."""
+        with self.workers.lock:
+            if not self.stopped:
+                self.outlet.hang_up()
+
+    def ask(self, wanted: Mapping[str, Ask]) -> dict[str, JsonObject]:
+        """Ask the client and wait. Raises VaultError when it refuses, ``Stopped``, and CapabilityMissing."""
+        from vaultwire.tools.registry import check_answers, check_capabilities  # noqa: PLC0415 - loaded with the tools
+
+        check_capabilities(wanted, self.capabilities)
+        if self.is_at_once:
+            raise MustWait
+        woken = threading.Event()
+        with self.workers.lock:
+            questions: dict[str, Question] = {}
+            left = self.deadline - time.monotonic()
+            self.woken, self.deadline = woken, time.monotonic() + ASKING_SECONDS
+            for key, ask in wanted.items():
+                questions[key], frame = self.session.ask(ask.method, ask.params)
+                questions[key].waiting = woken
+                self._send(frame)
+        if self.lane is not None:
+            self.lane.lend_thread(self)
+        try:
+            while not self.stopped and self.outlet.can_ask and not all(map(_is_answered, questions.values())):
+                woken.wait()
+                woken.clear()
+        finally:
+            if self.lane is not None:
+                self.lane.take_back_thread(self)
+            with self.workers.lock:
+                self.woken = None
+                for question in questions.values():
+                    self.session.forget(question)
+                if not self.stopped:
+                    self.deadline = time.monotonic() + left
+                    self.workers.watch(self)
+        self.check()
+        return check_answers(wanted, {key: (question.result, question.error) for key, question in questions.items()})
+
+    def stop(self) -> None:
+        """Tell the work that nobody waits for it. Holds the lock."""
+        self.stopped = True
+        if self.woken is not None:
+            self.woken.set()
+
+    def _send(self, frame: bytes | None) -> None:
+        if frame is not None and not self.stopped:
+            self.outlet.send(frame)
+
+
+def client_of(task: Task) -> Hashable:
+    """Return whose task it is: everybody's who comes with the same key, and else those of one session."""
+    peer = task.request.peer
+    return peer.principal or peer
+
+
+def _is_answered(question: Question) -> bool:
+    return question.result is not None or question.error is not None

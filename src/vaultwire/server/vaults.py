@@ -1,0 +1,159 @@
+"""The vaults of one server by their names: which one is meant, opened when it is first used, and what goes on beside calls.
+
+Nothing is kept here across vaults, and whoever hands back what one vault numbered says which one that was. How a vault is
+opened is the composition root's matter.
+"""
+
+from __future__ import annotations
+
+import threading
+
+from vaultwire.vault.errors import INVALID_ARGUMENTS, VAULT_NOT_FOUND, VaultError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from vaultwire.protocol.events import Peer
+    from vaultwire.protocol.messages import JsonObject
+    from vaultwire.vault.caller import Caller
+    from vaultwire.vault.vault import Vault
+
+# Where tools take the vault's name if there are several, and where they take the number of a change.
+ARGUMENT = "vault"
+_CHANGE = "change"
+
+
+class Vaults:
+    """The vaults of one server. The first is the one that is meant where none is named."""
+
+    def __init__(self, openers: Mapping[str, Callable[[], Vault]], load: Callable[[], object]) -> None:
+        """``openers`` has one for each vault, by its name; a single one may have none (``""``).
+
+        ``load`` loads the code that calls need; it is called once, before a vault is opened.
+        """
+        self.names = tuple(openers)
+        self._openers = openers
+        self._load = load
+        self._is_loaded = False
+        self._by_folded = {name.casefold(): name for name in self.names}
+        self._opening = threading.Lock()
+        self._opened: dict[str, Vault] = {}
+        self._tended: list[threading.Thread] | None = None  # besides the first; None while nothing is tended
+        self._is_closed = False
+
+    @property
+    def are_several(self) -> bool:
+        """Whether callers have to say which vault they mean."""
+        return len(self.names) > 1
+
+    def name(self, given: str) -> str:
+        """Return the vault's name as it is spelt. Raises VaultError (VAULT_NOT_FOUND), naming those there are."""
+        name = self._by_folded.get(given.casefold())
+        if name is None:
+            known = ", ".join(map(repr, self.names))
+            raise VaultError(
+                VAULT_NOT_FOUND, f"There is no vault {given[:100]!r} (there are: {known}).", vaults=list(self.names)
+            )
+        return name
+
+    def pick(self, arguments: JsonObject) -> tuple[str, JsonObject]:
+        """Return which vault the arguments of a tool are about, and those that are the tool's own.
+
+        Raises VaultError: VAULT_NOT_FOUND, and INVALID_ARGUMENTS for a change's number without its vault's name, since
+        each vault counts its own and another one's would be taken back.
+        """
+        if not self.are_several:
+            return self.names[0], arguments
+        given = arguments.get(ARGUMENT)
+        if isinstance(given, str):
+            return self.name(given), {key: value for key, value in arguments.items() if key != ARGUMENT}
+        if ARGUMENT not in arguments and _CHANGE in arguments:
+            known = ", ".join(map(repr, self.names))
+            raise VaultError(
+                INVALID_ARGUMENTS,
+                f"Each vault counts its own changes: say with 'vault' which one the change was made in (there are: {known}).",
+            )
+        return self.names[0], arguments  # what is no text, the tool's schema refuses
+
+    def aside(self, name: str) -> str:
+        """Return what a message says behind its end for callers who may have meant another vault."""
+        return f" (In the vault {name!r}; others are served, too.)" if self.are_several else ""
+
+    def is_open(self, name: str) -> bool:
+        """Tell whether the vault has been used before, so that it need not be opened first."""
+        return name in self._opened
+
+    def load(self) -> None:
+        """Load the code that calls need, once, on whichever thread asks first; the others wait.
+
+        Two threads that import at once can be handed half a module (CPython 3.13.0, ``collections.abc``).
+        """
+        if not self._is_loaded:
+            with self._opening:
+                self._load_once()
+
+    def get(self, name: str) -> Vault:
+        """Return the vault, opened once, on whichever thread asks first; it is tended from then on if the first one is.
+
+        The others wait: two engines over one vault would not see each other's edits.
+        """
+        vault = self._opened.get(name)
+        if vault is None:
+            with self._opening:
+                self._load_once()
+                vault = self._opened.get(name)
+                if vault is None:
+                    vault = self._opened[name] = self._openers[name]()
+                    self._tend_beside(name)
+        return vault
+
+    def used_by(self, peer: Peer, name: str, tool: str) -> Vault:
+        """Return the vault in the hands of a client that uses a tool. What a client has read, it has read in one vault."""
+        vault = self.get(name)
+        if peer.memory is None:
+            peer.memory = {}
+        caller: Caller | None = peer.memory.get(name)
+        if caller is None:
+            from vaultwire.vault.caller import Caller  # noqa: PLC0415 - loaded with the vault, not at start
+
+            caller = peer.memory.setdefault(name, Caller())
+        caller.client = peer.name
+        return vault.used_by(caller, tool)
+
+    def tend(self) -> None:
+        """Keep every vault's index true of the files, from its first use on, until ``close``. Opens the first one."""
+        first = self.get(self.names[0])
+        with self._opening:
+            if self._is_closed:
+                return
+            self._tended = []
+            for name in self._opened:
+                self._tend_beside(name)
+        try:
+            first.tend()
+        finally:
+            for thread in self._tended:
+                thread.join()
+
+    def close(self) -> None:
+        """End ``tend``. Safe from any thread."""
+        with self._opening:
+            self._is_closed = True
+            for vault in self._opened.values():
+                vault.close()
+
+    def _load_once(self) -> None:
+        """Load the code, if it is not. Holds the lock."""
+        if not self._is_loaded:
+            self._load()
+            self._is_loaded = True
+
+    def _tend_beside(self, name: str) -> None:
+        """Tend a vault that is not the first on a thread of its own. Holds the lock."""
+        if self._tended is None or self._is_closed or name == self.names[0]:
+            return
+        # No daemon: a thread frozen while it imports holds a lock the process's end needs.
+        thread = threading.Thread(target=self._opened[name].tend, name="vaultwire-tending")
+        self._tended.append(thread)
+        thread.start()

@@ -1,0 +1,87 @@
+"""The tool that says what is wrong in notes. Its docstring is product text: a model reads it."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, NotRequired, TypedDict
+
+from vaultwire.tools.kinds import Folder, Limit, OptionalName
+from vaultwire.tools.paging import Cursor, add_cursor, offset_of
+from vaultwire.tools.registry import Outcome, tool
+from vaultwire.tools.wording import counted
+from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
+from vaultwire.vault.model import Progress
+from vaultwire.vault.vault import Vault
+
+
+class FoundFault(TypedDict):
+    """Something wrong in a file."""
+
+    path: Annotated[str, "Path in the vault"]
+    line: Annotated[int, "Line number, from 1"]
+    column: Annotated[int, "Character on the line, from 1"]
+    kind: Annotated[
+        str,
+        "unresolved-link, unresolved-embed, missing-heading, missing-block, broken-frontmatter, wrong-property, "
+        "duplicate-block, broken-canvas or unreadable",
+    ]
+    severity: Literal["error", "warning"]
+    message: Annotated[str, "What is wrong"]
+
+
+class CheckedNotes(TypedDict):
+    """What is wrong, in path and line order."""
+
+    faults: list[FoundFault]
+    files_checked: Annotated[int, "Notes and canvases looked through for this page"]
+    files_total: Annotated[int, "All there are to look through"]
+    next_cursor: Annotated[NotRequired[str], "Pass as cursor to look through the rest; absent at the end"]
+
+
+@tool(title="Check notes", time_class="search", read_only=True)
+def check_notes(
+    vault: Vault,
+    progress: Progress,
+    /,
+    path: OptionalName = "",
+    folder: Folder = "",
+    limit: Limit = 100,
+    cursor: Cursor = None,
+) -> Outcome[CheckedNotes]:
+    """Find what is broken in one note, a folder or the whole vault: links and embeds that lead nowhere, links to headings
+    and blocks that are not there, broken frontmatter, properties of a wrong type, block ids used twice, broken canvases.
+
+    Use it after larger edits. A link to a note that the person means to write one day is listed too.
+
+    Args:
+        path: A note, named as for read_note, or a canvas. Empty for all in the folder.
+        folder: Look only below this folder. Empty for the whole vault.
+        limit: Stop once so many faults are found; the last file's are all listed.
+        cursor: next_cursor of the page before. Leave out for the first page.
+    """
+    if path and (folder or cursor):
+        raise VaultError(INVALID_ARGUMENTS, "path: give a path or a folder, not both.", argument="path")
+    offset = offset_of(cursor)
+    if path:
+        found, findings = vault.check(path, progress)
+        files, position, total = [(found, findings)], 1, 1
+        where: str = found
+    else:
+        files, position, total = vault.check_all(folder, offset, limit, progress)
+        where = counted(position - offset, "file")
+    faults = [
+        FoundFault(
+            path=found,
+            line=finding.line,
+            column=finding.column,
+            kind=finding.kind,
+            severity="error" if finding.is_error else "warning",
+            message=finding.message,
+        )
+        for found, findings in files
+        for finding in findings
+    ]
+    data = CheckedNotes(faults=faults, files_checked=position - offset, files_total=total)
+    lines = [f"{counted(len(faults), 'fault')} in {where}{':' if faults else '.'}"]
+    lines += [f"{fault['path']}:{fault['line']}: {fault['kind']}: {fault['message']}" for fault in faults]
+    add_cursor(data, lines, position, total)
+    return Outcome(["\n".join(lines)], data)

@@ -1,0 +1,247 @@
+"""The WebSocket by which editors' clients, Claude Code first, see what the person sees. Bytes and who may come.
+
+What is said is ``server.editor_methods``'. Only this computer is listened to, a client must show the secret that is in the
+lock file, and web pages are refused: browsers let any page open a socket to this computer.
+"""
+
+from __future__ import annotations
+
+import hmac
+import json
+import logging
+import threading
+from collections.abc import Callable, Sequence
+from http import HTTPStatus
+from socket import socket
+from typing import Any, NamedTuple, Protocol
+
+from websockets.datastructures import Headers
+from websockets.exceptions import ConnectionClosed, ConnectionClosedError
+from websockets.frames import CloseCode
+from websockets.http11 import Request, Response
+from websockets.sync.server import Server, ServerConnection, serve
+from websockets.typing import Subprotocol
+
+from vaultwire.editor.state import Mention, Selection
+from vaultwire.server.editor_methods import Bridge, Peer
+
+TOKEN_HEADER = "x-claude-code-ide-authorization"  # noqa: S105 - where a token stands, not one
+_SUBPROTOCOL = Subprotocol("mcp")
+
+
+class Bounds(NamedTuple):
+    """The contract's: connections, bytes of a frame and of a message, seconds between looks at who is still there.
+
+    ``ready``: what is said sooner after the list of tools, a client does not hear. ``quiet``: a selection is told when it
+    has not changed for so long.
+    """
+
+    connections: int = 10
+    frame: int = 1 << 20
+    message: int = 10 << 20
+    ping: float = 30.0
+    ready: float = 0.5
+    quiet: float = 0.1
+
+
+class Pages(Protocol):
+    """What else is on the same socket, below a prefix: the person's pages, the plugin, commands."""
+
+    prefix: str
+
+    def admit(self, request: Request) -> Response | None:
+        """Return the answer to a request below ``prefix``; None if it opens a socket, and may."""
+
+    def serve(self, connection: ServerConnection) -> None:
+        """Talk on one such socket until it is closed."""
+
+
+def hosts(port: int) -> set[str]:
+    """Return the names by which a server of this computer is asked for."""
+    return {f"{name}:{port}" for name in ("127.0.0.1", "localhost", "[::1]")}
+
+
+class EditorSocket:
+    """The door of one vault. ``run`` serves until ``close``."""
+
+    def __init__(
+        self,
+        bridge: Bridge,
+        listener: socket,
+        token: str,
+        pages: Sequence[Pages],
+        log: Callable[[str], None] = lambda _: None,
+        bounds: Bounds = Bounds(),  # noqa: B008 - a constant
+    ) -> None:
+        """``listener`` is bound to this computer; ``log`` takes the contract's lines about what goes on."""
+        self._bridge = bridge
+        self._token = token.encode()
+        self._log = log
+        self._bounds = bounds
+        port = listener.getsockname()[1]
+        self._hosts = hosts(port)
+        self._pages = pages
+        self._connections: set[ServerConnection] = set()
+        self._joining = threading.Lock()
+        self._changed = threading.Condition()
+        self._news: Selection | None = None
+        self._ended = threading.Event()
+        self._server: Server = serve(
+            self._serve,
+            sock=listener,
+            compression=None,  # on one computer it costs time and saves nothing
+            select_subprotocol=lambda _, offered: _SUBPROTOCOL if _SUBPROTOCOL in offered else None,
+            process_request=self._admit,
+            server_header=None,
+            ping_interval=bounds.ping,
+            ping_timeout=bounds.ping,
+            max_size=(bounds.message, bounds.frame),
+            logger=_silent_logger(),
+        )
+
+    def run(self) -> None:
+        """Serve until ``close``."""
+        end_listening = self._bridge.state.listen(self._note, self._mention)
+        beside = [
+            threading.Thread(target=work, name=f"vaultwire-editor-{name}", daemon=True)
+            for name, work in (("news", self._tell_news), ("health", self._look_after))
+        ]
+        for thread in beside:
+            thread.start()
+        try:
+            self._server.serve_forever()
+        finally:
+            end_listening()
+            self._ended.set()
+            with self._changed:
+                self._changed.notify_all()
+            for thread in beside:
+                thread.join()
+
+    def close(self) -> None:
+        """Reject what waits for the person, say goodbye to every client, and end ``run``. Safe from any thread."""
+        self._bridge.proposals.reject_all()
+        self._ended.set()
+        self._server.shutdown()
+
+    # ------------------------------------------------------------------ who may come
+
+    def _admit(self, connection: ServerConnection, request: Request) -> Response | None:
+        """Return the refusal of a connection, None if it may be."""
+        headers = request.headers
+        pages = self._pages_of(request)
+        if pages is not None and self._is_our_host(headers):
+            return pages.admit(request)
+        refusal = self._refusal(headers)
+        if refusal is None:
+            self._log("Authentication successful")
+            return None
+        return connection.respond(*refusal)
+
+    def _refusal(self, headers: Headers) -> tuple[HTTPStatus, str] | None:
+        if not self._is_our_host(headers):
+            return HTTPStatus.FORBIDDEN, "This is not the server of that host\n"
+        if "Origin" in headers:
+            return HTTPStatus.FORBIDDEN, "Web pages may not connect\n"
+        shown = headers.get_all(TOKEN_HEADER)
+        if not shown:
+            return HTTPStatus.UNAUTHORIZED, f"Missing authentication header: {TOKEN_HEADER}\n"
+        if len(shown) > 1 or not hmac.compare_digest(shown[0].encode(), self._token):
+            return HTTPStatus.UNAUTHORIZED, "Invalid authentication token\n"
+        if len(self._connections) >= self._bounds.connections:
+            return HTTPStatus.SERVICE_UNAVAILABLE, "Connection limit reached\n"
+        return None
+
+    def _pages_of(self, request: Request) -> Pages | None:
+        return next((pages for pages in self._pages if request.path.startswith(pages.prefix)), None)
+
+    def _is_our_host(self, headers: Headers) -> bool:
+        """Tell whether the client came to this server by a name of this computer: pages of other names may lead here."""
+        return headers.get_all("Host") in [[host] for host in self._hosts]
+
+    # ------------------------------------------------------------------ connections
+
+    def _serve(self, connection: ServerConnection) -> None:
+        pages = None if connection.request is None else self._pages_of(connection.request)
+        if pages is not None:
+            pages.serve(connection)
+            return
+        with self._joining:
+            is_full = len(self._connections) >= self._bounds.connections  # several may have been admitted at once
+            if not is_full:
+                self._connections.add(connection)
+        if is_full:
+            connection.close(CloseCode.TRY_AGAIN_LATER, "Connection limit reached")
+            return
+        self._log("Client connected")
+        try:
+            self._talk(connection)
+        except ConnectionClosedError as error:
+            if error.rcvd is None:
+                self._log("Removing dead connection")
+        finally:
+            self._connections.discard(connection)
+            self._log("Client disconnected")
+
+    def _talk(self, connection: ServerConnection) -> None:
+        timers: list[threading.Timer] = []
+
+        def send(message: dict[str, Any]) -> None:
+            try:
+                connection.send(json.dumps(message, ensure_ascii=False, separators=(",", ":")))
+            except ConnectionClosed:
+                return
+
+        def on_ready() -> None:
+            timer = threading.Timer(self._bounds.ready, self._bridge.make_ready, (peer,))
+            timer.daemon = True
+            timers.append(timer)
+            timer.start()
+
+        peer = Peer(send, on_ready)
+        self._bridge.join(peer)
+        try:
+            for frame in connection:
+                self._log(f"Raw data received: {len(frame)} characters")
+                self._bridge.receive(peer, frame.encode() if isinstance(frame, str) else frame)
+                self._log("Parsed message")
+        finally:
+            for timer in timers:
+                timer.cancel()
+            self._bridge.leave(peer)
+
+    # ------------------------------------------------------------------ what is told
+
+    def _note(self, selection: Selection) -> None:
+        with self._changed:
+            self._news = selection
+            self._changed.notify_all()
+
+    def _mention(self, mention: Mention) -> None:
+        if self._bridge.tell_mention(mention):
+            self._log("Sent at-mention")
+
+    def _tell_news(self) -> None:
+        """Tell selections once they stay as they are: a person who moves through a note makes many."""
+        while not self._ended.is_set():
+            with self._changed:
+                self._changed.wait_for(lambda: self._news is not None or self._ended.is_set())
+                latest = None
+                while latest is not self._news:
+                    latest = self._news
+                    self._changed.wait_for(lambda was=latest: self._news is not was, timeout=self._bounds.quiet)  # type: ignore[misc]
+                self._news = None
+            if latest is not None:
+                self._bridge.tell_selection(latest)
+
+    def _look_after(self) -> None:
+        while not self._ended.wait(self._bounds.ping):
+            self._log(f"Health check: {len(self._connections)} active connections")
+
+
+def _silent_logger() -> logging.Logger:
+    """Return a logger for the library, which would tell tracebacks of clients that go away."""
+    logger = logging.getLogger("vaultwire.editor_socket")
+    logger.propagate = False
+    logger.setLevel(logging.CRITICAL + 1)
+    return logger

@@ -1,0 +1,228 @@
+"""One connection: bytes to requests, which are answered one after the other; how long and how much a client may send.
+
+What of a request and its answer is the callable's matter is an ``Exchange``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import deque
+from typing import Any
+from urllib.parse import unquote
+
+import httptools
+
+from vaultwire.transports.http_server.exchange import Exchange
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from vaultwire.transports.http_server.server import Server
+
+# More than this comes of no client (``guard.MAX_HEAD_BYTES``, in a piece that may be as long again).
+_MAX_HEAD_BYTES = 32 * 1024
+_FOREVER = float("inf")
+_ASGI = {"version": "3.0", "spec_version": "2.3"}
+
+
+class Connection(asyncio.Protocol):
+    """One connection: bytes to requests, which are answered one after the other."""
+
+    def __init__(self, server: Server) -> None:
+        self.server = server
+        self.transport: Any = None
+        self.blocked: asyncio.Future[None] | None = None  # while the client takes no more bytes
+        self.is_gone = False
+        self._limits = server.limits
+        self._parser: Any = httptools.HttpRequestParser(self)  # None once nothing comes any more
+        self._exchanges: deque[Exchange] = deque()  # not answered yet; the first is worked on
+        self._coming: Exchange | None = None  # whose body is not here yet
+        self._url = b""
+        self._headers: list[tuple[bytes, bytes]] = []
+        self._head_bytes = 0
+        self._in_head = True
+        self._in_message = False
+        self._is_last = False  # nothing that comes now is a request any more
+        self._until = _FOREVER  # when patience with the client ends
+        self._unsent = 0
+        self._unsent_since = 0.0
+
+    # ------------------------------------------------------------------ what asyncio says
+
+    def connection_made(self, transport: Any) -> None:
+        """Take up the connection, if there are not too many."""
+        self.transport = transport
+        self.server.connections.add(self)
+        self._until = time.monotonic() + self._limits.head
+        if len(self.server.connections) > self._limits.connections:
+            self._refuse(503, "Too many connections", b"retry-after: 1\r\n")
+
+    def connection_lost(self, exception: Exception | None) -> None:  # noqa: ARG002 - asyncio's own names
+        """Tell the request that is worked on."""
+        self.is_gone = True
+        self.server.connections.discard(self)
+        self.resume_writing()
+        for exchange in self._exchanges:
+            exchange.wake()
+        # No circles, in which what is frozen at the time would never be freed (``Handlers.tend``).
+        self._exchanges.clear()
+        self._parser = self._coming = None
+        self.server.look_for_end()
+
+    def pause_writing(self) -> None:
+        """Have who writes wait for the client."""
+        self.blocked = self.server.loop.create_future()
+
+    def resume_writing(self) -> None:
+        """Have who writes go on."""
+        blocked, self.blocked = self.blocked, None
+        if blocked is not None and not blocked.done():
+            blocked.set_result(None)
+
+    def data_received(self, data: bytes) -> None:
+        """Take what came, and begin on the first request that is not begun."""
+        if self._is_last or self.transport.is_closing():
+            return
+        if self._in_head:
+            self._head_bytes += len(data)
+        try:
+            self._parser.feed_data(data)
+        except httptools.HttpParserUpgrade:
+            self._is_last = True  # the request itself is answered, which says no
+        except httptools.HttpParserError:
+            if not self._is_last:
+                self._refuse(400, "Invalid request")
+            return
+        if self._in_head and self._head_bytes > _MAX_HEAD_BYTES:
+            self._refuse(431, "Request headers too large")
+            return
+        self._go_on()
+
+    # ------------------------------------------------------------------ what the parser says
+
+    def on_message_begin(self) -> None:
+        """Take note that a request begins."""
+        self._url = b""
+        self._headers = []
+        self._in_head = self._in_message = True
+        self._until = time.monotonic() + self._limits.head
+
+    def on_url(self, url: bytes) -> None:
+        """Take a piece of the request's target."""
+        self._url += url
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Take a header. One behind the body is no part of what the request says of itself."""
+        if self._in_head:
+            self._headers.append((name.lower(), value))
+
+    def on_headers_complete(self) -> None:
+        """Make the request known: a callable may refuse it before its body is here."""
+        self._in_head = False
+        self._until = time.monotonic() + self._limits.body
+        path, _, query = self._url.partition(b"?")
+        if not path.startswith(b"/"):  # a proxy's form, or none at all
+            parsed = httptools.parse_url(self._url)
+            path, query = parsed.path or b"", parsed.query or b""
+        text = path.decode("ascii")
+        parser = self._parser
+        version = parser.get_http_version()
+        scope = {
+            "type": "http",
+            "asgi": _ASGI,
+            "http_version": version,
+            "scheme": self.server.scheme,
+            "method": parser.get_method().decode("ascii"),
+            "path": unquote(text) if "%" in text else text,
+            "raw_path": path,
+            "query_string": query,
+            "headers": self._headers,
+        }
+        stays = parser.should_keep_alive() and version == "1.1" and not parser.should_upgrade()
+        self._coming = Exchange(self, scope, stays=stays)
+        self._exchanges.append(self._coming)
+
+    def on_body(self, body: bytes) -> None:
+        """Take a piece of the body."""
+        if self._coming is not None:
+            self._coming.take(body)
+
+    def on_message_complete(self) -> None:
+        """Take note that a request is here as a whole."""
+        coming, self._coming = self._coming, None
+        assert coming is not None
+        self._in_head = True  # what comes next is a head again
+        self._in_message = False
+        self._head_bytes = 0
+        self._is_last = not coming.stays
+        coming.more = False
+        coming.wake()
+        self._until = time.monotonic() + self._limits.idle if coming.is_answered else _FOREVER
+
+    # ------------------------------------------------------------------ one after the other
+
+    def _go_on(self) -> None:
+        """Begin on the next request; a client that sends more than is answered is not read from."""
+        if self._exchanges:
+            first = self._exchanges[0]
+            if not first.is_begun:
+                first.is_begun = True
+                self.server.begin(first)
+            if len(self._exchanges) > 1:
+                self.transport.pause_reading()
+
+    def on_answered(self, exchange: Exchange) -> None:
+        """Go on to the next request, or let the connection go."""
+        self._exchanges.popleft()
+        if self.transport.is_closing():
+            return
+        if not exchange.stays or (self.server.is_ending and not self._exchanges):
+            self.transport.close()
+            return
+        if not self._in_message:  # refused before its body had come: the clock of the body runs on
+            # A client may have sent its next request already, which is worked on now.
+            self._until = _FOREVER if self._exchanges else time.monotonic() + self._limits.idle
+        self.resume_reading()
+        self._go_on()
+
+    def resume_reading(self) -> None:
+        """Read on, if that was paused and no request waits."""
+        if len(self._exchanges) <= 1 and not self.transport.is_closing() and not self.transport.is_reading():
+            self.transport.resume_reading()
+
+    def end(self) -> None:
+        """Hang up after what is worked on, at once if that is nothing."""
+        if self._exchanges:
+            self._exchanges[-1].stays = False
+        else:
+            self.transport.close()
+
+    def look(self, now: float) -> None:
+        """Let go of a client that takes too long to send, or to take what it asked for."""
+        unsent = self.transport.get_write_buffer_size()
+        if unsent == 0 or unsent < self._unsent or self._unsent == 0:
+            self._unsent_since = now
+        self._unsent = unsent
+        if now > self._until or now - self._unsent_since > self._limits.stalled:
+            # Not closed in good order: that would wait for the client to take what is unsent.
+            self.transport.abort()
+
+    def _refuse(self, status: int, error: str, header: bytes = b"") -> None:
+        """Answer what cannot be understood, behind all that could be, and hang up."""
+        self._is_last = True
+        coming, self._coming = self._coming, None
+        if coming is not None and coming is not self._exchanges[0]:
+            self._exchanges.pop()
+            coming = None
+        if self._exchanges and coming is None:
+            self._until = _FOREVER
+            self._exchanges[-1].stays = False
+            self._go_on()
+            return
+        if coming is None or not coming.is_started:
+            body = b'{"error":"%s","message":"%s"}' % (error.encode(), error.encode())
+            self.transport.write(
+                b"HTTP/1.1 %d %s\r\ncontent-type: application/json\r\ncontent-length: %d\r\n%sconnection: close\r\n\r\n%s"
+                % (status, error.encode(), len(body), header, body)
+            )
+        self.transport.close()

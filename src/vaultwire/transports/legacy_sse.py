@@ -1,0 +1,152 @@
+"""MCP as 2024-11-05 had it over HTTP, for clients that know nothing newer: a stream to listen to, an address to post to.
+
+Deprecated since 2025-03-26 and there only when asked for. Who may come is the guard's matter, sessions are ``server.pairs``'.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from urllib.parse import parse_qs
+
+from vaultwire.protocol import http, jsonrpc
+from vaultwire.server.pairs import Pairs
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from vaultwire.protocol.revisions import Revision
+    from vaultwire.protocol.session import Session
+    from vaultwire.server.pairs import Pair
+    from vaultwire.server.workers import Workers
+    from vaultwire.transports import Receive, Scope, Send
+
+# A stream on which nothing happens says that it is alive: proxies give up after 30 or 60 seconds.
+KEEP_ALIVE_SECONDS = 15.0
+
+_STREAM_HEADERS = [
+    (b"content-type", http.STREAM_TYPE),
+    (b"cache-control", b"no-store"),
+    (b"x-accel-buffering", b"no"),  # nginx would hold events back
+]
+
+
+class LegacySse:
+    """The pair of doors."""
+
+    listening, posting = "/sse", "/messages"
+    """Where they are."""
+
+    def __init__(self, workers: Workers, make_session: Callable[[Revision | None], Session], key_name: str) -> None:
+        """``key_name``: where in the scope stands whose key a request came with."""
+        self._pairs = Pairs(workers, make_session)
+        self._key_name = key_name
+
+    def close(self) -> None:
+        """End the streams as soon as all that was asked for is answered."""
+        self._pairs.close()
+
+    async def listen(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Open a session, say where its messages go, and send what the server has to say, until the client leaves."""
+        if scope["method"] != "GET" or scope["path"] != self.listening:
+            await _refuse(send, *_wrong_place(scope, self.listening, b"GET"))
+            return
+        loop = asyncio.get_running_loop()
+        news = asyncio.Event()
+
+        def wake() -> None:
+            try:
+                loop.call_soon_threadsafe(news.set)
+            except RuntimeError:  # the server has ended
+                pass
+
+        pair = self._pairs.open(scope.get(self._key_name, ""), wake)
+        if pair is None:
+            await _refuse(send, 503, "There are too many sessions; try again later", (b"retry-after", b"10"))
+            return
+
+        async def hear_leaving() -> None:
+            while (await receive())["type"] != "http.disconnect":
+                pass
+            self._pairs.end(pair)
+            news.set()
+
+        listener = loop.create_task(hear_leaving())
+        try:
+            await send({"type": "http.response.start", "status": 200, "headers": _STREAM_HEADERS[:]})
+            event = f"event: endpoint\ndata: {self.posting}?sessionId={pair.id}\n\n".encode("ascii")
+            while event:
+                await send({"type": "http.response.body", "body": event, "more_body": True})
+                event = await self._next(pair, news)
+            await send({"type": "http.response.body", "body": b"", "more_body": False})
+        finally:
+            self._pairs.end(pair)
+            listener.cancel()
+
+    async def _next(self, pair: Pair, news: asyncio.Event) -> bytes:
+        """Wait for the next events and return them; nothing at the end."""
+        loop = asyncio.get_running_loop()
+        until = loop.time() + KEEP_ALIVE_SECONDS
+        while not pair.is_over:
+            news.clear()
+            frames = pair.take()
+            if frames:
+                return b"".join(map(http.to_event, frames))
+            if self._pairs.is_closing and not pair.session.in_flight:
+                break
+            if loop.time() >= until:
+                return http.KEEP_ALIVE
+            # Not wait_for: up to Python 3.11 it forgets a cancellation that comes together with the news.
+            timer = loop.call_at(until, news.set)
+            try:
+                await news.wait()
+            finally:
+                timer.cancel()
+        return b""
+
+    async def post(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Take one message; what it leads to goes out on its session's stream."""
+        if scope["method"] != "POST" or scope["path"] != self.posting:
+            await _refuse(send, *_wrong_place(scope, self.posting, b"POST"))
+            return
+        pieces = []
+        has_more = True
+        while has_more:
+            message = await receive()
+            if message["type"] != "http.request":
+                return
+            pieces.append(message.get("body", b""))
+            has_more = message.get("more_body", False)
+        id_ = parse_qs(scope["query_string"].decode("latin-1")).get("sessionId", [""])[0]
+        pair = self._pairs.find(id_, scope.get(self._key_name, ""))
+        if pair is None:
+            await _refuse(
+                send, 404, f"There is no such session: it ended with its stream, or never was; see {self.listening}"
+            )
+            return
+        try:
+            parsed = jsonrpc.parse_json(b"".join(pieces))
+        except jsonrpc.MessageError as error:
+            await _refuse(send, 400, error.message)
+            return
+        if self._pairs.post(pair, parsed):
+            await _answer(send, 202, b"Accepted")
+        else:
+            await _refuse(send, 503, "Too many requests are worked on; wait for answers", (b"retry-after", b"1"))
+
+
+def _wrong_place(scope: Scope, path: str, method: bytes) -> tuple[int, str] | tuple[int, str, tuple[bytes, bytes]]:
+    if scope["path"] != path:
+        return 404, f"There is nothing at {scope['path'][:200]}"
+    return 405, f"Use {method.decode()}", (b"allow", method)
+
+
+async def _refuse(send: Send, status: int, message: str, *headers: tuple[bytes, bytes]) -> None:
+    body = jsonrpc.to_frame(jsonrpc.error_message(None, jsonrpc.INVALID_REQUEST, message))
+    await _answer(send, status, body, (b"content-type", http.JSON_TYPE), *headers)
+
+
+async def _answer(send: Send, status: int, body: bytes, *headers: tuple[bytes, bytes]) -> None:
+    head = [(b"content-length", str(len(body)).encode()), *headers]
+    await send({"type": "http.response.start", "status": status, "headers": head})
+    await send({"type": "http.response.body", "body": body})

@@ -1,0 +1,260 @@
+"""How Claude Code finds an editor: a file named after the port, in its folder for these. Written, removed, swept here.
+
+What the file says was measured with the client (``docs/claude-code.md``): it compares the folder it runs in, links
+resolved, with ``workspaceFolders``; and lists an editor as long as a process with ``pid`` lives, answering or not.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import secrets
+import stat
+import time
+import uuid
+from typing import Any, NamedTuple
+
+_SUFFIX = ".lock"
+_MADE_BY = "vaultwire"
+# A client whose server went away tries again for 15 seconds, a person some minutes later.
+_KEPT_SECONDS = 300.0
+_MAX_BYTES = 65_536
+
+
+class Identity(NamedTuple):
+    """What a client has to know to come back: the port, 0 for any free one, and the secret that it shows."""
+
+    port: int
+    token: str
+
+
+class LockFileError(Exception):
+    """The folder cannot be used; the message is one line for a person."""
+
+
+def lock_folder() -> str:
+    """Return the folder that the client looks into."""
+    configured = os.environ.get("CLAUDE_CONFIG_DIR")
+    return os.path.join(configured or os.path.join(os.path.expanduser("~"), ".claude"), "ide")
+
+
+class LockFile:
+    """The file of one server. ``write`` once it listens, ``remove`` when it ends."""
+
+    def __init__(self, folder: str, identity: Identity, vault: str, name: str) -> None:
+        """``vault`` is the folder as the person named it, ``name`` what is shown in the client's list."""
+        self._place = os.path.join(folder, f"{identity.port}{_SUFFIX}")
+        self._folder = folder
+        # The client resolves links in its own folder and not in these, so both spellings are needed.
+        folders = list(dict.fromkeys((vault, os.path.realpath(vault))))
+        self._content = {
+            "pid": os.getpid(),
+            "workspaceFolders": folders,
+            "ideName": name,
+            "transport": "ws",
+            "runningInWindows": os.name == "nt",
+            "authToken": identity.token,
+            "port": identity.port,
+            "madeBy": _MADE_BY,
+        }
+
+    def write(self) -> None:
+        """Put the file in its place, for nobody else to read. Raises LockFileError."""
+        _make_private(self._folder)
+        _put(self._place, self._content)
+
+    def remove(self) -> None:
+        """Take it away, if it still is this one."""
+        found = _read(self._place)
+        if found is not None and found.get("authToken") == self._content["authToken"]:
+            _remove(self._place)
+
+
+def sweep(folder: str) -> None:
+    """Remove what servers of this program left whose process is gone: a client would list them."""
+    try:
+        names = os.listdir(folder)
+    except OSError:
+        return
+    for name in names:
+        place = os.path.join(folder, name)
+        found = _read(place) if name.endswith(_SUFFIX) else None
+        if found is not None and found.get("madeBy") == _MADE_BY and not _is_alive(found.get("pid")):
+            _remove(place)
+
+
+class Listed(NamedTuple):
+    """An editor that the client lists for a vault: its name, its port, and whether this program is it."""
+
+    name: str
+    port: str
+    is_ours: bool
+
+
+def listed(folder: str, vault: str) -> list[Listed]:
+    """Return the editors that the client lists where it runs in the vault's folder: those whose process lives."""
+    try:
+        names = sorted(os.listdir(folder))
+    except OSError:
+        return []
+    here = os.path.realpath(vault) + os.sep
+    editors: list[Listed] = []
+    for name in names:
+        found = _read(os.path.join(folder, name)) if name.endswith(_SUFFIX) else None
+        if found is None or not _is_alive(found.get("pid")):
+            continue
+        folders = found.get("workspaceFolders")
+        texts = [each for each in folders if isinstance(each, str)] if isinstance(folders, list) else []
+        if any(here.startswith(each.rstrip(os.sep) + os.sep) for each in texts):
+            is_ours = found.get("madeBy") == _MADE_BY
+            editors.append(Listed(str(found.get("ideName")), name.removesuffix(_SUFFIX), is_ours))
+    return editors
+
+
+class LastIdentity:
+    """What the last server of a vault was reached by: one that starts soon after takes it up, and clients notice nothing."""
+
+    def __init__(self, folder: str, vault_key: str) -> None:
+        """``folder`` is of this program's own state; ``vault_key`` is a file's name."""
+        self._folder = folder
+        self._place = os.path.join(folder, f"{vault_key}.json")
+
+    def take(self) -> Identity:
+        """Return it, or a new one."""
+        found = _read(self._place) or {}
+        port, token, at = found.get("port"), found.get("token"), found.get("at")
+        if (
+            isinstance(port, int)
+            and isinstance(token, str)
+            and isinstance(at, (int, float))
+            and 0 <= time.time() - at < _KEPT_SECONDS
+        ):
+            return Identity(port, token)
+        return Identity(0, str(uuid.uuid4()))
+
+    def keep(self, identity: Identity) -> None:
+        """Note it down, with the time. Where that cannot be, the next server is another one."""
+        try:
+            _make_private(self._folder)
+            _put(self._place, {"port": identity.port, "token": identity.token, "at": time.time()})
+        except LockFileError:
+            return
+
+
+class Link(NamedTuple):
+    """How a program of the same person reaches a server: the secret it shows, and the one by which it knows the server."""
+
+    port: int
+    token: str
+    answer: str
+
+
+def new_link(port: int) -> Link:
+    """Return one with new secrets."""
+    return Link(port, secrets.token_urlsafe(32), secrets.token_urlsafe(32))
+
+
+def link_place(folder: str, kind: str, vault: str) -> str:
+    """Return where the link of a vault's server is: ``kind`` is ``plugin`` or ``commands``.
+
+    ``folder`` is ``editor`` in the state folder; the name has the first 16 digits of the SHA-256 of the vault's path, links
+    resolved. Not in the vault: that is synced. The plugin's ``linkPlace`` has the same recipe.
+    """
+    digest = hashlib.sha256(os.fsencode(os.path.realpath(vault))).hexdigest()
+    return os.path.join(folder, f"{kind}-{digest[:16]}.json")
+
+
+class LinkFile:
+    """The file that tells such a link. ``write`` once the server listens, ``remove`` when it ends."""
+
+    def __init__(self, folder: str, kind: str, vault: str, link: Link) -> None:
+        """As ``link_place``."""
+        self._folder = folder
+        self._place = link_place(folder, kind, vault)
+        self._link = link
+
+    def write(self) -> None:
+        """Put the file in its place, for nobody else to read. Raises LockFileError."""
+        _make_private(self._folder)
+        _put(self._place, self._link._asdict())
+
+    def remove(self) -> None:
+        """Take it away, if it still is this one."""
+        found = _read(self._place)
+        if found is not None and found.get("token") == self._link.token:
+            _remove(self._place)
+
+
+def read_link(folder: str, kind: str, vault: str) -> Link | None:
+    """Return the link of a vault's server, None if none runs."""
+    found = _read(link_place(folder, kind, vault)) or {}
+    port, token, answer = found.get("port"), found.get("token"), found.get("answer")
+    if isinstance(port, int) and isinstance(token, str) and isinstance(answer, str):
+        return Link(port, token, answer)
+    return None
+
+
+def _make_private(folder: str) -> None:
+    try:
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+        status = os.lstat(folder)
+        if os.name != "nt":
+            if stat.S_ISLNK(status.st_mode) and os.stat(folder).st_uid != os.getuid():
+                raise LockFileError(f"{folder} leads to somebody else's folder; remove that link")
+            if not stat.S_ISLNK(status.st_mode) and status.st_mode & 0o077:
+                os.chmod(folder, 0o700)
+    except OSError as error:
+        raise LockFileError(f"cannot use the folder {folder}: {error.strerror}") from None
+
+
+def _put(place: str, content: dict[str, Any]) -> None:
+    temporary = f"{place}.{secrets.token_hex(4)}.tmp"
+    try:
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            json.dump(content, file)
+        os.replace(temporary, place)
+    except OSError as error:
+        _remove(temporary)
+        raise LockFileError(f"cannot write {place}: {error.strerror}") from None
+
+
+def _read(place: str) -> dict[str, Any] | None:
+    try:
+        with open(place, encoding="utf-8") as file:
+            found = json.loads(file.read(_MAX_BYTES))
+    except (OSError, ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def _remove(place: str) -> None:
+    try:
+        os.unlink(place)
+    except OSError:
+        return
+
+
+def _is_alive(pid: Any) -> bool:
+    if not isinstance(pid, int) or pid <= 0:
+        return False
+    if os.name == "nt":  # os.kill would end it
+        return _is_alive_on_windows(pid)
+    try:
+        os.kill(pid, 0)
+    except PermissionError:
+        return True
+    except (OSError, OverflowError):
+        return False
+    return True
+
+
+def _is_alive_on_windows(pid: int) -> bool:
+    import ctypes  # noqa: PLC0415 - there only
+
+    kernel: Any = ctypes.windll.kernel32  # type: ignore[attr-defined, unused-ignore] # there only
+    handle = kernel.OpenProcess(0x1000, False, pid)
+    if handle:
+        kernel.CloseHandle(handle)
+    return bool(handle)

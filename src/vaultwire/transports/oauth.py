@@ -1,0 +1,226 @@
+"""An OAuth 2.1 resource server's wire: its issuer's keys, fetched and kept, and the page that names the issuer.
+
+What a token must be is ``trust.tokens``' matter, and what a refusal looks like the guard's. Fetching happens on a thread
+of its own, one at a time: the event loop goes on, and whoever waits for keys waits for so long and no longer.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import encodings.idna  # noqa: F401 - which else the thread below would load, that may be cut off in the middle of it
+import http.client
+import json
+import threading
+import time
+import urllib.error
+import urllib.request
+from typing import Any
+from urllib.parse import urlsplit
+
+from vaultwire.trust.tokens import IssuerUnreachable, KeyUnknown, read_keys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from vaultwire.transports import Receive, Scope, Send
+    from vaultwire.trust.tokens import IssuerKey, Tokens
+
+# Where clients look for the page (RFC 9728, 3.1), with the resource's own path behind it.
+_WELL_KNOWN = "/.well-known/oauth-protected-resource"
+
+# For the keys' issuer to say something, at each step.
+_ANSWER_SECONDS = 5.0
+# For all of it, and for whoever waits: a person is behind it.
+_PATIENCE_SECONDS = 10.0
+# Between two attempts: any caller can name keys that are not there.
+AGAIN_SECONDS = 10.0
+# Keys older than this are fetched anew beside the work; older than that they count no more, whatever the issuer's state.
+_FRESH_SECONDS = 3600.0
+_GOOD_SECONDS = 24 * 3600.0
+# A set of a dozen keys with their certificates has 50 KB.
+_MOST_BYTES = 512 * 1024
+
+
+class Protected:
+    """This server as a resource that an issuer's tokens open. ``path`` is where its page is."""
+
+    path = _WELL_KNOWN
+
+    def __init__(self, tokens: Tokens, resource: str, tell: Callable[[str], None]) -> None:
+        """``resource`` is the URL under which clients know the server; ``tell`` hears why keys cannot be had."""
+        self._tokens = tokens
+        self._tell = tell
+        self._keys: Sequence[IssuerKey] = ()
+        self._keys_at = -_GOOD_SECONDS
+        self._tried_at = -_GOOD_SECONDS
+        self._problem = ""
+        self._fetching: asyncio.Future[None] | None = None
+        parts = urlsplit(resource)
+        path = "" if parts.path == "/" else parts.path
+        self._paths = (_WELL_KNOWN, f"{_WELL_KNOWN}/mcp", _WELL_KNOWN + path)
+        page: dict[str, Any] = {
+            "resource": resource,
+            "resource_name": "Vaultwire",
+            "authorization_servers": [tokens.issuer],
+            "bearer_methods_supported": ["header"],
+        }
+        if tokens.scopes:
+            page["scopes_supported"] = list(tokens.scopes)
+        self._page = json.dumps(page).encode()
+        self.challenge = f'resource_metadata="{parts.scheme}://{parts.netloc}{_WELL_KNOWN}{path}"'
+        """For ``WWW-Authenticate``: where the page is, and what a token must be good for."""
+        if tokens.scopes:
+            self.challenge += f', scope="{" ".join(tokens.scopes)}"'
+
+    async def show(self, scope: Scope, _receive: Receive, send: Send) -> None:
+        """Answer with the page: who gives out tokens for this server (RFC 9728, 3.2)."""
+        status, body, headers = 200, self._page, [(b"access-control-allow-origin", b"*")]
+        if scope["path"] not in self._paths:
+            status, body = 404, b'{"error":"Not found","message":"No resource of this server has this path"}'
+        elif scope["method"] not in ("GET", "HEAD"):
+            status, body = 405, b'{"error":"Method not allowed","message":"Use GET"}'
+            headers.append((b"allow", b"GET, HEAD"))
+        headers += [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
+        await send({"type": "http.response.start", "status": status, "headers": headers})
+        await send({"type": "http.response.body", "body": body})
+
+    async def owner(self, token: str) -> str:
+        """Return the name of whoever the token was given to. Raises TokenRefused and IssuerUnreachable."""
+        now = time.monotonic()
+        if now - self._keys_at > _GOOD_SECONDS:
+            self._keys = ()
+        elif now - self._keys_at > _FRESH_SECONDS and now - self._tried_at > AGAIN_SECONDS:
+            self.fetch()
+        try:
+            return self._tokens.owner(token, self._keys)
+        except KeyUnknown:
+            if not await self._has_new_keys(now):
+                raise
+        return self._tokens.owner(token, self._keys)
+
+    async def _has_new_keys(self, now: float) -> bool:
+        if self._fetching is None and now - self._tried_at > AGAIN_SECONDS:
+            self.fetch()
+        fetching = self._fetching
+        if fetching is not None:
+            done, _ = await asyncio.wait((fetching,), timeout=_PATIENCE_SECONDS)
+            if not done:
+                raise IssuerUnreachable("no answer")
+        if self._problem:
+            raise IssuerUnreachable(self._problem)
+        return fetching is not None
+
+    def fetch(self) -> None:
+        """Begin to fetch the issuer's keys, on a thread. Call it on the event loop."""
+        if self._fetching is not None:
+            return
+        self._tried_at = time.monotonic()
+        loop = asyncio.get_running_loop()
+        self._fetching = loop.create_future()
+
+        def settle(keys: Sequence[IssuerKey], problem: str) -> None:
+            if problem and problem != self._problem:
+                self._tell(f"no keys of {self._tokens.issuer} to check tokens with: {problem}")
+            self._problem, self._tried_at = problem, time.monotonic()
+            if not problem:
+                self._keys, self._keys_at = keys, time.monotonic()
+            assert self._fetching is not None
+            self._fetching.set_result(None)
+            self._fetching = None
+
+        def run() -> None:
+            keys: Sequence[IssuerKey] = ()
+            problem = ""
+            try:
+                keys = fetch_keys(self._tokens.issuer)
+            except IssuerUnreachable as error:
+                problem = str(error)
+            except Exception as error:  # noqa: BLE001 - whatever it is, those who wait must hear of it
+                problem = repr(error)
+            try:
+                loop.call_soon_threadsafe(settle, keys, problem)
+            except RuntimeError:  # the server has ended
+                pass
+
+        # A daemon: what waits for a name or a far computer must not hold up the end. All it needs is imported.
+        threading.Thread(target=run, daemon=True, name="vaultwire-issuer").start()
+
+
+def fetch_keys(issuer: str) -> Sequence[IssuerKey]:
+    """Return the keys an issuer's metadata lead to (RFC 8414, OpenID Connect Discovery). Raises IssuerUnreachable."""
+    until = time.monotonic() + _PATIENCE_SECONDS
+    metadata = _fetch_metadata(issuer, until)
+    url = metadata.get("jwks_uri")
+    if not isinstance(url, str) or not may_be_asked(url, plain=issuer.startswith("http:")):
+        raise IssuerUnreachable("its metadata name no jwks_uri that begins with https://")
+    try:
+        keys = read_keys(_get(url, until))
+    except urllib.error.HTTPError as error:
+        raise IssuerUnreachable(f"{url} answers {error.code}") from None
+    if not keys:
+        raise IssuerUnreachable(f"{url} holds no key that can check signatures")
+    return keys
+
+
+def may_be_asked(url: str, *, plain: bool) -> bool:
+    """Tell whether a URL may be fetched: over TLS, or, with ``plain``, from this very computer."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return False
+    is_here = parts.hostname in ("localhost", "127.0.0.1", "::1")
+    return bool(parts.hostname) and (parts.scheme == "https" or (plain and is_here and parts.scheme == "http"))
+
+
+def _fetch_metadata(issuer: str, until: float) -> dict[str, Any]:
+    parts = urlsplit(issuer)
+    origin, path = f"{parts.scheme}://{parts.netloc}", parts.path.rstrip("/")
+    # In the order in which MCP has clients try them (2025-11-25, "Authorization Server Metadata Discovery").
+    places = [
+        f"{origin}/.well-known/oauth-authorization-server{path}",
+        f"{origin}/.well-known/openid-configuration{path}",
+    ]
+    if path:
+        places.append(f"{origin}{path}/.well-known/openid-configuration")
+    for place in places:
+        try:
+            metadata = _get(place, until)
+        except urllib.error.HTTPError:
+            continue
+        said = metadata.get("issuer") if isinstance(metadata, dict) else None
+        if said != issuer:  # RFC 8414, 3.3: not to be used, and to be the same to the letter
+            raise IssuerUnreachable(f"{place} is about {str(said)[:200]!r}")
+        assert isinstance(metadata, dict)
+        return metadata
+    raise IssuerUnreachable(f"there are no metadata at {places[0]}, nor where OpenID Connect has them")
+
+
+class _NoRedirects(urllib.request.HTTPRedirectHandler):
+    """Whoever answers for the issuer answers himself: elsewhere could be anywhere."""
+
+    def redirect_request(self, *_: Any) -> None:
+        """Follow none; it counts as an error."""
+
+
+def _get(url: str, until: float) -> Any:
+    """Return the JSON at a URL. Raises HTTPError and IssuerUnreachable."""
+    opener = urllib.request.build_opener(_NoRedirects)
+    request = urllib.request.Request(url, headers={"Accept": "application/json", "User-Agent": "vaultwire"})  # noqa: S310 - https, see may_be_asked
+    body = b""
+    try:
+        with opener.open(request, timeout=_ANSWER_SECONDS) as answer:
+            while piece := answer.read1(_MOST_BYTES):
+                body += piece
+                if len(body) > _MOST_BYTES:
+                    raise IssuerUnreachable(f"{url} has more than {_MOST_BYTES} bytes")
+                if time.monotonic() > until:
+                    raise TimeoutError("no end of it")
+        return json.loads(body)
+    except urllib.error.HTTPError:
+        raise
+    except (OSError, http.client.HTTPException) as error:
+        reason = error.reason if isinstance(error, urllib.error.URLError) else error
+        raise IssuerUnreachable(f"cannot get {url}: {reason}") from None
+    except (ValueError, RecursionError):
+        raise IssuerUnreachable(f"{url} is no JSON") from None

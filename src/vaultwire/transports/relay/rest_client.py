@@ -1,0 +1,169 @@
+"""The methods of a server, filled by another one's REST API, version 1, where there is no MCP. Only tools: it has no more.
+
+The list of tools is looked at every few seconds, because nobody here says when it changes. A call is sent once.
+"""
+
+from __future__ import annotations
+
+import threading
+
+from vaultwire import __version__
+from vaultwire.protocol import jsonrpc
+from vaultwire.server.answers import TOOL_NOT_FOUND, Refusal, Result
+from vaultwire.server.handlers import Job
+from vaultwire.server.subscriptions import Subscriptions
+from vaultwire.transports.relay.connections import Lost, Unreachable
+from vaultwire.transports.relay.exchanges import LOST, REFUSED, UNREACHABLE, Failure
+from vaultwire.transports.relay.upstream import START_DELAYS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from vaultwire.protocol.dialects import Dialect
+    from vaultwire.protocol.events import Request
+    from vaultwire.protocol.messages import JsonObject
+    from vaultwire.server.answers import Answer
+    from vaultwire.server.subscriptions import Listening
+    from vaultwire.transports.relay.connections import Connections
+
+# The contract's relay: how often it looks at the list, and how long it waits for it.
+POLL_SECONDS = 5.0
+_LIST_SECONDS = 5.0
+# While the server is starting (``START_DELAYS`` add up to 13 minutes), and for a call: a little longer than the longest
+# may take (``trust.limits``).
+_START_SECONDS = 900.0
+_CALL_SECONDS = 65.0
+_HEADERS = {"Accept": "application/json", "User-Agent": f"vaultwire/{__version__}"}
+# 2026-07-28, "Caching": as long as we would not know better ourselves.
+_TTL_MS = int(POLL_SECONDS * 1000)
+_OK, _INVALID, _NOT_FOUND, _TOO_LARGE = 200, 400, 404, 413
+_CLIENTS_FAULT = range(400, 500)
+
+
+class RestMethods:
+    """What ``server.handlers.Handlers`` is over a vault, over a REST API."""
+
+    methods = ("tools/list", "tools/call", "subscriptions/listen")
+
+    def __init__(self, connections: Connections, where: str, root: str, say: Callable[[str], None]) -> None:
+        """``where`` is the server as a person knows it, ``root`` the path of its API; ``say`` takes words for them."""
+        self._connections = connections
+        self._where = where
+        self._root = root
+        self._say = say
+        self._closing = threading.Event()
+        self._hash: str | None = None  # of the list as the client may know it
+        self.subscriptions = Subscriptions(("toolsListChanged",))
+
+    def handle(self, request: Request, _: Dialect) -> Answer | Job | Listening:
+        """Answer the request, or return the job that will, or that it stays open."""
+        if request.method == "subscriptions/listen":
+            return self.subscriptions.honoured(request.params)
+        if request.method == "tools/list":
+            return Job("tools/list", lambda _: self._list(request), _give_up, _START_SECONDS, changes_vault=False)
+        name, arguments = request.params.get("name"), request.params.get("arguments") or {}
+        if not isinstance(name, str) or not isinstance(arguments, dict):
+            return Refusal(
+                jsonrpc.INVALID_PARAMS, "Invalid params: tools/call takes name, a string, and arguments, an object"
+            )
+        # Which tools change something the API does not say, so all go one after another.
+        return Job(name, lambda _: self._call(name, arguments), _give_up, _CALL_SECONDS, changes_vault=True)
+
+    def describe(self, _tool: str) -> None:
+        """Return nothing: no argument of ours stands in a header."""
+
+    def tend(self) -> None:
+        """Look at the list of tools every few seconds until ``close``, and tell the client when it has changed."""
+        while not self._closing.wait(POLL_SECONDS):
+            known = self._hash
+            try:
+                self._get_tools()
+            except Failure:  # the next call will say so
+                continue
+            if known is not None and self._hash != known:
+                self.subscriptions.publish("toolsListChanged")
+
+    def close(self) -> None:
+        """End ``tend``, and all waiting for a server that is not there."""
+        self._closing.set()
+
+    def _list(self, request: Request) -> Answer:
+        delays = iter(() if self._hash is not None else START_DELAYS)  # once it was there it will not be starting
+        while True:
+            try:
+                result: JsonObject = {"tools": self._get_tools()}
+            except Failure as failure:
+                delay = next(delays, None)
+                if failure.code == REFUSED or delay is None:
+                    return _to_refusal(failure)
+                self._say(f"{failure.message} Next try in {delay:g} s")
+                if self._closing.wait(delay):
+                    return _to_refusal(failure)
+                continue
+            if request.revision.stateless:
+                result |= {"ttlMs": _TTL_MS, "cacheScope": "private"}
+            return Result(result)
+
+    def _get_tools(self) -> list[Any]:
+        """Return the tools there are and keep their hash. Raises Failure, REFUSED where it makes no sense to try again."""
+        status, value = self._exchange("GET", "/tools", None, _LIST_SECONDS)
+        if status in _CLIENTS_FAULT:
+            raise Failure(REFUSED, self._refused("/tools", status, value))
+        tools = value.get("tools")
+        if status != _OK or not isinstance(tools, list):
+            raise Failure(UNREACHABLE, self._refused("/tools", status, value))
+        self._hash = str(value.get("hash", ""))
+        return tools
+
+    def _call(self, name: str, arguments: JsonObject) -> Answer:
+        from urllib.parse import quote  # noqa: PLC0415 - http.client has loaded it by now
+
+        try:
+            body = jsonrpc.to_frame({"arguments": arguments})
+            status, value = self._exchange("POST", f"/tools/{quote(name, safe='')}/call", body, _CALL_SECONDS)
+        except Failure as failure:
+            unsure = " It may have run: look before you call it again." if failure.may_have_run else ""
+            return _give_up(failure.code, f"{failure.message}{unsure}")
+        message = str(value.get("message", value.get("error", "")))
+        if status == _OK and isinstance(value.get("content"), list):
+            return Result({"content": value["content"], "isError": value.get("success") is not True})
+        if status == _NOT_FOUND and value.get("error") == "Tool not found":
+            return Refusal(jsonrpc.INVALID_PARAMS, f"Unknown tool: {message}", {"errorCode": TOOL_NOT_FOUND})
+        if status in (_INVALID, _TOO_LARGE):
+            return Refusal(jsonrpc.INVALID_PARAMS, f"Invalid params: {message}")
+        return _give_up(REFUSED, self._refused(name, status, value))
+
+    def _exchange(self, method: str, path: str, body: bytes | None, seconds: float) -> tuple[int, JsonObject]:
+        """Return status and JSON of an answer, empty if it is none. Raises Failure."""
+        headers = _HEADERS if body is None else {**_HEADERS, "Content-Type": "application/json"}
+        try:
+            answer = self._connections.ask(method, self._root + path, headers, body, seconds)
+            text = answer.body()
+        except Unreachable as error:
+            code = REFUSED if error.is_final else UNREACHABLE
+            raise Failure(code, f"{self._where} cannot be reached: {error}.") from None
+        except Lost as error:
+            raise Failure(
+                LOST,
+                f"The connection to {self._where} was lost after the request was sent ({error}).",
+                may_have_run=True,
+            ) from None
+        try:
+            value = jsonrpc.parse_json(text)
+        except jsonrpc.MessageError:
+            value = None
+        return answer.status, value if isinstance(value, dict) else {}
+
+    def _refused(self, what: str, status: int, value: JsonObject) -> str:
+        said = f": {str(value['message'])[:300]}" if "message" in value else ""
+        return f"{self._where} answered {what} with HTTP status {status}{said}"
+
+
+def _give_up(code: str, message: str) -> Answer:
+    return Result({"content": [{"type": "text", "text": message}], "isError": True, "_meta": {"errorCode": code}})
+
+
+def _to_refusal(failure: Failure) -> Refusal:
+    return Refusal(jsonrpc.INTERNAL_ERROR, failure.message, {"errorCode": failure.code})

@@ -1,0 +1,76 @@
+"""A policy in words: what it comes to, and why something is allowed or not. For the person who wrote it, not for clients."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from vaultwire.trust.limits import MAX_ATTACHMENT_BYTES, MAX_NOTE_BYTES
+from vaultwire.trust.policy import EVERY_OTHER_CLIENT, ToolRules
+from vaultwire.trust.policy_file import LoadedPolicy
+from vaultwire.trust.policy_paths import Reason
+
+_ALLOWED = "no rule is against it"
+
+
+def describe(loaded: LoadedPolicy) -> list[str]:
+    """Return what the policy comes to, a line each."""
+    policy, rules = loaded.policy, loaded.paths
+    lines = ["nothing is changed"] if policy.read_only else []
+    if rules is not None:
+        lines += [f"{kind}: {', '.join(texts)}" for kind, texts in rules.patterns.items()]
+        lines += [] if rules.follows_links else ["links to files and folders lead nowhere"]
+        lines += ["notes may be private by their text"] if rules.privacy is not None else []
+    if loaded.note_bytes < MAX_NOTE_BYTES:
+        lines.append(f"notes have at most {loaded.note_bytes} bytes")
+    if loaded.attachment_bytes < MAX_ATTACHMENT_BYTES:
+        lines.append(f"attachments have at most {loaded.attachment_bytes} bytes")
+    lines += [] if policy.tools is None else [f"tools: {_told(policy.tools)}"]
+    for name, tools in policy.clients.items():
+        who = "any other client" if name == EVERY_OTHER_CLIENT else f"client {name!r}"
+        lines.append(f"tools for {who}, too: {_told(tools)}")
+    return [
+        *lines,
+        f"tools may connect to {', '.join(policy.hosts)}" if policy.hosts else "no tool may connect anywhere",
+    ]
+
+
+def explain_tool(loaded: LoadedPolicy, tool: str, annotations: Mapping[str, Any], client: str) -> Reason:
+    """Say whether a client may use a tool, and why."""
+    policy = loaded.policy
+    if policy.read_only and annotations.get("readOnlyHint") is not True:
+        return Reason(False, "it changes notes, and read_only is true")
+    own = [("[tools]", policy.tools)] if policy.tools is not None else []
+    own += [(_table_of(loaded, rules), rules) for rules in policy.rules_for(client)]
+    for table, rules in own:
+        if not rules.allows(tool):
+            why = (
+                "denies it"
+                if rules.allow is None or ToolRules(rules.allow).allows(tool)
+                else "does not name it in allow"
+            )
+            return Reason(False, f"{table} {why}")
+    return Reason(True, _ALLOWED)
+
+
+def explain_path(loaded: LoadedPolicy, path: str, *, changes: bool) -> Reason:
+    """Say whether a file of this path may be seen, or changed, and why."""
+    rules = loaded.paths
+    if rules is None:
+        return Reason(True, _ALLOWED)
+    return rules.explain_changing(path) if changes else rules.explain_seeing(path)
+
+
+def told(loaded: LoadedPolicy, reason: Reason) -> str:
+    """Return the reason with the rule and where that stands."""
+    rule = reason.rule
+    return reason.text if rule is None else f'{reason.text}: {rule.kind} has "{rule.text}" ({loaded.place}:{rule.line})'
+
+
+def _table_of(loaded: LoadedPolicy, rules: ToolRules) -> str:
+    return next(f'[clients."{name}"]' for name, each in loaded.policy.clients.items() if each is rules)
+
+
+def _told(rules: ToolRules) -> str:
+    allowed = "all" if rules.allow is None else ", ".join(rules.allow) or "none"
+    return f"{allowed}, but not {', '.join(rules.deny)}" if rules.deny else allowed

@@ -1,0 +1,192 @@
+"""Which files a run may see and change, by path, and by what notes say of themselves. Pure; fills ``vault.visibility.Rules``.
+
+Patterns are those of ``.vaultwireignore`` (Git's syntax), compared without case and Unicode form, as names are in a vault.
+Deny wins over all else.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from vaultwire.vault.globs import BadGlobError, Glob, Globs, compile_glob
+from vaultwire.vault.paths import fold
+from vaultwire.vault.privacy import Privacy
+
+# Paths of usual length, with what was found of each: 20 MB.
+_MOST_KNOWN = 100_000
+# Windows finds "a" by the name "a." and "a ", too.
+_BLANK_ENDS = re.compile(r"[. ]+(?=/|\Z)")
+
+
+class Rule(NamedTuple):
+    """One pattern as it is written down: in which line of which list."""
+
+    kind: str
+    text: str
+    line: int
+
+
+class Reason(NamedTuple):
+    """Whether something is allowed, why, and the rule that says so, if one does."""
+
+    is_allowed: bool
+    text: str
+    rule: Rule | None = None
+
+
+class _List:
+    """The patterns of one list, and the rule that each came from."""
+
+    def __init__(self, rules: Iterable[Rule]) -> None:
+        self._rules: dict[str, Rule] = {}
+        globs: list[Glob] = []
+        for rule in rules:
+            for text in _with_own_folder(fold(rule.text)) if rule.kind == "deny" else (fold(rule.text),):
+                glob = compile_glob(text)
+                if glob is not None:
+                    globs.append(glob)
+                    self._rules.setdefault(text, rule)
+        self._globs = Globs(globs)
+
+    def find(self, entry: str) -> Rule | None:
+        """Return the rule that takes the entry in, None if none does."""
+        glob = self._globs.find(entry)
+        return None if glob is None else self._rules[glob.text]
+
+
+class PathRules:
+    """The rules of one policy about files. Safe to use from several threads."""
+
+    def __init__(
+        self,
+        *,
+        read: tuple[Rule, ...] | None = None,
+        write: tuple[Rule, ...] | None = None,
+        deny: tuple[Rule, ...] = (),
+        types: tuple[str, ...] | None = None,
+        follows_links: bool = False,
+        privacy: Privacy | None = None,
+        note_bytes: int = 0,
+    ) -> None:
+        """``read``: only these files are seen, ``write``: only these changed; None for all. Raises BadGlobError.
+
+        ``types`` are file name extensions without the dot; ``note_bytes`` matters for what an index can know. ``patterns``
+        are the lists there are, as written.
+        """
+        self._read = None if read is None else _List(read)
+        self._write = None if write is None else _List(write)
+        self._deny = _List(deny)
+        self._types = None if types is None else frozenset(map(fold, types))
+        self._hidden_named = [rule for rule in write or () if _names_hidden(rule.text)]
+        self._hidden = _List(self._hidden_named)
+        self.follows_links = follows_links
+        self.privacy = privacy
+        lists = {"deny": deny, "read": read, "write": write}
+        self.patterns = {kind: [rule.text for rule in rules] for kind, rules in lists.items() if rules}
+        if self._types is not None:
+            self.patterns["types"] = sorted(self._types)
+        self._known: dict[str, bool] = {}
+        self._known_folders: dict[str, bool | None] = {}
+        facts = (
+            [rule.text for rule in deny],
+            None if read is None else [rule.text for rule in read],
+            None if self._types is None else sorted(self._types),
+            follows_links,
+            None if privacy is None else privacy.dumped(),
+            note_bytes,
+        )
+        self.stamp = hashlib.blake2b(repr(facts).encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
+
+    def sees(self, path: str) -> bool:
+        """Tell whether a file of this path may be seen."""
+        known = self._known.get(path)
+        if known is None:
+            if len(self._known) >= _MOST_KNOWN:
+                self._known.clear()
+            known = self._known[path] = self.explain_seeing(path).is_allowed
+        return known
+
+    def sees_folder(self, folder: str) -> bool | None:
+        """Tell whether the folder may be seen; None if that depends on what is in it."""
+        try:
+            return self._known_folders[folder]
+        except KeyError:
+            pass
+        entry = f"{_entry(folder)}/"
+        found: bool | None
+        if self._deny.find(entry) is not None:
+            found = False
+        else:
+            found = True if self._read is None or self._read.find(entry) is not None else None
+        if len(self._known_folders) >= _MOST_KNOWN:
+            self._known_folders.clear()
+        self._known_folders[folder] = found
+        return found
+
+    def may_change(self, path: str) -> bool:
+        """Tell whether a file of this path may be made, changed, moved or deleted."""
+        return self.sees(path) and self.explain_changing(path).is_allowed
+
+    # ------------------------------------------------------------------ why
+
+    def explain_seeing(self, path: str) -> Reason:
+        """Say whether a file of this path may be seen, and why."""
+        entry = _entry(path)
+        rule = self._deny.find(entry)
+        if rule is not None:
+            return Reason(False, "it is denied", rule)
+        name = entry.rpartition("/")[2]
+        if self._types is not None and (name.rpartition(".")[2] if "." in name else "") not in self._types:
+            return Reason(False, f"its type is none of {', '.join(sorted(self._types))}")
+        if self._read is None:
+            return Reason(True, "no rule is against it")
+        rule = self._read.find(entry)
+        return Reason(
+            rule is not None, "it may be read" if rule else "it is not among the files that may be read", rule
+        )
+
+    def explain_changing(self, path: str) -> Reason:
+        """Say whether a file of this path may be changed, and why."""
+        seen = self.explain_seeing(path)
+        if not seen.is_allowed:
+            return seen
+        entry = _entry(path)
+        if any(part.startswith(".") for part in path.split("/")):
+            rule = self._hidden.find(entry)
+            named = "it is hidden, and named" if rule else "it is hidden, and no rule names it"
+            return Reason(rule is not None, named, rule)
+        if self._write is None:
+            return Reason(True, "no rule is against it")
+        rule = self._write.find(entry)
+        return Reason(
+            rule is not None, "it may be written" if rule else "it is not among the files that may be written", rule
+        )
+
+
+def check_pattern(text: str) -> str | None:
+    """Return what is wrong with a pattern, None if nothing is."""
+    try:
+        glob = compile_glob(fold(text))
+    except BadGlobError as error:
+        return f"{text!r}{error}"
+    return f"{text!r} matches nothing" if glob is None else None
+
+
+def _entry(path: str) -> str:
+    folded = fold(path)
+    return _BLANK_ENDS.sub("", folded) if _BLANK_ENDS.search(folded) else folded
+
+
+def _names_hidden(text: str) -> bool:
+    return any(part.startswith(".") and part.strip(".") for part in text.removeprefix("!").split("/"))
+
+
+def _with_own_folder(text: str) -> tuple[str, ...]:
+    """Return a pattern for all that is in a folder together with one for the folder itself: its name tells, too."""
+    if not text.endswith("/**") or text.startswith(("!", "#")):
+        return (text,)
+    folder = text[:-2]
+    return text, folder if folder.startswith(("/", "**/")) else f"/{folder}"

@@ -1,0 +1,79 @@
+"""How often a client may call: sliding windows of one minute. Pure but for the clock it is given; refuses, never waits.
+
+What numbers hold in a run is ``limits``' and the settings' matter; who is one client, the gate's.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections import deque
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+WINDOW_SECONDS = 60.0
+
+TOTAL, EACH, CHANGES = "total", "each", "changes"
+"""Rates that are no tool's own: of all calls of a client together, of each tool, and of each that changes the vault."""
+
+# Seconds: who waits as told must get in, however the numbers round.
+_ROUNDING = 1e-6
+# Names are the clients' own where there are no keys: whoever makes up new ones must not fill memory with them.
+_MOST_WINDOWS = 10_000
+
+
+class TooOften(Exception):  # noqa: N818 - a refusal, no error
+    """Too many calls in the last minute; ``retry_after`` is in whole seconds, at least 1."""
+
+    def __init__(self, most: int, of: str, retry_after: int) -> None:
+        super().__init__(f"at most {most} {of} a minute; try again in {retry_after} seconds")
+        self.retry_after = retry_after
+
+
+class Rates:
+    """What was called in the last minute, by each client. Safe to use from several threads."""
+
+    def __init__(self, most: Mapping[str, int], now: Callable[[], float]) -> None:
+        """``most``: calls in a minute, by a tool's name or by TOTAL, EACH and CHANGES; what is not named is free.
+
+        A tool's own number goes before CHANGES, and that before EACH. ``now``: seconds of a clock that is never set back.
+        """
+        self._most = dict(most)
+        self._now = now
+        self._lock = threading.Lock()
+        self._windows: dict[tuple[str, str], deque[float]] = {}  # what was used last is last
+
+    def count(self, client: str, tool: str, *, changes: bool) -> None:
+        """Count a call. Raises TooOften; a call that is refused does not count."""
+        most = self._most.get(tool)
+        if most is None:
+            most = self._most.get(CHANGES) if changes else None
+        if most is None:
+            most = self._most.get(EACH)
+        total = self._most.get(TOTAL)
+        now = self._now()
+        with self._lock:
+            windows = []
+            if most is not None:
+                windows.append(self._checked((client, tool), most, f"calls of {tool}", now))
+            if total is not None:
+                windows.append(self._checked((client, ""), total, "calls", now))
+            for window in windows:
+                window.append(now)
+            while len(self._windows) > _MOST_WINDOWS:
+                del self._windows[next(iter(self._windows))]
+
+    def _checked(self, key: tuple[str, str], most: int, of: str, now: float) -> deque[float]:
+        """Return the window, without what is older than a minute. Raises TooOften if it is full. Holds the lock."""
+        window = self._windows.pop(key, None)
+        if window is None:
+            window = deque()
+        self._windows[key] = window
+        while window and window[0] <= now - WINDOW_SECONDS + _ROUNDING:
+            window.popleft()
+        if len(window) >= most:
+            free_at = window[len(window) - most] + WINDOW_SECONDS if most else now + WINDOW_SECONDS
+            raise TooOften(most, of, max(1, math.ceil(free_at - now)))
+        return window

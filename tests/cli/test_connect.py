@@ -1,0 +1,116 @@
+"""``vaultwire connect`` as a person sees it: what it takes, and one clear line for what it cannot."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from support.behind import Relay
+from support.serving import PATIENCE, Serving
+from support.vaults import write_vault
+from vaultwire.cli.connect import make_connecting
+from vaultwire.config import ConfigError
+
+
+@pytest.mark.parametrize(
+    ("url", "transport", "expected"),
+    [
+        ("http://127.0.0.1:3000", "auto", ("127.0.0.1", 3000, False, "/mcp", "/bridge/v1")),
+        ("http://127.0.0.1:3000/", "auto", ("127.0.0.1", 3000, False, "/mcp", "/bridge/v1")),
+        ("http://[::1]:3000/mcp", "auto", ("::1", 3000, False, "/mcp", "/bridge/v1")),
+        ("http://localhost/bridge/v1", "v1", ("localhost", 80, False, None, "/bridge/v1")),
+        ("http://localhost/bridge/v1/", "auto", ("localhost", 80, False, "/mcp", "/bridge/v1")),
+        ("https://notes.example.org", "mcp", ("notes.example.org", 443, True, "/mcp", None)),
+        ("https://example.org/notes/mcp", "auto", ("example.org", 443, True, "/notes/mcp", "/notes/bridge/v1")),
+        ("https://example.org/api/server?team=1", "auto", ("example.org", 443, True, "/api/server?team=1", None)),
+        ("https://example.org/sse/", "auto", ("example.org", 443, True, "/sse/", None)),
+    ],
+)
+def test_a_url_says_where_to_look(url: str, transport: str, expected: tuple[object, ...]) -> None:
+    made = make_connecting(url, transport=transport)
+    assert (made.host, made.port, made.tls, made.mcp, made.rest) == expected
+
+
+@pytest.mark.parametrize(
+    ("host", "key", "in_the_open"),
+    [
+        ("http://127.0.0.1", "k", False),
+        ("http://nas", "k", True),
+        ("http://nas", None, False),
+        ("https://nas", "k", False),
+    ],
+)
+def test_a_key_without_tls_is_in_the_open(host: str, key: str | None, in_the_open: bool) -> None:
+    assert make_connecting(host, key=key).in_the_open is in_the_open
+
+
+def test_what_the_original_relay_is_told_in_the_environment_is_understood(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in {"HOST": "nas", "PORT": "3001", "API_KEY": "obsi_k", "TRANSPORT": "v1"}.items():
+        monkeypatch.setenv(f"OBSIDIAN_MCP_{name}", value)
+    made = make_connecting(None)
+    assert (made.host, made.port, made.key, made.mcp, made.rest) == ("nas", 3001, "obsi_k", None, "/bridge/v1")
+    monkeypatch.setenv("VAULTWIRE_KEY", "vw_k")
+    assert make_connecting("http://127.0.0.1:4000", transport="mcp").key == "vw_k"
+
+
+@pytest.mark.parametrize(
+    ("url", "words"),
+    [
+        ("127.0.0.1:3000", "no URL of a server"),
+        ("ftp://127.0.0.1", "no URL of a server"),
+        ("http://", "no URL of a server"),
+        ("http://localhost:99999", "no URL of a server"),
+        ("http://user:secret@localhost", "no URL of a server"),
+    ],
+)
+def test_what_is_no_url_is_said(url: str, words: str) -> None:
+    with pytest.raises(ConfigError, match=words):
+        make_connecting(url)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["nonsense"], "no URL of a server: 'nonsense'"),
+        (["http://localhost", "--key", "a", "--key-file", "b"], "not both"),
+        (["http://localhost", "--key-file", "/nonexistent"], "cannot read the key in /nonexistent"),
+        (["http://localhost", "--key", "a\r\nb: c"], "blanks, line breaks"),
+        (["http://localhost/some/server", "--transport", "v1"], "no URL of a REST API"),
+        (["https://localhost", "--ca-file", "/nonexistent"], "no certificates in PEM form in /nonexistent"),
+    ],
+)
+def test_what_cannot_be_is_one_line_and_exit_code_2(arguments: list[str], words: str) -> None:
+    finished = subprocess.run(
+        [sys.executable, "-m", "vaultwire", "connect", *arguments],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
+    )
+    assert (finished.returncode, finished.stdout) == (2, "")
+    assert finished.stderr.startswith("vaultwire: ")
+    assert words in finished.stderr
+    assert finished.stderr.count("\n") == 1
+
+
+def test_over_tls_the_server_is_known_by_a_file_of_certificates(
+    tmp_path: Path, make_certificate: Callable[..., tuple[str, str]]
+) -> None:
+    certificate, key = make_certificate()
+    vault = write_vault(tmp_path / "vault", "=== Note.md\nhello\n")
+    with Serving(vault, "--tls-cert", certificate, "--tls-key", key) as server:
+        url = server.url.replace("127.0.0.1", "localhost")
+        with Relay(url, "--ca-file", certificate) as relay:
+            relay.open("2025-11-25")
+            read = relay.request("tools/call", {"name": "read_note", "arguments": {"path": "Note"}})
+            assert read["result"]["content"][0]["text"] == "hello\n"
+            assert relay.close() == (0, b"", b"")
+        with Relay(url, VAULTWIRE_KEY="vw_k") as relay:  # nobody vouches for it: no second try, and no key to it
+            relay.post("initialize", {"protocolVersion": "2025-11-25", "capabilities": {}})
+            assert "certificate cannot be trusted" in relay.receive()["error"]["message"]
+            assert relay.close() == (0, b"", b"")

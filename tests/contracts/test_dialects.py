@@ -1,0 +1,343 @@
+"""The contracts' own example messages over stdio: each sent as printed, each answer held to what is printed.
+
+What must vary is excepted: which tools there are besides, texts that speak of a vault, times. ``docs/contracts.md`` lists
+the contracts line by line.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support.vaults import write_vault
+from support.wire import REVISIONS, STATELESS_REVISION, Server
+
+NOTES = """
+=== Projects/Plan.md
+# Plan
+
+The needle is here. #work
+=== Ideas/Plan.md
+Another plan.
+=== Home.md
+See [[Projects/Plan]].
+"""
+
+
+@pytest.fixture
+def vault(tmp_path: Path) -> Path:
+    write_vault(tmp_path / "vault", NOTES)
+    return tmp_path / "vault"
+
+
+@contextmanager
+def client(vault: Path, dialect: str, *options: str) -> Iterator[Server]:
+    with Server(vault, "--dialect", dialect, *options) as server:
+        yield server
+
+
+def ask(server: Server, line: str) -> Any:
+    """Send the line as printed and return the answer."""
+    server.send_line(line.encode())
+    return server.receive()
+
+
+def call(server: Server, name: str, /, **arguments: Any) -> Any:
+    request = {"jsonrpc": "2.0", "id": 9, "method": "tools/call", "params": {"name": name, "arguments": arguments}}
+    return ask(server, json.dumps(request))
+
+
+# ---------------------------------------------------------------------- a server over Obsidian's command
+
+OBSIDIAN_INITIALIZE = (
+    '{ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": { "protocolVersion": "2024-11-05", "capabilities": {},'
+    ' "clientInfo": { "name": "Claude Desktop", "version": "1.0.0" } } }'
+)
+
+
+@contextmanager
+def obsidian(vault: Path) -> Iterator[Server]:
+    with client(vault, "obsidian-cli") as server:
+        ask(server, OBSIDIAN_INITIALIZE)
+        yield server
+
+
+def test_obsidian_cli_initialize_is_answered_as_printed(vault: Path) -> None:
+    with client(vault, "obsidian-cli") as server:
+        assert ask(server, OBSIDIAN_INITIALIZE) == {
+            "jsonrpc": "2.0",
+            "id": 1,
+            "result": {
+                "protocolVersion": "2024-11-05",
+                "capabilities": {"tools": {}},
+                "serverInfo": {"name": "obsidian-mcp", "version": "1.0.0"},
+            },
+        }
+
+
+@pytest.mark.parametrize("proposed", ["2025-11-25", "2026-07-28", "1999-01-01"])
+def test_obsidian_cli_speaks_one_revision(vault: Path, proposed: str) -> None:
+    with client(vault, "obsidian-cli") as server:
+        answer = ask(server, OBSIDIAN_INITIALIZE.replace("2024-11-05", proposed))
+        assert answer["result"]["protocolVersion"] == "2024-11-05"
+
+
+def test_obsidian_cli_asks_for_the_handshake_first(vault: Path) -> None:
+    with client(vault, "obsidian-cli") as server:
+        error = ask(server, '{"jsonrpc":"2.0","id":2,"method":"tools/list","params":{}}')["error"]
+        assert error["code"] == -32600
+        stateless = {
+            "jsonrpc": "2.0",
+            "id": 3,
+            "method": "tools/list",
+            "params": {"_meta": {"io.modelcontextprotocol/protocolVersion": STATELESS_REVISION}},
+        }
+        assert ask(server, json.dumps(stateless))["error"]["code"] == -32600
+
+
+def test_obsidian_cli_lists_create_note_as_printed(vault: Path) -> None:
+    with obsidian(vault) as server:
+        answer = ask(server, '{ "jsonrpc": "2.0", "id": 2, "method": "tools/list", "params": {} }')
+        tools = {tool["name"]: tool for tool in answer["result"]["tools"]}
+        assert all(name.startswith("obsidian_") for name in tools)
+        assert all(set(tool) == {"name", "description", "inputSchema"} for tool in tools.values())
+        printed = tools["obsidian_create_note"]
+        assert printed["description"].startswith("Create a new note in the vault")
+        schema = printed["inputSchema"]
+        assert schema["type"] == "object"
+        for name, kind, description in (
+            ("name", "string", "Note name (without .md extension) or exact path"),
+            ("content", "string", "Initial note content (markdown)"),
+            ("overwrite", "boolean", "Overwrite if file exists"),
+        ):
+            assert schema["properties"][name]["type"] == kind
+            assert schema["properties"][name]["description"] == description
+        assert schema["required"] == ["name"]
+
+
+CREATE = (
+    '{ "jsonrpc": "2.0", "id": 3, "method": "tools/call", "params": { "name": "obsidian_create_note", "arguments": {'
+    ' "name": "Meeting Notes", "content": "# Meeting Notes\\n\\n- Agenda item 1" } } }'
+)
+
+
+def test_obsidian_cli_create_note_is_answered_as_printed(vault: Path) -> None:
+    with obsidian(vault) as server:
+        answer = ask(server, CREATE)
+        text = answer["result"]["content"][0]["text"]
+        assert set(answer["result"]) == {"content"}
+        found = json.loads(text)
+        assert (found["success"], found["data"]["path"], found["data"]["created"]) == (True, "Meeting Notes.md", True)
+        assert text.startswith('{"success":true,"data":{')
+        assert (vault / "Meeting Notes.md").read_text() == "# Meeting Notes\n\n- Agenda item 1"
+
+
+def test_obsidian_cli_overwrites_only_when_asked(vault: Path) -> None:
+    with obsidian(vault) as server:
+        ask(server, CREATE)
+        refused = call(server, "obsidian_create_note", name="Meeting Notes", content="other")["error"]
+        assert (refused["code"], refused["data"]["errorCode"]) == (-32000, "NOTE_EXISTS")
+        assert "result" in call(server, "obsidian_create_note", name="Meeting Notes", content="other", overwrite=True)
+        assert (vault / "Meeting Notes.md").read_text() == "other"
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "code", "error_code"),
+    [
+        ("obsidian_open_note", {"file": "Home"}, -32001, "OBSIDIAN_NOT_RUNNING"),
+        ("obsidian_read_note", {"file": "Nowhere"}, -32003, "FILE_NOT_FOUND"),
+        ("obsidian_read_note", {"path": "../outside.md"}, -32005, "PATH_OUTSIDE_VAULT"),
+        ("obsidian_create_note", {"content": "no name"}, -32602, "INVALID_ARGUMENTS"),
+        ("obsidian_no_such_tool", {}, -32602, "TOOL_NOT_FOUND"),
+    ],
+)
+def test_obsidian_cli_failures_are_errors_with_its_numbers(
+    vault: Path, tool: str, arguments: dict[str, Any], code: int, error_code: str
+) -> None:
+    with obsidian(vault) as server:
+        error = call(server, tool, **arguments)["error"]
+        assert (error["code"], error["data"]["errorCode"]) == (code, error_code)
+
+
+def test_obsidian_cli_says_that_the_app_is_not_running_in_its_words(vault: Path) -> None:
+    with obsidian(vault) as server:
+        assert call(server, "obsidian_open_note", file="Home")["error"] == {
+            "code": -32001,
+            "message": "Obsidian application is not running. Please start Obsidian and try again.",
+            "data": {"errorCode": "OBSIDIAN_NOT_RUNNING"},
+        }
+
+
+# ---------------------------------------------------------------------- a server whose first concern is safety
+
+SECURE_INITIALIZE = (
+    '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","clientInfo":{"name":"test",'
+    '"version":"1.0"},"capabilities":{}}}'
+)
+
+
+def test_secure_session_goes_as_printed(vault: Path) -> None:
+    with client(vault, "secure") as server:
+        assert ask(server, SECURE_INITIALIZE) == {
+            "jsonrpc": "2.0",
+            "id": 1,
+            "result": {
+                "protocolVersion": "2025-11-25",
+                "serverInfo": {"name": "mcp-secure-local", "version": "1.0.0"},
+                "capabilities": {"tools": {"listChanged": True}},
+            },
+        }
+        server.send_line(b'{"jsonrpc":"2.0","method":"notifications/initialized"}')
+        listed = ask(server, '{"jsonrpc":"2.0","id":2,"method":"tools/list"}')
+        assert all(set(tool) == {"name", "description", "inputSchema"} for tool in listed["result"]["tools"])
+        found = call(server, "search_notes", query="needle")
+        assert set(found["result"]) == {"content", "isError"}
+        assert found["result"]["isError"] is False
+
+
+@pytest.mark.parametrize("method", ["tools/list", "ping", "resources/list", "nothing/such"])
+def test_secure_answers_nothing_before_the_handshake(vault: Path, method: str) -> None:
+    with client(vault, "secure") as server:
+        assert ask(server, f'{{"jsonrpc":"2.0","id":1,"method":"{method}"}}')["error"]["code"] == -32603
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments"), [("no_such", {}), ("read_note", {}), ("read_note", {"path": "Nowhere"})]
+)
+def test_secure_failures_are_results(vault: Path, tool: str, arguments: dict[str, Any]) -> None:
+    with client(vault, "secure") as server:
+        ask(server, SECURE_INITIALIZE)
+        result = call(server, tool, **arguments)["result"]
+        assert result["isError"] is True
+        assert set(result) == {"content", "isError"}
+        assert result["content"][0]["type"] == "text"
+
+
+@pytest.mark.parametrize(
+    ("line", "code", "message"),
+    [
+        ("{", -32700, "Parse error"),
+        ('{"jsonrpc":"2.0","id":1}', -32600, "Invalid Request"),
+        ('{"jsonrpc":"2.0","id":1,"method":"nothing/such"}', -32601, "Method not found"),
+        ('{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":7}}', -32602, "Invalid params"),
+    ],
+)
+def test_secure_has_the_standard_errors(vault: Path, line: str, code: int, message: str) -> None:
+    with client(vault, "secure") as server:
+        ask(server, SECURE_INITIALIZE)
+        error = ask(server, line)["error"]
+        assert error["code"] == code
+        assert error["message"].startswith(message)
+
+
+# ---------------------------------------------------------------------- a server over a vault's files
+
+FILE_TOOLS = ["search-vault", "list-notes", "read-note", "write-note", "delete-note", "search-by-tags"]
+
+
+@contextmanager
+def filesystem(vault: Path, revision: str = "2025-06-18") -> Iterator[Server]:
+    with client(vault, "filesystem") as server:
+        server.open(revision)
+        yield server
+
+
+@pytest.mark.parametrize("revision", REVISIONS)
+def test_filesystem_lists_tools_in_kebab_case(vault: Path, revision: str) -> None:
+    with filesystem(vault, revision) as server:
+        tools = {tool["name"]: tool for tool in server.request("tools/list")["result"]["tools"]}
+        assert set(FILE_TOOLS) <= set(tools)
+        assert not any("_" in name for name in tools)
+        assert all("$schema" in tool["inputSchema"] for tool in tools.values())
+        assert all(tool["inputSchema"]["additionalProperties"] is False for tool in tools.values())
+        assert tools["search-vault"]["inputSchema"]["properties"]["query"]["minLength"] == 1
+        if revision not in ("2024-11-05", "2025-03-26"):
+            assert tools["search-vault"]["title"] == "Search Vault"
+            assert all(tool["title"] for tool in tools.values())
+            assert "outputSchema" in tools["search-vault"]
+
+
+def test_filesystem_results_carry_structure_and_times(vault: Path) -> None:
+    with filesystem(vault) as server:
+        for name, arguments in (
+            ("search-vault", {"query": "needle"}),
+            ("list-notes", {}),
+            ("search-by-tags", {"tags": ["work"]}),
+        ):
+            result = server.call(name, **arguments)
+            assert result["content"][0]["type"] == "text"
+            assert isinstance(result["structuredContent"], dict)
+            assert result["_meta"]["executionTime"] >= 0
+            assert result["_meta"]["timestamp"].endswith("Z")
+        assert server.call("search-vault", query="needle")["_meta"]["filesSearched"] == 3
+        assert server.call("read-note", path="Home.md")["_meta"]["contentLength"] == len("See [[Projects/Plan]].\n")
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "code", "message"),
+    [
+        ("read-note", {"path": "Nowhere.md"}, -32002, "Note not found: Nowhere.md"),
+        ("read-note", {"path": "../outside.md"}, -32003, "Path traversal detected"),
+        ("read-note", {"path": "Plan"}, -32602, None),
+        ("read-note", {}, -32602, None),
+        ("write-note", {"path": "Home.md", "content": ""}, -32602, None),
+        ("no-such-tool", {}, -32602, None),
+    ],
+)
+def test_filesystem_failures_are_errors_with_context(
+    vault: Path, tool: str, arguments: dict[str, Any], code: int, message: str | None
+) -> None:
+    with filesystem(vault) as server:
+        error = server.request("tools/call", {"name": tool, "arguments": arguments})["error"]
+        assert error["code"] == code
+        assert message is None or error["message"].startswith(message)
+        if code in (-32002, -32003):
+            assert error["data"]["path"] == arguments["path"]
+
+
+# ---------------------------------------------------------------------- all of them
+
+
+SPELLINGS = ["read_note", "read-note", "obsidian_read_note", "obsidian-read-note"]
+
+
+@pytest.mark.parametrize("dialect", ["mcp", "filesystem", "secure"])
+def test_every_spelling_of_a_name_is_accepted(vault: Path, dialect: str) -> None:
+    with client(vault, dialect) as server:
+        server.open("2025-11-25")
+        for name in SPELLINGS:
+            assert "Another plan." in server.call(name, path="Ideas/Plan.md")["content"][0]["text"]
+        assert server.call("search-vault", query="needle")["content"]
+
+
+@pytest.mark.parametrize("dialect", ["mcp", "obsidian-cli", "filesystem", "secure"])
+def test_no_tool_is_listed_under_two_names(vault: Path, dialect: str) -> None:
+    with client(vault, dialect) as server:
+        server.open("2024-11-05")
+        names = [tool["name"] for tool in server.request("tools/list")["result"]["tools"]]
+        plain = [name.removeprefix("obsidian_").replace("-", "_") for name in names]
+        assert len(set(plain)) == len(names)
+
+
+@pytest.mark.parametrize("dialect", ["mcp", "obsidian-cli", "filesystem", "secure"])
+def test_exit_and_the_end_of_input_end_every_dialect(vault: Path, dialect: str) -> None:
+    with client(vault, dialect) as server:
+        server.open("2024-11-05")
+        server.send_line(b'{ "jsonrpc": "2.0", "method": "exit" }')
+        assert server.process.wait(timeout=30) == 0
+    with client(vault, dialect) as server:
+        server.open("2024-11-05")
+        code, output, _ = server.close()
+        assert (code, output) == (0, b"")
+
+
+def test_an_unknown_dialect_is_refused_at_the_start(vault: Path) -> None:
+    with client(vault, "klingon") as server:
+        code, output, errors = server.close()
+        assert (code, output) == (2, b"")
+        assert b"filesystem" in errors

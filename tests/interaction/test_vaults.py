@@ -1,0 +1,177 @@
+"""Two vaults behind every door in every revision: what a client is told of them, and how it says which one it means."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from support.proofs import proves
+from support.vaults import snapshot, write_vault
+from support.wire import STATELESS_REVISION, Server
+
+HOME = """
+=== Welcome.md
+At home.
+=== Recipes/Soup.md
+Leek and potato. [[Welcome]]
+=== Prompts/Cook.md
+Cook {{what}}.
+"""
+TEMPLATE = "obsidian://vault/{vault}/{+path}"
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    return write_vault(tmp_path / "other", HOME)
+
+
+@pytest.fixture
+def client(connect: Callable[..., Server], home: Path) -> Server:
+    """Return a client of a server of two vaults, of which the first has its folder's name."""
+    return connect("--vault", f"At home={home}", "--prompts", "Prompts")
+
+
+def text_of(result: dict[str, Any]) -> str:
+    text: str = result["content"][0]["text"]
+    return text
+
+
+@proves("ours: a single vault takes no vault's name, and a name given to it changes only what it is called")
+def test_a_single_vault_is_served_as_ever(connect: Callable[..., Server]) -> None:
+    client = connect()
+    assert "everal vaults" not in client.opened["instructions"]
+    for tool in client.request("tools/list")["result"]["tools"]:
+        assert "vault" not in tool["inputSchema"]["properties"]
+    answer = client.request("tools/call", {"name": "read_note", "arguments": {"path": "Welcome", "vault": "vault"}})
+    assert "'vault' is not an argument" in str(answer)
+
+
+@proves("ours: clients are told of the vaults at the handshake, and in every tool")
+def test_a_client_is_told_of_the_vaults(client: Server) -> None:
+    assert "'vault', 'At home'" in client.opened["instructions"]
+    for tool in client.request("tools/list")["result"]["tools"]:
+        vault = tool["inputSchema"]["properties"]["vault"]
+        assert (vault["type"], vault["enum"]) == ("string", ["vault", "At home"])
+        assert "vault" not in tool["inputSchema"]["required"]
+        jsonschema.Draft7Validator.check_schema(tool["inputSchema"])
+    stats = text_of(client.call("vault_stats", vault="At home"))
+    assert stats.startswith("At home: 3 notes")
+    assert "'vault'" in stats
+
+
+@proves("ours: a tool works on the vault it is told, or else on the first")
+def test_a_tool_works_on_the_vault_that_is_named(client: Server, vault: Path, home: Path) -> None:
+    assert "brown fox" in text_of(client.call("read_note", path="Welcome"))
+    assert "brown fox" in text_of(client.call("read_note", path="Welcome", vault="vault"))
+    assert "At home." in text_of(client.call("read_note", path="Welcome", vault="At home"))
+    assert "0 of 3 notes match" in text_of(client.call("search_notes", query="fox", vault="At home"))
+    before = snapshot(vault)
+    client.call("write_note", path="New", content="new\n", vault="At home")
+    assert (home / "New.md").read_text() == "new\n"
+    assert "1 of 4 notes match" in text_of(client.call("search_notes", query="new", vault="At home"))
+    assert snapshot(vault) == before
+    undone = client.request("tools/call", {"name": "undo_change", "arguments": {"change": 1}})
+    assert "Each vault counts its own changes" in str(undone)
+    assert (home / "New.md").exists()
+    assert client.call("undo_change", change=1, vault="At home")["isError"] is False
+    assert not (home / "New.md").exists()
+
+
+@proves("ours: an unknown vault is VAULT_NOT_FOUND, with those there are")
+def test_an_unknown_vault_is_refused_with_those_there_are(client: Server, revision: str) -> None:
+    result = client.call("read_note", path="Welcome", vault="Nowhere")
+    assert (result["isError"], result["_meta"]["errorCode"]) == (True, "VAULT_NOT_FOUND")
+    assert "'vault', 'At home'" in text_of(result)
+    assert result["_meta"]["errorDetails"] == {"vaults": ["vault", "At home"]}
+    error = client.request("resources/read", {"uri": "obsidian://vault/Nowhere/Welcome.md"})["error"]
+    assert error["code"] == (-32602 if revision == STATELESS_REVISION else -32002)
+    assert (error["data"]["errorCode"], error["data"]["vaults"]) == ("VAULT_NOT_FOUND", ["vault", "At home"])
+    arguments = {"path": "Welcome", "vault": "Nowhere"}
+    error = client.request("prompts/get", {"name": "summarize_note", "arguments": arguments})["error"]
+    assert (error["code"], error["data"]["errorCode"]) == (-32602, "VAULT_NOT_FOUND")
+
+
+@proves("ours: a vault's name that is no text is a wrong argument")
+def test_a_vault_that_is_no_text_is_a_wrong_argument(client: Server) -> None:
+    answer = client.request("tools/call", {"name": "read_note", "arguments": {"path": "Welcome", "vault": None}})
+    assert "'vault' must be one of 'vault', 'At home', got null" in str(answer)
+
+
+@proves("ours: the resources of all vaults are one list, and each URI leads to its own vault's file")
+def test_every_resource_of_every_vault_is_listed_once_and_read_back(client: Server) -> None:
+    uris: list[str] = []
+    cursor: dict[str, str] = {}
+    while True:
+        page = client.request("resources/list", cursor)["result"]
+        uris += [resource["uri"] for resource in page["resources"]]
+        if "nextCursor" not in page:
+            break
+        cursor = {"cursor": page["nextCursor"]}
+    root = "obsidian://vault/At%20home/"
+    assert [uri for uri in uris if uri.startswith(root)] == [
+        root + path for path in ("Prompts/Cook.md", "Recipes/Soup.md", "Welcome.md")
+    ]
+    assert len(set(uris)) == len(uris) == 8
+    assert (
+        client.request("resources/read", {"uri": root + "Welcome.md"})["result"]["contents"][0]["text"] == "At home.\n"
+    )
+    assert (
+        "fox"
+        in client.request("resources/read", {"uri": "obsidian://vault/vault/Welcome.md"})["result"]["contents"][0][
+            "text"
+        ]
+    )
+    assert "error" in client.request("resources/read", {"uri": root + "Projects/Alpha.md"})
+    assert "error" in client.request("resources/read", {"uri": root + "../vault/Projects/Alpha.md"})
+    assert "error" in client.request("resources/list", {"cursor": "obsidian://vault/Nowhere/"})
+
+
+@proves("ours: one template for all vaults, whose variables are completed from names and from that vault's files")
+def test_the_template_is_completed_with_names_and_with_the_files_of_that_vault(client: Server) -> None:
+    (template,) = client.request("resources/templates/list")["result"]["resourceTemplates"]
+    assert template["uriTemplate"] == TEMPLATE
+    reference = {"type": "ref/resource", "uri": TEMPLATE}
+
+    def completed(reference: dict[str, str], name: str, value: str, **filled_in: str) -> list[str]:
+        params: dict[str, Any] = {"ref": reference, "argument": {"name": name, "value": value}}
+        if filled_in:
+            params["context"] = {"arguments": filled_in}
+        values: list[str] = client.request("completion/complete", params)["result"]["completion"]["values"]
+        return values
+
+    assert completed(reference, "vault", "") == ["vault", "At home"]
+    assert completed(reference, "vault", "HO") == ["At home"]
+    assert completed(reference, "path", "so", vault="At home") == ["Recipes/Soup.md"]
+    assert completed(reference, "path", "soup") == []
+    prompt = {"type": "ref/prompt", "name": "summarize_note"}
+    assert completed(prompt, "vault", "v") == ["vault"]
+    assert completed(prompt, "path", "soup", vault="At home") == ["Recipes/Soup.md"]
+    assert completed({"type": "ref/prompt", "name": "at_home__cook"}, "what", "") == []
+
+
+@proves("ours: prompts say which vault they are about, to the person and to the model")
+def test_prompts_are_about_one_vault(client: Server) -> None:
+    prompts = client.request("prompts/list")["result"]["prompts"]
+    names = [prompt["name"] for prompt in prompts]
+    assert names == ["summarize_note", "daily_review", "find_related", "at_home__cook"]
+    assert all(prompt["arguments"][-1]["name"] == "vault" for prompt in prompts[:3])
+    arguments = {"path": "Welcome", "vault": "At home"}
+    messages = client.request("prompts/get", {"name": "summarize_note", "arguments": arguments})["result"]["messages"]
+    assert messages[1]["content"]["resource"]["uri"] == "obsidian://vault/At%20home/Welcome.md"
+    assert "'At home'" in messages[-1]["content"]["text"]
+    arguments = {"what": "soup"}
+    messages = client.request("prompts/get", {"name": "at_home__cook", "arguments": arguments})["result"]["messages"]
+    assert messages[0]["content"]["text"] == "Cook soup."
+    assert "'At home'" in messages[-1]["content"]["text"]
+    error = client.request("prompts/get", {"name": "vault__cook"})["error"]
+    assert "at_home__cook" in error["message"]
+
+
+@proves("ours: the end waits for every vault that was opened")
+def test_a_server_of_two_vaults_ends_cleanly(client: Server) -> None:
+    client.call("read_note", path="Welcome", vault="At home")
+    assert client.close() == (0, b"", b"")

@@ -1,0 +1,319 @@
+// A stand-in for Obsidian's API, as far as the plugin uses it, over real CodeMirror editors. The names and their meaning
+// follow the typings that Obsidian publishes, to which test_main_js.py holds the plugin.
+import { defaultKeymap, history } from "@codemirror/commands";
+import { markdown } from "@codemirror/lang-markdown";
+import * as view from "@codemirror/view";
+import { EditorState } from "@codemirror/state";
+
+const { EditorView, keymap } = view;
+
+// ---------------------------------------------------------------- Obsidian's helpers for elements
+
+Object.assign(HTMLElement.prototype, {
+  createEl(tag, { cls = "", text = "", attr = {} } = {}) {
+    const made = document.createElement(tag);
+    if (cls) made.className = cls;
+    made.textContent = text;
+    for (const [name, value] of Object.entries(attr)) made.setAttribute(name, value);
+    this.append(made);
+    return made;
+  },
+  createDiv(options) { return this.createEl("div", options); },
+  setText(text) { this.textContent = text; },
+  addClass(...names) { this.classList.add(...names); },
+  findAll(selector) { return [...this.querySelectorAll(selector)]; },
+});
+
+// ---------------------------------------------------------------- what happens
+
+class Events {
+  handlers = [];
+  on(name, callback) {
+    const handler = { name, callback };
+    this.handlers.push(handler);
+    return handler;
+  }
+  offref(handler) { this.handlers = this.handlers.filter((each) => each !== handler); }
+  trigger(name, ...data) { for (const each of this.handlers) if (each.name === name) each.callback(...data); }
+}
+
+function debounce(callback, timeout, resets) {
+  let timer = 0;
+  const later = (...args) => {
+    if (timer && !resets) return later;
+    clearTimeout(timer);
+    timer = window.setTimeout(() => { timer = 0; callback(...args); }, timeout);
+    return later;
+  };
+  later.cancel = () => { clearTimeout(timer); timer = 0; return later; };
+  later.run = () => { if (timer) { later.cancel(); callback(); } };
+  return later;
+}
+
+class Notice {
+  constructor(text) { document.getElementById("notices").createDiv({ text }); }
+}
+
+// ---------------------------------------------------------------- files
+
+class TFile {
+  constructor(path) { this.path = path; }
+}
+
+class FileSystemAdapter {
+  getBasePath() { return "/vault"; }
+}
+
+class Vault extends Events {
+  adapter = new FileSystemAdapter();
+  texts = new Map();
+  files = new Map();
+  saves = 0;
+  add(path, text) {
+    this.files.set(path, new TFile(path));
+    this.texts.set(path, text);
+  }
+  getFileByPath(path) { return this.files.get(path) ?? null; }
+  rename(path, to) {
+    const file = this.files.get(path);
+    file.path = to;
+    this.files.set(to, file);
+    this.files.delete(path);
+    this.trigger("rename", file, path);
+  }
+}
+
+// ---------------------------------------------------------------- views
+
+class View {
+  constructor(leaf) {
+    this.leaf = leaf;
+    this.app = app;
+    this.containerEl = document.createElement("div");
+    this.containerEl.className = "view";
+  }
+  async onOpen() {}
+  async onClose() {}
+}
+
+class ItemView extends View {
+  constructor(leaf) {
+    super(leaf);
+    this.contentEl = this.containerEl.createDiv({ cls: "view-content" });
+  }
+}
+
+class MarkdownEditor {
+  constructor(cm) { this.cm = cm; }
+  spot(offset) {
+    const line = this.cm.state.doc.lineAt(offset);
+    return { line: line.number - 1, ch: offset - line.from };
+  }
+  offset({ line, ch }) {
+    const found = this.cm.state.doc.line(line + 1);
+    return Math.min(found.from + ch, found.to);
+  }
+  getCursor(side = "head") { return this.spot(this.cm.state.selection.main[side]); }
+  getSelection() {
+    const { from, to } = this.cm.state.selection.main;
+    return this.cm.state.sliceDoc(from, to);
+  }
+  somethingSelected() { return this.cm.state.selection.ranges.some((range) => !range.empty); }
+  lineCount() { return this.cm.state.doc.lines; }
+  setCursor(place) { this.cm.dispatch({ selection: { anchor: this.offset(place) } }); }
+  scrollIntoView(range, center) {
+    this.cm.dispatch({ effects: EditorView.scrollIntoView(this.offset(range.from), { y: center ? "center" : "nearest" }) });
+  }
+}
+
+class MarkdownView extends ItemView {
+  file = null;
+  mode = "source";
+  getViewType() { return "markdown"; }
+  getDisplayText() { return this.file.path; }
+  getMode() { return this.mode; }
+  async save() {
+    app.vault.saves += 1;
+    app.vault.texts.set(this.file.path, this.editor.cm.state.doc.toString());
+  }
+  open(file) {
+    this.file = file;
+    this.contentEl.replaceChildren();
+    const extensions = [history(), markdown(), keymap.of(defaultKeymap), EditorView.lineWrapping, ...app.extensions];
+    const state = EditorState.create({ doc: app.vault.texts.get(file.path), extensions });
+    this.editor = new MarkdownEditor(new EditorView({ state, parent: this.contentEl }));
+  }
+}
+
+class TerminalView extends ItemView {
+  getViewType() { return "terminal"; }
+  getDisplayText() { return "Terminal"; }
+  async onOpen() { this.contentEl.createEl("textarea", { attr: { "aria-label": "Terminal" } }); }
+}
+
+class WorkspaceLeaf {
+  constructor() {
+    this.tab = document.getElementById("tabs").createEl("button");
+    this.tab.addEventListener("click", () => app.workspace.revealLeaf(this));
+    this.view = null;
+  }
+  getViewState() {
+    return { type: this.view.getViewType(), state: this.view.file ? { file: this.view.file.path } : {} };
+  }
+  async setViewState({ type, active }) {
+    this.put(app.views.get(type)(this));
+    await this.view.onOpen();
+    if (active) app.workspace.activate(this);
+    app.workspace.trigger("layout-change");
+  }
+  async openFile(file) {
+    if (!(this.view instanceof MarkdownView)) this.put(new MarkdownView(this));
+    this.view.open(file);
+    this.tab.textContent = file.path;
+    app.workspace.activate(this);
+    app.workspace.trigger("file-open", file);
+    app.workspace.trigger("layout-change");
+  }
+  put(made) {
+    this.view?.containerEl.remove();
+    this.view = made;
+    this.tab.textContent = made.getViewType() === "markdown" ? "" : made.getDisplayText();
+    made.containerEl.hidden = true;
+    document.getElementById("panes").append(made.containerEl);
+  }
+  detach() {
+    this.view.onClose();
+    this.view.containerEl.remove();
+    this.tab.remove();
+    const { workspace } = app;
+    workspace.leaves = workspace.leaves.filter((each) => each !== this);
+    if (workspace.active === this) workspace.activate(workspace.leaves.at(-1) ?? null);
+    workspace.trigger("layout-change");
+  }
+}
+
+class Workspace extends Events {
+  leaves = [];
+  active = null;
+  activate(leaf) {
+    this.active = leaf;
+    for (const each of this.leaves) {
+      each.view.containerEl.hidden = each !== leaf;
+      each.tab.className = each === leaf ? "active" : "";
+    }
+    if (leaf?.view instanceof MarkdownView) leaf.view.editor.cm.focus();
+    this.trigger("active-leaf-change", leaf);
+  }
+  onLayoutReady(callback) { callback(); }
+  getLeaf(kind) {
+    const free = this.leaves.find((leaf) => leaf === this.active && leaf.view instanceof MarkdownView);
+    if (free && kind !== "tab") return free;
+    const leaf = new WorkspaceLeaf();
+    this.leaves.push(leaf);
+    return leaf;
+  }
+  getLeavesOfType(type) { return this.leaves.filter((leaf) => leaf.view?.getViewType() === type); }
+  getActiveViewOfType(type) { return this.active?.view instanceof type ? this.active.view : null; }
+  getMostRecentLeaf() { return this.active; }
+  getActiveFile() { return this.active?.view.file ?? null; }
+  detachLeavesOfType(type) { for (const leaf of this.getLeavesOfType(type)) leaf.detach(); }
+  setActiveLeaf(leaf) { this.activate(leaf); }
+  async revealLeaf(leaf) { this.activate(leaf); }
+}
+
+// ---------------------------------------------------------------- plugins
+
+class Plugin {
+  ends = [];
+  constructor() { this.app = app; }
+  register(end) { this.ends.push(end); }
+  registerEvent(handler) { this.register(() => { app.workspace.offref(handler); app.vault.offref(handler); }); }
+  registerDomEvent(element, type, callback) {
+    element.addEventListener(type, callback);
+    this.register(() => element.removeEventListener(type, callback));
+  }
+  registerView(type, create) {
+    app.views.set(type, create);
+    this.register(() => app.views.delete(type));
+  }
+  registerEditorExtension(extension) {
+    app.extensions.push(extension);
+    this.register(() => app.extensions.splice(app.extensions.indexOf(extension), 1));
+  }
+  addCommand(command) {
+    app.commands.push(command);
+    this.register(() => app.commands.splice(app.commands.indexOf(command), 1));
+    return command;
+  }
+  addStatusBarItem() {
+    const item = document.getElementById("status").createDiv({ cls: "status-bar-item" });
+    this.register(() => item.remove());
+    return item;
+  }
+  unload() {
+    this.onunload();
+    for (const end of this.ends) end();
+  }
+}
+
+const app = { vault: new Vault(), workspace: new Workspace(), views: new Map(), extensions: [], commands: [] };
+app.views.set("terminal", (leaf) => new TerminalView(leaf));
+
+// Hotkeys, and a palette that runs the command typed into it.
+document.addEventListener("keydown", (event) => {
+  for (const command of app.commands) {
+    for (const { modifiers, key } of command.hotkeys ?? []) {
+      const isMeant = event.ctrlKey === modifiers.includes("Mod") && event.altKey === modifiers.includes("Alt");
+      if (isMeant && event.key.toLowerCase() === key.toLowerCase()) { event.preventDefault(); command.callback(); }
+    }
+  }
+  const palette = document.getElementById("palette");
+  if (event.ctrlKey && event.key === "p") {
+    event.preventDefault();
+    palette.hidden = false;
+    palette.focus();
+  } else if (event.key === "Enter" && !palette.hidden) {
+    event.preventDefault();
+    const wanted = palette.value;
+    [palette.value, palette.hidden] = ["", true];
+    app.commands.find((command) => command.name === wanted).callback();
+  }
+}, true);
+
+// What a test puts in the place of the computer: the file that tells how to reach the server.
+const computer = { link: null, reads: 0 };
+const modules = {
+  obsidian: { FileSystemAdapter, ItemView, MarkdownView, Notice, Plugin, debounce },
+  "@codemirror/view": view,
+  crypto: { createHash: () => ({ update: () => ({ digest: () => "0".repeat(64) }) }) },
+  fs: {
+    realpathSync: (place) => place,
+    readFileSync: () => {
+      computer.reads += 1;
+      if (!computer.link) throw new Error("ENOENT");
+      return JSON.stringify(computer.link);
+    },
+  },
+  os: { homedir: () => "/home/person" },
+  path: { posix: { isAbsolute: () => false, join: (...parts) => parts.join("/"), resolve: (place) => place } },
+};
+globalThis.process = { env: {}, platform: "linux" };
+
+globalThis.standIn = {
+  app,
+  computer,
+  plugin: null,
+  async start(notes, link) {
+    computer.link = link;
+    for (const [path, text] of Object.entries(notes)) app.vault.add(path, text);
+    const module = { exports: {} };
+    new Function("require", "module", await (await fetch("main.js")).text())((name) => modules[name], module);
+    this.plugin = new module.exports();
+    await this.plugin.onload();
+  },
+  async open(path) { await app.workspace.getLeaf("tab").openFile(app.vault.getFileByPath(path)); },
+  async openTerminal() {
+    await app.workspace.getLeaf("tab").setViewState({ type: "terminal", active: true });
+    app.workspace.active.view.contentEl.querySelector("textarea").focus();
+  },
+};

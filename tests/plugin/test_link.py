@@ -1,0 +1,220 @@
+"""The plugin's and the commands' doors with a bare client: who may come, and what is taken of what is said."""
+
+from __future__ import annotations
+
+import json
+import socket
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from websockets.exceptions import InvalidStatus
+from websockets.sync.client import ClientConnection, connect
+from websockets.typing import Origin
+
+from support.editor_door import PATIENCE, EditorDoor
+from support.vaults import write_vault
+from vaultwire.desk.agreed import KEY_HEADER
+from vaultwire.desk.plugin_link import MAX_SELECTED, OBSIDIAN, VERSION, Seen, parse_message
+from vaultwire.editor.diffs import Decision
+from vaultwire.editor.state import Mention, Selection, Spot
+
+STATE = {"type": "state", "path": "Plan.md", "text": "", "start": [0, 0], "end": [0, 0], "tabs": []}
+
+
+@pytest.fixture
+def door(tmp_path: Path) -> Iterator[EditorDoor]:
+    made = EditorDoor(write_vault(tmp_path / "vault", "=== Plan.md\none\ntwo\nthree\n=== Private/Diary.md\nsecret\n"))
+    yield made
+    made.close()
+
+
+def come(
+    door: EditorDoor, key: str, origin: str | None = OBSIDIAN, path: str = "/plugin"
+) -> AbstractContextManager[Any]:
+    opened: AbstractContextManager[ClientConnection] = connect(
+        f"ws://127.0.0.1:{door.port}{path}?key={key}", origin=Origin(origin) if origin else None, proxy=None
+    )
+    return opened
+
+
+def hear(plugin: ClientConnection) -> Any:
+    return json.loads(plugin.recv(timeout=PATIENCE))
+
+
+@pytest.mark.parametrize(
+    ("origin", "key", "path", "status"),
+    [
+        (OBSIDIAN, "wrong", "/plugin", 401),
+        (OBSIDIAN, "", "/plugin", 401),
+        (OBSIDIAN, "commands", "/plugin", 401),
+        (OBSIDIAN, "editors", "/plugin", 401),
+        (None, "right", "/plugin", 403),
+        ("http://evil.example", "right", "/plugin", 403),
+        ("null", "right", "/plugin", 403),
+        ("app://obsidian.md.evil.example", "right", "/plugin", 403),
+        (OBSIDIAN, "right", "/plugins", 403),
+        (OBSIDIAN, "right", "/", 403),
+        (OBSIDIAN, "right", "/command", 403),
+    ],
+)
+def test_only_obsidian_with_the_plugins_own_secret_may_come(
+    door: EditorDoor, origin: str | None, key: str, path: str, status: int
+) -> None:
+    keys = {"right": door.plugin.token, "commands": door.commands.token, "editors": "token"}
+    with pytest.raises(InvalidStatus) as refused, come(door, keys.get(key, key), origin, path):
+        pass
+    assert refused.value.response.status_code == status
+    assert not door.link.is_open
+
+
+def test_a_plugin_is_greeted_shown_what_waits_and_asked_to_show_notes(door: EditorDoor) -> None:
+    nobody = door.link.open("Plan.md", 2)
+    assert not nobody
+    with come(door, door.plugin.token) as plugin:
+        assert hear(plugin) == {"type": "hello", "version": VERSION, "answer": door.plugin.answer}
+        assert hear(plugin) == {"type": "changes", "changes": []}
+        assert door.link.is_open
+        door.propose("Plan.md", "one\n", "two\n", "Claude")
+        (change,) = hear(plugin)["changes"]
+        assert {name: change[name] for name in ("path", "label", "new")} == {
+            "path": "Plan.md",
+            "label": "Claude",
+            "new": "two\n",
+        }
+        assert change["lines"] == [["gap", "@@ -1 +1 @@"], ["removed", "one"], ["added", "two"]]
+        assert door.link.open("Plan.md", 2)
+        assert hear(plugin) == {"type": "open", "path": "Plan.md", "line": 2}
+        plugin.send(json.dumps({"type": "decide", "id": "other", "text": "x"}))
+        plugin.send(json.dumps({"type": "decide", "id": change["id"], "text": "edited\n"}))
+        door.wait_for(lambda: door.decisions == ["edited\n"])
+        assert hear(plugin) == {"type": "changes", "changes": []}
+        door.propose("Plan.md", "one\n", "two\n", "Claude")
+        hear(plugin)
+    door.wait_for(lambda: not door.link.is_open)
+    assert len(door.proposals.waiting) == 1  # it waits for another, or the page
+
+
+def test_what_a_plugin_says_amiss_is_passed_over(door: EditorDoor) -> None:
+    with come(door, door.plugin.token) as plugin:
+        for said in ("{", "[]", "7", json.dumps({"type": "state"}), json.dumps({**STATE, "path": "../x.md"}), b"\x00"):
+            plugin.send(said)
+        plugin.send(json.dumps({**STATE, "text": "one", "end": [0, 3], "tabs": ["Plan.md", "Private/Diary.md"]}))
+        door.wait_for(lambda: door.selections == [Selection("Plan.md", "one", Spot(0, 0), Spot(0, 3))])
+        assert door.state.tabs == ("Plan.md",)
+
+
+ODD: list[dict[str, Any]] = [
+    {"path": "../Outside.md"},
+    {"path": "/etc/passwd"},
+    {"path": "C:/x.md"},
+    {"path": ".obsidian/app.json"},
+    {"path": "a\x00.md"},
+    {"path": "a\ud800.md"},
+    {"path": 7},
+    {"path": None},
+    {"text": 7},
+    {"start": [0]},
+    {"start": [0, -1]},
+    {"start": [0, True]},
+    {"start": [0, 1.0]},
+    {"start": [0, 1 << 31]},
+    {"start": "00"},
+    {"start": [1, 0], "end": [0, 0]},
+    {"tabs": "Plan.md"},
+    {"tabs": ["../x.md"]},
+    {"tabs": [7]},
+    {"type": "other"},
+    {"type": "decide", "id": 7, "text": None},
+    {"type": "decide", "id": "x", "text": 7},
+    {"type": "decide", "id": "x"},
+    {"type": "mention"},
+    {"type": "mention", "first": 2, "last": 1},
+    {"type": "mention", "first": -1, "last": 1},
+    {"type": "mention", "first": "1", "last": "1"},
+    {"type": "mention", "path": "", "first": 0, "last": 0},
+]
+
+
+@pytest.mark.parametrize("odd", ODD, ids=str)
+def test_a_message_that_is_not_as_it_should_be_says_nothing(odd: dict[str, Any]) -> None:
+    message = {**STATE, **odd}
+    if "text" not in odd and message["type"] == "decide":
+        del message["text"]
+    assert parse_message(json.dumps(message)) is None
+
+
+def test_a_message_that_is_as_it_should_be_is_understood() -> None:
+    seen = parse_message(json.dumps({**STATE, "text": "x" * (MAX_SELECTED + 1), "tabs": ["A.md", "B/C.md"]}))
+    assert seen == Seen(Selection("Plan.md", "x" * MAX_SELECTED), ("A.md", "B/C.md"))
+    assert parse_message(json.dumps({**STATE, "path": "", "text": "x"})) == Seen(Selection(""), ())
+    mention = {"type": "mention", "path": "A.md", "first": 2, "last": 3}
+    assert parse_message(json.dumps(mention)) == Mention("A.md", 2, 3)
+    assert parse_message('{"type":"decide","id":"x","text":null}') == ("x", Decision(None))
+
+
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+        lambda inner: st.lists(inner) | st.dictionaries(st.sampled_from([*STATE, "first", "last", "id"]), inner),
+    )
+)
+def test_no_message_is_too_odd(said: Any) -> None:
+    parse_message(json.dumps(said))
+    if isinstance(said, dict):
+        for kind in ("state", "mention", "decide"):
+            parse_message(json.dumps({**STATE, **said, "type": kind}))
+    parse_message(str(said))
+
+
+# ---------------------------------------------------------------------- commands
+
+
+def ask(door: EditorDoor, query: str, *headers: str) -> tuple[int, str]:
+    lines = [f"GET /command{query} HTTP/1.1", f"Host: 127.0.0.1:{door.port}", *headers]
+    with socket.create_connection(("127.0.0.1", door.port)) as raw:
+        raw.sendall(("\r\n".join(lines) + "\r\n\r\n").encode())
+        answer = b""
+        while piece := raw.recv(65536):
+            answer += piece
+    head, _, body = answer.decode().partition("\r\n\r\n")
+    return int(head.split()[1]), body
+
+
+def test_a_command_needs_its_own_secret_and_no_page_may_give_one(door: EditorDoor) -> None:
+    door.join()
+    key = f"{KEY_HEADER}: {door.commands.token}"
+    query = "?do=mention&note=Plan.md"
+    for headers in ((), (f"{KEY_HEADER}: wrong",), (f"{KEY_HEADER}: {door.plugin.token}",), (key, key)):
+        assert ask(door, query, *headers)[0] == 401
+    assert ask(door, query, key, "Origin: null")[0] == 403
+    assert ask(door, query, key, f"Origin: {OBSIDIAN}")[0] == 403
+    assert ask(door, "s" + query, key)[0] == 403
+    assert door.mentions == []
+    assert ask(door, query, key)[0] == 200
+    assert door.mentions == [Mention("Plan.md")]
+
+
+@pytest.mark.parametrize(
+    ("query", "message"),
+    [
+        ("?do=mention&note=Plan.md&first=3&last=9", "Plan.md has lines 1 to 4"),
+        ("?do=mention&note=Plan.md&first=3&last=2", "Plan.md has lines 1 to 4"),
+        ("?do=mention&note=Plan.md&first=-1", "'-1' is no line"),
+        ("?do=mention&note=Plan.md&first=%C2%B2", "is no line"),
+        ("?do=mention&note=Nowhere.md", "Nowhere"),
+        ("?do=mention&note=../x.md", "leaves the vault"),
+        ("?do=dance&note=Plan.md", "mention or select"),
+        ("", "empty"),
+    ],
+)
+def test_a_command_that_cannot_be_says_why(door: EditorDoor, query: str, message: str) -> None:
+    door.join()
+    status, body = ask(door, query, f"{KEY_HEADER}: {door.commands.token}")
+    assert status == 400
+    assert message in json.loads(body)["message"]
+    assert door.mentions == []

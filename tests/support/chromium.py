@@ -1,0 +1,188 @@
+"""A person at a browser: a headless Chromium, told by its own protocol to press keys, move the mouse and look."""
+
+from __future__ import annotations
+
+import base64
+import http.client
+import json
+import os
+import shutil
+import signal
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from websockets.sync.client import ClientConnection, connect
+
+NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "chrome")
+CHROMIUM = os.environ.get("VAULTWIRE_CHROMIUM") or next(filter(None, map(shutil.which, NAMES)), None)
+WHY_NOT = f"no browser: install Chromium (one of {', '.join(NAMES)}), or say where with VAULTWIRE_CHROMIUM"
+# Where the tests of the plugin are asked for (``make plugin``), a browser that is not there is a failure.
+needs_chromium = pytest.mark.skipif(CHROMIUM is None and "VAULTWIRE_PLUGIN_MODULES" not in os.environ, reason=WHY_NOT)
+PATIENCE = 30.0
+MODIFIERS = {"Alt": 1, "Control": 2, "Shift": 8}
+# What keys are called, and their codes as Windows has them, which the browser's protocol takes.
+KEYS = {
+    "Enter": 13,
+    "Escape": 27,
+    "ArrowLeft": 37,
+    "ArrowUp": 38,
+    "ArrowRight": 39,
+    "ArrowDown": 40,
+    "Home": 36,
+    "End": 35,
+}
+
+
+class Tab:
+    """One page."""
+
+    def __init__(self, socket: ClientConnection) -> None:
+        self._socket = socket
+        self._last = 0
+        self.errors: list[str] = []
+        for domain in ("Runtime", "Page"):
+            self._do(f"{domain}.enable")
+
+    def _do(self, method: str, **params: Any) -> Any:
+        self._last += 1
+        self._socket.send(json.dumps({"id": self._last, "method": method, "params": params}))
+        while True:
+            message = json.loads(self._socket.recv(timeout=PATIENCE))
+            if message.get("method") == "Runtime.exceptionThrown":
+                self.errors.append(json.dumps(message["params"]["exceptionDetails"]))
+            if message.get("id") == self._last:
+                assert "error" not in message, message
+                return message["result"]
+
+    def evaluate(self, expression: str) -> Any:
+        """Return what an expression, or the promise it is, comes to."""
+        found = self._do("Runtime.evaluate", expression=expression, awaitPromise=True, returnByValue=True)
+        assert "exceptionDetails" not in found, found
+        return found["result"].get("value")
+
+    def go(self, url: str) -> None:
+        self._do("Page.navigate", url=url)
+        self.wait_for("document.readyState === 'complete' && location.href !== 'about:blank'")
+
+    def wait_for(self, holds: str) -> None:
+        """Wait until an expression is true."""
+        deadline = int(PATIENCE * 800)
+        met = self.evaluate(
+            f"new Promise((done) => {{ const begun = Date.now(); const look = () => {{ let met = false;"
+            f"try {{ met = Boolean({holds}); }} catch {{}}"
+            f"if (met || Date.now() - begun > {deadline}) done(met); else setTimeout(look, 10); }}; look(); }})"
+        )
+        assert met, (holds, self.evaluate("document.body.innerText"), self.errors)
+
+    def texts(self, selector: str) -> list[str]:
+        """Return the texts of the elements that can be seen."""
+        found: list[str] = self.evaluate(
+            f"[...document.querySelectorAll({json.dumps(selector)})]"
+            ".filter((e) => e.checkVisibility()).map((e) => e.textContent)"
+        )
+        return found
+
+    def click(self, selector: str, text: str = "", times: int = 1, at: float = 0.5) -> None:
+        """Click the first element that can be seen and has this text; ``at`` is how far from left to right in it."""
+        find = (
+            f"[...document.querySelectorAll({json.dumps(selector)})].find((e) => e.checkVisibility()"
+            f" && (!{json.dumps(text)} || e.textContent.trim() === {json.dumps(text)}))"
+        )
+        self.wait_for(find)
+        x, y = self.evaluate(
+            f"(() => {{ const e = {find}; e.scrollIntoView({{ block: 'nearest' }}); const r = e.getBoundingClientRect();"
+            f"return [r.x + r.width * {at}, r.y + r.height / 2]; }})()"
+        )
+        self._mouse("mouseMoved", x, y)
+        for count in range(1, times + 1):
+            self._mouse("mousePressed", x, y, button="left", clickCount=count)
+            self._mouse("mouseReleased", x, y, button="left", clickCount=count)
+
+    def _mouse(self, kind: str, x: float, y: float, **params: Any) -> None:
+        self._do("Input.dispatchMouseEvent", type=kind, x=x, y=y, **params)
+
+    def press(self, keys: str, times: int = 1) -> None:
+        """Press keys together, such as ``Control+Alt+k``."""
+        *held, key = keys.split("+")
+        modifiers = sum(MODIFIERS[name] for name in held)
+        letter = key if len(key) == 1 else ""
+        params = {
+            "key": key,
+            "code": f"Key{key.upper()}" if letter else key,
+            "modifiers": modifiers,
+            "windowsVirtualKeyCode": ord(key.upper()) if letter else KEYS[key],
+        }
+        text = {"text": "\r"} if key == "Enter" else {}
+        for _ in range(times):
+            self._do("Input.dispatchKeyEvent", type="keyDown" if text else "rawKeyDown", **params, **text)
+            self._do("Input.dispatchKeyEvent", type="keyUp", **params)
+
+    def type(self, text: str) -> None:
+        """Press the key of each character."""
+        for each in text:
+            if each == "\n":
+                self.press("Enter")
+                continue
+            self._do("Input.dispatchKeyEvent", type="keyDown", key=each, text=each, unmodifiedText=each)
+            self._do("Input.dispatchKeyEvent", type="keyUp", key=each)
+
+    def be_dark(self, dark: bool) -> None:
+        scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
+        self._do("Emulation.setEmulatedMedia", features=[scheme])
+
+    def shoot(self, name: str) -> None:
+        """Keep pictures of what is seen, light and dark, if ``VAULTWIRE_PICTURES`` names a folder for them."""
+        folder = os.environ.get("VAULTWIRE_PICTURES")
+        if not folder:
+            return
+        for dark in (True, False):
+            self.be_dark(dark)
+            picture = self._do("Page.captureScreenshot", format="png")["data"]
+            Path(folder, f"{name}-{'dark' if dark else 'light'}.png").write_bytes(base64.b64decode(picture))
+
+
+@contextmanager
+def open_tab(profile: Path) -> Iterator[Tab]:
+    """Open a browser with an empty page. What went wrong on it unseen is said at the end."""
+    assert CHROMIUM, WHY_NOT
+    options = (
+        "--headless",
+        "--no-sandbox",  # it refuses to run as root otherwise, and sees no page but ours
+        "--disable-gpu",
+        "--no-first-run",
+        "--disable-background-networking",
+        "--remote-debugging-port=0",
+        "--window-size=1000,700",
+        # Whether a page may reach this computer at all is asked of the person in some versions and not in others.
+        "--disable-features=LocalNetworkAccessChecks,BlockInsecurePrivateNetworkRequests",
+        f"--user-data-dir={profile}",
+    )
+    with subprocess.Popen(
+        [CHROMIUM, *options, "about:blank"],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    ) as browser:
+        try:
+            assert browser.stderr is not None
+            lines = (line.decode(errors="replace") for line in browser.stderr)
+            told = next(line for line in lines if "DevTools listening on" in line)
+            host = told.split("ws://")[1].split("/")[0]
+            targets = http.client.HTTPConnection(host, timeout=PATIENCE)
+            targets.request("GET", "/json/list")
+            pages = json.loads(targets.getresponse().read())
+            targets.close()
+            url = next(page["webSocketDebuggerUrl"] for page in pages if page["type"] == "page")
+            with connect(url, compression=None, proxy=None, max_size=None) as socket:
+                tab = Tab(socket)
+                tab.be_dark(False)
+                yield tab
+                assert tab.evaluate("1") == 1
+                assert tab.errors == []
+        finally:
+            os.killpg(browser.pid, signal.SIGKILL)  # it starts others, which outlive it

@@ -1,0 +1,94 @@
+"""The editors' socket of a vault with all that is on it, on a thread of its own."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+from support.vaults import open_vault
+from vaultwire.desk.plugin_link import OBSIDIAN, PluginLink
+from vaultwire.desk.pointing import CommandLink
+from vaultwire.desk.serving import Desk
+from vaultwire.editor.diffs import Decision, Proposals
+from vaultwire.editor.state import EditorState, Mention, Selection
+from vaultwire.server.editor_methods import Bridge, Peer
+from vaultwire.server.editor_shapes import Shapes
+from vaultwire.transports.editor_socket import Bounds, EditorSocket, hosts
+from vaultwire.transports.lock_file import new_link
+
+PATIENCE = 20.0
+Told = TypeVar("Told")
+
+
+class EditorDoor:
+    """What is ``Private/`` is private. What the state tells is in ``selections`` and ``mentions``, the latest last."""
+
+    def __init__(self, root: Path, *origins: str) -> None:
+        self.root = root
+        self.state = EditorState(lambda path: path.startswith("Private/"))
+        self.proposals = Proposals()
+        self.selections: list[Selection] = []
+        self.mentions: list[Mention] = []
+        self.decisions: list[str | None] = []
+        self._changed = threading.Condition()
+        self.state.listen(self._note(self.selections.append), self._note(self.mentions.append))
+        vault = open_vault(root)
+        self.bridge = Bridge(lambda: vault, Shapes(str(root)), self.state, self.proposals, self._open)
+        listener = socket.create_server(("127.0.0.1", 0))
+        self.port: int = listener.getsockname()[1]
+        self.plugin, self.commands = new_link(self.port), new_link(self.port)
+        self.desk = Desk(self.proposals, {f"http://{host}" for host in hosts(self.port)})
+        self.link = PluginLink(
+            self.state, self.proposals, self.plugin[1:], self._clients, (OBSIDIAN, *origins), self._changes
+        )
+        self.command_link = CommandLink(self.state, lambda: vault, self.commands.token, self._clients)
+        self._socket = EditorSocket(
+            self.bridge, listener, "token", (self.desk, self.link, self.command_link), bounds=Bounds()
+        )
+        self._thread = threading.Thread(target=self._socket.run)
+        self._thread.start()
+
+    def _note(self, keep: Callable[[Told], None]) -> Callable[[Told], None]:
+        def noted(told: Told) -> None:
+            with self._changed:
+                keep(told)
+                self._changed.notify_all()
+
+        return noted
+
+    def _changes(self) -> None:
+        with self._changed:
+            self._changed.notify_all()
+
+    def _clients(self) -> int:
+        return self.bridge.peers
+
+    def _open(self, path: str, line: int) -> bool:
+        return self.link.open(path, line)
+
+    def join(self) -> Peer:
+        """Have an assistant be connected that says nothing."""
+        peer = Peer(lambda _: None, lambda: None)
+        self.bridge.join(peer)
+        return peer
+
+    def propose(self, path: str, old: str, new: str, label: str = "Claude") -> None:
+        def decided(decision: Decision) -> None:
+            with self._changed:
+                self.decisions.append(decision.text)
+                self._changed.notify_all()
+
+        self.proposals.propose(path, label, old, new, self, decided)
+
+    def wait_for(self, holds: Callable[[], bool]) -> None:
+        """Wait until something told has made it so."""
+        with self._changed:
+            assert self._changed.wait_for(holds, PATIENCE), (self.selections, self.mentions, self.decisions)
+
+    def close(self) -> None:
+        if self._thread.is_alive():
+            self._socket.close()
+            self._thread.join()

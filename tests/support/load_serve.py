@@ -1,0 +1,71 @@
+"""A program: the network doors over our own tools, which tells on each line it gets how much of everything there is."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import gc
+import json
+import os
+import sys
+import threading
+import weakref
+from functools import partial
+
+from vaultwire import app
+from vaultwire.app import network
+from vaultwire.config import make_config, make_serving
+from vaultwire.protocol.revisions import Revision
+from vaultwire.protocol.session import Session
+from vaultwire.transports.http_server import Limits
+
+PAGE = os.sysconf("SC_PAGE_SIZE")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--vault")
+    parser.add_argument("--port", type=int)
+    options = parser.parse_args()
+    config = make_config(options.vault)
+    handlers = app.make_handlers(config)
+    sessions: weakref.WeakSet[Session] = weakref.WeakSet()
+    make_session = partial(app.make_session, config, handlers)
+
+    def new_session(revision: Revision | None) -> Session:
+        session = make_session(revision)
+        sessions.add(session)
+        return session
+
+    def counts() -> dict[str, int]:
+        gc.collect()
+        with open("/proc/self/statm", encoding="ascii") as statm:
+            resident = int(statm.read().split()[1]) * PAGE
+        return {
+            "sessions": len(sessions),
+            "in flight": sum(session.in_flight for session in sessions),
+            "tasks": len(asyncio.all_tasks(loop)),
+            "files": len(os.listdir("/proc/self/fd")),
+            "threads": threading.active_count(),
+            "bytes": resident,
+        }
+
+    loop: asyncio.AbstractEventLoop
+
+    def tell() -> None:
+        asked.readline()
+        print(json.dumps(counts()), flush=True)  # noqa: T201 - what it is for
+
+    asked = sys.stdin.buffer
+
+    def on_ready(url: str, *, in_the_open: bool) -> None:
+        nonlocal loop
+        loop = asyncio.get_running_loop()
+        loop.add_reader(asked, tell)  # on the thread that makes and drops sessions
+        print(f"serving at {url}", flush=True)  # noqa: T201 - what it is for
+
+    network.serve_http(handlers, new_session, make_serving(config, port=options.port), on_ready, Limits())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,544 @@
+"""The editors' socket with a real client: the handshake as it was measured with Claude Code, calls, and who may come."""
+
+from __future__ import annotations
+
+import json
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import pytest
+from websockets.exceptions import ConnectionClosed, InvalidStatus
+from websockets.sync.client import ClientConnection, connect
+from websockets.typing import Origin
+
+from support.vaults import open_vault, write_vault
+from vaultwire.desk.serving import Desk
+from vaultwire.editor.diffs import Decision, Proposals
+from vaultwire.editor.state import EditorState, Mention, Selection, Spot
+from vaultwire.server.editor_methods import Bridge
+from vaultwire.server.editor_shapes import Shapes
+from vaultwire.transports.editor_socket import TOKEN_HEADER, Bounds, EditorSocket, hosts
+
+TOKEN = "0a5d7c1e-7d1c-4c1c-9a5e-7d1c4c1c9a5e"
+NOTES = """
+=== Note.md
+# Note
+one
+two [[Nowhere]]
+=== Folder/My Daily Note.md
+text
+=== Odd #1.md
+text
+=== Other/Plan.md
+the other plan
+"""
+# As Claude Code 2.1.197 sends it.
+INITIALIZE = {
+    "method": "initialize",
+    "params": {
+        "protocolVersion": "2025-11-25",
+        "capabilities": {"roots": {}, "elicitation": {}},
+        "clientInfo": {"name": "claude-code", "title": "Claude Code", "version": "2.1.197"},
+    },
+    "jsonrpc": "2.0",
+    "id": 0,
+}
+
+
+class Door:
+    """A socket over a vault, on a thread of its own."""
+
+    def __init__(self, root: Path, bounds: Bounds) -> None:
+        self.root = root
+        self.state = EditorState(lambda path: path.startswith("Private/"))
+        self.proposals = Proposals()
+        self.opened: list[tuple[str, int]] = []
+        self.log: list[str] = []
+        self.bridge = Bridge(lambda: open_vault(root), Shapes(str(root)), self.state, self.proposals, self._open)
+        listener = socket.create_server(("127.0.0.1", 0))
+        self.port = listener.getsockname()[1]
+        self.desk = Desk(self.proposals, {f"http://{host}" for host in hosts(self.port)})
+        self._socket = EditorSocket(self.bridge, listener, TOKEN, (self.desk,), self.log.append, bounds)
+        self._thread = threading.Thread(target=self._socket.run)
+        self._thread.start()
+
+    def _open(self, path: str, line: int) -> bool:
+        self.opened.append((path, line))
+        return True
+
+    def close(self) -> None:
+        self._socket.close()
+        self._thread.join()
+
+    def connect(self, **options: Any) -> AbstractContextManager[ClientConnection]:
+        options = {"subprotocols": ["mcp"], "compression": None, **options}
+        headers = {TOKEN_HEADER: TOKEN, **options.pop("headers", {})}
+        opened: AbstractContextManager[ClientConnection] = connect(
+            f"ws://127.0.0.1:{self.port}/",
+            additional_headers={name: value for name, value in headers.items() if value is not None},
+            proxy=None,
+            **options,
+        )
+        return opened
+
+
+class Client:
+    """A client that has shaken hands, as Claude Code does."""
+
+    def __init__(self, door: Door, name: str = "claude-code") -> None:
+        self._open = door.connect()
+        self.socket = self._open.__enter__()
+        self._ids = iter(range(2, 1000))
+        initialize = json.loads(json.dumps(INITIALIZE))
+        initialize["params"]["clientInfo"]["name"] = name
+        self.send(initialize)
+        self.introduced = self.receive()
+        self.send({"method": "notifications/initialized", "jsonrpc": "2.0"})
+        self.send({"method": "ide_connected", "params": {"pid": 16210}, "jsonrpc": "2.0"})
+        self.tools = self.request("tools/list")["result"]["tools"]
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._open.__exit__(None, None, None)
+
+    def send(self, message: Any) -> None:
+        self.socket.send(json.dumps(message))
+
+    def receive(self) -> Any:
+        return json.loads(self.socket.recv(timeout=20))
+
+    def post(self, method: str, params: Any = None) -> int:
+        id_ = next(self._ids)
+        message = {"jsonrpc": "2.0", "id": id_, "method": method, **({} if params is None else {"params": params})}
+        self.send(message)
+        return id_
+
+    def request(self, method: str, params: Any = None) -> Any:
+        id_ = self.post(method, params)
+        answer = self.receive()
+        assert answer["id"] == id_
+        return answer
+
+    def call(self, name: str, **arguments: Any) -> list[str]:
+        answer = self.request("tools/call", {"name": name, "arguments": arguments, "_meta": {"progressToken": 1}})
+        return [item["text"] for item in answer["result"]["content"]]
+
+    def hear(self, method: str) -> Any:
+        message = self.receive()
+        assert message["method"] == method
+        assert "id" not in message
+        return message["params"]
+
+
+@pytest.fixture
+def door(tmp_path: Path) -> Iterator[Door]:
+    write_vault(tmp_path / "vault", NOTES)
+    made = Door(tmp_path / "vault", Bounds(ready=0.0, quiet=0.0))
+    yield made
+    made.close()
+
+
+# ---------------------------------------------------------------------- who may come
+
+
+def test_a_client_is_met_as_it_was_measured(door: Door) -> None:
+    with Client(door) as client:
+        assert client.socket.subprotocol == "mcp"
+        assert client.introduced["id"] == 0
+        result = client.introduced["result"]
+        assert result["protocolVersion"] == "2025-11-25"
+        assert result["capabilities"]["tools"] == {"listChanged": True}
+        assert result["serverInfo"]["name"] == "Obsidian"
+        names = [tool["name"] for tool in client.tools]
+        assert {"openDiff", "close_tab", "closeAllDiffTabs", "getDiagnostics", "openFile"} <= set(names)
+        assert "executeCode" not in names
+
+
+def test_a_client_that_offers_no_subprotocol_is_taken(door: Door) -> None:
+    with door.connect(subprotocols=None) as client:
+        assert client.subprotocol is None
+
+
+def test_a_client_without_the_token_is_401_before_the_upgrade(door: Door) -> None:
+    for token, words in (
+        (None, "Missing authentication header"),
+        ("wrong", "Invalid authentication token"),
+        ("", "Invalid"),
+    ):
+        with pytest.raises(InvalidStatus) as refused, door.connect(headers={TOKEN_HEADER: token}):
+            pass
+        assert refused.value.response.status_code == 401
+        assert words in (refused.value.response.body or b"").decode()
+    assert "Authentication successful" not in door.log
+
+
+@pytest.mark.parametrize("origin", ["http://evil.example", "null", "http://127.0.0.1:3000", "app://obsidian.md"])
+def test_a_web_page_is_refused_whatever_it_knows(door: Door, origin: str) -> None:
+    with pytest.raises(InvalidStatus) as refused, door.connect(origin=origin):
+        pass
+    assert refused.value.response.status_code == 403
+
+
+@pytest.mark.parametrize(
+    "host", ["evil.example", "evil.example:{port}", "127.0.0.1", "127.0.0.1:1", "127.0.0.1:{port}0"]
+)
+def test_another_host_is_refused(door: Door, host: str) -> None:
+    request = (
+        f"GET / HTTP/1.1\r\nHost: {host.format(port=door.port)}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+        f"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n{TOKEN_HEADER}: {TOKEN}\r\n\r\n"
+    )
+    with socket.create_connection(("127.0.0.1", door.port)) as raw:
+        raw.sendall(request.encode())
+        assert raw.recv(100).startswith(b"HTTP/1.1 403 ")
+
+
+def test_the_eleventh_client_is_503_and_the_next_after_one_left_is_not(door: Door) -> None:
+    clients = [Client(door) for _ in range(10)]
+    with pytest.raises(InvalidStatus) as refused, door.connect():
+        pass
+    assert refused.value.response.status_code == 503
+    clients.pop().socket.close()
+    while door.bridge.peers == 10:  # its thread has it in a moment
+        threading.Event().wait(0.001)
+    clients.append(Client(door))
+    for client in clients:
+        client.socket.close()
+
+
+def test_what_is_no_http_ends_that_connection_alone(door: Door) -> None:
+    with socket.create_connection(("127.0.0.1", door.port)) as raw:
+        raw.sendall(b"\x16\x03\x01 garbage\r\n\r\n")
+        raw.recv(100)
+    with Client(door):
+        pass
+
+
+# ---------------------------------------------------------------------- methods
+
+
+def test_the_contracts_methods_answer(door: Door) -> None:
+    with Client(door) as client:
+        assert client.request("files/read", {"path": "/Note.md"})["result"] == {
+            "content": "# Note\none\ntwo [[Nowhere]]\n"
+        }
+        absolute = str(door.root / "Note.md")
+        assert client.request("files/read", {"path": absolute})["result"]["content"].startswith("# Note")
+        assert client.request("resources/list")["result"] == {"resources": []}
+        assert client.request("prompts/list")["result"] == {"prompts": []}
+        assert client.request("ping")["result"] == {}
+        assert client.request("workspace/selection")["error"]["code"] == -32603
+        door.state.select(Selection("Note.md", "one", Spot(1, 0), Spot(1, 3)))
+        client.hear("selection_changed")
+        found = client.request("workspace/selection")["result"]
+        assert found == {"selection": "one", "cursor": {"line": 1, "ch": 3}}
+
+
+@pytest.mark.parametrize(
+    ("method", "params", "code"),
+    [
+        ("files/read", {}, -32602),
+        ("files/read", {"path": 7}, -32602),
+        ("files/read", {"path": "/nowhere.md"}, -32603),
+        ("files/read", {"path": "../outside.md"}, -32603),
+        ("files/read", {"path": "/etc/passwd"}, -32603),
+        ("files/read", {"path": ".obsidian/app.json"}, -32603),
+        ("nothing/such", {}, -32601),
+        ("tools/call", {"name": "executeCode", "arguments": {"code": "1"}}, -32602),
+        ("tools/call", {"name": 7}, -32602),
+        ("tools/call", {"name": "openDiff", "arguments": {}}, -32602),
+    ],
+)
+def test_what_cannot_be_answered_is_an_error(door: Door, method: str, params: Any, code: int) -> None:
+    with Client(door) as client:
+        assert client.request(method, params)["error"]["code"] == code
+
+
+@pytest.mark.parametrize(("frame", "code"), [("{", -32700), ("[]", -32600), ('{"jsonrpc":"2.0","id":5}', -32600)])
+def test_what_is_no_message_is_answered_too(door: Door, frame: str, code: int) -> None:
+    with Client(door) as client:
+        client.socket.send(frame)
+        assert client.receive()["error"]["code"] == code
+        client.send({"jsonrpc": "2.0", "method": "initialized"})
+        assert client.request("ping")["result"] == {}
+
+
+def test_a_message_in_frames_is_taken_and_one_beyond_the_limits_is_not(tmp_path: Path) -> None:
+    write_vault(tmp_path / "vault", NOTES)
+    door = Door(tmp_path / "vault", Bounds(frame=1000, message=3000))
+    text = json.dumps({"jsonrpc": "2.0", "id": 5, "method": "ping", "params": {"x": "y" * 2000}})
+    try:
+        with Client(door) as client:
+            client.socket.send([text[:900], text[900:1800], text[1800:]])
+            assert client.receive() == {"jsonrpc": "2.0", "id": 5, "result": {}}
+            client.socket.send(text)
+            with pytest.raises(ConnectionClosed) as closed:
+                client.socket.recv(timeout=20)
+            assert closed.value.rcvd is not None
+            assert closed.value.rcvd.code == 1009
+    finally:
+        door.close()
+
+
+# ---------------------------------------------------------------------- what is told
+
+
+def test_a_selection_is_told_with_absolute_paths(door: Door) -> None:
+    with Client(door) as client:
+        door.state.select(Selection("Note.md", "one\ntw", Spot(1, 0), Spot(2, 2)))
+        told = client.hear("selection_changed")
+        place = door.root / "Note.md"
+        assert told == {
+            "text": "one\ntw",
+            "filePath": str(place),
+            "fileUrl": place.as_uri(),
+            "selection": {"start": {"line": 1, "character": 0}, "end": {"line": 2, "character": 2}, "isEmpty": False},
+        }
+        door.state.select(Selection("Private/Diary.md", "secret"))
+        assert client.hear("selection_changed")["filePath"] == ""
+
+
+def test_a_client_that_comes_later_hears_what_is_in_front(door: Door) -> None:
+    door.state.select(Selection("Note.md"))
+    with Client(door) as client:
+        assert client.hear("selection_changed")["filePath"].endswith("Note.md")
+        assert client.call("closeAllDiffTabs") == ["CLOSED_0_DIFF_TABS"]
+        assert client.hear("selection_changed")["filePath"].endswith("Note.md")
+
+
+MENTIONS = [
+    ("claude-code", Mention("Note.md"), {"filePath": "{root}/Note.md"}),
+    ("claude-code", Mention("Note.md", 2, 3), {"filePath": "{root}/Note.md", "lineStart": 1, "lineEnd": 2}),
+    ("claude-code", Mention("Folder/My Daily Note.md", 2, 3), {"filePath": '"{root}/Folder/My Daily Note.md#L2-3"'}),
+    ("claude-code", Mention("Folder/My Daily Note.md"), {"filePath": '"{root}/Folder/My Daily Note.md"'}),
+    ("opencode", Mention("Note.md", 2, 3), {"filePath": "{root}/Note.md", "lineStart": 2, "lineEnd": 3}),
+    ("opencode", Mention("Note.md"), {"filePath": "{root}/Note.md", "lineStart": 1, "lineEnd": 1}),
+]
+
+
+@pytest.mark.parametrize(("name", "mention", "params"), MENTIONS, ids=range(len(MENTIONS)))
+def test_a_mention_is_spelt_so_that_the_client_attaches_it(
+    door: Door, name: str, mention: Mention, params: dict[str, Any]
+) -> None:
+    with Client(door, name) as client:
+        assert client.request("ping")["result"] == {}
+        while not all(peer.is_ready for peer in door.bridge._peers):
+            threading.Event().wait(0.001)
+        door.state.mention(mention)
+        expected = {
+            key: value.format(root=door.root) if isinstance(value, str) else value for key, value in params.items()
+        }
+        assert client.hear("at_mentioned") == expected
+
+
+def test_a_note_that_cannot_be_mentioned_is_shown_instead(door: Door) -> None:
+    with Client(door) as client:
+        door.state.mention(Mention("Odd #1.md", 1, 1))
+        assert client.hear("selection_changed")["filePath"].endswith("Odd #1.md")
+
+
+# ---------------------------------------------------------------------- tools
+
+
+def open_diff(client: Client, door: Door, path: str = "Note.md", tab: str = "✻ [Claude Code] Note.md ⧉") -> int:
+    place = str(door.root / path)
+    arguments = {"old_file_path": place, "new_file_path": place, "new_file_contents": "new\n", "tab_name": tab}
+    id_ = client.post("tools/call", {"name": "openDiff", "arguments": arguments})
+    while not door.proposals.waiting:
+        threading.Event().wait(0.001)
+    return id_
+
+
+def texts(answer: Any) -> list[str]:
+    return [item["text"] for item in answer["result"]["content"]]
+
+
+def test_a_diff_waits_for_the_person_and_other_calls_do_not_wait_for_it(door: Door) -> None:
+    with Client(door) as client:
+        id_ = open_diff(client, door)
+        (proposal,) = door.proposals.waiting
+        assert (proposal.path, proposal.old, proposal.new) == ("Note.md", "# Note\none\ntwo [[Nowhere]]\n", "new\n")
+        assert client.request("ping")["result"] == {}
+        door.proposals.decide(proposal.id, Decision("edited\n"))
+        answer = client.receive()
+        assert (answer["id"], texts(answer)) == (id_, ["FILE_SAVED", "edited\n"])
+        assert (door.root / "Note.md").read_text() == "# Note\none\ntwo [[Nowhere]]\n"  # the client writes it
+
+
+def test_closing_a_diff_is_a_rejection(door: Door) -> None:
+    with Client(door) as client:
+        id_ = open_diff(client, door)
+        client.post("tools/call", {"name": "close_tab", "arguments": {"tab_name": "✻ [Claude Code] Note.md ⧉"}})
+        rejected, closed = client.receive(), client.receive()
+        assert (rejected["id"], texts(rejected)) == (id_, ["DIFF_REJECTED", "✻ [Claude Code] Note.md ⧉"])
+        assert texts(closed) == ["TAB_CLOSED"]
+        open_diff(client, door)
+        client.post("tools/call", {"name": "closeAllDiffTabs", "arguments": {}})
+        assert texts(client.receive())[0] == "DIFF_REJECTED"
+        assert texts(client.receive()) == ["CLOSED_1_DIFF_TABS"]
+
+
+def test_a_new_notes_diff_has_nothing_of_another_of_its_name(door: Door) -> None:
+    with Client(door) as client:
+        open_diff(client, door, "Plan.md")
+        assert door.proposals.waiting[0].old == ""
+
+
+def test_a_client_closes_its_own_diffs_only_and_takes_them_with_it(door: Door) -> None:
+    with Client(door) as one:
+        with Client(door) as other:
+            open_diff(one, door)
+            assert other.call("closeAllDiffTabs") == ["CLOSED_0_DIFF_TABS"]
+            assert len(door.proposals.waiting) == 1
+        one.socket.close()
+    while door.proposals.waiting:
+        threading.Event().wait(0.001)
+
+
+def test_the_end_of_the_server_is_a_rejection_and_a_close_frame(tmp_path: Path) -> None:
+    write_vault(tmp_path / "vault", NOTES)
+    door = Door(tmp_path / "vault", Bounds())
+    with Client(door) as client:
+        open_diff(client, door)
+        door.close()
+        assert texts(client.receive())[0] == "DIFF_REJECTED"
+        with pytest.raises(ConnectionClosed) as closed:
+            client.receive()
+        assert closed.value.rcvd is not None
+        assert closed.value.rcvd.code == 1001
+
+
+def test_diagnostics_are_of_the_files_asked_about(door: Door) -> None:
+    place = door.root / "Note.md"
+    with Client(door) as client:
+        assert json.loads(client.call("getDiagnostics")[0]) == []
+        for uri in (f"file://{place}", place.as_uri(), str(place), f"_claude_fs_right:{place}"):
+            (found,) = json.loads(client.call("getDiagnostics", uri=uri)[0])
+            assert found["uri"] == place.as_uri()
+            (diagnostic,) = found["diagnostics"]
+            assert diagnostic == {
+                "message": "[[Nowhere]] leads nowhere: there is no file 'Nowhere'",
+                "severity": "Warning",
+                "range": {"start": {"line": 2, "character": 4}, "end": {"line": 2, "character": 15}},
+                "source": "obsidian",
+                "code": "unresolved-link",
+            }
+        place.write_text("fine\n")
+        (found,) = json.loads(client.call("getDiagnostics")[0])
+        assert found["diagnostics"] == []
+        for path in ("Plan.md", "Folder/My Daily Note.md"):
+            (found,) = json.loads(client.call("getDiagnostics", uri=f"file://{door.root}/{path}")[0])
+            assert found == {"uri": (door.root / path).as_uri(), "diagnostics": []}
+        assert json.loads(client.call("getDiagnostics", uri="file:///etc/passwd")[0]) == []
+        assert len(json.loads(client.call("getDiagnostics")[0])) == 3
+
+
+def test_the_tools_of_other_clients_answer(door: Door) -> None:
+    place = str(door.root / "Note.md")
+    with Client(door) as client:
+        assert json.loads(client.call("getCurrentSelection")[0])["success"] is False
+        door.state.open_tabs(["Note.md", "Other/Plan.md"])
+        door.state.select(Selection("Note.md"))
+        client.hear("selection_changed")
+        assert json.loads(client.call("getLatestSelection")[0])["filePath"] == place
+        tabs = json.loads(client.call("getOpenEditors")[0])["tabs"]
+        assert [(tab["label"], tab["isActive"]) for tab in tabs] == [("Note.md", True), ("Plan.md", False)]
+        folders = json.loads(client.call("getWorkspaceFolders")[0])
+        assert folders["rootPath"] == folders["folders"][0]["path"] == str(door.root)
+        assert json.loads(client.call("checkDocumentDirty", filePath=place)[0])["isDirty"] is False
+        assert json.loads(client.call("saveDocument", filePath=place)[0])["saved"] is True
+        assert client.call("openFile", filePath=place, startLine=3) == [f"Opened file: {place}"]
+        assert door.opened == [("Note.md", 3)]
+        assert json.loads(client.call("openFile", filePath="/etc/passwd")[0])["success"] is False
+
+
+def test_the_contracts_log_lines_are_said(door: Door) -> None:
+    with Client(door) as client:
+        door.state.mention(Mention("Note.md"))
+        client.hear("at_mentioned")
+    while door.log[-1] != "Client disconnected":
+        threading.Event().wait(0.001)
+    for line in ("Authentication successful", "Client connected", "Parsed message", "Sent at-mention"):
+        assert line in door.log
+    assert any(line.startswith("Raw data received") for line in door.log)
+    assert not any(TOKEN in line for line in door.log)
+
+
+# ---------------------------------------------------------------------- the person's page
+
+
+def get(door: Door, path: str, host: str | None = None) -> tuple[int, str]:
+    with socket.create_connection(("127.0.0.1", door.port)) as raw:
+        raw.sendall(f"GET {path} HTTP/1.1\r\nHost: {host or f'127.0.0.1:{door.port}'}\r\n\r\n".encode())
+        answer = b""
+        while piece := raw.recv(65536):
+            answer += piece
+    return int(answer.split()[1]), answer.decode()
+
+
+def page_socket(door: Door, origin: str | None, path: str | None = None) -> AbstractContextManager[ClientConnection]:
+    where = (path or door.desk.path).replace("/desk/?", "/desk/socket?")
+    opened: AbstractContextManager[ClientConnection] = connect(
+        f"ws://127.0.0.1:{door.port}{where}", origin=Origin(origin) if origin else None, compression=None, proxy=None
+    )
+    return opened
+
+
+def test_the_page_is_opened_by_its_link_alone(door: Door) -> None:
+    status, page = get(door, door.desk.path)
+    assert status == 200
+    assert "script-src 'nonce-" in page
+    assert "{nonce}" not in page
+    assert "no-store" in page
+    for path in ("/desk/", "/desk/?key=", "/desk/?key=wrong", "/desk/changes.html"):
+        assert get(door, path)[0] == 403
+    assert get(door, door.desk.path.replace("/desk/?", "/desk/other?"))[0] == 404
+    assert get(door, door.desk.path, "evil.example")[0] == 403
+
+
+def test_the_pages_socket_is_for_the_page_alone(door: Door) -> None:
+    own = f"http://127.0.0.1:{door.port}"
+    for origin, path in ((None, None), ("http://evil.example", None), ("null", None), (own, "/desk/?key=wrong")):
+        with pytest.raises(InvalidStatus) as refused, page_socket(door, origin, path):
+            pass
+        assert refused.value.response.status_code == 403
+    # The key opens the page, not the client's part of the socket.
+    with pytest.raises(InvalidStatus), door.connect(headers={TOKEN_HEADER: None}, origin=own):
+        pass
+
+
+def test_what_the_person_decides_on_the_page_is_the_answer(door: Door) -> None:
+    with Client(door) as client, page_socket(door, f"http://localhost:{door.port}") as page:
+        assert json.loads(page.recv(timeout=20)) == []
+        id_ = open_diff(client, door)
+        (change,) = json.loads(page.recv(timeout=20))
+        assert (change["path"], change["new"]) == ("Note.md", "new\n")
+        assert change["lines"] == [
+            ["gap", "@@ -1,3 +1 @@"],
+            ["removed", "# Note"],
+            ["removed", "one"],
+            ["removed", "two [[Nowhere]]"],
+            ["added", "new"],
+        ]
+        for nonsense in (
+            "{",
+            "[]",
+            '{"id": 7}',
+            json.dumps({"id": change["id"], "text": 7}),
+            '{"id": "x", "text": null}',
+        ):
+            page.send(nonsense)
+        page.send(json.dumps({"id": change["id"], "text": "mine\n"}))
+        answer = client.receive()
+        assert (answer["id"], texts(answer)) == (id_, ["FILE_SAVED", "mine\n"])
+        assert json.loads(page.recv(timeout=20)) == []
+        page.send(json.dumps({"id": change["id"], "text": None}))  # too late
+        assert client.request("ping")["result"] == {}

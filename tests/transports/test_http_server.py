@@ -1,0 +1,136 @@
+"""HTTP/1.1 as the server speaks it: what a request may look like, what an answer does, one after the other."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Iterator
+
+import pytest
+
+from support.serving import Serving, received
+from support.vaults import write_vault
+from vaultwire.transports.http_server.at_once import begin_at_once
+
+GET = b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n"
+CALL = b"POST /bridge/v1/tools/read_note/call HTTP/1.1\r\nHost: localhost\r\n"
+BODY = b'{"arguments": {"path": "Note"}}'
+LAST = b"GET /health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serving]:
+    with Serving(write_vault(tmp_path_factory.mktemp("vault"), "=== Note.md\nthe text\n")) as started:
+        yield started
+
+
+def answers(server: Serving, sent: bytes) -> bytes:
+    """Return all that comes until the server itself hangs up."""
+    with server.connect() as connection:
+        connection.sendall(sent)
+        return received(connection)
+
+
+def statuses(answer: bytes) -> list[int]:
+    return [int(status) for status in re.findall(rb"HTTP/1\.1 (\d{3}) ", answer)]
+
+
+def test_requests_sent_together_are_answered_in_their_order(server: Serving) -> None:
+    call = CALL + b"Content-Length: %d\r\n\r\n" % len(BODY) + BODY
+    answer = answers(server, GET + call + b"GET /nothing HTTP/1.1\r\nHost: localhost\r\n\r\n" + call + LAST)
+    assert statuses(answer) == [200, 200, 404, 200, 200]
+    assert answer.count(b"the text") == 2
+
+
+def test_what_is_no_request_is_not_answered_before_what_was_one(server: Serving) -> None:
+    call = CALL + b"Content-Length: %d\r\n\r\n" % len(BODY) + BODY
+    answer = answers(server, call + b"nonsense\r\n\r\n")
+    assert statuses(answer) == [200]
+    assert b"the text" in answer
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"Transfer-Encoding: chunked\r\n\r\n" + b"".join(b"1\r\n%c\r\n" % byte for byte in BODY) + b"0\r\n\r\n",
+        b"Transfer-Encoding: chunked\r\n\r\n1f\r\n" + BODY + b"\r\n0\r\nHost: evil.example\r\nX-Api-Key: x\r\n\r\n",
+        b"Content-Length: 31\r\nExpect: 100-continue\r\n\r\n" + BODY,
+    ],
+)
+def test_a_body_may_come_in_any_form(server: Serving, body: bytes) -> None:
+    answer = answers(server, CALL + body + LAST)
+    assert statuses(answer)[-2:] == [200, 200]
+    assert b"the text" in answer
+
+
+def test_head_gets_the_head_alone(server: Serving) -> None:
+    answer = answers(server, b"HEAD /health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+    assert statuses(answer) == [200]
+    assert b"content-length: 15\r\n" in answer
+    assert answer.endswith(b"\r\n\r\n")
+
+
+def test_the_server_hangs_up_after_an_answer_to_http_1_0(server: Serving) -> None:
+    answer = answers(server, b"GET /health HTTP/1.0\r\nHost: localhost\r\n\r\n")
+    assert statuses(answer) == [200]
+    assert b"connection: close\r\n" in answer
+
+
+def test_an_answer_says_when_it_was_given(server: Serving) -> None:
+    assert re.search(rb"\r\ndate: \w{3}, \d\d \w{3} \d{4} \d\d:\d\d:\d\d GMT\r\n", answers(server, LAST))
+
+
+# ---------------------------------------------------------------------- beginning at once
+
+
+def test_a_coroutine_that_does_not_wait_is_done_without_a_task() -> None:
+    done = []
+
+    async def quick() -> None:
+        done.append(1)
+
+    async def main() -> None:
+        loop = asyncio.get_running_loop()
+        begun = loop.create_future()
+        loop.call_soon(lambda: begun.set_result((begin_at_once(quick(), loop), list(done))))
+        assert await begun == (None, [1])
+
+    asyncio.run(main())
+
+
+def test_one_that_waits_goes_on_as_a_task_and_can_be_cancelled() -> None:
+    happened: list[str] = []
+
+    async def slow(name: str, wanted: asyncio.Future[str]) -> None:
+        happened.append(f"{name} begins")
+        try:
+            happened.append(f"{name} got {await wanted}")
+            await asyncio.sleep(0)
+            await asyncio.wait_for(asyncio.sleep(0), 10)
+        except asyncio.CancelledError:
+            happened.append(f"{name} is cancelled")
+            raise
+        happened.append(f"{name} ends")
+
+    async def main() -> None:
+        loop = asyncio.get_running_loop()
+        one: asyncio.Future[str] = loop.create_future()
+        other: asyncio.Future[str] = loop.create_future()
+        begun: asyncio.Future[list[asyncio.Task[None] | None]] = loop.create_future()
+
+        def begin() -> None:
+            begun.set_result([begin_at_once(slow("a", one), loop), begin_at_once(slow("b", other), loop)])
+            happened.append("both wait")
+            one.set_result("it")
+
+        loop.call_soon(begin)
+        first, second = await begun
+        assert first is not None
+        assert second is not None
+        await first
+        second.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await second
+
+    asyncio.run(main())
+    assert happened == ["a begins", "b begins", "both wait", "a got it", "a ends", "b is cancelled"]

@@ -1,0 +1,119 @@
+"""The file by which clients find the socket: what it holds, who may read it, and that none is left behind."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import subprocess
+import sys
+import uuid
+from pathlib import Path
+
+import pytest
+
+from vaultwire.transports.lock_file import Identity, LastIdentity, LockFile, LockFileError, listed, lock_folder, sweep
+
+ON_POSIX = pytest.mark.skipif(os.name == "nt", reason="modes of files are not Windows'")
+
+
+def test_the_folder_is_the_clients_own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv("CLAUDE_CONFIG_DIR", raising=False)
+    assert lock_folder() == os.path.join(os.path.expanduser("~"), ".claude", "ide")
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path))
+    assert lock_folder() == str(tmp_path / "ide")
+
+
+def test_the_file_says_what_clients_look_for(tmp_path: Path) -> None:
+    vault = tmp_path / "vault"
+    vault.mkdir()
+    (tmp_path / "link").symlink_to(vault)
+    LockFile(str(tmp_path / "ide"), Identity(4711, "secret"), str(tmp_path / "link"), "Obsidian").write()
+    found = json.loads((tmp_path / "ide" / "4711.lock").read_text())
+    assert found == {
+        "pid": os.getpid(),
+        "workspaceFolders": [str(tmp_path / "link"), str(vault)],
+        "ideName": "Obsidian",
+        "transport": "ws",
+        "runningInWindows": os.name == "nt",
+        "authToken": "secret",
+        "port": 4711,
+        "madeBy": "vaultwire",
+    }
+
+
+@ON_POSIX
+def test_nobody_else_may_read_it(tmp_path: Path) -> None:
+    (tmp_path / "ide").mkdir(mode=0o755)
+    LockFile(str(tmp_path / "ide"), Identity(4711, "secret"), str(tmp_path), "Obsidian").write()
+    assert stat.S_IMODE((tmp_path / "ide").stat().st_mode) == 0o700
+    assert stat.S_IMODE((tmp_path / "ide" / "4711.lock").stat().st_mode) == 0o600
+    assert os.listdir(tmp_path / "ide") == ["4711.lock"]
+
+
+def test_a_file_of_another_server_is_left(tmp_path: Path) -> None:
+    first = LockFile(str(tmp_path), Identity(4711, "one"), str(tmp_path), "Obsidian")
+    second = LockFile(str(tmp_path), Identity(4711, "two"), str(tmp_path), "Obsidian")
+    first.write()
+    second.write()
+    first.remove()
+    assert (tmp_path / "4711.lock").exists()
+    second.remove()
+    assert not (tmp_path / "4711.lock").exists()
+    second.remove()
+
+
+def test_a_folder_that_cannot_be_is_one_clear_line(tmp_path: Path) -> None:
+    (tmp_path / "ide").write_text("a file")
+    with pytest.raises(LockFileError, match="ide"):
+        LockFile(str(tmp_path / "ide"), Identity(1, "x"), str(tmp_path), "Obsidian").write()
+
+
+def test_only_what_we_left_and_nobody_holds_is_swept(tmp_path: Path) -> None:
+    ended = subprocess.Popen([sys.executable, "-c", "pass"])
+    ended.wait()
+    files = {
+        "1.lock": {"pid": ended.pid, "madeBy": "vaultwire"},
+        "2.lock": {"pid": os.getpid(), "madeBy": "vaultwire"},
+        "3.lock": {"pid": ended.pid},
+        "4.lock": {"pid": "x", "madeBy": "vaultwire"},
+        "5.txt": {"pid": ended.pid, "madeBy": "vaultwire"},
+    }
+    for name, content in files.items():
+        (tmp_path / name).write_text(json.dumps(content))
+    (tmp_path / "6.lock").write_text("{")
+    sweep(str(tmp_path))
+    assert sorted(os.listdir(tmp_path)) == ["2.lock", "3.lock", "5.txt", "6.lock"]
+    sweep(str(tmp_path / "nowhere"))
+
+
+def test_a_server_that_starts_soon_after_is_the_same_to_its_clients(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    last = LastIdentity(str(tmp_path / "editor"), "vault")
+    new = last.take()
+    assert new.port == 0
+    assert uuid.UUID(new.token).version == 4
+    last.keep(Identity(4711, new.token))
+    assert LastIdentity(str(tmp_path / "editor"), "vault").take() == (4711, new.token)
+    assert LastIdentity(str(tmp_path / "editor"), "other").take().port == 0
+    place = tmp_path / "editor" / "vault.json"
+    kept = json.loads(place.read_text())
+    place.write_text(json.dumps({**kept, "at": kept["at"] - 301}))
+    assert last.take().port == 0
+    assert last.take().token != last.take().token
+
+
+def test_what_the_client_lists_for_a_folder_is_told(tmp_path: Path) -> None:
+    vault, ide = tmp_path / "vault", tmp_path / "ide"
+    (vault / "Folder").mkdir(parents=True)
+    LockFile(str(ide), Identity(4711, "one"), str(vault), "Obsidian").write()
+    (ide / "1.lock").write_text(
+        json.dumps({"pid": os.getpid(), "ideName": "Code", "workspaceFolders": [f"{tmp_path}/"]})
+    )
+    (ide / "2.lock").write_text(json.dumps({"pid": os.getpid(), "ideName": "Else", "workspaceFolders": [f"{vault}s"]}))
+    (ide / "3.lock").write_text(json.dumps({"pid": 0, "ideName": "Dead", "workspaceFolders": [str(vault)]}))
+    (ide / "4.lock").write_text("{")
+    assert listed(str(ide), str(vault)) == [("Code", "1", False), ("Obsidian", "4711", True)]
+    assert listed(str(ide), str(tmp_path)) == [("Code", "1", False)]
+    assert listed(str(tmp_path / "nowhere"), str(vault)) == []

@@ -1,0 +1,235 @@
+"""A policy at the doors: what it hides comes out of none of them, and what is wrong with it is said before one opens."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support.serving import Serving
+from support.vaults import snapshot, write_vault
+from support.wire import Server
+from vaultwire.tools.catalog import load_catalog
+
+MARK = "QXZ"
+VAULT = """
+=== Open.md
+---
+tags: [work]
+---
+See [[Plan]] and [[Diary]]. Apples.
+=== Prompts/Ask.md
+What of {{topic}}?
+=== Prompts/Plot.md
+---
+private: true
+---
+QXZ prompt
+=== Secret QXZ/Plan.md
+---
+tags: [QXZtag]
+aliases: [QXZalias]
+QXZproperty: QXZvalue
+---
+# QXZ heading
+Apples QXZ and [[Open]]
+- [ ] QXZ task
+=== Diary.md
+---
+private: true
+QXZproperty: 1
+---
+Apples, QXZ.
+"""
+POLICY = """
+[paths]
+deny = ["Secret*/"]
+[private]
+properties = ["private"]
+[tools]
+deny = ["delete_note"]
+[clients.tests]
+deny = ["vault_stats"]
+"""
+# What a client may ask without knowing a hidden name.
+ASKED: list[tuple[str, dict[str, Any]]] = [
+    ("search_notes", {"query": "apples"}),
+    ("search_notes", {"query": "q"}),
+    ("find_notes", {}),
+    ("find_notes", {"name": "p"}),
+    ("list_notes", {}),
+    ("list_tags", {}),
+    ("recent_notes", {}),
+    ("list_properties", {}),
+    ("list_tasks", {}),
+    ("search_by_tags", {"tags": ["work"]}),
+    ("list_changes", {}),
+    ("graph", {"what": "unresolved"}),
+    ("graph", {"what": "orphans"}),
+    ("graph", {"what": "neighbours", "path": "Open.md"}),
+    ("list_links", {"path": "Open.md"}),
+    ("list_backlinks", {"path": "Open.md"}),
+    ("read_note", {"path": "Open.md"}),
+    ("read_note", {"path": "Plan"}),
+    ("read_note", {"path": "Diary.md"}),
+    ("read_many", {"paths": ["Plan", "Diary", "Open"]}),
+    ("get_outline", {"path": "Plan"}),
+    ("move_note", {"path": "Plan", "to": "Other.md"}),
+    ("write_note", {"path": "Diary.md", "content": "x", "mode": "overwrite"}),
+    ("insert_template", {"path": "Open.md", "template": "Plan"}),
+    ("undo_change", {"change": 1}),
+]
+
+
+@pytest.fixture
+def vault(tmp_path: Path) -> Path:
+    return write_vault(tmp_path / "vault", VAULT)
+
+
+@pytest.fixture
+def policy(tmp_path: Path) -> Path:
+    place = tmp_path / "policy.toml"
+    place.write_text(POLICY)
+    return place
+
+
+def test_nothing_hidden_comes_over_stdio(vault: Path, policy: Path) -> None:
+    before = snapshot(vault)
+    with Server(vault, "--policy", str(policy), "--prompts", "Prompts") as server:
+        said = [server.open("2025-11-25")]
+        said += [server.request("tools/call", {"name": tool, "arguments": given}) for tool, given in ASKED]
+        said += [server.request(method) for method in ("resources/list", "resources/templates/list", "prompts/list")]
+        for path in ("Diary.md", "Prompts/Plot.md", "Secret/Plan.md"):
+            answer = server.request("resources/read", {"uri": f"obsidian://vault/vault/{path}"})
+            assert answer["error"]["code"] == -32002
+            said.append(answer)
+        said.append(server.request("prompts/get", {"name": "find_related", "arguments": {"path": "Open"}}))
+        for value in ("", "q", "p"):
+            reference = {"type": "ref/prompt", "name": "find_related"}
+            argument = {"name": "path", "value": value}
+            said.append(server.request("completion/complete", {"ref": reference, "argument": argument}))
+        code, _, errors = server.close()
+    assert code == 0
+    assert "Prompts/Ask.md" in json.dumps(said)
+    assert MARK not in json.dumps(said)
+    assert MARK not in errors.decode()
+    assert snapshot(vault) == before
+
+
+def test_nothing_hidden_comes_over_rest(vault: Path, policy: Path) -> None:
+    with Serving(vault, "--policy", str(policy), "--prompts", "Prompts", "--metrics") as server:
+        said = [server.call(tool, given).body for tool, given in ASKED]
+        said += [server.request("GET", path).body for path in ("/bridge/v1/tools", "/health", "/metrics")]
+        assert b"Prompts/Ask.md" in b"".join(said)
+        assert MARK.encode() not in b"".join(said)
+        _, output, errors = server.end(15)
+    assert MARK not in output + errors
+
+
+def names_of(server: Server) -> set[str]:
+    return {tool["name"] for tool in server.request("tools/list")["result"]["tools"]}
+
+
+def test_tools_are_those_of_the_client(vault: Path, policy: Path) -> None:
+    with Server(vault, "--policy", str(policy)) as server:
+        server.open("2025-11-25")  # as a client named "tests"
+        with Server(vault) as free:
+            free.open("2025-11-25")
+            assert names_of(free) - names_of(server) == {"delete_note", "vault_stats"}
+        for name in ("delete_note", "vault_stats"):
+            result = server.request("tools/call", {"name": name, "arguments": {"path": "Open.md"}})["result"]
+            assert result["isError"]
+            assert result["_meta"]["errorCode"] == "POLICY_DENIED"
+        unknown = server.request("tools/call", {"name": "nothing", "arguments": {}})
+        assert "vault_stats" not in unknown["error"]["message"]
+    with Serving(vault, "--policy", str(policy)) as other:
+        assert other.call("vault_stats", {}).status == 200
+        assert "POLICY_DENIED" in other.call("delete_note", {"path": "Open.md"}).json["content"][0]["text"]
+
+
+def test_a_policy_may_make_a_run_read_only(vault: Path, policy: Path) -> None:
+    policy.write_text("read_only = true\n")
+    with Server(vault, "--policy", str(policy)) as server:
+        assert "read-only" in server.open("2025-11-25")["instructions"]
+        hints = {each["name"]: each["annotations"]["readOnlyHint"] for each in load_catalog()}
+        assert "read_note" in names_of(server)
+        assert all(hints[name] for name in names_of(server))
+
+
+def test_sizes_hold_at_the_door(vault: Path, policy: Path) -> None:
+    policy.write_text("[sizes]\nnote = 100\nattachment = 10\n")
+    (vault / "x.pdf").write_bytes(b"x" * 20)
+    with Server(vault, "--policy", str(policy)) as server:
+        server.open("2025-11-25")
+        result = server.call("write_note", path="Long.md", content="x" * 101)
+        assert result["_meta"]["errorCode"] == "TOO_LARGE"
+        answer = server.request("resources/read", {"uri": "obsidian://vault/vault/x.pdf"})
+        assert answer["error"]["data"]["errorCode"] == "TOO_LARGE"
+
+
+# ---------------------------------------------------------------------- the command line
+
+
+def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "vaultwire", *arguments],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        env={**os.environ, **environment},
+        check=False,
+        timeout=60,
+    )
+
+
+@pytest.mark.parametrize("command", ["stdio", "serve"])
+def test_with_a_wrong_policy_nothing_is_served(vault: Path, policy: Path, command: str) -> None:
+    policy.write_text("[paths]\ndenny = []\n")
+    for finished in (
+        run(command, "--vault", str(vault), "--policy", str(policy)),
+        run(command, "--vault", str(vault), VAULTWIRE_POLICY=str(policy)),
+    ):
+        assert (finished.returncode, finished.stdout) == (2, "")
+        assert finished.stderr == f"vaultwire: {policy}:2: unknown 'denny' in [paths]; did you mean 'deny'?\n"
+
+
+def test_check_says_what_a_policy_comes_to_or_what_is_wrong(policy: Path) -> None:
+    finished = run("policy", "check", str(policy))
+    assert finished.returncode == 0
+    assert "- deny: Secret*/\n" in finished.stdout
+    policy.write_text("x = 1\n")
+    finished = run("policy", "check", str(policy))
+    assert (finished.returncode, finished.stdout) == (1, "")
+    assert f"{policy}:1: unknown 'x'" in finished.stderr
+
+
+def test_explain_names_the_rule_that_decides(vault: Path, policy: Path) -> None:
+    def explain(*arguments: str) -> tuple[int, str]:
+        finished = run("policy", "explain", "--policy", str(policy), *arguments)
+        return finished.returncode, finished.stdout
+
+    code, said = explain("read_note", "Secret/Plan.md")
+    assert code == 1
+    assert said.splitlines()[0] == "read_note Secret/Plan.md: not allowed"
+    assert f'it is denied: deny has "Secret*/" ({policy}:3)' in said
+    code, said = explain("delete-note", "Open.md")
+    assert (code, "- the tool: [tools] denies it" in said) == (1, True)
+    assert explain("read_note", "Diary.md")[0] == 0
+    code, said = explain("read_note", "Diary.md", "--vault", str(vault))
+    assert (code, "private by its text" in said) == (1, True)
+    assert explain("read_note", "Open.md", "--vault", str(vault))[0] == 0
+    assert explain("vault_stats", "Open.md", "--client", "tests")[0] == 1
+    assert run("policy", "explain", "--policy", str(policy), "no_tool", "Open.md").returncode == 2
+    assert run("policy", "explain", "--policy", str(policy), "read_note", "../x.md").returncode == 2
+
+
+def test_doctor_and_the_clients_entry_name_the_policy(vault: Path, policy: Path) -> None:
+    given = ["--vault", str(vault), "--policy", str(policy)]
+    assert f"Policy\n  {policy}\n" in run("doctor", *given).stdout
+    entry = json.loads(run("client-config", "cursor", *given).stdout)
+    assert entry["mcpServers"]["vaultwire"]["args"][-2:] == ["--policy", str(policy)]

@@ -1,0 +1,274 @@
+"""What is hidden might as well not be there: random vaults and rules, and every tool, resource, prompt and completion.
+
+Two vaults are asked the same: one that has hidden files, one that never had them, both under the same rules. Whatever comes
+out of one must come out of the other, word for word; a difference of any kind would tell of what is hidden.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import tempfile
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+from support.calls import DESCRIPTIONS, TOOLS
+from support.vaults import open_vault
+from vaultwire.obsidian.headless import Headless
+from vaultwire.tools.app_family import make_family
+from vaultwire.tools.catalog import APP_CATALOG, load_catalog
+from vaultwire.tools.completions import Meaning, completions
+from vaultwire.tools.prompts import fill_prompt, list_prompts
+from vaultwire.tools.registry import Failure, Outcome, invoke
+from vaultwire.tools.resources import list_resources, read_resource, uri_of
+from vaultwire.trust.policy_paths import PathRules, Rule
+from vaultwire.vault.errors import POLICY_DENIED, VaultError
+from vaultwire.vault.model import NO_PROGRESS, VaultPath
+from vaultwire.vault.privacy import Privacy
+from vaultwire.vault.vault import Vault
+
+MARK = "QXZ"  # in nothing that may be seen
+FOLDERS = ["", "Work", "Work/deep", "Home", "Prompts", f"{MARK}folder"]
+NAMES = ["Plan", "Water", "Äpfel", "Note", "note 2", f"{MARK}name"]
+LONG_AGO = 1_700_000_000
+
+
+class File(NamedTuple):
+    """A file of a random vault. ``how`` it is hidden is empty for one that is not."""
+
+    path: str
+    data: bytes
+    how: str
+
+
+class Case(NamedTuple):
+    """A random vault and the rules under which just its hidden files are hidden."""
+
+    files: list[File]
+    rules: dict[str, Any]
+    settings: dict[str, Any]  # of Obsidian, by the names of its files
+
+
+def text_of(name: str, links: list[str], how: str) -> str:
+    mark = MARK if how else "common"
+    head = [f"aliases: [{mark}alias {name}]", f"{mark}property: {mark}value", "status: open"]
+    head += {"property": ["private: true"], "frontmatter tag": [f"tags: [hush/{mark}]"]}.get(
+        how, [f"tags: [{mark}tag, shared]"]
+    )
+    body = [f"# {mark} heading", f"Apples {mark}words ^{mark.lower()}block", f"- [ ] water {mark}task #{mark}inline"]
+    body += ["#Hush"] if how == "inline tag" else []
+    return "\n".join(["---", *head, "---", *body, *(f"see [[{link}]]" for link in links), "{{topic}}", ""])
+
+
+@st.composite
+def cases(draw: st.DrawFn) -> Case:
+    paths = draw(
+        st.lists(st.tuples(st.sampled_from(FOLDERS), st.sampled_from(NAMES)), min_size=2, max_size=9, unique=True)
+    )
+    hidden_folders = {f"{MARK}folder"} | set(draw(st.lists(st.sampled_from(["Home", "Work/deep"]), max_size=1)))
+    files: list[File] = []
+    deny = [
+        Rule("deny", draw(st.sampled_from(["/{}/", "/{}/**", "{}"])).format(folder), 1) for folder in hidden_folders
+    ]
+    for folder, name in paths:
+        ending = draw(st.sampled_from(["md", "md", "md", "png", "canvas"]))
+        path = f"{folder}/{name}.{ending}" if folder else f"{name}.{ending}"
+        how = draw(st.sampled_from(["", "", "path", "inline tag", "property", "frontmatter tag"]))
+        if name.startswith(MARK) and not how:
+            how = "path"
+        if ending != "md" and how:
+            how = "path"
+        if any(folder == hidden for hidden in hidden_folders):
+            how = "folder"
+        elif how == "path":
+            written = draw(st.sampled_from([path, path.upper(), path.lower()]))
+            deny.append(Rule("deny", f"/{written}", 1))
+        links = draw(st.lists(st.sampled_from([*NAMES[:-1], "Work/Plan", "Home/Note", "Nowhere"]), max_size=3))
+        text = text_of(name, links, how) if ending == "md" else ("{}" if ending == "canvas" else MARK * bool(how))
+        files.append(File(path, text.encode(), how))
+    rules: dict[str, Any] = {"deny": tuple(deny), "privacy": Privacy(["hush"], {"private": None})}
+    if draw(st.booleans()):
+        rules["types"] = ("md", "png")
+        files = [each if not each.path.endswith(".canvas") else each._replace(how="type") for each in files]
+    if draw(st.booleans()):
+        rules["write"] = (Rule("write", draw(st.sampled_from(["/Work/", "*.md", "Plan*"])), 1),)
+    folder, template, templates = (
+        draw(st.sampled_from(each)) for each in (FOLDERS, [*FOLDERS, *paths_of(files)], FOLDERS)
+    )
+    settings = {
+        "app": {"attachmentFolderPath": draw(st.sampled_from(FOLDERS))},
+        "daily-notes": {"folder": folder, "template": template.removesuffix(".md")},
+        "templates": {"folder": templates},
+        "bookmarks": {"items": [{"type": "file", "path": path} for path in paths_of(files)]},
+    }
+    return Case(files, rules, settings if draw(st.booleans()) else {})
+
+
+def paths_of(files: list[File]) -> list[str]:
+    return [file.path for file in files]
+
+
+def make(root: Path, files: list[File], settings: dict[str, Any]) -> None:
+    (root / ".obsidian").mkdir(parents=True)
+    for name, its in settings.items():
+        (root / ".obsidian" / f"{name}.json").write_text(json.dumps(its))
+    for number, file in enumerate(files):
+        place = root / file.path
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_bytes(file.data)
+        os.utime(place, (LONG_AGO + number, LONG_AGO + number))
+
+
+PATHS = st.one_of(
+    st.builds(
+        lambda folder, name, ending: (f"{folder}/" if folder else "") + name + ending,
+        st.sampled_from(FOLDERS),
+        st.sampled_from([*NAMES, "New"]),
+        st.sampled_from([".md", ".md", "", ".png", ".MD"]),
+    ),
+    st.sampled_from(NAMES).map(lambda name: f"[[{name}]]"),
+    st.sampled_from([*FOLDERS[1:], "", "work", ".trash/Plan.md", "Work/"]),
+)
+WORDS = st.sampled_from(
+    ["apples", MARK, "water", f"tag:#{MARK}tag", "tag:#shared", "path:Work", f"[{MARK}property]", "-apples"]
+)
+NUMBERS = st.integers(1, 6)
+FLAGS = st.booleans()
+TAGS = st.lists(st.sampled_from(["shared", f"{MARK}tag", "hush", "commontag"]), min_size=1, max_size=2)
+# What each argument may be, whichever tool takes it.
+VALUES: dict[str, st.SearchStrategy[Any]] = {
+    **dict.fromkeys(("path", "file", "to", "source", "target", "beside", "template", "folder"), PATHS),
+    **dict.fromkeys(("query", "text"), WORDS),
+    "name": st.one_of(PATHS, st.sampled_from([f"{MARK}property", "status", "x.png"])),
+    "alias": st.sampled_from([f"{MARK}alias Plan", "commonalias Note"]),
+    "tags": TAGS,
+    "tag": TAGS.map(lambda tags: tags[0]),
+    "paths": st.lists(PATHS, min_size=1, max_size=3),
+    "names": st.just(["status"]),
+    "old": st.sampled_from(["shared", f"{MARK}tag", "status", f"{MARK}property"]),
+    "new": st.sampled_from(["fresh", "commontag"]),
+    "content": st.just("Apples, more"),
+    "data": st.just("iVBORw0KGgo="),
+    "heading": st.sampled_from(["common heading", f"{MARK} heading"]),
+    "section": st.sampled_from(["", "common heading"]),
+    "lines": st.just("1-3"),
+    "edits": st.just([{"action": "append", "content": "x"}]),
+    **dict.fromkeys(("change", "version"), NUMBERS),
+    **dict.fromkeys(("value", "filter", "view", "code"), st.just("Plan")),
+    "before": NUMBERS,
+    "depth": st.integers(1, 3),
+    "limit": st.sampled_from([1, 100]),
+    "day": st.sampled_from(["today", "2026-01-01"]),
+    "status": st.sampled_from(["todo", "any"]),
+}
+MEANINGS: tuple[Meaning, ...] = ("note", "file", "folder", "tag", "property")
+ANYTIME = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+Z|\d{10,}")
+
+
+# Every tool there is, those of the running app as they are without one.
+FAMILY = {tool.name: tool for tool in make_family(Headless)}
+ALL = {**DESCRIPTIONS, **{description["name"]: description for description in load_catalog(APP_CATALOG)}}
+# These know nothing of a vault.
+WITHOUT_VAULT = {"search_tools", "list_tool_categories", "web_search"}
+
+
+@st.composite
+def calls(draw: st.DrawFn) -> tuple[str, dict[str, Any]]:
+    tool = draw(st.sampled_from(sorted(ALL.keys() - WITHOUT_VAULT)))
+    schema = ALL[tool]["inputSchema"]
+    arguments: dict[str, Any] = {}
+    for name, its in schema["properties"].items():
+        if name not in schema.get("required", ()) and not draw(FLAGS):
+            continue
+        if tool in ("set_properties", "find_notes") and name == "properties":
+            arguments[name] = [{"name": "status", "value": "x"}] if tool == "set_properties" else [f"{MARK}property"]
+        elif "enum" in its:
+            arguments[name] = draw(st.sampled_from(its["enum"]))
+        elif its.get("type") == "boolean":
+            arguments[name] = draw(FLAGS)
+        elif name in VALUES:
+            arguments[name] = draw(VALUES[name])
+    return tool, arguments
+
+
+def attempt(vault: Vault, tool: str, **arguments: Any) -> Outcome[Any] | Failure:
+    return invoke((TOOLS | FAMILY)[tool], ALL[tool], arguments, vault, NO_PROGRESS)
+
+
+def said_of(vault: Vault, tool: str, arguments: dict[str, Any]) -> str:
+    return ANYTIME.sub("TIME", repr(attempt(vault, tool, **arguments)))
+
+
+def offered(vault: Vault, paths: list[str]) -> list[str]:
+    """Return what comes of all that is offered besides tools, one text a thing."""
+    said = [repr([(file.path, file.size) for file in list_resources(vault, None, 1000, NO_PROGRESS).files])]
+    for path in paths:
+        try:
+            said.append(repr(read_resource(vault, uri_of(vault, VaultPath(path)), 100_000)))
+        except VaultError as error:
+            said.append(f"{error.code} {error.message} {error.details}")
+    prompts = list_prompts(vault, "Prompts", NO_PROGRESS)
+    said.append(repr(prompts))
+    for prompt in prompts.values():
+        filled = {argument.name: path for argument in prompt.arguments for path in ["Plan"]}
+        try:
+            said.append(ANYTIME.sub("TIME", repr(fill_prompt(vault, prompt, filled, NO_PROGRESS))))
+        except VaultError as error:
+            said.append(f"{error.code} {error.message} {error.details}")
+    for meaning in MEANINGS:
+        for value in ("", "p", MARK.lower()):
+            said += [repr(completions(vault, meaning, value, NO_PROGRESS))]
+    return said
+
+
+@settings(
+    max_examples=80,
+    phases=[Phase.explicit, Phase.reuse, Phase.generate],
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+@given(cases(), st.lists(calls(), min_size=1, max_size=14))
+def test_every_answer_is_as_if_hidden_files_had_never_been(case: Case, asked: list[tuple[str, dict[str, Any]]]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        with_hidden, without = Path(folder, "a", "vault"), Path(folder, "b", "vault")
+        make(with_hidden, case.files, case.settings)
+        make(without, [file for file in case.files if not file.how], case.settings)
+        for file in case.files:
+            for above in reversed(Path(file.path).parents):  # folders that are not hidden themselves are there
+                if PathRules(**case.rules).sees_folder(above.as_posix()) is not False:
+                    (without / above).mkdir(exist_ok=True)
+            if not file.how:  # times as in the other vault
+                status = (with_hidden / file.path).stat()
+                os.utime(without / file.path, ns=(status.st_atime_ns, status.st_mtime_ns))
+        vaults = [open_vault(root, rules=PathRules(**case.rules)) for root in (with_hidden, without)]
+        private = {
+            file.path.casefold() for file in case.files if file.how in ("inline tag", "property", "frontmatter tag")
+        }
+        hidden = {file.path: (with_hidden / file.path).read_bytes() for file in case.files if file.how}
+        paths = paths_of(case.files)
+
+        def check_offers(*, is_mentioned: bool) -> None:
+            ours, theirs = (offered(vault, paths) for vault in vaults)
+            assert ours == theirs
+            assert is_mentioned or not [text for text in ours if MARK in text and "FILE_NOT_FOUND" not in text]
+
+        is_mentioned = False  # then it may be in notes that were made by these very calls
+        check_offers(is_mentioned=is_mentioned)
+        for tool, arguments in asked:
+            ours, theirs = (said_of(vault, tool, arguments) for vault in vaults)
+            is_mentioned |= MARK in repr(arguments)
+            assert is_mentioned or MARK not in ours, (tool, arguments)
+            if ours != theirs:
+                # The one difference there must be: over a note that is private by its text nothing is written.
+                failure = attempt(vaults[0], tool, **arguments)
+                assert isinstance(failure, Failure), (tool, arguments, ours, theirs)
+                assert failure.code == POLICY_DENIED, (tool, arguments, ours, theirs)
+                assert failure.details["path"].casefold() in private, (tool, arguments, ours, theirs)
+                break
+        else:
+            check_offers(is_mentioned=is_mentioned)
+        for path, data in hidden.items():
+            assert (with_hidden / path).read_bytes() == data
