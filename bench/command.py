@@ -9,7 +9,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from bench import engine_command
+from bench import engine_command, http_command
 from bench.client import compile_sources
 from bench.engine_command import say
 from bench.measures import Bench
@@ -31,13 +31,22 @@ def main() -> int:
         print(f"in fewer than {_FEWEST_NOTES} notes a word in 1 % of them is a rare one", file=sys.stderr)
         return 2
     root = Path(__file__).parents[1]
-    path = root / "bench" / "results" / f"{options.name or ('engine' if options.engine else 'stdio')}.json"
+    path = root / "bench" / "results" / f"{options.name or _part(options)}.json"
     began = time.perf_counter()
-    missed = engine_command.run(options.sizes, path) if options.engine else _run(options.starts, options.runs, path)
+    if options.engine:
+        missed = engine_command.run(options.sizes, path)
+    elif options.http:
+        missed = http_command.run(options.runs, path)
+    else:
+        missed = _run(options.starts, options.runs, path)
     print(f"\nmeasured in {time.perf_counter() - began:.0f} s, written to {path.relative_to(root)}")
     if missed:
         print("missed in this run:", *missed, sep="\n  ")
     return 1 if missed and options.strict else 0
+
+
+def _part(options: argparse.Namespace) -> str:
+    return "engine" if options.engine else "http" if options.http else "stdio"
 
 
 def _run(starts: int, runs: int, path: Path) -> list[str]:
@@ -71,6 +80,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="bench/run.py", description=__doc__)
     parser.add_argument("--starts", type=int, default=21, help="processes per start-up figure (default: 21)")
     parser.add_argument("--runs", type=int, default=7, help="processes per latency and memory figure (default: 7)")
+    parser.add_argument("--http", action="store_true", help="measure the network doors instead")
     parser.add_argument(
         "--engine", action="store_true", help="measure the vault engine instead: searches, index, changes"
     )
@@ -82,6 +92,6 @@ def _parser() -> argparse.ArgumentParser:
         metavar="NOTES",
         help=f"with --engine: vaults of so many notes (default: {' '.join(map(str, _SIZES))}; --sizes 1000 is quick)",
     )
-    parser.add_argument("--name", help="name of the file in bench/results (default: stdio, or engine)")
+    parser.add_argument("--name", help="name of the file in bench/results (default: stdio, http or engine)")
     parser.add_argument("--strict", action="store_true", help="exit with 1 if a target was missed")
     return parser

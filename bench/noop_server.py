@@ -9,12 +9,14 @@ import sys
 from typing import Annotated, TypedDict
 
 from vaultwire import app
+from vaultwire.app import engine
 from vaultwire.config import make_config
 from vaultwire.server.handlers import Handlers
 from vaultwire.tools.catalog import Toolset
 from vaultwire.tools.registry import Bounds, Outcome, tool
 from vaultwire.tools.schema import describe
 from vaultwire.transports import stdio
+from vaultwire.trust.policy import Policy
 from vaultwire.vault.model import Progress
 from vaultwire.vault.vault import Vault
 
@@ -38,8 +40,8 @@ def noop(_vault: Vault, _progress: Progress, /, text: Annotated[str, Bounds(0, 1
 def main() -> None:
     """Serve the vault named on the command line, or rather nothing of it."""
     config = make_config(sys.argv[1])
-    vault = app.open_vault(config)
-    handlers = Handlers(Toolset(lambda: [describe(noop)], lambda: [noop]), lambda: vault, app.make_policy(config))
+    vault = engine.open_vault(config)
+    handlers = Handlers(Toolset(lambda: [describe(noop)], lambda: [noop]), lambda: vault, Policy())
     stdio.run(app.make_session(config, handlers), handlers)
 
 

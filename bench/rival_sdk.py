@@ -30,9 +30,9 @@ _NOOP = {
 }
 
 
-def make_server(vault: Path, catalog: Path) -> Server[Any]:
-    """Return a server over a folder of notes that lists the tools described in ``catalog``."""
-    described = [*json.loads(catalog.read_text(encoding="utf-8")), _NOOP]
+def make_server(vault: Path, catalog: Path | None) -> Server[Any]:
+    """Return a server over a folder of notes that lists the tools described in ``catalog``, and the no-op."""
+    described = [*(json.loads(catalog.read_text(encoding="utf-8")) if catalog else ()), _NOOP]
     tools = [types.Tool.model_validate(tool) for tool in described]
 
     async def list_tools(

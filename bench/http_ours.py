@@ -1,0 +1,38 @@
+"""Our network doors with one tool that does nothing: what remains is what a call costs on its way in and out.
+
+Put together as ``vaultwire.app`` does it, guard and all.
+"""
+
+from __future__ import annotations
+
+import sys
+from functools import partial
+
+from bench.noop_server import noop
+
+from vaultwire import app
+from vaultwire.app import engine, network
+from vaultwire.config import make_config, make_serving
+from vaultwire.server.handlers import Handlers
+from vaultwire.tools.catalog import Toolset
+from vaultwire.tools.schema import describe
+from vaultwire.transports.http_server import Limits
+from vaultwire.trust.policy import Policy
+
+
+def main() -> None:
+    """Serve the vault named on the command line, or rather nothing of it."""
+    config = make_config(sys.argv[1])
+    vault = engine.open_vault(config)
+    handlers = Handlers(Toolset(lambda: [describe(noop)], lambda: [noop]), lambda: vault, Policy())
+
+    def on_ready(url: str, *, in_the_open: bool) -> None:  # noqa: ARG001 - its caller's names
+        print(url, flush=True)
+
+    network.serve_http(
+        handlers, partial(app.make_session, config, handlers), make_serving(config, port=0), on_ready, Limits()
+    )
+
+
+if __name__ == "__main__":
+    main()
