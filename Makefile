@@ -72,8 +72,9 @@ $(VENV)/plugin/.installed: $(VENV)/.developing tests/plugin/package.json tests/p
 	npm ci --prefix $(VENV)/plugin --no-audit --no-fund --loglevel=error
 	@touch $@
 
-# Figures: tables on the terminal, JSON in bench/results/. ARGS=--http for the network doors', ARGS=--engine for the engine's, ARGS="--engine --sizes
-# 1000" for a quick look at these; the vaults for it are kept in the system's folder for temporary files.
+# Figures: tables on the terminal, JSON in bench/results/. ARGS=--http for the network doors', ARGS=--engine for the
+# engine's, ARGS="--engine --sizes 1000" for a quick look at these; the vaults for it are kept in the system's folder for
+# temporary files.
 bench: $(VENV)/.developing
 	$(BIN)/python bench/run.py $(ARGS)
 

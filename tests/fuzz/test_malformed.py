@@ -1,7 +1,7 @@
 """Malformed frames, paths and arguments by the thousand at real servers: they go on, hang on nothing, and touch nothing
 outside the vault.
 
-What is sent is made from valid requests, by a seed that is printed: bytes changed, cut and doubled, values exchanged for
+What is sent is made from valid requests, by the run's seed: bytes changed, cut and doubled, values exchanged for
 odd ones, paths that would lead out. ``make soak`` sends 100,000 to each door.
 """
 
@@ -23,7 +23,6 @@ from support.vaults import write_vault
 from support.wire import Server, envelope
 from vaultwire.tools.catalog import load_catalog
 
-SEED = int(os.environ.get("FUZZ_SEED", "0")) or random.SystemRandom().randrange(1, 1 << 32)
 IS_SOAK = os.environ.get("HYPOTHESIS_PROFILE") == "soak"
 FRAMES = 100_000 if IS_SOAK else 1_500
 # So many are sent before it is asked whether the server still lives.
@@ -212,6 +211,11 @@ class Log:
         assert b"Traceback" not in self._text, self._text[-5000:].decode()
 
 
+def chance_of(request: pytest.FixtureRequest) -> random.Random:
+    """Return what is random in this run: by the seed that the run prints."""
+    return random.Random(int(request.config.getoption("hypothesis_seed")))
+
+
 def check_answer(line: bytes) -> None:
     assert b"Traceback" not in line, line[:2000]
     assert b"canary-text" not in line, line[:2000]
@@ -219,9 +223,8 @@ def check_answer(line: bytes) -> None:
 
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("revision", ["2025-11-25", "2026-07-28"])
-def test_stdio_survives(around: Path, revision: str) -> None:
-    print(f"FUZZ_SEED={SEED}")  # noqa: T201 - shown with a failure
-    chance = random.Random(SEED)
+def test_stdio_survives(around: Path, revision: str, request: pytest.FixtureRequest) -> None:
+    chance = chance_of(request)
     before = canaries(around)
     heard = threading.Semaphore(0)
     odd: list[bytes] = []
@@ -263,9 +266,8 @@ def test_stdio_survives(around: Path, revision: str) -> None:
 
 
 @pytest.mark.timeout(3600)
-def test_http_survives(around: Path) -> None:
-    print(f"FUZZ_SEED={SEED}")  # noqa: T201 - shown with a failure
-    chance = random.Random(SEED)
+def test_http_survives(around: Path, request: pytest.FixtureRequest) -> None:
+    chance = chance_of(request)
     before = canaries(around)
     with Serving(around / "vault") as server:
         log = Log(server.process.stderr)
