@@ -21,7 +21,9 @@ import pytest
 from support.serving import Serving
 from support.vaults import write_vault
 from vaultwire.app.engine import load_tools
+from vaultwire.tools.sets import OUTSIDE
 
+LISTED = [tool.name for tool in load_tools() if tool.name not in OUTSIDE]
 MODULES = Path(os.environ["VAULTWIRE_NODE_MODULES"]).resolve()
 NODE = str(MODULES / ".bin" / "node")
 DRIVER = str(Path(__file__).parent / "driver.cjs")
@@ -102,7 +104,7 @@ def test_the_typescript_sdk_has_a_whole_conversation(ways: Ways, way: str, speak
     if speaking.generation == "client":  # the first one does not tell
         assert seen["revision"] == speaking.revision
     assert seen["session"] is (way == "http" and speaking.revision != STATELESS)
-    assert seen["tools"] == [tool.name for tool in load_tools()]
+    assert seen["tools"] == LISTED
     check_tools(seen)
     (written,) = set(ways.vault.glob("By *.md")) - before
     assert written.read_bytes() == "Grüße 🗝\n".encode()
@@ -160,7 +162,7 @@ def test_the_inspector_lists_calls_and_reads(ways: Ways, tmp_path: Path, way: st
 
     # "strict": fails where another assistant might not take a tool's schema.
     tools = {tool["name"]: tool for tool in inspect("tools/list", "--strict")["tools"]}
-    assert list(tools) == [tool.name for tool in load_tools()]
+    assert list(tools) == LISTED
     read = inspect("tools/call", "--tool-name", "read_note", "--tool-arg", "path=Alpha")
     assert read["content"][0]["text"] == ALPHA
     jsonschema.validate(read["structuredContent"], tools["read_note"]["outputSchema"])
