@@ -237,12 +237,6 @@ def make_config(
     )
 
 
-def _backend(given: str | None) -> str | None:
-    if given is not None and given not in BACKENDS:
-        raise ConfigError(f"--backend must be one of {', '.join(BACKENDS)}, got {given!r}")
-    return given
-
-
 def _choose(given: list[str]) -> dict[str, str]:
     """Return the vaults' folders by their names. Raises ConfigError.
 

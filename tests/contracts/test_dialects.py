@@ -200,6 +200,22 @@ def test_secure_session_goes_as_printed(vault: Path) -> None:
         assert found["result"]["isError"] is False
 
 
+def test_secure_lists_web_search_as_printed(vault: Path) -> None:
+    with client(vault, "secure", "--allow-web", "html.duckduckgo.com") as server:
+        ask(server, SECURE_INITIALIZE)
+        tools = ask(server, '{"jsonrpc":"2.0","id":2,"method":"tools/list"}')["result"]["tools"]
+        (listed,) = [tool for tool in tools if tool["name"] == "web_search"]
+        assert listed["description"].startswith("Search the web using DuckDuckGo")
+        schema = listed["inputSchema"]
+        assert (schema["type"], schema["required"]) == ("object", ["query"])
+        for name, kind, description in (
+            ("query", "string", "The search query"),
+            ("max_results", "integer", "Maximum results (default: 5)"),
+        ):
+            assert schema["properties"][name]["type"] == kind
+            assert schema["properties"][name]["description"].startswith(description)
+
+
 @pytest.mark.parametrize("method", ["tools/list", "ping", "resources/list", "nothing/such"])
 def test_secure_answers_nothing_before_the_handshake(vault: Path, method: str) -> None:
     with client(vault, "secure") as server:

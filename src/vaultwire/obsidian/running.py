@@ -47,8 +47,6 @@ from vaultwire.vault.vault import Vault
 _BOX = re.compile(r"\s*(?:[-*+]|\d+[.)])\s+\[.\]\s?")
 _UNRESOLVED = " (unresolved)"
 _NUMBERED = re.compile(r"\s*(\d+)[\t :.)]+(.*)")
-# The app looks for the end of the properties in the file's own text, our parser in plain lines.
-_CARRIAGE = "\r"
 
 
 class Running(Headless):

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-# From the contract ("Resource Limits": maxFileSize, maxSearchResults, timeouts), which users were promised.
+# From the contract ("Resource Limits": maxFileSize, timeouts), which users were promised.
 MAX_NOTE_BYTES = 10 * 1024 * 1024
-MAX_RESULTS = 1000
 
 # As base64 in one JSON message: 7 MB on the wire, which clients still take, and more than most pictures and PDFs have.
 MAX_ATTACHMENT_BYTES = 5 * 1024 * 1024
