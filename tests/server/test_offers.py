@@ -17,7 +17,7 @@ from vaultwire.protocol.events import Request
 from vaultwire.protocol.revisions import LATEST_HANDSHAKE
 from vaultwire.server import offers
 from vaultwire.server.answers import Refusal
-from vaultwire.server.handlers import Job
+from vaultwire.server.tasks import Job
 from vaultwire.trust.policy import Policy
 from vaultwire.vault.errors import Stopped
 from vaultwire.vault.model import NoProgress

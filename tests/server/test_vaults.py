@@ -23,7 +23,8 @@ from vaultwire.protocol.dialects import MCP
 from vaultwire.protocol.events import Peer, Request
 from vaultwire.protocol.revisions import LATEST_HANDSHAKE
 from vaultwire.server.answers import Refusal, Result
-from vaultwire.server.handlers import Handlers, Job
+from vaultwire.server.handlers import Handlers
+from vaultwire.server.tasks import Job
 from vaultwire.server.vaults import Vaults
 from vaultwire.tools.catalog import Toolset, load_catalog
 from vaultwire.tools.sets import OUTSIDE

@@ -219,6 +219,20 @@ def test_a_key_counts_from_its_issue_to_its_revocation_while_the_server_runs(vau
         assert server.request("GET", "/bridge/v1/health", x_api_key=first).status == 401
 
 
+def test_a_key_that_is_taken_back_opens_nothing_more_on_a_connection_that_stays(vault: Path, state: Path) -> None:
+    keys = Keys(str(state / "keys"))
+    key = keys.issue("a-client")
+    head = f"POST {CALL} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {key}\r\n"
+    call = head.encode() + b"Content-Length: %d\r\n\r\n" % len(BODY) + BODY
+    with Serving(vault, "--require-key", VAULTWIRE_STATE=str(state)) as server, server.connect() as connection:
+        for _ in range(3):
+            connection.sendall(call)
+            assert connection.recv(1 << 16).startswith(b"HTTP/1.1 200 ")
+        keys.revoke("a-client")
+        connection.sendall(call)
+        assert connection.recv(1 << 16).startswith(b"HTTP/1.1 401 ")
+
+
 def test_a_change_is_on_record_under_the_name_of_its_key(vault: Path, state: Path) -> None:
     key = Keys(str(state / "keys")).issue("phone")
     with Serving(vault, "--require-key", VAULTWIRE_STATE=str(state)) as server:

@@ -47,10 +47,12 @@ def serve_http(
     from functools import partial  # noqa: PLC0415 - only this door's own code, here and below
 
     from vaultwire.config import ConfigError  # noqa: PLC0415
+    from vaultwire.protocol import quick_json  # noqa: PLC0415
     from vaultwire.server.one_shot import Tending, ask  # noqa: PLC0415
     from vaultwire.server.workers import Workers  # noqa: PLC0415
     from vaultwire.transports import guard, http_server, listening, observing, openapi, rest, streamable_http  # noqa: PLC0415
 
+    quick_json.install()
     observer = observing.Observer(log_json=serving.log_json, metrics=serving.metrics)
     observer.take_stderr()
     try:

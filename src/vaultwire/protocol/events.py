@@ -105,15 +105,16 @@ class Request:
         revision: Revision,
         peer: Peer,
         capabilities: JsonObject | None = None,
+        meta: JsonObject | None = None,
     ) -> None:
+        """``meta`` is what ``params`` have under ``_meta``, for who knows it already."""
         self.id = id
         self.capabilities = capabilities or {}
         self.method = method
         self.params = params
         self.revision = revision
         self.peer = peer
-        meta = meta_of(params)
-        self.progress_token: Json = meta.get("progressToken")
+        self.progress_token: Json = (meta_of(params) if meta is None else meta).get("progressToken")
         self.log_level: str | None = None
         self.progress = -1.0  # last value reported: the next one must be larger (specification, Progress)
         self.batch: Batch | None = None

@@ -7,7 +7,6 @@ values as they stood on the wire (ASGI): blanks around them are no part of them 
 from __future__ import annotations
 
 import binascii
-import functools
 
 from vaultwire.protocol import jsonrpc
 from vaultwire.protocol.events import meta_of
@@ -67,22 +66,35 @@ class HeaderMismatch(Exception):  # noqa: N818 - says what is wrong with the hea
 
 
 class Headers:
-    """The headers of one request, by name. One that must be there once and is there twice is a mismatch."""
+    """The headers of one request, by name. One that must be there once and is there twice is a mismatch.
 
-    __slots__ = ("_twice", "_values")
+    What they say is found out once: requests that are alike may share them.
+    """
+
+    __slots__ = ("_routing", "_twice", "_values", "is_json", "revision", "session", "takes_json", "takes_stream")
 
     def __init__(self, raw: Iterable[tuple[bytes, bytes]]) -> None:
-        lines = list(raw)
+        lines = [(name, value.strip(b" \t")) for name, value in raw]
         self._values = dict(lines)
         self._twice: set[bytes] = set()
         if len(self._values) != len(lines):
             names = [name for name, _ in lines]
             self._twice = {name for name in names if names.count(name) > 1}
+        content_type, session = self.get(b"content-type"), self.get(SESSION)
+        self.is_json = content_type is None or content_type.lower().startswith(JSON_TYPE)
+        """Whether the body may be JSON, as far as they say."""
+        self.takes_json = self.accepts(JSON_TYPE)
+        self.takes_stream = self.accepts(STREAM_TYPE)
+        self.session = None if session is None else session.decode("latin-1")
+        version = self.get(VERSION)
+        # An unknown version is told by the stateless revision's rules which ones there are.
+        self.revision = WITHOUT_HEADER if version is None else handshake(version.decode("latin-1")) or STATELESS[-1]
+        """The revision they ask for."""
+        self._routing: tuple[str, str, str] | None = None  # version, method and name they have been seen to agree with
 
     def get(self, name: bytes) -> bytes | None:
         """Return a header's value without the blanks around it, None if it is not there."""
-        value = self._values.get(name)
-        return None if value is None else value.strip(b" \t")
+        return self._values.get(name)
 
     def get_once(self, name: bytes) -> bytes | None:
         """Return as ``get``. Raises HeaderMismatch if it is there twice."""
@@ -92,15 +104,21 @@ class Headers:
 
     def accepts(self, media_type: bytes) -> bool:
         """Tell whether the client named this media type; blanket terms count for JSON only, as every client reads it."""
-        return _accepts(self._values.get(b"accept"), media_type)
+        accept = self._values.get(b"accept")
+        if accept is None:
+            return media_type == JSON_TYPE
+        accept = accept.lower()
+        return media_type in accept or (media_type == JSON_TYPE and (b"*/*" in accept or b"application/*" in accept))
 
-
-@functools.lru_cache(maxsize=16)  # a client says the same each time, and is asked three times a request
-def _accepts(accept: bytes | None, media_type: bytes) -> bool:
-    if accept is None:
-        return media_type == JSON_TYPE
-    accept = accept.lower()
-    return media_type in accept or (media_type == JSON_TYPE and (b"*/*" in accept or b"application/*" in accept))
+    def agree(self, version: str, method: str, name: str | None) -> None:
+        """Raise HeaderMismatch unless they say the same as the body; a ``name`` that is None need not be there."""
+        if self._routing == (version, method, name):
+            return
+        _compare("MCP-Protocol-Version", self.get_once(VERSION), version)
+        _compare("Mcp-Method", self.get_once(METHOD), method)
+        if name is not None:
+            _compare("Mcp-Name", _decoded("Mcp-Name", self.get_once(NAME)), name)
+            self._routing = version, method, name
 
 
 def revision_of(message: Json, headers: Headers) -> Revision:
@@ -109,17 +127,13 @@ def revision_of(message: Json, headers: Headers) -> Revision:
     What the body says counts; the header decides where it says nothing. ``initialize`` opens the handshake era unless it
     claims to be stateless, where there is no such method.
     """
-    version = headers.get(VERSION)
     if isinstance(message, dict):
         params = message.get("params")
         if isinstance(params, dict) and META_VERSION in meta_of(params):
             return STATELESS[-1]
         if message.get("method") == "initialize":
             return WITHOUT_HEADER
-    if version is None:
-        return WITHOUT_HEADER
-    # An unknown version is told by the stateless revision's rules which ones there are.
-    return handshake(version.decode("latin-1")) or STATELESS[-1]
+    return headers.revision
 
 
 def check_headers(message: JsonObject, headers: Headers) -> None:
@@ -134,11 +148,8 @@ def check_headers(message: JsonObject, headers: Headers) -> None:
     version = meta_of(params).get(META_VERSION)
     if not isinstance(version, str) or not isinstance(method, str):
         return
-    _compare("MCP-Protocol-Version", headers.get_once(VERSION), version)
-    _compare("Mcp-Method", headers.get_once(METHOD), method)
-    named = _NAMED.get(method)
-    if named is not None and isinstance(params.get(named), str):
-        _compare("Mcp-Name", _decoded("Mcp-Name", headers.get_once(NAME)), params[named])
+    name = params.get(_NAMED.get(method))
+    headers.agree(version, method, name if isinstance(name, str) else None)
 
 
 def header_params(schema: Mapping[str, Any]) -> HeaderParams:

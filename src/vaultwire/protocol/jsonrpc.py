@@ -20,6 +20,8 @@ METHOD_NOT_FOUND = -32601
 INVALID_PARAMS = -32602
 INTERNAL_ERROR = -32603
 
+_BLANKS = " \t\n\r"
+_USUAL_IDS = (int, str)
 _BOM = b"\xef\xbb\xbf"  # PowerShell puts one before the first line it pipes
 
 
@@ -44,7 +46,25 @@ def _refuse_value(value: object) -> None:
     raise TypeError(f"a {type(value).__name__} is not JSON")
 
 
-_decode = json.JSONDecoder(parse_constant=_refuse_constant).decode
+_decoder = json.JSONDecoder(parse_constant=_refuse_constant)
+_decode: Callable[[str], Json] = _decoder.decode
+_scanner = getattr(_decoder, "scan_once", None)
+if _scanner is not None:
+    _scan: Callable[[str, int], tuple[Json, int]] = _scanner
+
+    # What `decode` calls, with a look for blanks on either side that most texts do not need. Not a documented name either.
+    def _decode_at_once(text: str) -> Json:
+        if text[:1] == "{":
+            try:
+                value, end = _scan(text, 0)
+            except StopIteration:  # something is missing; `decode` says what
+                pass
+            else:
+                if end == len(text) or not text[end:].strip(_BLANKS):
+                    return value
+        return _decoder.decode(text)
+
+    _decode = _decode_at_once
 _encode: Callable[[Json], str] = json.JSONEncoder(
     ensure_ascii=False, allow_nan=False, check_circular=False, separators=(",", ":")
 ).encode
@@ -60,11 +80,30 @@ if _make_encoder is not None:
     _encode = _encode_at_once
 
 
+# How a quicker library reads and writes, where there is one (``use``).
+_quick_read: Callable[[bytes], Json] | None = None
+_quick_write: Callable[[JsonObject], bytes] | None = None
+
+
+def use(read: Callable[[bytes], Json], write: Callable[[JsonObject], bytes]) -> None:
+    """Read and write frames with these from now on, as far as they do: what raises is done as without them.
+
+    ``read`` raises ValueError, ``write`` TypeError.
+    """
+    global _quick_read, _quick_write
+    _quick_read, _quick_write = read, write
+
+
 def parse_json(frame: bytes) -> Json:
     """Return the value one frame holds. Raises MessageError (-32700) for anything that is not one JSON text."""
+    if _quick_read is not None:
+        try:
+            return _quick_read(frame)
+        except ValueError:
+            pass
     frame = frame.removeprefix(_BOM)
     try:
-        value: Json = _decode(frame.decode("utf-8"))
+        return _decode(frame.decode("utf-8"))
     except UnicodeDecodeError as error:
         raise MessageError(PARSE_ERROR, f"Parse error: not UTF-8 at byte {error.start}") from None
     except RecursionError:
@@ -76,11 +115,15 @@ def parse_json(frame: bytes) -> Json:
                 "Parse error: this looks like a Content-Length header; messages here are one JSON object per line",
             ) from None
         raise MessageError(PARSE_ERROR, f"Parse error: {error}") from None
-    return value
 
 
 def to_frame(message: JsonObject) -> bytes:
     """Return the message as one UTF-8 line, newline included. Raises ValueError or TypeError for what is not JSON."""
+    if _quick_write is not None:
+        try:
+            return _quick_write(message)
+        except TypeError:
+            pass
     try:
         return _encode(message).encode("utf-8") + b"\n"
     except UnicodeEncodeError:  # a lone surrogate, which only an escape can spell
@@ -109,6 +152,10 @@ def check_message(message: Json) -> JsonObject:
     """
     if not isinstance(message, dict):
         raise MessageError(INVALID_REQUEST, f"Invalid Request: expected a JSON object, got {json_type(message)}")
+    return message if _is_usual(message) else _check_unusual(message)
+
+
+def _check_unusual(message: JsonObject) -> JsonObject:
     known_id = _readable_id(message)
     if message.get("jsonrpc") != "2.0":
         raise MessageError(INVALID_REQUEST, 'Invalid Request: "jsonrpc" must be "2.0"', known_id)
@@ -132,6 +179,17 @@ def check_message(message: Json) -> JsonObject:
     if not isinstance(params, list):  # a list is sound JSON-RPC, and a notification is not answered
         raise MessageError(INVALID_REQUEST, f'Invalid Request: "params" must be an object, got {json_type(params)}')
     return message
+
+
+def _is_usual(message: JsonObject) -> bool:
+    """Tell whether a message is as nearly all are: a sound request with params. Quicker than asking what is wrong with it."""
+    get = message.get
+    return (
+        get("jsonrpc") == "2.0"
+        and type(get("method")) is str
+        and type(get("id")) in _USUAL_IDS
+        and type(get("params")) is dict
+    )
 
 
 def _readable_id(message: JsonObject) -> RequestId | None:

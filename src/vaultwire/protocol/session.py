@@ -46,6 +46,11 @@ MAX_BATCH = 1000
 class Session:
     """The protocol state of one connection."""
 
+    __slots__ = (
+        "__weakref__", "_asked", "_identity", "_in_flight", "_log_level", "_methods", "_only_stateless", "_questions",
+        "_revision", "dialect", "peer",
+    )  # fmt: skip
+
     def __init__(
         self, identity: Identity, methods: Collection[str], dialect: Dialect = MCP, revision: Revision | None = None
     ) -> None:
@@ -121,13 +126,17 @@ class Session:
             params["message"] = message
         return jsonrpc.to_frame(jsonrpc.notification_message("notifications/progress", params))
 
+    def log_level(self, request: Request) -> str | None:
+        """Return from which level on the client wants to hear of this request, None if it does not."""
+        return request.log_level if request.revision.stateless else self._log_level
+
     def log(self, request: Request, level: str, logger: str, data: Json) -> bytes | None:
         """Return a log notification, or None where the client did not ask for this level.
 
         Handshake era: the level set by ``logging/setLevel``, silent until then. 2026-07-28: the level in the request's
         own ``_meta``, and never after its answer.
         """
-        wanted = request.log_level if request.revision.stateless else self._log_level
+        wanted = self.log_level(request)
         if wanted is None or LOG_LEVELS.index(level) < LOG_LEVELS.index(wanted):
             return None
         if request.revision.stateless and not self._is_open(request):
@@ -280,7 +289,7 @@ class Session:
                 return
         if method not in self._methods or method in revision.absent_methods:
             raise Refused(METHOD_NOT_FOUND, f"Method not found: {quote(method)}", {"method": method[:MAX_QUOTE]})
-        self._open(Request(id, method, params, revision, self.peer, capabilities), meta, batch, events)
+        self._open(Request(id, method, params, revision, self.peer, capabilities, meta), meta, batch, events)
 
     def _open(self, request: Request, meta: JsonObject, batch: Batch | None, events: list[Event]) -> None:
         token = request.progress_token

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import time
 
@@ -103,11 +104,16 @@ class Wording:
     def _meta(self) -> JsonObject:
         """Return how long the call took, in milliseconds, and when it ended, in UTC."""
         now = time.time()
-        seconds = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(now))
+        second = int(now)
         return {
-            "executionTime": round((time.perf_counter() - self._started) * 1000, 3),
-            "timestamp": f"{seconds}.{int(now % 1 * 1000):03}Z",
+            "executionTime": int((time.perf_counter() - self._started) * 1e6) / 1000,
+            "timestamp": f"{_written(second)}.{int((now - second) * 1000):03}Z",
         }
+
+
+@functools.lru_cache(maxsize=2)  # writing it takes longer than many calls
+def _written(second: int) -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(second))
 
 
 def to_listed(description: Mapping[str, Any], revision: Revision, dialect: Dialect) -> JsonObject:

@@ -135,6 +135,7 @@ class _Connection(Workers):
                 if task is None:
                     with self._ended:
                         self._has_ended = True
+                        self.awaited += 1  # before, the end of a task is no news to anybody
                         self.can_ask = False
                         self.wake_asking()
                         self._ended.notify_all()

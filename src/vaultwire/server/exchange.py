@@ -13,7 +13,7 @@ import time
 from vaultwire.protocol import http, jsonrpc
 from vaultwire.protocol.events import Call, Peer, Send, meta_of
 from vaultwire.protocol.http import HeaderMismatch, Headers
-from vaultwire.protocol.revisions import HEADER_MISMATCH, META_CLIENT_INFO, handshake
+from vaultwire.protocol.revisions import HEADER_MISMATCH, META_CLIENT_INFO
 from vaultwire.server.streams import HttpSession, Stream
 
 TYPE_CHECKING = False
@@ -64,12 +64,11 @@ class Exchanges:
 
     def post(self, headers: Headers, body: bytes, principal: str = "") -> Reply | Stream:
         """Take one message. ``principal`` is whose key it came with, empty for nobody's."""
-        content_type = headers.get(b"content-type")
-        if content_type is not None and not content_type.lower().startswith(http.JSON_TYPE):
+        if not headers.is_json:
             return _refusal(
                 415, None, jsonrpc.INVALID_REQUEST, "Invalid Request: Content-Type must be application/json"
             )
-        if not (headers.accepts(http.JSON_TYPE) or headers.accepts(http.STREAM_TYPE)):
+        if not (headers.takes_json or headers.takes_stream):
             message = "Invalid Request: Accept must name application/json or text/event-stream, better both"
             return _refusal(406, None, jsonrpc.INVALID_REQUEST, message)
         try:
@@ -79,13 +78,12 @@ class Exchanges:
         revision = http.revision_of(message, headers)
         if revision.stateless:
             return self._post_stateless(message, headers, revision, principal)
-        session_id = headers.get(http.SESSION)
-        if session_id is not None:
-            return self._post_in_session(message, headers, session_id, principal)
+        if headers.session is not None:
+            return self._post_in_session(message, headers, headers.session, principal)
         if isinstance(message, dict) and message.get("method") == "initialize":
             return self._open(message, headers, principal)
         session = self._passing_session(message, revision, principal)
-        return self._run(session, message, Stream(self._workers, revision, takes_more=_takes_more(headers)))
+        return self._run(session, message, Stream(self._workers, revision, takes_more=headers.takes_stream))
 
     def _post_stateless(self, message: Json, headers: Headers, revision: Revision, principal: str) -> Reply | Stream:
         if not isinstance(message, dict) or ("method" not in message and ("result" in message or "error" in message)):
@@ -96,15 +94,17 @@ class Exchanges:
                 http.check_headers(message, headers)
                 params = message.get("params")
                 if message.get("method") == "tools/call" and isinstance(params, dict):
-                    http.check_params(self._params_of(params.get("name")), params.get("arguments"), headers)
+                    in_headers = self._params_of(params.get("name"))
+                    if in_headers:
+                        http.check_params(in_headers, params.get("arguments"), headers)
             except HeaderMismatch as mismatch:
                 id_ = message["id"] if jsonrpc.is_request_id(message["id"]) else None
                 return _refusal(400, id_, HEADER_MISMATCH, f"Header mismatch: {mismatch}")
-            if message.get("method") == "subscriptions/listen" and not headers.accepts(http.STREAM_TYPE):
+            if message.get("method") == "subscriptions/listen" and not headers.takes_stream:
                 reason = "Invalid Request: this is answered as a stream; Accept must name text/event-stream"
                 return _refusal(406, None, jsonrpc.INVALID_REQUEST, reason)
         session = self._passing_session(message, revision, principal)
-        return self._run(session, message, Stream(self._workers, revision, takes_more=_takes_more(headers)))
+        return self._run(session, message, Stream(self._workers, revision, takes_more=headers.takes_stream))
 
     def _params_of(self, tool: Json) -> http.HeaderParams:
         """Return which arguments of a tool stand in headers as well."""
@@ -137,16 +137,17 @@ class Exchanges:
         stream.session = session
         with self._workers.lock:
             events = session.receive_parsed(message)
-        self._act(events, session, stream)
-        if not any(isinstance(event, Send | Call) for event in events):
-            return Reply(202)
-        return stream
+        return stream if self._act(events, session, stream) else Reply(202)
 
-    def _act(self, events: list[Event], session: Session, stream: Stream) -> None:
+    def _act(self, events: list[Event], session: Session, stream: Stream) -> bool:
+        """Do what the events ask for; tell whether that brings an answer."""
+        is_answered = False
         for event in events:
             task = self._workers.act(event, session, stream)
             if task is not None:
                 self._workers.run_soon(task)
+            is_answered = is_answered or isinstance(event, Call | Send)
+        return is_answered
 
     def leave(self, stream: Stream) -> None:
         """Take note that the client closed a stateless request's stream, which is how it cancels (2026-07-28)."""
@@ -179,12 +180,12 @@ class Exchanges:
         self._act(events, session, stream)
         return stream
 
-    def _post_in_session(self, message: Json, headers: Headers, session_id: bytes, principal: str) -> Reply | Stream:
+    def _post_in_session(self, message: Json, headers: Headers, session_id: str, principal: str) -> Reply | Stream:
         found = self._find(session_id, principal)
         if found is None:
             id_ = message.get("id") if isinstance(message, dict) else None
             return _no_session(id_ if jsonrpc.is_request_id(id_) else None)
-        stream = Stream(self._workers, found.revision, takes_more=_takes_more(headers), kept=True)
+        stream = Stream(self._workers, found.revision, takes_more=headers.takes_stream, kept=True)
         answered = self._run(found.session, message, stream)
         if answered is stream and stream.takes_more and not stream.done:
             found.keep(stream)
@@ -195,7 +196,7 @@ class Exchanges:
         found, refused = self._session_meant(headers, principal)
         if found is None:
             return refused
-        if not headers.accepts(http.STREAM_TYPE):
+        if not headers.takes_stream:
             return _refusal(406, None, jsonrpc.INVALID_REQUEST, "Invalid Request: Accept must name text/event-stream")
         last = headers.get(http.LAST_EVENT)
         if last is None:
@@ -216,13 +217,12 @@ class Exchanges:
         return Reply(204)
 
     def _session_meant(self, headers: Headers, principal: str) -> tuple[HttpSession | None, Reply]:
-        version, session_id = headers.get(http.VERSION), headers.get(http.SESSION)
-        if session_id is None or (version is not None and handshake(version.decode("latin-1")) is None):
+        if headers.session is None or headers.revision.stateless:
             return None, Reply(405, b"", (b"allow", b"POST"))
-        return self._find(session_id, principal), _no_session(None)
+        return self._find(headers.session, principal), _no_session(None)
 
-    def _find(self, session_id: bytes, principal: str) -> HttpSession | None:
-        found = self._sessions.get(session_id.decode("latin-1"))
+    def _find(self, session_id: str, principal: str) -> HttpSession | None:
+        found = self._sessions.get(session_id)
         if found is None or found.principal != principal:
             return None
         now = time.monotonic()
@@ -261,10 +261,6 @@ class Exchanges:
         with self._workers.lock:
             for each in self._sessions.values():
                 each.aside.abandon()
-
-
-def _takes_more(headers: Headers) -> bool:
-    return headers.accepts(http.STREAM_TYPE)
 
 
 def _no_session(id_: RequestId | None) -> Reply:

@@ -5,19 +5,19 @@ Only where one of them is asked for; without, requests go past. The rules are ``
 
 from __future__ import annotations
 
-import copy
+import contextlib
 import time
 
 from vaultwire.protocol.dialects import known_name
 from vaultwire.protocol.jsonrpc import INTERNAL_ERROR
 from vaultwire.server.answers import Refusal, Result, Wording
-from vaultwire.server.handlers import Job
+from vaultwire.server.tasks import Job
 from vaultwire.trust.rates import Rates, TooOften
 from vaultwire.vault.errors import TOO_LARGE, Stopped, VaultError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Collection, Mapping, Sequence
     from typing import Any, Protocol
 
     from vaultwire.protocol.dialects import Dialect
@@ -64,7 +64,7 @@ class Gate:
         answer = answer or handle(request, dialect)
         passage = _Passage(self._audit, request)
         if isinstance(answer, Job):
-            return self._pass_job(answer, passage, fail)
+            return _Passing(self, answer, passage, fail)
         try:
             passage.begin()
         except VaultError as error:
@@ -92,36 +92,21 @@ class Gate:
             return fail(RATE_LIMITED, f"Rate limit exceeded{of} ({refused}).", {"retryAfter": refused.retry_after})
         return None
 
-    def _pass_job(self, job: Job, passage: _Passage, fail: Fail) -> Job:
-        """Return the job with what goes before and behind it."""
-        work, give_up = job.run, job.give_up
-
-        def run(client: Any) -> Answer:
-            try:
-                passage.begin()
-            except VaultError as error:
-                return fail(error.code, error.message, error.details)
-            try:
-                answer = work(client)
-            except Stopped:
-                passage.end(_CANCELLED)
-                raise
-            if self._most_characters is not None and isinstance(answer, Result):
-                answer = self._cut(answer, fail)
-            passage.end(_code_of(answer))
-            return answer
-
-        def give_up_on(code: str, message: str) -> Answer:
-            try:
-                passage.begin()
-            except VaultError:  # it was not done, which is what is to be said anyway
-                return give_up(code, message)
-            passage.end(code)
-            return give_up(code, message)
-
-        passed = copy.copy(job)
-        passed.run, passed.give_up = run, give_up_on
-        return passed
+    def run(self, job: Job, passage: _Passage, fail: Fail, client: Any) -> Answer:
+        """Run a job that has passed."""
+        try:
+            passage.begin()
+        except VaultError as error:
+            return fail(error.code, error.message, error.details)
+        try:
+            answer = job.run(client)
+        except Stopped:
+            passage.end(_CANCELLED)
+            raise
+        if self._most_characters is not None and isinstance(answer, Result):
+            answer = self._cut(answer, fail)
+        passage.end(_code_of(answer))
+        return answer
 
     def _cut(self, answer: Result, fail: Fail) -> Answer:
         """Return the answer, or a refusal in place of one that is too large."""
@@ -134,6 +119,34 @@ class Gate:
             "section or some lines of a note, or fewer results."
         )
         return fail(TOO_LARGE, message, {"size": size, "limit": self._most_characters})
+
+
+class _Passing(Job):
+    """A job with what goes before and behind it."""
+
+    __slots__ = ("_fail", "_gate", "_job", "_passage")
+
+    def __init__(self, gate: Gate, job: Job, passage: _Passage, fail: Fail) -> None:
+        super().__init__(job.name, job.seconds, changes_vault=job.changes_vault, is_bounded=job.is_bounded)
+        self._gate = gate
+        self._job = job
+        self._passage = passage
+        self._fail = fail
+
+    def run(self, client: Any) -> Answer:
+        return self._gate.run(self._job, self._passage, self._fail, client)
+
+    def give_up(self, code: str, message: str) -> Answer:
+        with contextlib.suppress(VaultError):  # it was not done, which is what is to be said anyway
+            self._passage.begin()
+            self._passage.end(code)
+        return self._job.give_up(code, message)
+
+    def offered(self) -> Sequence[dict[str, Any]]:
+        return self._job.offered()
+
+    def show(self, names: Collection[str]) -> bool:
+        return self._job.show(names)
 
 
 def make_gate(asked: Restraints, complain: Callable[[str], None], *, rates: Mapping[str, int]) -> Gate | None:

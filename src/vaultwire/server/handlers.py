@@ -10,17 +10,17 @@ import gc
 
 from vaultwire.protocol import jsonrpc
 from vaultwire.protocol.dialects import known_name
-from vaultwire.protocol.revisions import MISSING_CLIENT_CAPABILITY
 from vaultwire.server.answers import POLICY_DENIED, TOOL_NOT_FOUND, Refusal, Result, Wording, to_listed, to_refusal
 from vaultwire.server.subscriptions import RESOURCE_CHANGES, Listening, Subscriptions, watch
+from vaultwire.server.tasks import Job, Work
 from vaultwire.server.vaults import Vaults
 from vaultwire.trust.limits import SECONDS_BY_TIME_CLASS
-from vaultwire.vault.errors import FILE_NOT_FOUND, VaultError
+from vaultwire.vault.errors import VaultError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
-    from typing import Any, Protocol, TypeAlias
+    from typing import Any, Protocol
 
     from vaultwire.protocol.dialects import Dialect
     from vaultwire.protocol.events import Request
@@ -53,41 +53,67 @@ _OFFERED = {
 }
 
 
-class Job:
-    """Work for a worker: ``run`` gives the answer; past ``seconds``, or if it crashes, ``give_up`` does.
+class ToolCall(Job):
+    """The call of a tool on its way: what was asked for, of which vault, and how it is answered."""
 
-    ``run`` takes a ``Client``, or any Progress where nobody is there to be asked.
-
-    ``changes_vault``: jobs that do run one at a time, in the order they came. ``is_bounded``: it reads a few files at most.
-    ``offered`` and ``show`` are what ``Client.tools`` and ``Client.show`` do.
-    """
-
-    __slots__ = ("changes_vault", "give_up", "is_bounded", "name", "offered", "run", "seconds", "show")
+    __slots__ = ("_handlers", "arguments", "description", "request", "vault", "wording")
 
     def __init__(
         self,
-        name: str,
-        run: Callable[[Any], Answer],
-        give_up: Callable[[str, str], Answer],
+        handlers: Handlers,
+        request: Request,
+        description: dict[str, Any],
+        vault: str,
+        arguments: JsonObject,
+        wording: Wording,
         seconds: float,
-        *,
-        changes_vault: bool,
-        is_bounded: bool = False,
-        offered: Callable[[], Sequence[Mapping[str, Any]]] = tuple,
-        show: Callable[[Collection[str]], bool] = lambda _: False,
     ) -> None:
-        self.name = name
-        self.run = run
-        self.give_up = give_up
+        """``vault`` is its name; ``arguments`` are the tool's own."""
+        # As ``Job`` does it, which would be one call more for each of ours.
+        self.name = description["name"]
         self.seconds = seconds
-        self.changes_vault = changes_vault
-        self.is_bounded = is_bounded
-        self.offered = offered
-        self.show = show
+        self.changes_vault = not description["annotations"]["readOnlyHint"]
+        self.is_bounded = description["timeClass"] == "file" and handlers.vaults.is_open(vault)
+        self._handlers = handlers
+        self.request = request
+        self.description = description
+        self.vault = vault
+        self.arguments = arguments
+        self.wording = wording
+
+    def run(self, client: Client) -> Answer:
+        """As ``Job``."""
+        return self._handlers.load().run_tool(self, self._handlers, client)
+
+    def give_up(self, code: str, message: str) -> Answer:
+        """As ``Job``."""
+        return self.wording.failure(code, message, {})
+
+    def offered(self) -> Sequence[dict[str, Any]]:
+        """As ``Job``."""
+        return self._handlers.offered(self.request)
+
+    def show(self, names: Collection[str]) -> bool:
+        """As ``Job``."""
+        return self._handlers.show(self.request, names)
 
 
 if TYPE_CHECKING:
-    _Run: TypeAlias = Callable[[Client], Answer]
+
+    class Running(Protocol):
+        """What runs calls: ``server.running``."""
+
+        def run_tool(self, call: ToolCall, handlers: Handlers, client: Client) -> Answer:
+            """Run a tool and answer its call."""
+
+        def run_asking(
+            self,
+            run: Callable[[Client], Answer],
+            request: Request,
+            give_up: Callable[[str, str], Answer],
+            client: Client,
+        ) -> Answer:
+            """Run work that may ask the client."""
 
     class Offering(Protocol):
         """What a server offers besides tools: resources, prompts, completions."""
@@ -117,8 +143,8 @@ class Handlers:
         ``prompts_folder`` is a folder in a vault. ``open_offers`` offers something else than the first vault's notes.
         ``gate`` is what every request passes, ``lists`` which tools are listed to everybody; the others can be called, too.
         """
-        self._vaults = Vaults(open_vault if isinstance(open_vault, dict) else {"": open_vault}, self._load)
-        self._toolset = toolset.over(self._vaults.names)
+        self.vaults = Vaults(open_vault if isinstance(open_vault, dict) else {"": open_vault}, self._load)
+        self.toolset = toolset.over(self.vaults.names)
         self._offers: Offering | None = None
         self._policy = policy
         self._seconds = seconds
@@ -127,6 +153,7 @@ class Handlers:
         self.subscriptions = subscriptions or Subscriptions()
         self._gate = gate
         self._lists = lists
+        self._running: Running | None = None  # the code that runs calls, once it is loaded
         self._table: dict[str, Callable[[Request, Dialect], Answer | Job | Listening]] = {
             "tools/list": self._list_tools,
             "tools/call": self._call_tool,
@@ -149,54 +176,63 @@ class Handlers:
         handle = self._table[request.method]
         if self._gate is None:
             return handle(request, dialect)
-        return self._gate.handle(request, dialect, handle, self._toolset.descriptions)
+        return self._gate.handle(request, dialect, handle, self.toolset.descriptions)
 
     def describe(self, tool: str) -> dict[str, Any] | None:
         """Return a tool's description, however its name is spelt; None if there is none of this name."""
-        return self._toolset.descriptions.get(known_name(tool, self._toolset.descriptions) or "")
+        return self.toolset.descriptions.get(known_name(tool, self.toolset.descriptions) or "")
 
     def tend(self) -> None:
         """Load what the first call would otherwise wait for, then keep the vault's index true of the files until ``close``."""
-        self._vaults.get(self._vaults.names[0])
+        self.vaults.get(self.vaults.names[0])
         # What is loaded by now stays. Looking through it takes each full collection 5 ms, in the middle of some call.
         gc.freeze()
-        self._vaults.tend()
+        self.vaults.tend()
 
     def close(self) -> None:
         """End ``tend``. Safe from any thread."""
-        self._vaults.close()
+        self.vaults.close()
+
+    def load(self) -> Running:
+        """Load the code that calls need, and return what runs them."""
+        if self._running is None:
+            self.vaults.load()  # two threads must not import at once
+            import vaultwire.server.running as loaded  # noqa: PLC0415 - loaded by now
+
+            self._running = loaded
+        return self._running
 
     def _load(self) -> None:
         """Load the code that calls need, on one thread at a time."""
-        import vaultwire.server.inputs  # noqa: PLC0415 - which else the first stateless call would load
+        import vaultwire.server.running  # noqa: PLC0415
 
-        self._toolset.tools  # noqa: B018 - loads them
+        self.toolset.tools  # noqa: B018 - loads them
         if self._open_offers is None:
             import vaultwire.server.joined_offers  # noqa: F401, PLC0415 - as the tools, not at start
 
     def _offering(self) -> Offering:
-        self._vaults.load()
+        self.vaults.load()
         if self._offers is None:  # if two threads make one each, they are alike
             if self._open_offers is not None:
-                self._offers = self._open_offers(self._vaults.get(self._vaults.names[0]))
+                self._offers = self._open_offers(self.vaults.get(self.vaults.names[0]))
             else:
                 from vaultwire.server.joined_offers import make_offers  # noqa: PLC0415 - loaded by now
 
-                self._offers = make_offers(self._vaults, self._prompts_folder)
+                self._offers = make_offers(self.vaults, self._prompts_folder)
         return self._offers
 
-    def _offered(self, request: Request) -> list[dict[str, Any]]:
+    def offered(self, request: Request) -> list[dict[str, Any]]:
         """Return the tools that whoever asks may call."""
         names = (request.peer.name, request.peer.principal)
-        tools = self._toolset.descriptions.values()
+        tools = self.toolset.descriptions.values()
         return [each for each in tools if self._policy.allows(each["annotations"], each["name"], *names)]
 
     def _listed(self, request: Request) -> list[dict[str, Any]]:
         """Return those of them that ``tools/list`` shows."""
         also = request.peer.shown
-        return [each for each in self._offered(request) if self._lists(each["name"]) or each["name"] in also]
+        return [each for each in self.offered(request) if self._lists(each["name"]) or each["name"] in also]
 
-    def _show(self, request: Request, names: Collection[str]) -> bool:
+    def show(self, request: Request, names: Collection[str]) -> bool:
         """List these tools to the session from now on; False where the list is the same for everybody."""
         peer = request.peer
         more = frozenset(name for name in names if not self._lists(name)) - peer.shown
@@ -208,7 +244,7 @@ class Handlers:
     # ------------------------------------------------------------------ tools/list
 
     def _list_tools(self, request: Request, dialect: Dialect) -> Answer:
-        known = self._toolset.descriptions
+        known = self.toolset.descriptions
         shown = [each for each in self._listed(request) if dialect.lists(each["name"], known)]
         cursor = request.params.get("cursor")
         start = 0
@@ -230,51 +266,29 @@ class Handlers:
     # ------------------------------------------------------------------ tools/call
 
     def _call_tool(self, request: Request, dialect: Dialect) -> Answer | Job:
-        call = _parse_call(request.params)
-        if isinstance(call, Refusal):
-            return call
-        name, arguments = call
+        asked = _parse_call(request.params)
+        if isinstance(asked, Refusal):
+            return asked
+        name, arguments = asked
         wording = Wording(request.revision, dialect, arguments.get("path"))
-        description = self.describe(name)
+        description = self.toolset.descriptions.get(name) or self.describe(name)
         if description is None:
             known = ", ".join(dialect.list_name(other["name"]) for other in self._listed(request))
             message = f"Unknown tool: {name[:80]!r} (there are: {known})"
             if dialect.unknown_tool is None:
                 return wording.failure(TOOL_NOT_FOUND, message, {})
             return Refusal(dialect.unknown_tool, message, {"errorCode": TOOL_NOT_FOUND})
-        name = description["name"]
-
-        def give_up(code: str, message: str) -> Answer:
-            return wording.failure(code, message, {})
-
-        denied = self._policy.refusal(name, description["annotations"], request.peer.name, request.peer.principal)
-        if denied is not None:
-            return give_up(POLICY_DENIED, denied)
+        if not self._policy.allows_everything:
+            peer = request.peer
+            denied = self._policy.refusal(description["name"], description["annotations"], peer.name, peer.principal)
+            if denied is not None:
+                return wording.failure(POLICY_DENIED, denied, {})
         try:
-            vault_name, arguments = self._vaults.pick(arguments)
+            vault, arguments = self.vaults.pick(arguments)
         except VaultError as error:
             return wording.failure(error.code, error.message, error.details)
-
-        def run(client: Client) -> Answer:
-            vault = self._vaults.used_by(request.peer, vault_name, name)
-            from vaultwire.tools.registry import Failure, invoke  # noqa: PLC0415 - loaded with the tools, not at start
-
-            outcome = invoke(self._toolset.tools[name], description, arguments, vault, client)
-            if isinstance(outcome, Failure):
-                message = outcome.message + (self._vaults.aside(vault_name) if outcome.code == FILE_NOT_FOUND else "")
-                return wording.failure(outcome.code, message, outcome.details)
-            return wording.result(outcome, description)
-
-        return Job(
-            name,
-            self._asking(run, request, give_up),
-            give_up,
-            self._seconds[description["timeClass"]],
-            changes_vault=not description["annotations"]["readOnlyHint"],
-            is_bounded=description["timeClass"] == "file" and self._vaults.is_open(vault_name),
-            offered=lambda: self._offered(request),
-            show=lambda names: self._show(request, names),
-        )
+        seconds = self._seconds[description["timeClass"]]
+        return ToolCall(self, request, description, vault, arguments, wording, seconds)
 
     # ------------------------------------------------------------------ resources, prompts, completions
 
@@ -289,9 +303,11 @@ class Handlers:
             except VaultError as error:
                 return to_refusal(error, request)
 
-        return Job(
+        return Work(
             request.method,
-            self._asking(run, request, give_up) if request.method in _MAY_ASK else run,
+            run
+            if request.method not in _MAY_ASK
+            else lambda client: self.load().run_asking(run, request, give_up, client),
             give_up,
             self._seconds[_OFFERED[request.method]],
             changes_vault=False,
@@ -307,29 +323,6 @@ class Handlers:
         except VaultError as error:
             return to_refusal(error, request)
         return Result({})
-
-    def _asking(self, run: Callable[[Client], Answer], request: Request, give_up: Callable[[str, str], Answer]) -> _Run:
-        """Return the work so that it may ask the client: while it waits, or with its result (2026-07-28)."""
-
-        def run_asking(client: Client) -> Answer:
-            self._vaults.load()  # two threads must not import at once
-            from vaultwire.tools.registry import CLIENT_CANNOT, CapabilityMissing  # noqa: PLC0415 - loaded with the tools
-
-            try:
-                if not request.revision.asks_in_results:
-                    return run(client)
-                from vaultwire.server.inputs import run_in_rounds  # noqa: PLC0415
-
-                return run_in_rounds(run, client, request)
-            except VaultError as error:
-                return to_refusal(error, request)
-            except CapabilityMissing as error:
-                if not request.revision.asks_in_results:
-                    return give_up(CLIENT_CANNOT, f"{error}.")
-                data: JsonObject = {"requiredCapabilities": {error.capability: {}}}
-                return Refusal(MISSING_CLIENT_CAPABILITY, str(error), data)
-
-        return run_asking
 
 
 def _parse_call(params: JsonObject) -> tuple[str, JsonObject] | Refusal:

@@ -18,7 +18,7 @@ import json
 import os
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from vaultwire.protocol.events import Request
@@ -52,12 +52,36 @@ class InputRequired(Exception):  # noqa: N818 - an answer, not a failure
 class Rounds:
     """What the work of one request sees of its client: all as ever, but questions are answered from earlier rounds."""
 
+    __slots__ = ("_answers", "_client", "capabilities")
+
     def __init__(self, client: Client, request: Request, answers: Mapping[str, Any]) -> None:
         self._client = client
         self._answers = answers
         self.capabilities = request.capabilities
-        self.check, self.report, self.log, self.hang_up = client.check, client.report, client.log, client.hang_up
-        self.tools, self.show = client.tools, client.show
+
+    def check(self) -> None:
+        """As the client's."""
+        self._client.check()
+
+    def report(self, done: int, total: int, message: str) -> None:
+        """As the client's."""
+        self._client.report(done, total, message)
+
+    def log(self, level: str, data: Any, logger: str = "vaultwire.tools") -> None:
+        """As the client's."""
+        self._client.log(level, data, logger)
+
+    def tools(self) -> Sequence[dict[str, Any]]:
+        """As the client's."""
+        return self._client.tools()
+
+    def show(self, tools: Collection[str]) -> bool:
+        """As the client's."""
+        return self._client.show(tools)
+
+    def hang_up(self) -> None:
+        """As the client's."""
+        self._client.hang_up()
 
     def ask(self, wanted: Mapping[str, Ask]) -> dict[str, JsonObject]:
         """Return the client's answers. Raises InputRequired while some are missing, and CapabilityMissing."""
@@ -80,6 +104,8 @@ def run_in_rounds(run: Callable[[Client], Answer], client: Client, request: Requ
 
 
 def _answers_of(request: Request) -> dict[str, Any]:
+    if "requestState" not in request.params and "inputResponses" not in request.params:
+        return {}
     state, given = request.params.get("requestState"), request.params.get("inputResponses", {})
     if not isinstance(given, dict):
         raise VaultError(INVALID_ARGUMENTS, "inputResponses must be an object")

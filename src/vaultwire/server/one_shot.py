@@ -72,6 +72,9 @@ class _Single:
     def report(self, _request: Request, _progress: float, _total: float | None, _message: str | None) -> None:
         return None
 
+    def log_level(self, _request: Request) -> None:
+        return None
+
     def log(self, _request: Request, _level: str, _logger: str, _data: Json) -> None:
         return None
 

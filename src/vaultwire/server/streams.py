@@ -29,8 +29,8 @@ class Stream:
     """The frames that answer one POST, or those of a session that answer nothing. Fills the workers' ``Outlet``."""
 
     __slots__ = (
-        "_base", "_lock", "_wake", "can_ask", "code", "consumer", "delivered", "done", "frames", "kept", "number", "paused",
-        "revision", "session", "session_id", "takes_more",
+        "_base", "_lock", "_wake", "can_ask", "code", "consumer", "delivered", "done", "frames", "kept", "most", "number",
+        "paused", "revision", "session", "session_id", "takes_more",
     )  # fmt: skip
 
     def __init__(self, workers: Workers, revision: Revision, *, takes_more: bool, kept: bool = False) -> None:
@@ -42,6 +42,7 @@ class Stream:
         self.revision = revision
         self.takes_more = takes_more
         self.kept = kept
+        self.most = _MOST_FRAMES
         self.can_ask = kept and takes_more
         self.number = 0
         self.session: Session | None = None  # whose request it answers
@@ -58,7 +59,7 @@ class Stream:
         """Take a frame that is not the last."""
         if self.takes_more and not self.done:
             self.frames.append(frame)
-            if len(self.frames) > _MOST_FRAMES:
+            if len(self.frames) > self.most:
                 del self.frames[0]
                 self._base += 1
             self.wake()

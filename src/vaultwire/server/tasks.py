@@ -1,4 +1,4 @@
-"""One job on its way: what the job sees of whoever asked for it, and who waits for its answer.
+"""Jobs, and one on its way: what it sees of whoever asked for it, and who waits for its answer.
 
 Which thread works on it, until when, and where the answer goes is ``workers``' matter.
 """
@@ -12,13 +12,13 @@ from vaultwire.vault.errors import Stopped
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Hashable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
     from typing import Any
 
     from vaultwire.protocol.events import Question, Request
     from vaultwire.protocol.messages import Json, JsonObject
     from vaultwire.protocol.session import Session
-    from vaultwire.server.handlers import Job
+    from vaultwire.server.answers import Answer
     from vaultwire.server.lanes import Lane
     from vaultwire.server.workers import Outlet, Workers
     from vaultwire.tools.registry import Ask
@@ -31,8 +31,71 @@ class MustWait(BaseException):
     """Work begun on the thread that reads turns out to wait for the client. No Exception: tools catch those."""
 
 
+class Job:
+    """Work for a worker, which must be done within ``seconds``.
+
+    ``changes_vault``: jobs that do run one at a time, in the order they came. ``is_bounded``: it reads a few files at most.
+    """
+
+    __slots__ = ("changes_vault", "is_bounded", "name", "seconds")
+
+    def __init__(self, name: str, seconds: float, *, changes_vault: bool, is_bounded: bool = False) -> None:
+        self.name = name
+        self.seconds = seconds
+        self.changes_vault = changes_vault
+        self.is_bounded = is_bounded
+
+    def run(self, client: Any) -> Answer:
+        """Do it and answer. ``client`` may be no more than a Progress where nobody is there to be asked."""
+        raise NotImplementedError
+
+    def give_up(self, code: str, message: str) -> Answer:
+        """Answer for work that crashed, or was not done in time."""
+        raise NotImplementedError
+
+    def offered(self) -> Sequence[dict[str, Any]]:
+        """Do what ``Client.tools`` does."""
+        return ()
+
+    def show(self, names: Collection[str]) -> bool:  # noqa: ARG002 - there is nothing to show
+        """Do what ``Client.show`` does."""
+        return False
+
+
+class Work(Job):
+    """A job out of two functions."""
+
+    __slots__ = ("_give_up", "_run")
+
+    def __init__(
+        self,
+        name: str,
+        run: Callable[[Any], Answer],
+        give_up: Callable[[str, str], Answer],
+        seconds: float,
+        *,
+        changes_vault: bool,
+    ) -> None:
+        super().__init__(name, seconds, changes_vault=changes_vault)
+        self._run = run
+        self._give_up = give_up
+
+    def run(self, client: Any) -> Answer:
+        """As ``Job``."""
+        return self._run(client)
+
+    def give_up(self, code: str, message: str) -> Answer:
+        """As ``Job``."""
+        return self._give_up(code, message)
+
+
 class Task:
     """One job on its way; what the job sees of it is ``Client``."""
+
+    __slots__ = (
+        "deadline", "has_started", "id", "is_abandoned", "is_at_once", "job", "lane", "outlet", "request", "session",
+        "stopped", "woken", "workers",
+    )  # fmt: skip
 
     def __init__(self, workers: Workers, session: Session, request: Request, job: Job, outlet: Outlet) -> None:
         self.workers = workers
@@ -70,7 +133,7 @@ class Task:
         with self.workers.lock:
             self._send(self.session.log(self.request, level, logger, data))
 
-    def tools(self) -> Sequence[Mapping[str, Any]]:
+    def tools(self) -> Sequence[dict[str, Any]]:
         """Return the descriptions of the tools that the client may call."""
         return self.job.offered()
 

@@ -33,6 +33,8 @@ class Vaults:
         ``load`` loads the code that calls need; it is called once, before a vault is opened.
         """
         self.names = tuple(openers)
+        self.are_several = len(self.names) > 1
+        """Whether callers have to say which vault they mean."""
         self._openers = openers
         self._load = load
         self._is_loaded = False
@@ -41,11 +43,6 @@ class Vaults:
         self._opened: dict[str, Vault] = {}
         self._tended: list[threading.Thread] | None = None  # besides the first; None while nothing is tended
         self._is_closed = False
-
-    @property
-    def are_several(self) -> bool:
-        """Whether callers have to say which vault they mean."""
-        return len(self.names) > 1
 
     def name(self, given: str) -> str:
         """Return the vault's name as it is spelt. Raises VaultError (VAULT_NOT_FOUND), naming those there are."""

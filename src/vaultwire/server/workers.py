@@ -15,10 +15,9 @@ import time
 from vaultwire.protocol.events import Answered, Call, Cancel, Send
 from vaultwire.protocol.jsonrpc import INTERNAL_ERROR
 from vaultwire.server.answers import INTERNAL, Refusal, Result
-from vaultwire.server.handlers import Job
 from vaultwire.server.lanes import Lane
 from vaultwire.server.subscriptions import Listening
-from vaultwire.server.tasks import MustWait, Task, client_of
+from vaultwire.server.tasks import Job, MustWait, Task, client_of
 from vaultwire.vault.errors import TIMEOUT, Stopped
 
 TYPE_CHECKING = False
@@ -85,7 +84,7 @@ class Workers:
         handlers: Methods,
         *,
         most_tasks: float = float("inf"),
-        current_id: Callable[[], str] = str,
+        current_id: Callable[[], bytes] = bytes,
         on_crash: Callable[..., None] | None = None,
     ) -> None:
         """``most_tasks``: calls beyond so many under way are refused, for doors whose clients need not wait for answers.
@@ -100,6 +99,7 @@ class Workers:
         self._on_crash = on_crash or log_crash
         self._tasks: dict[Request, Task] = {}
         self._ended = threading.Condition(self.lock)  # a task ended; the drain waits for that
+        self.awaited = 0  # how many wait for that
         # A deadline came that is earlier than those the watchdog knows. Apart from the other: waking the watchdog at every
         # call would double what a call costs.
         self._earlier = threading.Condition(self.lock)
@@ -110,12 +110,12 @@ class Workers:
 
     def act(self, event: Event, session: Session, outlet: Outlet) -> Task | None:
         """Do what the event asks for; return the task of a reading call, which somebody has to take."""
+        if type(event) is Call:  # as most are
+            return self._call(event.request, session, outlet)
         match event:
             case Send(frame, code):
                 with self.lock:
                     outlet.answer(frame, code)
-            case Call(request):
-                return self._call(request, session, outlet)
             case Cancel(request):
                 with self.lock:
                     self._cancel(request)
@@ -210,11 +210,12 @@ class Workers:
             slow, last = self._paces.get(job.name, (took, took))
             self._paces[job.name] = max(min(took, last), slow * _STILL_COUNTS), took
         with self.lock:
-            if self._tasks.pop(task.request, None) is not None:
+            if self._tasks.pop(task.request, None) is not None and self.awaited:
                 self._ended.notify_all()
             if answer is None or task.stopped:
                 return
-            self._log(task, answer)
+            if task.session.log_level(task.request) is not None:
+                self._log(task, answer)
             try:
                 self._answer(task.session, task.request, answer, task.outlet)
             except (TypeError, ValueError):  # not JSON; nothing went out
@@ -239,7 +240,9 @@ class Workers:
     def wait_until_idle(self, seconds: float | None = None) -> None:
         """Wait until every task has ended or passed its deadline, so many seconds at most."""
         with self._ended:
+            self.awaited += 1
             self._ended.wait_for(lambda: not self._tasks, seconds)
+            self.awaited -= 1
 
     # ------------------------------------------------------------------ the watchdog
 
@@ -266,7 +269,8 @@ class Workers:
         """Answer for a task whose time is up; if it ever ends, its own answer is dropped."""
         task.stop()
         del self._tasks[task.request]
-        self._ended.notify_all()
+        if self.awaited:
+            self._ended.notify_all()
         if task.has_started:  # one that still waits for a thread is skipped when its turn comes
             task.is_abandoned = True
             if task.lane is not None:
@@ -284,11 +288,12 @@ class Workers:
     # ------------------------------------------------------------------ out (all hold the lock)
 
     def _answer(self, session: Session, request: Request, answer: Answer, outlet: Outlet) -> None:
-        match answer:
-            case Result(value):
-                frame, code = session.reply(request, value), None
-            case Refusal(code, message, data):
-                frame = session.refuse(request, code, message, data)
+        code: int | None = None
+        if isinstance(answer, Result):
+            frame = session.reply(request, answer.value)
+        else:
+            code = answer.code
+            frame = session.refuse(request, code, answer.message, answer.data)
         if frame is not None:
             outlet.answer(frame, code)
 
@@ -301,7 +306,7 @@ class Workers:
             task.outlet.send(frame)
 
 
-def log_crash(what: str, id: str = "") -> None:  # noqa: A002, ARG001 - a duplex connection's calls have none
+def log_crash(what: str, id: bytes = b"") -> None:  # noqa: A002, ARG001 - a duplex connection's calls have none
     """Put the traceback of the exception at hand on stderr, where clients keep their servers' logs."""
     import traceback  # noqa: PLC0415 - only when something crashed
 

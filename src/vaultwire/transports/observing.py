@@ -41,6 +41,8 @@ class Observer:
         self._log_json = log_json
         self._out: TextIO | None = sys.stderr
         self.listens = log_json or metrics
+        self.began: Callable[[bytes], object] = _current.set
+        """Take note of the exchange that is worked on from here on, by its id."""
         self._count: Callable[[str, str, int, float], None] | None = None
         self._page: Callable[[], bytes] | None = None
         if metrics:
@@ -51,13 +53,9 @@ class Observer:
         if self._log_json and sys.stderr is not None:
             sys.stderr = _JsonLines(self, sys.stderr)
 
-    def began(self, id: bytes) -> None:  # noqa: A002
-        """Take note of the exchange that is worked on from here on."""
-        _current.set(id)
-
-    def current_id(self) -> str:
+    def current_id(self) -> bytes:
         """Return the id of the exchange that is worked on, empty for none."""
-        return _current.get().decode()
+        return _current.get()
 
     def ended(self, *, id: str, door: str, method: str, path: str, status: int, seconds: float, key: str) -> None:  # noqa: A002
         """Take note of an exchange that is over."""
@@ -67,12 +65,12 @@ class Observer:
             milliseconds = round(seconds * 1000, 3)
             self._write("request", id=id, door=door, method=method, path=path, status=status, ms=milliseconds, key=key)
 
-    def crashed(self, *, id: str, what: str) -> None:  # noqa: A002
+    def crashed(self, *, id: bytes, what: str) -> None:  # noqa: A002
         """Take note of the exception at hand."""
         if self._log_json:
-            self._write("crash", id=id, what=what, traceback=traceback.format_exc())
+            self._write("crash", id=id.decode(), what=what, traceback=traceback.format_exc())
         elif self._out is not None:
-            self._out.write(f"vaultwire: {what} crashed (request {id})\n{traceback.format_exc()}")
+            self._out.write(f"vaultwire: {what} crashed (request {id.decode()})\n{traceback.format_exc()}")
             self._out.flush()
 
     def tell(self, message: str) -> None:

@@ -12,16 +12,17 @@ import asyncio
 from vaultwire.protocol import http
 from vaultwire.protocol.http import Headers
 from vaultwire.server.exchange import Exchanges, Reply
+from vaultwire.transports import AT_ONCE, MEMO
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
 
     from vaultwire.protocol.revisions import Revision
     from vaultwire.protocol.session import Session
     from vaultwire.server.streams import Stream
     from vaultwire.server.workers import Workers
-    from vaultwire.transports import Receive, Scope, Send
+    from vaultwire.transports import AtOnce, Receive, Scope, Send
 
 # What waits longer for its first frame becomes a stream, and a stream on which nothing happens says that it is alive:
 # proxies give up after 30 or 60 seconds.
@@ -30,6 +31,8 @@ KEEP_ALIVE_SECONDS = 15.0
 _LOOK_AFTER_SECONDS = 0.05
 # When a client that was hung up on should come back.
 _RETRY_MS = 1000
+
+_MINE = "mcp"  # among what is known of a head
 
 _STREAM_HEADERS = (
     (b"content-type", http.STREAM_TYPE),
@@ -51,20 +54,23 @@ class StreamableHttp:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one HTTP request."""
-        headers = Headers(scope["headers"])
+        headers = _headers(scope)
         principal: str = scope.get(self._key_name, "")
         match scope["method"]:
             case "POST":
-                body = await _read(receive)
+                at_once: AtOnce | None = scope.get(AT_ONCE)
+                body = None if at_once is None else at_once.body()
                 if body is None:
-                    return
+                    body = await _read(receive)
+                    if body is None:
+                        return
                 answer = self._exchanges.post(headers, body, principal)
                 if not isinstance(answer, Reply) and _is_single(answer, headers):
                     answer = _to_reply(answer)
-                if isinstance(answer, Reply):
-                    await _send_reply(send, answer)
-                else:
+                if not isinstance(answer, Reply):
                     await _Writer(answer, receive, send, self._exchanges).answer(headers)
+                elif at_once is None or not at_once.reply(answer.status, _to_lines(answer), answer.body):
+                    await _send_reply(send, answer)
             case "GET":
                 meant = self._exchanges.get(headers, principal)
                 if isinstance(meant, Reply):
@@ -204,13 +210,13 @@ def make_app(
 
 def _is_single(stream: Stream, headers: Headers) -> bool:
     """Tell whether a POST's answer is there, and is one that is sent as JSON."""
-    return stream.done and len(stream.frames) <= 1 and (stream.code is not None or headers.accepts(http.JSON_TYPE))
+    return stream.done and len(stream.frames) <= 1 and (stream.code is not None or headers.takes_json)
 
 
 def _to_reply(stream: Stream) -> Reply:
     """Return a single answer. What was no stream is not come back to."""
     stream.kept = False
-    _, frames = stream.take(0)
+    frames = stream.frames  # nothing comes any more
     if not frames:  # cancelled: there is no answer, and HTTP wants one
         return Reply(202)
     extra = ((http.SESSION, stream.session_id.encode("ascii")),) if stream.session_id else ()
@@ -234,11 +240,25 @@ async def _read(receive: Receive) -> bytes | None:
     return b"".join(pieces)
 
 
+def _headers(scope: Scope) -> Headers:
+    """Return what a request's headers say, as it was found out for an earlier one that is alike."""
+    memo = scope.get(MEMO)
+    if memo is None:
+        return Headers(scope["headers"])
+    known: Headers | None = memo.get(_MINE)
+    if known is None:
+        known = memo[_MINE] = Headers(scope["headers"])
+    return known
+
+
+def _to_lines(reply: Reply) -> list[tuple[bytes, bytes]]:
+    if reply.body:
+        return [(b"content-type", http.JSON_TYPE), (b"content-length", b"%d" % len(reply.body)), *reply.headers]
+    if reply.status == 204:  # noqa: PLR2004 - RFC 9110 §8.6: no length with it
+        return [*reply.headers]
+    return [(b"content-length", b"0"), *reply.headers]
+
+
 async def _send_reply(send: Send, reply: Reply) -> None:
-    headers: Iterable[tuple[bytes, bytes]] = reply.headers
-    length = str(len(reply.body)).encode("ascii")
-    content = [(b"content-type", http.JSON_TYPE), (b"content-length", length)] if reply.body else []
-    if not reply.body and reply.status != 204:  # noqa: PLR2004 - RFC 9110 §8.6: none with 204
-        content = [(b"content-length", b"0")]
-    await send({"type": "http.response.start", "status": reply.status, "headers": [*content, *headers]})
+    await send({"type": "http.response.start", "status": reply.status, "headers": _to_lines(reply)})
     await send({"type": "http.response.body", "body": reply.body})

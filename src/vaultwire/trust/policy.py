@@ -37,7 +37,7 @@ class Policy:
     front meaning all below; none, if it is empty.
     """
 
-    __slots__ = ("_allows_all", "clients", "hosts", "read_only", "tools")
+    __slots__ = ("_allows_all", "allows_everything", "clients", "hosts", "read_only", "tools")
 
     def __init__(
         self,
@@ -52,6 +52,8 @@ class Policy:
         self.clients = clients or {}
         self.hosts = hosts
         self._allows_all = tools is None and not clients
+        self.allows_everything = self._allows_all and not read_only
+        """Whether any client may call any tool."""
 
     def allows(self, annotations: Mapping[str, Any], tool: str = "", *clients: str) -> bool:
         """Tell whether a tool with these MCP annotations is listed at all, for a client of these names."""

@@ -5,6 +5,6 @@ bytes: how slowly a client may send and take them, how much may come before it i
 other protocol is ever switched to.
 """
 
-from vaultwire.transports.http_server.server import Limits, run
+from vaultwire.transports.http_server.server import Limits, run, run_aside
 
-__all__ = ["Limits", "run"]
+__all__ = ["Limits", "run", "run_aside"]

@@ -13,6 +13,7 @@ from urllib.parse import unquote
 
 import httptools
 
+from vaultwire.transports import MEMO
 from vaultwire.transports.http_server.exchange import Exchange
 
 TYPE_CHECKING = False
@@ -21,6 +22,11 @@ if TYPE_CHECKING:
 
 # More than this comes of no client (``guard.MAX_HEAD_BYTES``, in a piece that may be as long again).
 _MAX_HEAD_BYTES = 32 * 1024
+# Heads of one connection that need not be parsed again, and how long they may be: a client calls a few tools in turn, and
+# says the same each time but for a name and a length.
+_MOST_KNOWN_HEADS = 16
+_MOST_KNOWN_BYTES = 4096
+_HEAD_END = b"\r\n\r\n"
 _FOREVER = float("inf")
 _ASGI = {"version": "3.0", "spec_version": "2.3"}
 
@@ -39,6 +45,9 @@ class Connection(asyncio.Protocol):
         self._coming: Exchange | None = None  # whose body is not here yet
         self._url = b""
         self._headers: list[tuple[bytes, bytes]] = []
+        self._known: dict[bytes, tuple[dict[str, Any], int]] = {}  # heads: what they say, and the length of the body
+        self._is_paused = False
+        self._left = 0  # of the body of a request whose head was known
         self._head_bytes = 0
         self._in_head = True
         self._in_message = False
@@ -83,6 +92,22 @@ class Connection(asyncio.Protocol):
         """Take what came, and begin on the first request that is not begun."""
         if self._is_last or self.transport.is_closing():
             return
+        if self._left:
+            data = self._take_body(data)
+            if not data:
+                return
+        if self._in_message or self._exchanges:
+            if self._parse(data):
+                self._go_on()
+        elif self._take_known(data):
+            self._go_on()
+        elif self._parse(data):
+            if len(self._exchanges) == 1:
+                self._learn(data)
+            self._go_on()
+
+    def _parse(self, data: bytes) -> bool:
+        """Have the parser look; False if that was the end."""
         if self._in_head:
             self._head_bytes += len(data)
         try:
@@ -92,11 +117,64 @@ class Connection(asyncio.Protocol):
         except httptools.HttpParserError:
             if not self._is_last:
                 self._refuse(400, "Invalid request")
-            return
+            return False
         if self._in_head and self._head_bytes > _MAX_HEAD_BYTES:
             self._refuse(431, "Request headers too large")
-            return
-        self._go_on()
+            return False
+        return True
+
+    # ------------------------------------------------------------------ heads that came before
+
+    def _learn(self, data: bytes) -> None:
+        """Keep the head of a request that is all there is in ``data``, so far as its body is here."""
+        scope = self._exchanges[0].scope
+        end = data.find(_HEAD_END) + 4
+        head = data[:end]
+        lengths = [value for name, value in scope["headers"] if name == b"content-length"]
+        if (
+            self._exchanges[0].stays
+            and len(lengths) == 1
+            and len(data) <= end + int(lengths[0])
+            and end <= _MOST_KNOWN_BYTES
+            and data.startswith(b"POST ")  # no line before it
+            and head.count(b"\n") == head.count(b"\r\n")  # so it ends where the parser ends it, too
+            and not any(name in (b"transfer-encoding", b"expect", b"upgrade") for name, _ in scope["headers"])
+        ):
+            if len(self._known) >= _MOST_KNOWN_HEADS:
+                self._known.clear()
+            self._known[head] = {**scope}, int(lengths[0])
+
+    def _take_known(self, data: bytes) -> bool:
+        """Take a request whose head came before, as the parser would; False if this is none, or there is more behind it."""
+        end = data.find(_HEAD_END) + 4
+        known = self._known.get(data[:end])
+        if known is None:
+            return False
+        scope, length = known
+        left = end + length - len(data)
+        if left < 0:
+            return False
+        exchange = Exchange(self, scope.copy(), stays=True)
+        self._exchanges.append(exchange)
+        if left:
+            self._coming, self._left = exchange, left
+            self._in_head, self._in_message = False, True
+            self._until = time.monotonic() + self._limits.body
+            if len(data) > end:
+                exchange.take(data[end:])
+        else:
+            exchange.take_all(data[end:])
+            self._until = _FOREVER
+        return True
+
+    def _take_body(self, data: bytes) -> bytes:
+        """Take what comes of a body whose head was known; return what is behind it."""
+        body, rest = data[: self._left], data[self._left :]
+        self._left -= len(body)
+        self.on_body(body)
+        if not self._left:
+            self.on_message_complete()
+        return rest
 
     # ------------------------------------------------------------------ what the parser says
 
@@ -137,6 +215,7 @@ class Connection(asyncio.Protocol):
             "raw_path": path,
             "query_string": query,
             "headers": self._headers,
+            MEMO: {},
         }
         stays = parser.should_keep_alive() and version == "1.1" and not parser.should_upgrade()
         self._coming = Exchange(self, scope, stays=stays)
@@ -169,7 +248,7 @@ class Connection(asyncio.Protocol):
                 first.is_begun = True
                 self.server.begin(first)
             if len(self._exchanges) > 1:
-                self.transport.pause_reading()
+                self.pause_reading()
 
     def on_answered(self, exchange: Exchange) -> None:
         """Go on to the next request, or let the connection go."""
@@ -185,9 +264,15 @@ class Connection(asyncio.Protocol):
         self.resume_reading()
         self._go_on()
 
+    def pause_reading(self) -> None:
+        """Read no more for now."""
+        self._is_paused = True
+        self.transport.pause_reading()
+
     def resume_reading(self) -> None:
         """Read on, if that was paused and no request waits."""
-        if len(self._exchanges) <= 1 and not self.transport.is_closing() and not self.transport.is_reading():
+        if self._is_paused and len(self._exchanges) <= 1 and not self.transport.is_closing():
+            self._is_paused = False
             self.transport.resume_reading()
 
     def end(self) -> None:

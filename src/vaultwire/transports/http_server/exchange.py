@@ -5,9 +5,12 @@ from __future__ import annotations
 from http import HTTPStatus
 from typing import Any
 
+from vaultwire.transports import AT_ONCE
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import asyncio
+    from collections.abc import Iterable
 
     from vaultwire.transports import App, Message
     from vaultwire.transports.http_server.connection import Connection
@@ -49,11 +52,13 @@ class Exchange:
 
     async def run(self, app: App) -> None:
         """Have the callable answer. One that does not, or not to the end, ends the connection; why, it has told itself."""
+        self.scope[AT_ONCE] = self
         try:
             await app(self.scope, self.receive, self.send)
         except Exception:  # noqa: BLE001, S110 - see above
             pass
         finally:
+            self.scope.pop(AT_ONCE, None)  # no circle, which would stay until the next collection
             if not self.is_answered:
                 self._connection.transport.abort()
 
@@ -63,13 +68,38 @@ class Exchange:
             self._body.append(body)
             self._size += len(body)
             if self._size > _MAX_UNREAD_BYTES:
-                self._connection.transport.pause_reading()
+                self._connection.pause_reading()
             self.wake()
+
+    def take_all(self, body: bytes) -> None:
+        """Take the request's body, before anybody asked for it."""
+        self._body = [body]
+        self.more = False
 
     def wake(self) -> None:
         """Have whoever waits for news look."""
         if self._waiting is not None and not self._waiting.done():
             self._waiting.set_result(None)
+
+    def body(self) -> bytes | None:
+        """Return the whole body, None if it is not here, or the client waits to be asked for it. See ``AtOnce``."""
+        if self.more or self._given or self._connection.is_gone:
+            return None
+        self._given = True
+        pieces, self._body, self._size = self._body, [], 0
+        return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+
+    def reply(self, status: int, headers: Iterable[tuple[bytes, bytes]], body: bytes, lines: bytes = b"") -> bool:
+        """Answer, as ``send`` does; False if the client has to be waited for. See ``AtOnce``.
+
+        ``lines`` are headers as they go onto the wire.
+        """
+        connection = self._connection
+        if connection.blocked is not None or connection.is_gone or connection.transport.is_closing():
+            return False
+        self._start(status, headers, lines)
+        self._go_on(body, ends=True)
+        return True
 
     async def receive(self) -> Message:
         """Return what has come of the body; once that is all, wait for the client to leave."""
@@ -104,14 +134,16 @@ class Exchange:
         else:
             self._go_on(message.get("body", b""), ends=not message.get("more_body"))
 
-    def _start(self, status: int, headers: list[tuple[bytes, bytes]]) -> None:
+    def _start(self, status: int, headers: Iterable[tuple[bytes, bytes]], sound: bytes = b"") -> None:
+        """Put the head together; ``sound`` are headers that have no line breaks but their last."""
         length = None
         pieces = [_STATUS_LINES[status], b"date: ", self._connection.server.date, b"\r\n"]
+        lines = 2
         for name, value in headers:
             if name == b"content-length":
                 length = int(value)
             pieces += (name, b": ", value, b"\r\n")
-        lines = len(headers) + 3
+            lines += 1
         self._silent = status in _WITHOUT_BODY or self.scope["method"] == "HEAD"
         if length is not None:
             self._left = length
@@ -124,10 +156,10 @@ class Exchange:
         if not self.stays:
             pieces.append(b"connection: close\r\n")
             lines += 1
-        pieces.append(b"\r\n")
         head = b"".join(pieces)
         if head.count(b"\n") != lines or head.count(b"\r") != lines:
             raise ValueError("a header of the answer has a line break in it")
+        head += sound + b"\r\n"
         self.is_started = True
         if self._chunked:  # a stream, whose first piece may be long in coming
             self._connection.transport.write(head)
@@ -150,5 +182,6 @@ class Exchange:
             self._connection.transport.write(head + body)
         if ends:
             self.is_answered = True
-            self.wake()
+            if self._waiting is not None:
+                self.wake()
             self._connection.on_answered(self)

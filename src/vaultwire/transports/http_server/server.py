@@ -63,11 +63,28 @@ def run(
         runner.run(Server(app, limits, is_tls=tls is not None).serve(listener, tls, on_ready, on_stop, beside))
 
 
+def run_aside(
+    app: App,
+    listener: socket.socket,
+    on_ready: Callable[[Callable[[], None]], None],
+    on_stop: Callable[[], Awaitable[None]],
+    limits: Limits,
+) -> None:
+    """Serve on a thread of a process whose signals are somebody else's. As ``run``, without TLS.
+
+    ``on_ready`` is given what ends it, from any thread; a second call does not wait.
+    """
+    with asyncio.Runner(loop_factory=_loop_factory()) as runner:
+        server = Server(app, limits, is_tls=False, heeds_signals=False)
+        runner.run(server.serve(listener, None, lambda: on_ready(server.stop), on_stop))
+
+
 class Server:
     """All connections of one listener, and their end."""
 
-    def __init__(self, app: App, limits: Limits, *, is_tls: bool) -> None:
+    def __init__(self, app: App, limits: Limits, *, is_tls: bool, heeds_signals: bool = True) -> None:
         self.app = app
+        self._heeds_signals = heeds_signals
         self.limits = limits
         self.scheme = "https" if is_tls else "http"
         self.connections: set[Connection] = set()
@@ -86,7 +103,8 @@ class Server:
         """Take connections until a signal comes, then finish what there is."""
         loop = self.loop = asyncio.get_running_loop()
         self._told, self._empty = asyncio.Event(), asyncio.Event()
-        self._heed_signals()
+        if self._heeds_signals:
+            self._heed_signals()
         patience = None if tls is None else self.limits.head
         server = await loop.create_server(
             lambda: Connection(self), sock=listener, ssl=tls, backlog=1024, ssl_handshake_timeout=patience
@@ -113,6 +131,13 @@ class Server:
         for task in (*waits, *self.tasks):
             task.cancel()
         await asyncio.gather(*waits, *self.tasks, return_exceptions=True)
+
+    def stop(self) -> None:
+        """Do what a signal would have it do. From any thread."""
+        try:
+            self.loop.call_soon_threadsafe(self._told.set)
+        except RuntimeError:  # it has ended
+            pass
 
     def begin(self, exchange: Exchange, app: App | None = None) -> None:
         """Have the callable answer a request, or another one."""

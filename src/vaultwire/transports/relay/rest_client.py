@@ -10,8 +10,8 @@ import threading
 from vaultwire import __version__
 from vaultwire.protocol import jsonrpc
 from vaultwire.server.answers import TOOL_NOT_FOUND, Refusal, Result
-from vaultwire.server.handlers import Job
 from vaultwire.server.subscriptions import Subscriptions
+from vaultwire.server.tasks import Job, Work
 from vaultwire.transports.relay.connections import Lost, Unreachable
 from vaultwire.transports.relay.exchanges import LOST, REFUSED, UNREACHABLE, Failure
 from vaultwire.transports.relay.upstream import START_DELAYS
@@ -62,14 +62,14 @@ class RestMethods:
         if request.method == "subscriptions/listen":
             return self.subscriptions.honoured(request.params)
         if request.method == "tools/list":
-            return Job("tools/list", lambda _: self._list(request), _give_up, _START_SECONDS, changes_vault=False)
+            return Work("tools/list", lambda _: self._list(request), _give_up, _START_SECONDS, changes_vault=False)
         name, arguments = request.params.get("name"), request.params.get("arguments") or {}
         if not isinstance(name, str) or not isinstance(arguments, dict):
             return Refusal(
                 jsonrpc.INVALID_PARAMS, "Invalid params: tools/call takes name, a string, and arguments, an object"
             )
         # Which tools change something the API does not say, so all go one after another.
-        return Job(name, lambda _: self._call(name, arguments), _give_up, _CALL_SECONDS, changes_vault=True)
+        return Work(name, lambda _: self._call(name, arguments), _give_up, _CALL_SECONDS, changes_vault=True)
 
     def describe(self, _tool: str) -> None:
         """Return nothing: no argument of ours stands in a header."""

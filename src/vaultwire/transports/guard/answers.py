@@ -1,0 +1,110 @@
+"""The way back: what every answer carries, and how a request is turned away."""
+
+from __future__ import annotations
+
+import json
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+    from typing import Any
+
+    from vaultwire.transports import Message, Send
+
+# On every answer: nothing here is a page, is to be kept by anybody, or to be guessed at.
+_NOT_KEPT = (b"cache-control", b"no-store")
+_SECURITY = (
+    (b"x-content-type-options", b"nosniff"),
+    (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+)
+# The same as they go onto the wire, with the request's id.
+_ALWAYS = b"".join(b"%s: %s\r\n" % header for header in (_NOT_KEPT, *_SECURITY)) + b"x-request-id: %s\r\n"
+# What scripts of an allowed page may do and see.
+_ALLOWED_METHODS = b"GET, POST, DELETE, OPTIONS"
+_FOR_PAGES = (
+    (b"access-control-expose-headers", b"Mcp-Session-Id, X-Request-Id, WWW-Authenticate, Allow"),
+    (b"vary", b"Origin"),
+)
+_PREFLIGHT_SECONDS = b"600"
+
+
+class Refusal(Exception):  # noqa: N818 - an answer, not a failure of ours
+    """A request is turned away: what it is answered with."""
+
+    def __init__(self, status: int, error: str, message: str, headers: Sequence[tuple[bytes, bytes]] = ()) -> None:
+        super().__init__(message)
+        self.status = status
+        self.error = error
+        self.message = message
+        self.headers = headers
+
+
+class Answer:
+    """The way back of one exchange; adds what every answer carries."""
+
+    __slots__ = ("_send", "at_once", "body", "id", "origin", "status")
+
+    def __init__(self, send: Send, id: bytes, at_once: Any) -> None:  # noqa: A002 - the word for it everywhere else
+        self.id = id
+        self.status = 0
+        self.origin: bytes | None = None  # the page that may read the answer
+        self.at_once = at_once  # the shorter way, if there is one
+        self.body: Callable[[], bytes | None] = _nothing if at_once is None else at_once.body  # as ``AtOnce``
+        self._send = send
+
+    def reply(self, status: int, headers: Iterable[tuple[bytes, bytes]], body: bytes) -> bool:
+        """As ``AtOnce``."""
+        if self.origin is not None or not self.at_once.reply(status, headers, body, _ALWAYS % self.id):
+            return False
+        self.status = status
+        return True
+
+    async def send(self, message: Message) -> None:
+        """Send what a door sends."""
+        if message["type"] == "http.response.start":
+            self.status = message["status"]
+            headers: list[tuple[bytes, bytes]] = list(message.get("headers", ()))
+            if not _has(headers, b"cache-control"):
+                headers.append(_NOT_KEPT)
+            if self.origin is not None and not _has(headers, b"access-control-allow-origin"):
+                headers.append((b"access-control-allow-origin", self.origin))
+                headers += _FOR_PAGES
+            headers += _SECURITY
+            headers.append((b"x-request-id", self.id))
+            message["headers"] = headers
+        await self._send(message)
+
+    async def refuse(self, refusal: Refusal) -> None:
+        """Send a refusal in the words of the REST API's errors."""
+        body = json.dumps({"error": refusal.error, "message": refusal.message}).encode()
+        headers = [
+            (b"content-type", b"application/json"),
+            (b"content-length", str(len(body)).encode()),
+            *refusal.headers,
+        ]
+        await self.send({"type": "http.response.start", "status": refusal.status, "headers": headers})
+        await self.send({"type": "http.response.body", "body": body})
+
+
+async def answer_preflight(answer: Answer, asked: dict[bytes, bytes]) -> None:
+    """Tell a browser what scripts of an allowed page may do; ``asked`` are the headers of its question."""
+    headers = [
+        (b"access-control-allow-methods", _ALLOWED_METHODS),
+        # Whatever it wants to send: arguments may stand in headers whose names only a tool's schema knows.
+        (b"access-control-allow-headers", asked.get(b"access-control-request-headers", b"")),
+        (b"access-control-max-age", _PREFLIGHT_SECONDS),
+    ]
+    await answer.send({"type": "http.response.start", "status": 204, "headers": headers})
+    await answer.send({"type": "http.response.body"})
+
+
+def _nothing() -> None:
+    return None
+
+
+def _has(headers: Sequence[tuple[bytes, bytes]], wanted: bytes) -> bool:
+    for name, _ in headers:  # noqa: SIM110 - any() takes three times as long, on every answer
+        if name == wanted:
+            return True
+    return False
