@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 # Left behind by some container images; it would make every start compile the program anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test check unit conformance clients openapi browser plugin bench soak generate format clean
+.PHONY: demo test check unit conformance clients claude-code openapi browser plugin bench soak generate format clean
 
 demo: $(VENV)/.installed
 	$(BIN)/vaultwire demo $(if $(VAULT),--vault "$(VAULT)")
@@ -37,13 +37,32 @@ $(VENV)/conformance/.installed: $(VENV)/.developing
 	@touch $@
 
 # Clients that people use, against a real server over stdio and HTTP. Needs npm, as above.
-clients: $(VENV)/clients/.installed
-	VAULTWIRE_NODE_MODULES=$(VENV)/clients/node_modules $(BIN)/python -m pytest tests/clients/real_clients.py $(ARGS)
+clients: $(VENV)/clients/.installed $(VENV)/gemini/.installed
+	VAULTWIRE_NODE_MODULES=$(VENV)/clients/node_modules VAULTWIRE_GEMINI_MODULES=$(VENV)/gemini/node_modules \
+		$(BIN)/python -m pytest tests/clients/real_clients.py tests/clients/ide_companion.py $(ARGS)
 
 $(VENV)/clients/.installed: $(VENV)/.developing tests/clients/package.json tests/clients/package-lock.json
 	mkdir -p $(VENV)/clients
 	cp tests/clients/package.json tests/clients/package-lock.json $(VENV)/clients
 	npm ci --prefix $(VENV)/clients --no-audit --no-fund --loglevel=error
+	@touch $@
+
+# A folder of its own: nothing of what it would build there is needed.
+$(VENV)/gemini/.installed: $(VENV)/.developing tests/clients/gemini/package.json tests/clients/gemini/package-lock.json
+	mkdir -p $(VENV)/gemini
+	cp tests/clients/gemini/package.json tests/clients/gemini/package-lock.json $(VENV)/gemini
+	npm ci --prefix $(VENV)/gemini --ignore-scripts --omit=optional --no-audit --no-fund --loglevel=error
+	@touch $@
+
+# Claude Code itself at the editors' door, with a scripted model on this computer. Needs npm, and fetches 380 MB, so nothing
+# else asks for it.
+claude-code: $(VENV)/claude-code/.installed
+	VAULTWIRE_CLAUDE=$(VENV)/claude-code/node_modules $(BIN)/python -m pytest tests/clients/claude_code.py $(ARGS)
+
+$(VENV)/claude-code/.installed: $(VENV)/.developing $(wildcard tests/clients/claude-code/*.json)
+	mkdir -p $(VENV)/claude-code
+	cp tests/clients/claude-code/package.json tests/clients/claude-code/package-lock.json $(VENV)/claude-code
+	npm ci --prefix $(VENV)/claude-code --ignore-scripts --no-audit --no-fund --loglevel=error
 	@touch $@
 
 # The REST API as its OpenAPI document says it is: requests of all kinds made from the document, by schemathesis.

@@ -12,8 +12,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from websockets.sync.client import connect
+from websockets.sync.client import ClientConnection, connect
 
+from support.companion_client import CompanionClient
 from support.vaults import write_vault
 from vaultwire.transports.editor_socket import TOKEN_HEADER
 
@@ -28,6 +29,8 @@ def running(tmp_path: Path, *arguments: str) -> Iterator[subprocess.Popen[str]]:
     environment = {
         **os.environ,
         "CLAUDE_CONFIG_DIR": str(tmp_path / "claude"),
+        "QWEN_HOME": str(tmp_path / "qwen"),
+        **dict.fromkeys(("TMPDIR", "TEMP", "TMP"), str(tmp_path / "files")),
         "VAULTWIRE_STATE": str(tmp_path / "state"),
         "VAULTWIRE_CACHE": str(tmp_path / "cache"),
     }
@@ -44,6 +47,11 @@ def locks(tmp_path: Path) -> dict[str, Path]:
     """Return the lock files there are, by the vault each is for."""
     found = (tmp_path / "claude" / "ide").glob("*.lock")
     return {json.loads(lock.read_text())["workspaceFolders"][0]: lock for lock in found}
+
+
+def found(tmp_path: Path) -> list[Path]:
+    """Return the files by which Gemini CLI and Qwen Code find an editor."""
+    return [*(tmp_path / "files").glob("gemini/ide/*"), *(tmp_path / "qwen").glob("ide/*")]
 
 
 def read_until(process: subprocess.Popen[str], words: str) -> str:
@@ -86,6 +94,143 @@ def test_serve_is_an_editor_too_when_asked(tmp_path: Path, vaults: tuple[Path, P
         process.send_signal(signal.SIGTERM)
         assert process.wait(timeout=60) == 0
     assert locks(tmp_path) == {}
+
+
+@pytest.mark.parametrize("command", [["ide", "--no-browser"], ["serve", "--ide", "--port", "0"]])
+def test_gemini_cli_and_qwen_code_find_a_vault_where_that_is_asked_for(
+    tmp_path: Path, vaults: tuple[Path, Path], command: list[str]
+) -> None:
+    one, two = vaults
+    (tmp_path / "files").mkdir()
+    asked = ["--gemini", "--qwen", "--vault", f"One={one}", "--vault", f"Two={two}"]
+    with running(tmp_path, *command, *asked) as process:
+        for vault in vaults:
+            assert str(vault) in read_until(process, "/ide list")
+            assert "Gemini CLI and Qwen Code" in read_until(process, "/ide enable")
+        read_until(process, "Changes to look at")
+        assert [file.name.split("-")[3] for file in found(tmp_path)[:2]] == [str(process.pid)] * 2
+        contents = [json.loads(file.read_text()) for file in found(tmp_path)]
+        assert sorted(content["workspacePath"] for content in contents) == sorted([str(one), str(two)] * 2)
+        for content in contents:
+            with CompanionClient(content["port"], content["authToken"]) as client:
+                assert [tool["name"] for tool in client.request("tools/list")["tools"]] == ["openDiff", "closeDiff"]
+        ours = next(content for content in contents if content["workspacePath"] == str(one))
+        with CompanionClient(ours["port"], ours["authToken"]) as client:
+            assert client.context() == []
+            path = str(one / "A.md")
+            with running(tmp_path, "select", "A", "--vault", str(one)) as select:
+                assert "Selected A.md" in read_until(select, "A.md")
+            assert [file["path"] for file in client.context()] == [path]
+            with running(tmp_path, "mention", "A", "--vault", str(one)) as mention:
+                assert mention.wait(timeout=30) == 1  # these clients know no mentions
+            assert client.call("openDiff", filePath=path, newContent="x") == {"content": []}
+            process.send_signal(signal.SIGTERM)
+            assert client.hear() == ("ide/diffRejected", {"filePath": path})
+            assert client.hear() is None
+        assert process.wait(timeout=60) == 0
+    assert found(tmp_path) == []
+    assert (one / "A.md").read_text() == "[[Nowhere]]\n"
+
+
+def test_nothing_is_put_where_they_look_unless_that_is_asked_for(tmp_path: Path, vaults: tuple[Path, Path]) -> None:
+    (tmp_path / "files").mkdir()
+    with running(tmp_path, "ide", "--no-browser", "--vault", str(vaults[0])) as process:
+        read_until(process, "Changes to look at")
+        assert list((tmp_path / "files").iterdir()) == []
+        assert not (tmp_path / "qwen").exists()
+    with running(tmp_path, "ide", "--no-browser", "--qwen", "--vault", str(vaults[0])) as process:
+        assert "Qwen Code, started" in read_until(process, "/ide enable")
+        assert list((tmp_path / "files").iterdir()) == []
+        assert len(found(tmp_path)) == 1
+
+
+def test_serve_is_no_editor_to_them_alone(tmp_path: Path, vaults: tuple[Path, Path]) -> None:
+    with running(tmp_path, "serve", "--gemini", "--port", "0", "--vault", str(vaults[0])) as process:
+        assert process.wait(timeout=30) == 2
+
+
+def test_doctor_says_what_they_find(tmp_path: Path, vaults: tuple[Path, Path]) -> None:
+    (tmp_path / "files").mkdir()
+    with running(tmp_path, "ide", "--no-browser", "--gemini", "--vault", str(vaults[0])) as process:
+        read_until(process, "Changes to look at")
+        with running(tmp_path, "doctor", "--vault", str(vaults[0])) as doctor:
+            assert "Gemini CLI finds Obsidian (port " in read_until(doctor, "Gemini CLI finds")
+            assert str(tmp_path / "qwen") in read_until(doctor, "no vaultwire ide --qwen")
+
+
+@contextmanager
+def open_diff(lock: Path, path: Path) -> Iterator[ClientConnection]:
+    """Lay a change of a file before the person, as Claude Code does."""
+    headers = {TOKEN_HEADER: json.loads(lock.read_text())["authToken"]}
+    call = {"name": "openDiff", "arguments": {"new_file_path": str(path), "new_file_contents": "x\n", "tab_name": "x"}}
+    with connect(f"ws://127.0.0.1:{lock.stem}/", additional_headers=headers, proxy=None) as client:
+        client.send(json.dumps({"jsonrpc": "2.0", "id": 0, "method": "tools/call", "params": call}))
+        yield client
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a browser there is none of ours to name")
+def test_a_change_that_waits_is_said_and_the_browser_opened(
+    tmp_path: Path, vaults: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    browser = tmp_path / "browser"
+    browser.write_text(f'#!/bin/sh\necho "$1" >> "{tmp_path}/opened"\necho opened\n')
+    browser.chmod(0o700)
+    monkeypatch.setenv("BROWSER", str(browser))
+    with running(tmp_path, "ide", "--vault", str(vaults[0])) as process:
+        page = read_until(process, "Changes to look at").split(": ")[1]
+        (lock,) = locks(tmp_path).values()
+        with open_diff(lock, vaults[0] / "A.md") as client:
+            assert read_until(process, "A.md") == f"A change to A.md waits for you: {page}"
+            read_until(process, "opened")
+            client.send('{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"closeAllDiffTabs"}}')
+            assert "DIFF_REJECTED" in str(client.recv(timeout=20))
+        with open_diff(lock, vaults[0] / "New.md"):
+            assert "A change to New.md waits" in read_until(process, "New.md")
+            read_until(process, "opened")
+    assert (tmp_path / "opened").read_text() == page * 2
+
+
+@pytest.mark.skipif(sys.platform in {"win32", "darwin"}, reason="there is always a screen there")
+def test_without_a_screen_no_browser_takes_the_terminal(
+    tmp_path: Path, vaults: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("BROWSER", "DISPLAY", "WAYLAND_DISPLAY"):
+        monkeypatch.delenv(name, raising=False)
+    for name in ("www-browser", "xdg-open"):
+        browser = tmp_path / "bin" / name
+        browser.parent.mkdir(exist_ok=True)
+        browser.write_text("#!/bin/sh\necho taken\n")
+        browser.chmod(0o700)
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"), prepend=os.pathsep)
+    with running(tmp_path, "ide", "--vault", str(vaults[0])) as process:
+        read_until(process, "Changes to look at")
+        (lock,) = locks(tmp_path).values()
+        with open_diff(lock, vaults[0] / "A.md"):
+            read_until(process, "waits for you")
+        process.send_signal(signal.SIGTERM)
+        assert process.stdout is not None
+        assert process.stdout.read() == ""
+
+
+def test_doctor_says_what_claude_code_lists(
+    tmp_path: Path, vaults: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("USERPROFILE", str(tmp_path))
+    with running(tmp_path, "doctor", "--vault", str(vaults[0])) as doctor:
+        read_until(doctor, "/ide does not list this vault")
+        named = read_until(doctor, "looked for in")
+        assert str(tmp_path / "claude" / "ide") in named
+        assert str(tmp_path / ".claude" / "ide") in named
+    (tmp_path / ".claude" / "ide").mkdir(parents=True)
+    other = {"pid": os.getpid(), "workspaceFolders": [str(tmp_path)], "ideName": "Other editor"}
+    (tmp_path / ".claude" / "ide" / "1.lock").write_text(json.dumps(other))
+    with running(tmp_path, "ide", "--no-browser", "--vault", str(vaults[0])) as process:
+        read_until(process, "Changes to look at")
+        with running(tmp_path, "doctor", "--vault", str(vaults[0])) as doctor:
+            read_until(doctor, "/ide lists Obsidian (port ")
+            read_until(doctor, "/ide lists Other editor (port 1)")
+            read_until(doctor, "claude --ide connects to none by itself")
 
 
 def test_check_prints_a_line_for_each_fault(tmp_path: Path, vaults: tuple[Path, Path]) -> None:

@@ -72,6 +72,7 @@ def test_what_reaches_nobody_is_1_and_a_line(door: EditorDoor, vault: Path, caps
         ("select", "My Plan", "no assistant is connected"),
         ("mention", "Nowhere", "Nowhere"),
         ("mention", "My Plan#L9", "has lines 1 to 4"),
+        ("mention", "My Plan#L3-L2", "give the first line first"),
     ):
         assert run(vault, command, note) == 1
         assert said in capsys.readouterr().err

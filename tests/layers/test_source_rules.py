@@ -57,6 +57,7 @@ ONLY = {
     ),
     # transports/relay/upstream.py: listening to what the server behind a relay says unasked.
     # transports/editor_socket.py, app/editors.py: what goes on beside the editors' socket: following the app, telling news.
+    # app/companion_door.py: the HTTP server of another editors' protocol beside that socket, and telling its news.
     # transports/oauth.py: the fetching of an issuer's keys, which must hold up neither the event loop nor the end.
     "threading.Thread": (
         "server/dispatcher.py",
@@ -64,6 +65,7 @@ ONLY = {
         "server/workers.py",
         "server/one_shot.py",
         "server/vaults.py",
+        "app/companion_door.py",
         "app/editors.py",
         "transports/editor_socket.py",
         "transports/oauth.py",

@@ -17,6 +17,7 @@ from websockets.sync.client import ClientConnection, connect
 from websockets.typing import Origin
 
 from support.vaults import open_vault, write_vault
+from vaultwire.desk.changes import to_change
 from vaultwire.desk.serving import Desk
 from vaultwire.editor.diffs import Decision, Proposals
 from vaultwire.editor.state import EditorState, Mention, Selection, Spot
@@ -88,7 +89,7 @@ class Door:
 
 
 class Client:
-    """A client that has shaken hands, as Claude Code does."""
+    """A client that has shaken hands, as Claude Code does, or opencode."""
 
     def __init__(self, door: Door, name: str = "claude-code") -> None:
         self._open = door.connect()
@@ -99,6 +100,8 @@ class Client:
         self.send(initialize)
         self.introduced = self.receive()
         self.send({"method": "notifications/initialized", "jsonrpc": "2.0"})
+        if name == "opencode":  # it says no more
+            return
         self.send({"method": "ide_connected", "params": {"pid": 16210}, "jsonrpc": "2.0"})
         self.tools = self.request("tools/list")["result"]["tools"]
 
@@ -288,6 +291,54 @@ def test_a_message_in_frames_is_taken_and_one_beyond_the_limits_is_not(tmp_path:
         door.close()
 
 
+def silent_client(door: Door) -> socket.socket:
+    """Connect a client that shakes hands and from then on reads nothing, as one that is suspended."""
+    client = socket.create_connection(("127.0.0.1", door.port))
+    client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    request = f"GET / HTTP/1.1\r\nHost: 127.0.0.1:{door.port}\r\n{TOKEN_HEADER}: {TOKEN}\r\n"
+    request += "Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n"
+    client.sendall(f"{request}Sec-WebSocket-Key: {'A' * 22}==\r\n\r\n".encode())
+    while not door.bridge.peers:
+        threading.Event().wait(0.001)
+    return client
+
+
+@pytest.mark.parametrize(("patience", "opcodes"), [(60.0, [0x89]), (0.1, [0x89, 0x88])])
+def test_a_client_that_is_suspended_is_waited_for(tmp_path: Path, patience: float, opcodes: list[int]) -> None:
+    write_vault(tmp_path / "vault", NOTES)
+    door = Door(tmp_path / "vault", Bounds(ping=0.05, patience=patience))
+    with silent_client(door) as client, client.makefile("rb", buffering=0) as stream:
+        while stream.readline().strip():  # the answer's head
+            continue
+        while door.log.count("Health check: 1 active connections") < 10:
+            threading.Event().wait(0.001)
+        for opcode in opcodes:  # a ping; and, where patience is over, a goodbye
+            seen, length = stream.read(2)
+            assert seen == opcode
+            stream.read(length)
+        client.setblocking(False)
+        if len(opcodes) == 1:
+            with pytest.raises(BlockingIOError):
+                client.recv(1)
+    door.close()
+
+
+def test_a_client_that_reads_nothing_holds_up_no_other(tmp_path: Path) -> None:
+    write_vault(tmp_path / "vault", NOTES)
+    door = Door(tmp_path / "vault", Bounds(ready=0.0, quiet=0.0, sending=0.2))
+    with silent_client(door):
+        (silent,) = door.bridge._peers
+        silent.is_ready = True
+        with Client(door) as client:
+            for number in range(1000):
+                door.state.select(Selection("Note.md", str(number) * 100_000))
+                assert client.hear("selection_changed")["text"] == str(number) * 100_000
+                if door.bridge.peers == 1:
+                    break
+        assert "Removing dead connection" in door.log
+    door.close()
+
+
 # ---------------------------------------------------------------------- what is told
 
 
@@ -319,6 +370,13 @@ MENTIONS = [
     ("claude-code", Mention("Note.md", 2, 3), {"filePath": "{root}/Note.md", "lineStart": 1, "lineEnd": 2}),
     ("claude-code", Mention("Folder/My Daily Note.md", 2, 3), {"filePath": '"{root}/Folder/My Daily Note.md#L2-3"'}),
     ("claude-code", Mention("Folder/My Daily Note.md"), {"filePath": '"{root}/Folder/My Daily Note.md"'}),
+    ("claude-code", Mention("a\u00a0b.md", 2, 2), {"filePath": '"{root}/a\u00a0b.md#L2"'}),
+    ("claude-code", Mention("a\u3000b.md"), {"filePath": '"{root}/a\u3000b.md"'}),
+    (
+        "claude-code",
+        Mention("it's,(50%)&é;.md", 2, 2),
+        {"filePath": "{root}/it's,(50%)&é;.md", "lineStart": 1, "lineEnd": 1},
+    ),
     ("opencode", Mention("Note.md", 2, 3), {"filePath": "{root}/Note.md", "lineStart": 2, "lineEnd": 3}),
     ("opencode", Mention("Note.md"), {"filePath": "{root}/Note.md", "lineStart": 1, "lineEnd": 1}),
 ]
@@ -392,6 +450,23 @@ def test_a_new_notes_diff_has_nothing_of_another_of_its_name(door: Door) -> None
         assert door.proposals.waiting[0].old == ""
 
 
+def test_a_file_that_is_not_to_be_read_is_not_taken_for_a_new_one(door: Door, tmp_path: Path) -> None:
+    (tmp_path / "outside.txt").write_text("theirs\n")
+    (door.root / ".claude").mkdir()
+    (door.root / ".claude" / "rules.md").write_text("rules\n")
+    with Client(door) as client:
+        for path in ("../outside.txt", ".claude/rules.md"):
+            open_diff(client, door, path)
+            (proposal,) = door.proposals.waiting
+            assert proposal.old is None
+            assert [kind for kind, _ in to_change(proposal)["lines"]] == ["gap", "gap", "added"]
+            assert "not shown" in to_change(proposal)["lines"][0][1]
+            door.proposals.decide(proposal.id, Decision(None))
+            client.receive()
+        open_diff(client, door, "../another.txt")
+        assert door.proposals.waiting[0].old == ""
+
+
 def test_a_client_closes_its_own_diffs_only_and_takes_them_with_it(door: Door) -> None:
     with Client(door) as one:
         with Client(door) as other:
@@ -422,7 +497,7 @@ def test_diagnostics_are_of_the_files_asked_about(door: Door) -> None:
         assert json.loads(client.call("getDiagnostics")[0]) == []
         for uri in (f"file://{place}", place.as_uri(), str(place), f"_claude_fs_right:{place}"):
             (found,) = json.loads(client.call("getDiagnostics", uri=uri)[0])
-            assert found["uri"] == place.as_uri()
+            assert found["uri"] == uri
             (diagnostic,) = found["diagnostics"]
             assert diagnostic == {
                 "message": "[[Nowhere]] leads nowhere: there is no file 'Nowhere'",
@@ -434,11 +509,57 @@ def test_diagnostics_are_of_the_files_asked_about(door: Door) -> None:
         place.write_text("fine\n")
         (found,) = json.loads(client.call("getDiagnostics")[0])
         assert found["diagnostics"] == []
-        for path in ("Plan.md", "Folder/My Daily Note.md"):
+        asked = ("Plan.md", "Folder/My Daily Note.md")
+        for path in asked:
+            # Claude Code encodes no blanks, and takes no answer that does for one about its file.
             (found,) = json.loads(client.call("getDiagnostics", uri=f"file://{door.root}/{path}")[0])
-            assert found == {"uri": (door.root / path).as_uri(), "diagnostics": []}
+            assert found == {"uri": f"file://{door.root}/{path}", "diagnostics": []}
         assert json.loads(client.call("getDiagnostics", uri="file:///etc/passwd")[0]) == []
-        assert len(json.loads(client.call("getDiagnostics")[0])) == 3
+        told = json.loads(client.call("getDiagnostics")[0])
+        latest = [f"_claude_fs_right:{place}", *(f"file://{door.root}/{path}" for path in asked)]
+        assert [each["uri"] for each in told] == latest
+
+
+def test_a_fault_that_an_edit_has_moved_is_no_new_one(door: Door) -> None:
+    place = door.root / "Note.md"
+    models = {"name": "getDiagnostics", "arguments": {}, "_meta": {"claudecode/toolUseId": "toolu_1"}}
+
+    def told(answer: list[str]) -> list[tuple[str, int]]:
+        (found,) = json.loads(answer[0])
+        return [(each["message"].split(" leads")[0], each["range"]["start"]["line"]) for each in found["diagnostics"]]
+
+    place.write_text("[[A]]\n[[B]]\n[[A]]\n")
+    with Client(door) as client, Client(door, "another") as other:
+        for each in (client, other):
+            assert told(each.call("getDiagnostics", uri=str(place))) == [("[[A]]", 0), ("[[B]]", 1), ("[[A]]", 2)]
+        place.write_text("new\n[[A]]\n[[C]]\n[[A]]\n[[A]]\n")
+        moved = [("[[A]]", 0), ("[[C]]", 2), ("[[A]]", 2), ("[[A]]", 4)]
+        true = [("[[A]]", 1), ("[[C]]", 2), ("[[A]]", 3), ("[[A]]", 4)]
+        assert told(client.call("getDiagnostics")) == moved
+        assert told(other.call("getDiagnostics")) == true  # who knows what it makes of them
+        assert told(texts(client.request("tools/call", models))) == true  # the model wants to know where to look
+        models["arguments"] = {"uri": str(place)}
+        assert told(texts(client.request("tools/call", models))) == true
+        assert told(client.call("getDiagnostics")) == moved
+        assert told(client.call("getDiagnostics", uri=str(place))) == true
+        assert told(client.call("getDiagnostics")) == true
+        odd = {"name": "getDiagnostics", "arguments": {}, "_meta": 5}
+        assert told(texts(client.request("tools/call", odd))) == true
+
+
+def test_of_two_edits_in_one_round_the_first_ones_faults_are_told_too(door: Door) -> None:
+    place = door.root / "Note.md"
+
+    def count(answer: list[str]) -> int:
+        return len(json.loads(answer[0])[0]["diagnostics"])
+
+    with Client(door) as client, Client(door, "another") as other:
+        for number, known in enumerate((0, 0, 0)):  # Claude Code compares with the last answer it had about the file
+            place.write_text("[[A]]\n" * number)
+            assert count(client.call("getDiagnostics", uri=str(place))) == known
+            assert count(other.call("getDiagnostics", uri=str(place))) == number
+        assert count(client.call("getDiagnostics")) == 2
+        assert count(client.call("getDiagnostics", uri=str(place))) == 2
 
 
 def test_the_tools_of_other_clients_answer(door: Door) -> None:
@@ -464,11 +585,18 @@ def test_the_contracts_log_lines_are_said(door: Door) -> None:
     with Client(door) as client:
         door.state.mention(Mention("Note.md"))
         client.hear("at_mentioned")
+        client.call("close_tab", tab_name="Note.md")
+        client.request("\x1b[2J")
     while door.log[-1] != "Client disconnected":
         threading.Event().wait(0.001)
-    for line in ("Authentication successful", "Client connected", "Parsed message", "Sent at-mention"):
+    for line in ("Authentication successful", "Client connected", "Sent at-mention"):
         assert line in door.log
     assert any(line.startswith("Raw data received") for line in door.log)
+    parsed = ["initialize", "notifications/initialized", "ide_connected", "tools/list", "tools/call close_tab"]
+    assert [line for line in door.log if line.startswith("Parsed")] == [
+        *(f"Parsed message: {method}" for method in parsed),
+        "Parsed message",  # not what has no name that can be shown
+    ]
     assert not any(TOKEN in line for line in door.log)
 
 

@@ -12,7 +12,19 @@ from pathlib import Path
 
 import pytest
 
-from vaultwire.transports.lock_file import Identity, LastIdentity, LockFile, LockFileError, listed, lock_folder, sweep
+from vaultwire.transports.lock_file import (
+    GeminiFile,
+    Identity,
+    LastIdentity,
+    LockFile,
+    LockFileError,
+    QwenFile,
+    gemini_folder,
+    listed,
+    lock_folder,
+    qwen_folder,
+    sweep,
+)
 
 ON_POSIX = pytest.mark.skipif(os.name == "nt", reason="modes of files are not Windows'")
 
@@ -79,11 +91,20 @@ def test_only_what_we_left_and_nobody_holds_is_swept(tmp_path: Path) -> None:
         "4.lock": {"pid": "x", "madeBy": "vaultwire"},
         "5.txt": {"pid": ended.pid, "madeBy": "vaultwire"},
     }
+    gemini = "gemini-ide-server-{}-{}.json"
+    files |= {
+        "7.lock": {"ppid": ended.pid, "madeBy": "vaultwire"},
+        "8.lock": {"ppid": os.getpid(), "madeBy": "vaultwire"},
+        gemini.format(ended.pid, 1): {"madeBy": "vaultwire"},
+        gemini.format(os.getpid(), 2): {"madeBy": "vaultwire"},
+        gemini.format(ended.pid, 3): {},
+    }
     for name, content in files.items():
         (tmp_path / name).write_text(json.dumps(content))
     (tmp_path / "6.lock").write_text("{")
     sweep(str(tmp_path))
-    assert sorted(os.listdir(tmp_path)) == ["2.lock", "3.lock", "5.txt", "6.lock"]
+    left = {"2.lock", "3.lock", "5.txt", "6.lock", "8.lock", gemini.format(os.getpid(), 2), gemini.format(ended.pid, 3)}
+    assert set(os.listdir(tmp_path)) == left
     sweep(str(tmp_path / "nowhere"))
 
 
@@ -117,3 +138,111 @@ def test_what_the_client_lists_for_a_folder_is_told(tmp_path: Path) -> None:
     assert listed(str(ide), str(vault)) == [("Code", "1", False), ("Obsidian", "4711", True)]
     assert listed(str(ide), str(tmp_path)) == [("Code", "1", False)]
     assert listed(str(tmp_path / "nowhere"), str(vault)) == []
+
+
+def test_gemini_clis_file_says_what_it_looks_for(tmp_path: Path) -> None:
+    place = tmp_path / "gemini" / "ide" / f"gemini-ide-server-{os.getpid()}-4711.json"
+    file = GeminiFile(str(place.parent), Identity(4711, "secret"), "/vault", "Obsidian")
+    file.write()
+    assert json.loads(place.read_text()) == {
+        "port": 4711,
+        "workspacePath": "/vault",
+        "authToken": "secret",
+        "ideInfo": {"name": "obsidian", "displayName": "Obsidian"},
+        "madeBy": "vaultwire",
+    }
+    assert os.listdir(place.parent) == [place.name]
+    file.remove()
+    assert os.listdir(place.parent) == []
+
+
+def test_qwen_codes_file_says_what_it_looks_for(tmp_path: Path) -> None:
+    place = tmp_path / ".qwen" / "ide" / "4711.lock"
+    file = QwenFile(str(place.parent), Identity(4711, "secret"), "/vault", "Obsidian")
+    file.write()
+    assert json.loads(place.read_text()) == {
+        "port": 4711,
+        "workspacePath": "/vault",
+        "authToken": "secret",
+        "ppid": os.getpid(),
+        "ideName": "Obsidian",
+        "ideInfo": {"name": "obsidian", "displayName": "Obsidian"},
+        "madeBy": "vaultwire",
+    }
+    assert os.listdir(place.parent) == [place.name]
+    file.remove()
+    assert os.listdir(place.parent) == []
+
+
+@ON_POSIX
+def test_nobody_else_may_read_the_companions_files(tmp_path: Path) -> None:
+    (tmp_path / "gemini").mkdir(mode=0o755)
+    (tmp_path / "qwen").mkdir(mode=0o755)
+    for make, folder in ((GeminiFile, tmp_path / "gemini" / "ide"), (QwenFile, tmp_path / "qwen")):
+        make(str(folder), Identity(4711, "secret"), "/vault", "Obsidian").write()
+        assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+        [file] = folder.iterdir()
+        assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert stat.S_IMODE((tmp_path / "gemini").stat().st_mode) == 0o700
+
+
+@ON_POSIX
+@pytest.mark.parametrize("taken", ["gemini", "gemini/ide"])
+def test_where_anybody_may_write_a_link_in_the_way_is_not_followed(tmp_path: Path, taken: str) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (tmp_path / taken).parent.mkdir(exist_ok=True)
+    (tmp_path / taken).symlink_to(elsewhere)
+    with pytest.raises(LockFileError, match="no folder of yours"):
+        GeminiFile(str(tmp_path / "gemini" / "ide"), Identity(1, "x"), "/vault", "Obsidian").write()
+    assert os.listdir(elsewhere) == []
+
+
+@ON_POSIX
+@pytest.mark.skipif(getattr(os, "getuid", int)() != 0, reason="only root can give folders away")
+def test_where_anybody_may_write_a_folder_of_somebody_else_is_not_used(tmp_path: Path) -> None:
+    (tmp_path / "gemini").mkdir(mode=0o777)
+    os.chown(tmp_path / "gemini", 65534, -1)
+    with pytest.raises(LockFileError, match="no folder of yours"):
+        GeminiFile(str(tmp_path / "gemini" / "ide"), Identity(1, "x"), "/vault", "Obsidian").write()
+
+
+@pytest.mark.parametrize(
+    ("given", "folder"),
+    [
+        ({}, "/tmp/gemini/ide"),
+        ({"TMPDIR": "/a/", "TMP": "/b", "TEMP": "/c"}, "/a/gemini/ide"),
+        ({"TMPDIR": "", "TMP": "/b", "TEMP": "/c"}, "/b/gemini/ide"),
+        ({"TEMP": "/c"}, "/c/gemini/ide"),
+    ],
+)
+@ON_POSIX
+def test_gemini_clis_folder_is_where_node_has_temporary_files(
+    monkeypatch: pytest.MonkeyPatch, given: dict[str, str], folder: str
+) -> None:
+    for name in ("TMPDIR", "TMP", "TEMP"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in given.items():
+        monkeypatch.setenv(name, value)
+    assert gemini_folder() == folder
+
+
+def test_qwen_codes_folder_is_its_own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv("QWEN_HOME", raising=False)
+    assert qwen_folder() == os.path.join(os.path.expanduser("~"), ".qwen", "ide")
+    monkeypatch.setenv("QWEN_HOME", str(tmp_path))
+    assert qwen_folder() == str(tmp_path / "ide")
+
+
+def test_what_the_companions_find_for_a_folder_is_told(tmp_path: Path) -> None:
+    vault = tmp_path / "vault"
+    vault.mkdir()
+    (tmp_path / "link").symlink_to(vault)
+    for make, folder in ((GeminiFile, tmp_path / "gemini" / "ide"), (QwenFile, tmp_path / "qwen")):
+        make(str(folder), Identity(4711, "x"), str(tmp_path / "link"), "Obsidian").write()
+        make(str(folder), Identity(4712, "x"), str(tmp_path / "other"), "Obsidian").write()
+        assert listed(str(folder), str(vault)) == [("Obsidian", "4711", True)]
+    code = {"port": 5, "workspacePath": f"/x{os.pathsep}{tmp_path}", "ideInfo": {"displayName": "VS Code"}}
+    place = tmp_path / "gemini" / "ide" / f"gemini-ide-server-{os.getpid()}-5.json"
+    place.write_text(json.dumps(code))
+    assert listed(str(place.parent), str(vault)) == [("Obsidian", "4711", True), ("VS Code", "5", False)]

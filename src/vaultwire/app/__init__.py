@@ -26,7 +26,7 @@ from vaultwire.trust.policy import Policy
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
     from vaultwire.config import Config, Serving
     from vaultwire.protocol.revisions import Revision
@@ -81,11 +81,14 @@ def run_serve(
     config: Config,
     serving: Serving,
     on_ready: Callable[..., None],
-    on_editor: Callable[[str, int, str], None] | None = None,
+    on_editor: Callable[[str, int, str, int], None] | None = None,
+    on_waiting: Callable[[str, str], None] = lambda _path, _page: None,
+    companions: Collection[str] = (),
 ) -> None:
     """Serve the vault over HTTP until told to end. As ``serve_http``.
 
     ``on_editor``: be an editor to clients on this computer besides (``editors.run_ide``); called as its ``on_ready`` is.
+    ``on_waiting`` and ``companions``: as there.
     """
     from contextlib import ExitStack  # noqa: PLC0415 - after the first answer of the other doors, here and below
     from functools import partial  # noqa: PLC0415
@@ -103,7 +106,7 @@ def run_serve(
         if on_editor is not None:
             from vaultwire.app.editors import open_editors  # noqa: PLC0415 - only where it is asked for
 
-            doors = open_editors(config, None, opens_browser=True)
+            doors = open_editors(config, on_waiting, None, opens_browser=True, companions=companions)
 
         def begin(url: str, **how: bool) -> None:
             on_ready(url, **how)
@@ -111,19 +114,18 @@ def run_serve(
                 at_the_end.callback(door.end)
                 door.begin()
                 assert on_editor is not None
-                on_editor(door.root, door.port, door.url)
+                on_editor(door.root, door.port, door.url, door.companion_port)
 
         serve_http(handlers, partial(make_session, config, handlers), serving, begin, Limits(), met)
 
 
 def make_session(config: Config, handlers: Handlers, revision: Revision | None = None) -> Session:
     """Return the protocol state of a new connection, or of requests at a fixed revision."""
-    identity = _identity(handlers.read_only, tuple(config.vaults), _choice(config).can_grow)
-    return Session(identity, handlers.methods, DIALECTS[config.dialect], revision)
+    return Session(_identity(config, handlers), handlers.methods, DIALECTS[config.dialect], revision)
 
 
 @functools.lru_cache(maxsize=1)  # the same for all of them, and over HTTP many requests have a session of their own
-def _identity(read_only: bool, vaults: tuple[str, ...], grows: bool) -> Identity:
+def _identity(config: Config, handlers: Handlers) -> Identity:
     return Identity(
         name="vaultwire",
         title="Vaultwire",
@@ -133,9 +135,9 @@ def _identity(read_only: bool, vaults: tuple[str, ...], grows: bool) -> Identity
             "logging": {},
             "prompts": {"listChanged": False},
             "resources": {"listChanged": False, "subscribe": False},
-            "tools": {"listChanged": grows},
+            "tools": {"listChanged": _choice(config).can_grow},
         },
-        instructions=instructions(read_only=read_only, vaults=vaults),
+        instructions=instructions(read_only=handlers.read_only, vaults=tuple(config.vaults)),
         stateless={"tools": {"listChanged": False}},  # it grows for one session
     )
 

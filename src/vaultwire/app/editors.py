@@ -6,6 +6,7 @@ import hashlib
 import os
 import signal
 import socket
+import sys
 import threading
 import webbrowser
 
@@ -33,8 +34,9 @@ from vaultwire.transports.lock_file import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
 
+    from vaultwire.app.companion_door import CompanionDoor
     from vaultwire.config import Config
 
 # A person who opens another note and looks at the terminal would notice a second.
@@ -46,17 +48,21 @@ _STOPS = ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK")  # as far as the system has
 
 def run_ide(
     config: Config,
-    on_ready: Callable[[str, int, str], None],
+    on_ready: Callable[[str, int, str, int], None],
+    on_waiting: Callable[[str, str], None],
     log: Callable[[str], None] | None,
     *,
     opens_browser: bool,
+    companions: Collection[str] = (),
 ) -> None:
     """Be an editor to clients on this computer, one for each vault, until told to end. Raises ConfigError.
 
-    ``on_ready`` is called with each vault's folder, port and the link of its page of changes. ``log`` takes lines about what
-    goes on.
+    ``companions``: those of ``gemini`` and ``qwen`` that are to find it, besides Claude Code. ``on_ready`` is called with
+    each vault's folder, port, the link of its page of changes, and the companions' port (0 without); ``on_waiting`` with a
+    file and that link when a change waits that nobody has before them, on whatever thread it may be. ``log`` takes lines
+    about what goes on.
     """
-    doors = open_editors(config, log, opens_browser=opens_browser)
+    doors = open_editors(config, on_waiting, log, opens_browser=opens_browser, companions=companions)
     ended = threading.Event()
     for name in _STOPS:
         if hasattr(signal, name):
@@ -64,7 +70,7 @@ def run_ide(
     try:
         for door in doors:
             door.begin()
-            on_ready(door.root, door.port, door.url)
+            on_ready(door.root, door.port, door.url, door.companion_port)
         while not ended.wait(_LOOK_SECONDS):  # on Windows a wait without end hears no signal
             continue
     finally:
@@ -72,11 +78,20 @@ def run_ide(
             door.end()
 
 
-def open_editors(config: Config, log: Callable[[str], None] | None, *, opens_browser: bool) -> list[EditorDoor]:
-    """Return a door for each vault; ``begin`` opens it. Raises ConfigError."""
+def open_editors(
+    config: Config,
+    on_waiting: Callable[[str, str], None],
+    log: Callable[[str], None] | None,
+    *,
+    opens_browser: bool,
+    companions: Collection[str] = (),
+) -> list[EditorDoor]:
+    """Return a door for each vault; ``begin`` opens it. As ``run_ide``."""
     sweep(lock_folder())
+    heard = log or (lambda _: None)
     return [
-        EditorDoor(config.alone(name), log or (lambda _: None), opens_browser=opens_browser) for name in config.vaults
+        EditorDoor(config.alone(name), on_waiting, heard, companions, opens_browser=opens_browser)
+        for name in config.vaults
     ]
 
 
@@ -91,11 +106,31 @@ def _listen(wanted: Identity) -> tuple[Identity, socket.socket]:
     return Identity(listener.getsockname()[1], wanted.token), listener
 
 
+def _open_companions(
+    bridge: Bridge, root: str, clients: Collection[str], log: Callable[[str], None]
+) -> CompanionDoor | None:
+    if not clients:
+        return None
+    from vaultwire.app.companion_door import CompanionDoor  # noqa: PLC0415 - an HTTP server, only where asked for
+
+    return CompanionDoor(bridge, root, _NAME, clients, log)
+
+
 class EditorDoor:
     """One vault as an editor: the parts, connected, and their threads."""
 
-    def __init__(self, config: Config, log: Callable[[str], None], *, opens_browser: bool) -> None:
+    def __init__(
+        self,
+        config: Config,
+        on_waiting: Callable[[str, str], None],
+        log: Callable[[str], None],
+        companions: Collection[str] = (),
+        *,
+        opens_browser: bool,
+    ) -> None:
         self.root = config.vault
+        self._on_waiting = on_waiting
+        self._announced: set[str] = set()
         self._opens_browser = opens_browser
         self._ended = threading.Event()
         folder = os.path.join(config.state, "editor")
@@ -109,7 +144,9 @@ class EditorDoor:
         plugin_link, command_link = new_link(self.port), new_link(self.port)
         self._desk = Desk(proposals, {f"http://{host}" for host in hosts(self.port)})
         self._plugin = PluginLink(state, proposals, plugin_link[1:], lambda: bridge.peers, on_gone=self._open_page)
-        commands = CommandLink(state, lambda: vault, command_link.token, lambda: bridge.peers)
+        self._companions = _open_companions(bridge, self.root, companions, log)
+        self.companion_port = 0 if self._companions is None else self._companions.port
+        commands = CommandLink(state, lambda: vault, command_link.token, lambda: bridge.peers, self._lookers)
         self._following = Following(self.root, state)
         self._proposals = proposals
         pages = (self._desk, self._plugin, commands)
@@ -131,6 +168,8 @@ class EditorDoor:
         try:
             for file in self._files:
                 file.write()
+            if self._companions is not None:
+                self._companions.begin()
         except LockFileError as error:
             raise ConfigError(str(error)) from None
         self._last.keep(self._identity)
@@ -141,6 +180,8 @@ class EditorDoor:
         for file in self._files:
             file.remove()
         self._last.keep(self._identity)  # the time counts from the end
+        if self._companions is not None:
+            self._companions.end()
         self._socket.close()
         self._vault.close()
         for thread in self._threads:
@@ -153,10 +194,25 @@ class EditorDoor:
             if not self._plugin.is_open:
                 self._following.look()
 
+    def _lookers(self) -> int:
+        """How many assistants hear of what is in front, besides Claude Code."""
+        return 0 if self._companions is None else self._companions.companion.clients
+
     def _show(self, path: str, line: int) -> bool:
         return self._plugin.open(path, line)
 
     def _open_page(self) -> None:
-        """Have the person see what waits, unless they have it before them."""
-        if self._opens_browser and self._proposals.waiting and not (self._plugin.is_open or self._desk.is_open):
+        """Have the person see what waits, unless they have it before them or were told of it."""
+        waiting = self._proposals.waiting
+        unheard = [proposal for proposal in waiting if proposal.id not in self._announced]
+        if not unheard or self._plugin.is_open or self._desk.is_open:
+            return
+        self._announced = {proposal.id for proposal in waiting}
+        self._on_waiting(unheard[-1].path, self.url)
+        if self._opens_browser and _has_screen():
             threading.Thread(target=webbrowser.open, args=(self.url,), name="vaultwire-browser", daemon=True).start()
+
+
+def _has_screen() -> bool:
+    """Tell whether a browser can have a window. Without one, a browser in text would take over this program's terminal."""
+    return sys.platform in {"win32", "darwin"} or any(map(os.environ.get, ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")))

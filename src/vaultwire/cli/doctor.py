@@ -14,7 +14,7 @@ from vaultwire.cli.client_config import server_command
 from vaultwire.cli.conversation import Conversation, ServerEndedError
 from vaultwire.config import Config
 from vaultwire.obsidian.known_vaults import known_vaults
-from vaultwire.transports.lock_file import listed, lock_folder
+from vaultwire.transports.lock_file import gemini_folder, listed, lock_folders, qwen_folder
 
 _STARTS = 5
 # More problems than this are counted, not listed: the first ones show what is the matter.
@@ -79,8 +79,12 @@ def _examine(config: Config) -> dict[str, Any]:
         },
         "policy": config.policy,
         "editors": {
-            "folder": lock_folder(),
-            "listed": [editor._asdict() for editor in listed(lock_folder(), config.vault)],
+            "folders": lock_folders(),
+            "listed": [editor._asdict() for folder in lock_folders() for editor in listed(folder, config.vault)],
+        },
+        "companions": {
+            client: {"folder": folder, "listed": [editor._asdict() for editor in listed(folder, config.vault)]}
+            for client, folder in (("Gemini CLI", gemini_folder()), ("Qwen Code", qwen_folder()))
         },
         "start": start,
     }
@@ -126,7 +130,8 @@ def _to_text(report: dict[str, Any]) -> str:
     if journal["not_kept_because"]:
         lines.append(f"  notes cannot be changed, because changes cannot be recorded: {journal['not_kept_because']}")
     lines += ["Policy", f"  {report['policy'] or 'none: every client may read and change all notes'}"]
-    lines += ["Claude Code", *_editor_lines(report["editors"]), "Start"]
+    lines += ["Claude Code", *_editor_lines(report["editors"])]
+    lines += ["Gemini CLI and Qwen Code", *_companion_lines(report["companions"]), "Start"]
     if "error" in start:
         lines.append(f"  FAILED: {start['error']}")
     else:
@@ -141,8 +146,25 @@ def _editor_lines(editors: dict[str, Any]) -> list[str]:
     found = editors["listed"]
     lines = [f"  /ide lists {editor['name']} (port {editor['port']}) for this vault" for editor in found]
     if not any(editor["is_ours"] for editor in found):
-        lines.append(f"  vaultwire ide does not run for this vault, or for another folder than {editors['folder']}")
-        lines.append("  (CLAUDE_CONFIG_DIR must be the same for both)")
+        lines.append(
+            "  /ide does not list this vault: vaultwire ide does not run for it, or with another CLAUDE_CONFIG_DIR"
+        )
+        lines.append(f"  than this command (what is listed is looked for in {' and '.join(editors['folders'])})")
     if len(found) > 1:
         lines.append("  as there are several, claude --ide connects to none by itself: choose one in /ide")
+    return lines
+
+
+def _companion_lines(companions: dict[str, Any]) -> list[str]:
+    """Return what these clients find for the vault."""
+    lines = [
+        f"  {client} finds {editor['name']} (port {editor['port']}) for this vault"
+        for client, editors in companions.items()
+        for editor in editors["listed"]
+    ]
+    for client, editors in companions.items():
+        if not any(editor["is_ours"] for editor in editors["listed"]):
+            lines.append(f"  no vaultwire ide --{client.split()[0].lower()} for this vault in {editors['folder']}")
+        if len(editors["listed"]) > 1:
+            lines.append(f"  as there are several, {client} takes one by itself (docs/gemini-cli.md)")
     return lines

@@ -3,17 +3,36 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import sys
+from collections.abc import Callable, Sequence
 
 from vaultwire.config import Config
+
+# The clients besides Claude Code, by their options.
+_COMPANIONS = {"gemini": "Gemini CLI", "qwen": "Qwen Code"}
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of the editors' door."""
+    add_companions(parser)
     parser.add_argument(
         "--no-browser", action="store_true", help="do not open the page of changes, print its link alone"
     )
     parser.add_argument("--debug", action="store_true", help="say on stderr what goes on: connections and messages")
+
+
+def add_companions(parser: argparse.ArgumentParser) -> None:
+    """Add which clients may come besides Claude Code."""
+    for option, name in _COMPANIONS.items():
+        parser.add_argument(
+            f"--{option}", action="store_true", help=f"be an editor to {name}, too (docs/gemini-cli.md)"
+        )
+
+
+def companions(options: argparse.Namespace) -> list[str]:
+    """Return those that were asked for."""
+    return [option for option in _COMPANIONS if getattr(options, option)]
 
 
 def run(config: Config, options: argparse.Namespace) -> int:
@@ -23,11 +42,26 @@ def run(config: Config, options: argparse.Namespace) -> int:
     def log(line: str) -> None:
         print(f"vaultwire: {line}", file=sys.stderr, flush=True)
 
-    run_ide(config, tell, log if options.debug else None, opens_browser=not options.no_browser)
+    asked = companions(options)
+    heard = log if options.debug else None
+    run_ide(config, teller(asked), announce, heard, opens_browser=not options.no_browser, companions=asked)
     return 0
 
 
-def tell(vault: str, port: int, page: str) -> None:
-    """Say where a vault is to be seen."""
-    print(f"{vault} is in Claude Code's /ide list (port {port})")
-    print(f"Changes to look at: {page}", flush=True)
+def teller(asked: Sequence[str]) -> Callable[[str, int, str, int], None]:
+    """Return what says where a vault is to be seen."""
+    names = " and ".join(_COMPANIONS[each] for each in asked)
+
+    def tell(vault: str, port: int, page: str, companion_port: int) -> None:
+        print(f"{vault} is in Claude Code's /ide list (port {port})")
+        if companion_port:
+            print(f"{names}, started in that folder, find it as Obsidian (port {companion_port}): /ide enable")
+        print(f"Changes to look at: {page}", flush=True)
+
+    return tell
+
+
+def announce(path: str, page: str) -> None:
+    """Say that a change waits for the person."""
+    with contextlib.suppress(OSError):  # whoever started it may read no more
+        print(f"A change to {path} waits for you: {page}", flush=True)

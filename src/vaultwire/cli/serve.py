@@ -63,6 +63,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--legacy-sse", action="store_true", help="serve clients of 2024-11-05, too, at /sse and /messages"
     )
     parser.add_argument("--ide", action="store_true", help="be an editor to Claude Code, too (see vaultwire ide)")
+    ide.add_companions(parser)
     parser.add_argument("--metrics", action="store_true", help="figures for Prometheus at /metrics")
     parser.add_argument("--log-json", action="store_true", help="a JSON line on stderr for each request")
 
@@ -90,7 +91,10 @@ def run(config: Config, options: argparse.Namespace) -> int:
             print("vaultwire: without TLS, keys and notes can be read on their way (see --tls-cert)", file=sys.stderr)
         print(f"vaultwire serves {', '.join(config.vault_options)} at {url}", flush=True)
 
-    app.run_serve(config, serving, on_ready, ide.tell if options.ide else None)
+    companions = ide.companions(options)
+    if companions and not options.ide:
+        raise ConfigError(f"--{companions[0]} goes with --ide")
+    app.run_serve(config, serving, on_ready, ide.teller(companions) if options.ide else None, ide.announce, companions)
     return 0
 
 

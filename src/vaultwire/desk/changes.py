@@ -10,6 +10,10 @@ from typing import Any, NamedTuple
 from vaultwire.editor.diffs import Decision, Proposal
 from vaultwire.markdown.diffs import unified
 
+_NOT_READ = (
+    "This file exists, but what it holds now is not shown: it is outside the vault, hidden, private, or no text. "
+    "All lines of its new text follow."
+)
 _KINDS = {"+": "added", "-": "removed", " ": "same", "@": "gap", "\\": "gap"}
 
 
@@ -38,13 +42,16 @@ def to_message(waiting: list[Proposal]) -> str:
 
 def to_change(proposal: Proposal) -> dict[str, Any]:
     """Return a change as pages and the plugin are told of it: its lines with what has become of each."""
-    lines = unified(proposal.old, proposal.new, proposal.path).split("\n")[2:-1]
+    lines = unified(proposal.old or "", proposal.new, proposal.path).split("\n")[2:-1]
+    marked = [[_KINDS[line[0]], line if line[0] in "@\\" else line[1:]] for line in lines]
+    if proposal.old is None:  # or a changed line would look as if the whole file were new
+        marked.insert(0, ["gap", _NOT_READ])
     return {
         "id": proposal.id,
         "path": proposal.path,
         "label": proposal.label,
         "new": proposal.new,
-        "lines": [[_KINDS[line[0]], line if line[0] in "@\\" else line[1:]] for line in lines],
+        "lines": marked,
     }
 
 

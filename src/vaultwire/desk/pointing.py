@@ -44,12 +44,20 @@ class CommandLink:
 
     prefix = PATH
 
-    def __init__(self, state: EditorState, vault: Callable[[], Vault], token: str, clients: Callable[[], int]) -> None:
-        """``clients`` tells how many assistants are connected."""
+    def __init__(
+        self,
+        state: EditorState,
+        vault: Callable[[], Vault],
+        token: str,
+        clients: Callable[[], int],
+        lookers: Callable[[], int] = lambda: 0,
+    ) -> None:
+        """``clients`` tells how many assistants are connected; ``lookers`` how many besides, which know no mentions."""
         self._state = state
         self._vault = vault
         self._token = token.encode()
         self._clients = clients
+        self._lookers = lookers
 
     def admit(self, request: Request) -> Response | None:
         """Return what came of a command: JSON with ``outcome`` and ``path``, or ``message`` where it cannot be."""
@@ -77,7 +85,9 @@ class CommandLink:
         lines = Lines(_number(asked.get("first", "0")), _number(asked.get("last", "0")))
         note = self._vault().read(asked.get("note", ""))
         shown = note.text.split("\n")
-        if lines.last > len(shown) or lines.first > lines.last:
+        if lines.first > lines.last:
+            raise ValueError(f"line {lines.first} comes after line {lines.last}: give the first line first")
+        if lines.last > len(shown):
             raise ValueError(f"{note.path} has lines 1 to {len(shown)}")
         do = asked.get("do")
         if do == "mention":
@@ -87,7 +97,7 @@ class CommandLink:
         self._state.select(_selection(note.path, shown, lines))
         if self._state.selection.path != note.path:
             return note.path, PRIVATE
-        return note.path, SENT if self._clients() else NOBODY
+        return note.path, SENT if self._clients() + self._lookers() else NOBODY
 
 
 def _selection(path: str, shown: list[str], lines: Lines) -> Selection:

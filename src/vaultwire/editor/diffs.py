@@ -21,12 +21,15 @@ REJECTED = Decision(None)
 
 
 class Proposal(NamedTuple):
-    """A change to look at. ``id`` cannot be guessed; ``label`` is what the asker calls it; texts have ``\\n`` line ends."""
+    """A change to look at. ``id`` cannot be guessed; ``label`` is what the asker calls it; texts have ``\\n`` line ends.
+
+    ``old`` is None where the file holds something that is not to be read here.
+    """
 
     id: str
     path: str
     label: str
-    old: str
+    old: str | None
     new: str
 
 
@@ -43,7 +46,7 @@ class Proposals:
         self._listeners.append(on_change)
 
     def propose(
-        self, path: str, label: str, old: str, new: str, owner: object, on_decision: Callable[[Decision], None]
+        self, path: str, label: str, old: str | None, new: str, owner: object, on_decision: Callable[[Decision], None]
     ) -> Proposal:
         """Lay a change before the person. ``on_decision`` is called once, on whatever thread it may be."""
         proposal = Proposal(secrets.token_urlsafe(16), path, label, old, new)

@@ -53,6 +53,7 @@ class EditorState:
         self._tabs: tuple[str, ...] = ()
         self._on_select: list[Callable[[Selection], None]] = []
         self._on_mention: list[Callable[[Mention], None]] = []
+        self._on_tabs: list[Callable[[], None]] = []
 
     @property
     def selection(self) -> Selection:
@@ -65,17 +66,22 @@ class EditorState:
         return tuple(path for path in self._tabs if not self._is_private(path))
 
     def listen(
-        self, on_select: Callable[[Selection], None], on_mention: Callable[[Mention], None]
+        self,
+        on_select: Callable[[Selection], None],
+        on_mention: Callable[[Mention], None] = lambda _: None,
+        on_tabs: Callable[[], None] = lambda: None,
     ) -> Callable[[], None]:
         """Be told of changes, on the thread that makes them; return what ends that."""
         with self._lock:
             self._on_select.append(on_select)
             self._on_mention.append(on_mention)
+            self._on_tabs.append(on_tabs)
 
         def end() -> None:
             with self._lock:
                 self._on_select.remove(on_select)
                 self._on_mention.remove(on_mention)
+                self._on_tabs.remove(on_tabs)
 
         return end
 
@@ -91,8 +97,15 @@ class EditorState:
             tell(seen)
 
     def open_tabs(self, paths: Sequence[str]) -> None:
-        """Say which notes are open."""
-        self._tabs = tuple(dict.fromkeys(paths))
+        """Say which notes are open; tells listeners if those are others than before."""
+        tabs = tuple(dict.fromkeys(paths))
+        with self._lock:
+            if tabs == self._tabs:
+                return
+            self._tabs = tabs
+            listeners = list(self._on_tabs)
+        for tell in listeners:
+            tell()
 
     def mention(self, mention: Mention) -> bool:
         """Point something out; False if that is private, and nobody is told."""

@@ -7,6 +7,7 @@ may come later, on another thread: a diff waits for the person.
 from __future__ import annotations
 
 import json
+import os
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -16,16 +17,17 @@ from vaultwire.editor.diffs import Decision, Proposals
 from vaultwire.editor.state import NOTHING, EditorState, Mention, Selection
 from vaultwire.protocol import jsonrpc
 from vaultwire.protocol.revisions import LATEST_HANDSHAKE, negotiate
+from vaultwire.server.editor_diagnostics import MODELS_CALL, Diagnostics
 from vaultwire.server.editor_shapes import Quirks, Shapes, quirks_of
 from vaultwire.server.editor_tools import TOOLS, argument
 from vaultwire.trust.limits import MAX_NOTE_BYTES
+from vaultwire.vault.checks import Finding
 from vaultwire.vault.errors import VaultError
 from vaultwire.vault.plain import plain_text
 from vaultwire.vault.vault import Vault
 
-# A client asks about the files it has edited each time the person says something.
-_MAX_ASKED = 50
 _MAX_NAME = 100
+_INITIALIZED = ("notifications/initialized", "initialized")  # the protocol's name and the contract's
 
 
 class MethodError(Exception):
@@ -40,7 +42,7 @@ class MethodError(Exception):
 class Peer:
     """One connection. ``send`` takes a message and may be called from any thread; it raises nothing.
 
-    ``is_ready``: the client has asked for the tools, after which it hears what it is told.
+    ``is_ready``: the client has asked for the tools, or never does, after which it hears what it is told.
     """
 
     def __init__(self, send: Callable[[dict[str, Any]], None], on_ready: Callable[[], None]) -> None:
@@ -48,7 +50,7 @@ class Peer:
         self.on_ready = on_ready
         self.is_ready = False
         self.quirks: Quirks = quirks_of("")
-        self.asked: dict[str, None] = {}  # files it wanted to know about, the latest last
+        self.diagnostics = Diagnostics()
         self.told: Selection | None = None
         self.waiting: list[Mention] = []  # until it is ready
 
@@ -159,18 +161,29 @@ class Bridge:
 
     # ------------------------------------------------------------------ messages
 
-    def receive(self, peer: Peer, frame: bytes) -> None:
-        """Take one frame from a client. What there is to answer is sent; never raises."""
+    def receive(self, peer: Peer, frame: bytes) -> str:
+        """Take one frame from a client. What there is to answer is sent; never raises.
+
+        Return what it was, for a log: a method, of a tool's call with the tool's name; "" for anything else.
+        """
         try:
             message = jsonrpc.check_message(jsonrpc.parse_json(frame))
         except jsonrpc.MessageError as error:
             peer.send(jsonrpc.error_message(error.id, error.code, error.message))
-            return
-        if jsonrpc.is_response(message) or "id" not in message:
-            return  # we ask nothing, and no notification needs an action
+            return ""
+        if jsonrpc.is_response(message):
+            return ""  # we ask nothing
         params = message.get("params")
         params = params if isinstance(params, dict) else {}
-        method, request_id = message["method"], message["id"]
+        if "id" in message:
+            self._answer(peer, message["method"], message["id"], params)
+        elif message["method"] in _INITIALIZED and not peer.quirks.lists_tools:
+            peer.on_ready()
+        name = params.get("name") if message["method"] == "tools/call" else None
+        said = message["method"] if name is None else f"{message['method']} {name}"
+        return said[:_MAX_NAME] if said.isprintable() else ""
+
+    def _answer(self, peer: Peer, method: str, request_id: Any, params: dict[str, Any]) -> None:
         try:
             if method == "tools/call":
                 self._call(peer, request_id, params)
@@ -238,7 +251,9 @@ class Bridge:
             if run is None:
                 known = ", ".join(sorted((*self._tools, "openDiff")))
                 raise MethodError(jsonrpc.INVALID_PARAMS, f"Unknown tool: {name[:_MAX_NAME]!r} (there are: {known})")
-            answer(run(peer, arguments))
+            meta = params.get("_meta")
+            is_models = name == "getDiagnostics" and isinstance(meta, dict) and MODELS_CALL in meta
+            answer(self._diagnostics(peer, arguments, is_models=True) if is_models else run(peer, arguments))
         except VaultError as error:
             answer(_told({"success": False, "message": error.message}))
         except ValueError as error:
@@ -250,13 +265,6 @@ class Bridge:
         given = argument(arguments, "new_file_path", default=arguments.get("old_file_path"))
         new = argument(arguments, "new_file_contents")
         label = argument(arguments, "tab_name", default=given)
-        path = self.shapes.vault_path(given)
-        old = ""
-        if path is not None:
-            try:
-                old = self._text_of(path)
-            except VaultError:  # a new note
-                old = ""
 
         def decided(decision: Decision) -> None:
             # Never TAB_CLOSED here: clients take that for a yes.
@@ -265,7 +273,18 @@ class Bridge:
             else:
                 answer("FILE_SAVED", decision.text)
 
-        self.proposals.propose(path or given, label, old, new, peer, decided)
+        self.propose(given, label, new, peer, decided)
+
+    def propose(self, given: str, label: str, new: str, owner: object, on_decision: Callable[[Decision], None]) -> None:
+        """Lay a new text for a file before the person. ``given`` is what a client calls the file; as ``Proposals.propose``."""
+        path = self.shapes.vault_path(given)
+        try:
+            old = None if path is None else self._text_of(path)
+        except VaultError:
+            old = None
+        if old is None and not os.path.lexists(given if path is None else self.shapes.absolute(path)):
+            old = ""  # a new file
+        self.proposals.propose(path or given, label, old, new, owner, on_decision)
 
     def _close_tab(self, peer: Peer, arguments: dict[str, Any]) -> str:
         self.proposals.reject_all(peer, argument(arguments, "tab_name"))
@@ -274,25 +293,21 @@ class Bridge:
     def _close_all(self, peer: Peer, _arguments: dict[str, Any]) -> str:
         return f"CLOSED_{self.proposals.reject_all(peer)}_DIFF_TABS"
 
-    def _diagnostics(self, peer: Peer, arguments: dict[str, Any]) -> str:
-        uri = arguments.get("uri")
-        if isinstance(uri, str) and uri:
-            path = self.shapes.vault_path(uri)
-            if path is None:
-                return _told([])
-            peer.asked.pop(path, None)
-            peer.asked[path] = None
-            if len(peer.asked) > _MAX_ASKED:
-                del peer.asked[next(iter(peer.asked))]
-            return _told([self._findings(path)])
-        return _told([self._findings(path) for path in peer.asked])
+    def _diagnostics(self, peer: Peer, arguments: dict[str, Any], *, is_models: bool = False) -> str:
+        uri, compares = arguments.get("uri"), peer.quirks.compares
+        if not (isinstance(uri, str) and uri):
+            return _told(peer.diagnostics.of_all(self._findings, compares=compares, is_models=is_models))
+        path = self.shapes.vault_path(uri)
+        if path is None:
+            return _told([])
+        found = self._findings(path)
+        return _told([peer.diagnostics.of_file(path, uri, found, compares=compares, is_models=is_models)])
 
-    def _findings(self, path: str) -> dict[str, Any]:
+    def _findings(self, path: str) -> list[Finding]:
         try:
-            found, findings = self._vault().check(path, exactly=True)
+            return self._vault().check(path, exactly=True)[1]
         except VaultError:  # not written yet, or nobody's business
-            return self.shapes.diagnostics(path, [])
-        return self.shapes.diagnostics(found, findings)
+            return []
 
     def _text_of(self, path: str) -> str:
         """Return the text of exactly this file, whatever other notes have its name."""

@@ -7,24 +7,29 @@ model wrong ones as they stand.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
 from vaultwire.editor.state import Mention, Selection, Spot
-from vaultwire.vault.checks import Finding
 
 
 class Quirks(NamedTuple):
-    """What a client takes otherwise: lines counted from 1, mentions with lines only, no quotes around paths."""
+    """What a client does otherwise: lines counted from 1, mentions with lines only, no quotes around paths; it never asks
+    for the tools; it compares diagnostics (``editor_diagnostics``).
+    """
 
     first_line: int = 0
     whole_needs_lines: bool = False
     quotes: bool = True
+    lists_tools: bool = True
+    compares: bool = False
 
 
-_QUIRKS = {"opencode": Quirks(first_line=1, whole_needs_lines=True, quotes=False)}
+_QUIRKS = {
+    "claude-code": Quirks(compares=True),
+    "opencode": Quirks(first_line=1, whole_needs_lines=True, quotes=False, lists_tools=False),
+}
 _NONE = Quirks()
 
 # What a path may not hold for a mention to attach the file, in whatever form it is written.
@@ -94,10 +99,11 @@ class Shapes:
     def mention(self, mention: Mention, quirks: Quirks) -> dict[str, Any] | None:
         """Return the parameters of ``at_mentioned``; None where no form of it attaches the file."""
         place = self.absolute(mention.path)
-        if any(sign in mention.path for sign in _UNMENTIONABLE):
+        quoted = quirks.quotes and any(map(str.isspace, place))  # wide and no-break blanks, too
+        if any(sign in (place if quoted else mention.path) for sign in _UNMENTIONABLE):
             return None
         first, last = mention.first_line, max(mention.last_line, mention.first_line)
-        if " " in place and quirks.quotes:
+        if quoted:
             # Without quotes nothing is attached, and with them lines count only within them, from 1.
             lines = f"#L{first}" + (f"-{last}" if last != first else "") if first else ""
             return {"filePath": f'"{place}{lines}"'}
@@ -108,27 +114,9 @@ class Shapes:
         shift = quirks.first_line - 1
         return {"filePath": place, "lineStart": first + shift, "lineEnd": last + shift}
 
-    def diagnostics(self, path: str, findings: Iterable[Finding]) -> dict[str, Any]:
-        """Return what ``getDiagnostics`` says of one file."""
-        return {"uri": self.uri(path), "diagnostics": [_diagnostic(finding) for finding in findings]}
-
 
 def _range(selection: Selection, first_line: int) -> dict[str, Any]:
     def spot(place: Spot) -> dict[str, int]:
         return {"line": place.line + first_line, "character": place.character}
 
     return {"start": spot(selection.start), "end": spot(selection.end), "isEmpty": selection.start == selection.end}
-
-
-def _diagnostic(finding: Finding) -> dict[str, Any]:
-    line = finding.line - 1
-    return {
-        "message": finding.message,
-        "severity": "Error" if finding.is_error else "Warning",
-        "range": {
-            "start": {"line": line, "character": finding.column - 1},
-            "end": {"line": line, "character": max(finding.end, finding.column) - 1},
-        },
-        "source": "obsidian",
-        "code": finding.kind,
-    }

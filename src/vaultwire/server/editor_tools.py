@@ -28,7 +28,10 @@ TOOLS = [
         "getDiagnostics",
         "What is broken in a note: links, embeds and headings that lead nowhere, broken frontmatter, properties of a "
         "wrong type, block ids used twice, broken canvases",
-        uri=_TEXT,
+        uri={
+            **_TEXT,
+            "description": "The note: its path or file:// URI. Without it, the notes that were asked about before",
+        },
     ),
     _tool(
         "openFile",
@@ -43,6 +46,14 @@ TOOLS = [
     _tool("getWorkspaceFolders", "The vault's folder"),
     _tool("checkDocumentDirty", "Whether a note has changes that are not saved", "filePath"),
     _tool("saveDocument", "Save a note", "filePath"),
+]
+
+# Of the protocol that Gemini CLI and Qwen Code speak (``ide_companion``).
+COMPANION_TOOLS = [
+    _tool(
+        "openDiff", "Show the person a change to a note; they accept it, edit it or reject it", "filePath", "newContent"
+    ),
+    _tool("closeDiff", "Close a change that is shown", "filePath", suppressNotification={"type": "boolean"}),
 ]
 
 

@@ -32,14 +32,18 @@ _SUBPROTOCOL = Subprotocol("mcp")
 class Bounds(NamedTuple):
     """The contract's: connections, bytes of a frame and of a message, seconds between looks at who is still there.
 
-    ``ready``: what is said sooner after the list of tools, a client does not hear. ``quiet``: a selection is told when it
-    has not changed for so long.
+    ``patience``: a client whose process is gone is noticed at once; one that a person has suspended does not answer either,
+    and Claude Code, cut off, never asks its new connection for diagnostics. ``sending``: how long one that does not read
+    may hold up what is told to others. ``ready``: what is said sooner after the list of tools, a client does not hear.
+    ``quiet``: a selection is told when it has not changed for so long.
     """
 
     connections: int = 10
     frame: int = 1 << 20
     message: int = 10 << 20
     ping: float = 30.0
+    patience: float = 3600.0
+    sending: float = 10.0
     ready: float = 0.5
     quiet: float = 0.1
 
@@ -94,7 +98,7 @@ class EditorSocket:
             process_request=self._admit,
             server_header=None,
             ping_interval=bounds.ping,
-            ping_timeout=bounds.ping,
+            ping_timeout=bounds.patience,
             max_size=(bounds.message, bounds.frame),
             logger=_silent_logger(),
         )
@@ -162,6 +166,7 @@ class EditorSocket:
     # ------------------------------------------------------------------ connections
 
     def _serve(self, connection: ServerConnection) -> None:
+        connection.socket.settimeout(self._bounds.sending)
         pages = None if connection.request is None else self._pages_of(connection.request)
         if pages is not None:
             pages.serve(connection)
@@ -177,7 +182,7 @@ class EditorSocket:
         try:
             self._talk(connection)
         except ConnectionClosedError as error:
-            if error.rcvd is None:
+            if error.rcvd is None:  # it did not say goodbye
                 self._log("Removing dead connection")
         finally:
             self._connections.discard(connection)
@@ -203,8 +208,8 @@ class EditorSocket:
         try:
             for frame in connection:
                 self._log(f"Raw data received: {len(frame)} characters")
-                self._bridge.receive(peer, frame.encode() if isinstance(frame, str) else frame)
-                self._log("Parsed message")
+                said = self._bridge.receive(peer, frame.encode() if isinstance(frame, str) else frame)
+                self._log(f"Parsed message: {said}" if said else "Parsed message")
         finally:
             for timer in timers:
                 timer.cancel()

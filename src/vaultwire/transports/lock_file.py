@@ -1,7 +1,8 @@
-"""How Claude Code finds an editor: a file named after the port, in its folder for these. Written, removed, swept here.
+"""How clients find an editor: a file named after the port, in a folder of theirs. Written, removed, swept here.
 
-What the file says was measured with the client (``docs/claude-code.md``): it compares the folder it runs in, links
-resolved, with ``workspaceFolders``; and lists an editor as long as a process with ``pid`` lives, answering or not.
+What the files say was measured with the clients (``docs/claude-code.md``, ``docs/gemini-cli.md``). Each compares the folder
+it runs in, links resolved, with the folders in the file. Claude Code lists an editor as long as a process with ``pid``
+lives, answering or not.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import secrets
 import stat
 import time
@@ -16,6 +18,7 @@ import uuid
 from typing import Any, NamedTuple
 
 _SUFFIX = ".lock"
+_GEMINI = "gemini-ide-server-"
 _MADE_BY = "vaultwire"
 # A client whose server went away tries again for 15 seconds, a person some minutes later.
 _KEPT_SECONDS = 300.0
@@ -34,30 +37,29 @@ class LockFileError(Exception):
 
 
 def lock_folder() -> str:
-    """Return the folder that the client looks into."""
+    """Return the folder of Claude Code's that our file is put into."""
     configured = os.environ.get("CLAUDE_CONFIG_DIR")
-    return os.path.join(configured or os.path.join(os.path.expanduser("~"), ".claude"), "ide")
+    return os.path.join(configured, "ide") if configured else _usual_folder()
 
 
-class LockFile:
-    """The file of one server. ``write`` once it listens, ``remove`` when it ends."""
+def lock_folders() -> list[str]:
+    """Return all folders that the client looks into, if its ``CLAUDE_CONFIG_DIR`` is ours."""
+    return list(dict.fromkeys((lock_folder(), _usual_folder())))
 
-    def __init__(self, folder: str, identity: Identity, vault: str, name: str) -> None:
-        """``vault`` is the folder as the person named it, ``name`` what is shown in the client's list."""
-        self._place = os.path.join(folder, f"{identity.port}{_SUFFIX}")
-        self._folder = folder
-        # The client resolves links in its own folder and not in these, so both spellings are needed.
-        folders = list(dict.fromkeys((vault, os.path.realpath(vault))))
-        self._content = {
-            "pid": os.getpid(),
-            "workspaceFolders": folders,
-            "ideName": name,
-            "transport": "ws",
-            "runningInWindows": os.name == "nt",
-            "authToken": identity.token,
-            "port": identity.port,
-            "madeBy": _MADE_BY,
-        }
+
+def _usual_folder() -> str:
+    return os.path.join(os.path.expanduser("~"), ".claude", "ide")
+
+
+class DiscoveryFile:
+    """A file of one server. ``write`` once it listens, ``remove`` when it ends."""
+
+    def __init__(self, place: str, content: dict[str, Any], known_by: str = "authToken") -> None:
+        """``known_by`` is the part of the content by which the file is known again."""
+        self._place = place
+        self._folder = os.path.dirname(place)
+        self._content = content
+        self._known_by = known_by
 
     def write(self) -> None:
         """Put the file in its place, for nobody else to read. Raises LockFileError."""
@@ -67,25 +69,94 @@ class LockFile:
     def remove(self) -> None:
         """Take it away, if it still is this one."""
         found = _read(self._place)
-        if found is not None and found.get("authToken") == self._content["authToken"]:
+        if found is not None and found.get(self._known_by) == self._content[self._known_by]:
             _remove(self._place)
 
 
+class LockFile(DiscoveryFile):
+    """Claude Code's."""
+
+    def __init__(self, folder: str, identity: Identity, vault: str, name: str) -> None:
+        """``vault`` is the folder as the person named it, ``name`` what is shown in the client's list."""
+        # The client resolves links in its own folder and not in these, so both spellings are needed.
+        folders = list(dict.fromkeys((vault, os.path.realpath(vault))))
+        content = {
+            "pid": os.getpid(),
+            "workspaceFolders": folders,
+            "ideName": name,
+            "transport": "ws",
+            "runningInWindows": os.name == "nt",
+            "authToken": identity.token,
+            "port": identity.port,
+            "madeBy": _MADE_BY,
+        }
+        super().__init__(os.path.join(folder, f"{identity.port}{_SUFFIX}"), content)
+
+
+def qwen_folder() -> str:
+    """Return the folder that Qwen Code looks into."""
+    configured = os.environ.get("QWEN_HOME")
+    return os.path.join(os.path.expanduser(configured or os.path.join("~", ".qwen")), "ide")
+
+
+class QwenFile(DiscoveryFile):
+    """Qwen Code's. It takes the newest whose folder fits, and removes those whose ``ppid`` is no process."""
+
+    def __init__(self, folder: str, identity: Identity, vault: str, name: str) -> None:
+        """As ``LockFile``."""
+        content = {**_companion(identity, vault, name), "ppid": os.getpid(), "ideName": name}
+        super().__init__(os.path.join(folder, f"{identity.port}{_SUFFIX}"), content)
+
+
+def gemini_folder() -> str:
+    """Return the folder that Gemini CLI looks into: below the system's for temporary files, as Node.js finds that."""
+    names, usual = ["TMPDIR", "TMP", "TEMP"], "/tmp"  # noqa: S108 - where the client looks
+    if os.name == "nt":
+        names, usual = ["TEMP", "TMP"], os.path.join(os.environ.get("SYSTEMROOT", "C:\\Windows"), "temp")
+    found = next((value for name in names if (value := os.environ.get(name))), usual)
+    return os.path.join(found, "gemini", "ide")
+
+
+class GeminiFile(DiscoveryFile):
+    """Gemini CLI's. It takes the one of the process it runs below, else one whose folder fits and whose process lives."""
+
+    def __init__(self, folder: str, identity: Identity, vault: str, name: str) -> None:
+        """As ``LockFile``."""
+        place = os.path.join(folder, f"{_GEMINI}{os.getpid()}-{identity.port}.json")
+        super().__init__(place, _companion(identity, vault, name))
+
+    def write(self) -> None:
+        """As ever; but others may write where the folder is, and could have been there first."""
+        for folder in (os.path.dirname(self._folder), self._folder):
+            _make_own(folder)
+        super().write()
+
+
+def _companion(identity: Identity, vault: str, name: str) -> dict[str, Any]:
+    return {
+        "port": identity.port,
+        "workspacePath": vault,
+        "authToken": identity.token,
+        # Without it, these clients take terminals of editors they know for the only ones that have an editor.
+        "ideInfo": {"name": name.lower(), "displayName": name},
+        "madeBy": _MADE_BY,
+    }
+
+
 def sweep(folder: str) -> None:
-    """Remove what servers of this program left whose process is gone: a client would list them."""
+    """Remove what servers of this program left whose process is gone: a client would list them, or try them first."""
     try:
         names = os.listdir(folder)
     except OSError:
         return
     for name in names:
-        place = os.path.join(folder, name)
-        found = _read(place) if name.endswith(_SUFFIX) else None
-        if found is not None and found.get("madeBy") == _MADE_BY and not _is_alive(found.get("pid")):
-            _remove(place)
+        found = _discovered(folder, name)
+        if found is not None and found.get("madeBy") == _MADE_BY and not _is_alive(_process(name, found)):
+            _remove(os.path.join(folder, name))
 
 
 class Listed(NamedTuple):
-    """An editor that the client lists for a vault: its name, its port, and whether this program is it."""
+    """An editor that a client finds for a vault: its name, its port, and whether this program is it."""
 
     name: str
     port: str
@@ -93,7 +164,7 @@ class Listed(NamedTuple):
 
 
 def listed(folder: str, vault: str) -> list[Listed]:
-    """Return the editors that the client lists where it runs in the vault's folder: those whose process lives."""
+    """Return the editors that a client with this folder finds where it runs in the vault's: those whose process lives."""
     try:
         names = sorted(os.listdir(folder))
     except OSError:
@@ -101,15 +172,28 @@ def listed(folder: str, vault: str) -> list[Listed]:
     here = os.path.realpath(vault) + os.sep
     editors: list[Listed] = []
     for name in names:
-        found = _read(os.path.join(folder, name)) if name.endswith(_SUFFIX) else None
-        if found is None or not _is_alive(found.get("pid")):
+        found = _discovered(folder, name)
+        if found is None or not _is_alive(_process(name, found)):
             continue
         folders = found.get("workspaceFolders")
         texts = [each for each in folders if isinstance(each, str)] if isinstance(folders, list) else []
+        texts += [os.path.realpath(each) for each in str(found.get("workspacePath") or "").split(os.pathsep) if each]
         if any(here.startswith(each.rstrip(os.sep) + os.sep) for each in texts):
-            is_ours = found.get("madeBy") == _MADE_BY
-            editors.append(Listed(str(found.get("ideName")), name.removesuffix(_SUFFIX), is_ours))
+            info = found.get("ideInfo")
+            shown = found.get("ideName") or (info.get("displayName") if isinstance(info, dict) else None)
+            port = re.sub(r"\D", "", name.rpartition("-")[2])
+            editors.append(Listed(str(shown), port, found.get("madeBy") == _MADE_BY))
     return editors
+
+
+def _discovered(folder: str, name: str) -> dict[str, Any] | None:
+    return _read(os.path.join(folder, name)) if name.endswith(_SUFFIX) or name.startswith(_GEMINI) else None
+
+
+def _process(name: str, found: dict[str, Any]) -> Any:
+    """Return the process that such a file is of: as it says, or in its name."""
+    in_name = re.match(rf"{_GEMINI}(\d+)", name)
+    return int(in_name[1]) if in_name else found.get("pid", found.get("ppid"))
 
 
 class LastIdentity:
@@ -165,25 +249,12 @@ def link_place(folder: str, kind: str, vault: str) -> str:
     return os.path.join(folder, f"{kind}-{digest[:16]}.json")
 
 
-class LinkFile:
-    """The file that tells such a link. ``write`` once the server listens, ``remove`` when it ends."""
+class LinkFile(DiscoveryFile):
+    """The file that tells such a link."""
 
     def __init__(self, folder: str, kind: str, vault: str, link: Link) -> None:
         """As ``link_place``."""
-        self._folder = folder
-        self._place = link_place(folder, kind, vault)
-        self._link = link
-
-    def write(self) -> None:
-        """Put the file in its place, for nobody else to read. Raises LockFileError."""
-        _make_private(self._folder)
-        _put(self._place, self._link._asdict())
-
-    def remove(self) -> None:
-        """Take it away, if it still is this one."""
-        found = _read(self._place)
-        if found is not None and found.get("token") == self._link.token:
-            _remove(self._place)
+        super().__init__(link_place(folder, kind, vault), link._asdict(), "token")
 
 
 def read_link(folder: str, kind: str, vault: str) -> Link | None:
@@ -206,6 +277,20 @@ def _make_private(folder: str) -> None:
                 os.chmod(folder, 0o700)
     except OSError as error:
         raise LockFileError(f"cannot use the folder {folder}: {error.strerror}") from None
+
+
+def _make_own(folder: str) -> None:
+    """Make a folder of this person's own where anybody may make one."""
+    try:
+        if not os.path.lexists(folder):
+            os.makedirs(folder, mode=0o700, exist_ok=True)
+        status = os.lstat(folder)
+    except OSError as error:
+        raise LockFileError(f"cannot use the folder {folder}: {error.strerror}") from None
+    is_own = os.name == "nt" or status.st_uid == os.getuid()
+    if not stat.S_ISDIR(status.st_mode) or not is_own:
+        raise LockFileError(f"{folder} is no folder of yours; somebody else could read along")
+    _make_private(folder)
 
 
 def _put(place: str, content: dict[str, Any]) -> None:
