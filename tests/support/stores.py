@@ -94,4 +94,8 @@ def answers(index: StoredIndex, queries: list[str] = QUERIES) -> dict[str, Any]:
             found = index.search(parse_query(query), folder, 0, 999, NO_PROGRESS)
             hits = sorted((hit.path, hit.matches, hit.lines) for hit in found.hits)
             everything[f"{query} in {folder}"] = hits, found.total, found.searched, found.skipped
+            # Of a short page the index may have kept what it found before.
+            page = index.search(parse_query(query), folder, 0, 9, NO_PROGRESS)
+            on_page = sorted((hit.path, hit.matches, hit.lines) for hit in page.hits) if page.total <= 9 else []
+            everything[f"page of {query} in {folder}"] = on_page, page.total
     return everything

@@ -165,16 +165,16 @@ def test_ties_are_in_path_order_and_a_search_gives_the_same_answer_each_time(
 
 
 def test_pages_cover_every_hit_once_and_count_the_same(open_index: Callable[[Path], Index], tmp_path: Path) -> None:
-    write_vault(tmp_path, "".join(f"=== n{number}.md\n{'word ' * (number % 3 + 1)}\nword\n" for number in range(25)))
+    write_vault(tmp_path, "".join(f"=== n{number}.md\n{'word ' * (number % 3 + 1)}\nword\n" for number in range(65)))
     index = open_index(tmp_path)
     whole = search(index, "word")
-    assert whole.total == 25
-    for limit in (1, 4, 25, 30):
-        pages = [search(index, "word", None, offset, limit) for offset in range(0, 25, limit)]
+    assert whole.total == 65
+    for limit in (1, 4, 25, 65, 70):  # within what is kept of a search, beyond, and across its end
+        pages = [search(index, "word", None, offset, limit) for offset in range(0, 65, limit)]
         assert [hit for page in pages for hit in page.hits] == whole.hits
-        assert {page.total for page in pages} == {25}
-    assert search(index, "word", None, 25, 10).hits == []
-    assert search(index, "word", None, 10**15, 10).total == 25
+        assert {page.total for page in pages} == {65}
+    assert search(index, "word", None, 65, 10).hits == []
+    assert search(index, "word", None, 10**15, 10).total == 65
 
 
 @pytest.mark.parametrize(("stored", "asked"), [("Cafe\u0301", "caf\u00e9"), ("Caf\u00e9", "CAFE\u0301")])

@@ -71,7 +71,7 @@ def test_whatever_matches_holds_the_needed_texts(source: str, texts: list[str]) 
         check_regex(source)
     except BadRegexError:
         return
-    needle = RegexNeedle(Pattern(source, match_case=False, position=0), Budget(2.0))
+    needle = RegexNeedle(Pattern(0, source, match_case=False), Budget(2.0))
     for text in texts:
         if needle.find(Forms(text), 0) >= 0:
             assert all(bare_folded(needed) in bare_folded(text) for needed in required_texts(source))

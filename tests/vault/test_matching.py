@@ -17,7 +17,8 @@ from support.vaults import open_vault
 from vaultwire.markdown.model import ParsedNote, Span, Task
 from vaultwire.markdown.properties import parse_frontmatter
 from vaultwire.vault.errors import TIMEOUT
-from vaultwire.vault.matching import MAX_LINES_SHOWN, Match, Matcher
+from vaultwire.vault.lines import MAX_LINES_SHOWN
+from vaultwire.vault.matching import Match, Matcher
 from vaultwire.vault.model import NoProgress
 from vaultwire.vault.query import parse_query
 from vaultwire.vault.terms import bare_text, fold_text
@@ -28,6 +29,9 @@ def found(query: str, text: str, path: str = "x.md") -> Match | None:
 
 
 FINDS = [
+    # what each leaf says holds for that leaf alone
+    ("(/abc/ OR match-case:abc)", "ABC", True),
+    ("(match-case:abc OR /abc/)", "ABC", True),
     # words: anywhere, in any case, all of them
     ("need", "a needle", True),
     ("NEEDLE", "a Needle", True),

@@ -47,12 +47,10 @@ def serve_http(
     from functools import partial  # noqa: PLC0415 - only this door's own code, here and below
 
     from vaultwire.config import ConfigError  # noqa: PLC0415
-    from vaultwire.protocol import quick_json  # noqa: PLC0415
     from vaultwire.server.one_shot import Tending, ask  # noqa: PLC0415
     from vaultwire.server.workers import Workers  # noqa: PLC0415
     from vaultwire.transports import guard, http_server, listening, observing, openapi, rest, streamable_http  # noqa: PLC0415
 
-    quick_json.install()
     observer = observing.Observer(log_json=serving.log_json, metrics=serving.metrics)
     observer.take_stderr()
     try:
@@ -64,7 +62,7 @@ def serve_http(
     keys = _open_keys(serving, is_local)
 
     workers = Workers(handlers, most_tasks=MAX_CALLS, current_id=observer.current_id, on_crash=observer.crashed)
-    tending = Tending(handlers)
+    tending = Tending(handlers, _quicken)
 
     mcp = streamable_http.make_app(workers, new_session, guard.KEY_NAME)
     doors = [
@@ -116,6 +114,13 @@ def serve_http(
     finally:
         workers.end(_LEFT_SECONDS)
         tending.end()
+
+
+def _quicken() -> None:
+    """Have messages read and written by a library that the first answer need not wait for."""
+    from vaultwire.protocol import quick_json  # noqa: PLC0415 - see above
+
+    quick_json.install()
 
 
 def _make_private_door(door: Door, observer: Observer) -> App:

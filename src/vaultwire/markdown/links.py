@@ -39,6 +39,8 @@ def parse_linktext(text: str) -> LinkText:
 
 def split_display(text: str) -> tuple[str, str]:
     """Split ``linktext|display`` at its first bar, which a table writes ``\\|`` (engine facts §2.1)."""
+    if "|" not in text:
+        return text.strip(), ""
     target, _, display = text.replace("\\|", "|").partition("|")
     return target.strip(), display.strip()
 

@@ -12,6 +12,7 @@ from vaultwire.markdown.lines import HEADING, read_lines
 from vaultwire.markdown.model import BlockId, Heading, Link, ParsedNote, Task
 from vaultwire.markdown.properties import Frontmatter, parse_frontmatter
 
+_BETWEEN_TAGS = re.compile(r"[,\s]+")
 _TASK = re.compile(r"[ \t>]*+(?:(?:[-*+]|\d{1,9}[.)])[ \t]++)++\[(.)\](?=[ \t]|\Z)")
 
 
@@ -33,7 +34,7 @@ def parse_note(text: str) -> ParsedNote:
             headings.append(Heading(len(heading[1]), _heading_text(line[heading.end() :]), number))
         elif "^" in prose and (name := line_block_id(prose)):  # a heading has its text for a name
             block_ids.append(BlockId(name, number))
-        if "#" in prose:
+        if "#" in (prose if heading is None else prose[heading.end() :]):
             for tag in line_tags(prose):
                 tags.setdefault(tag.casefold(), tag)
         if line_links:
@@ -45,6 +46,8 @@ def parse_note(text: str) -> ParsedNote:
 
 def tag_and_above(tag: str) -> list[str]:
     """Return the tag and those it lies below: ``a`` and ``a/b`` for ``a/b``."""
+    if "/" not in tag:
+        return [tag]
     parts = tag.split("/")
     return ["/".join(parts[:depth]) for depth in range(1, len(parts) + 1)]
 
@@ -67,9 +70,9 @@ def _frontmatter_tags(frontmatter: Frontmatter) -> list[str]:
     element with blanks is none, nor is what is not text (engine facts §2.2). ``tag`` is a property like any other.
     """
     value = frontmatter.value("tags")
-    values = value if isinstance(value, list) else re.split(r"[,\s]+", value) if isinstance(value, str) else []
+    values = value if isinstance(value, list) else _BETWEEN_TAGS.split(value) if isinstance(value, str) else []
     cleaned = [text.strip().removeprefix("#").strip("/") for text in values if isinstance(text, str)]
-    return [tag for tag in cleaned if tag and not re.search(r"\s", tag) and not tag.isdecimal()]
+    return [tag for tag in cleaned if tag.split() == [tag] and not tag.isdecimal()]
 
 
 def frontmatter_links(frontmatter: Frontmatter, text: str) -> list[tuple[RawLink, str, int]]:

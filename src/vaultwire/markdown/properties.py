@@ -75,7 +75,10 @@ class Frontmatter(NamedTuple):
 
     def _named(self, name: str) -> str | None:
         folded = name.casefold()
-        return next((key for key in self.values if key.casefold() == folded), None)
+        for key in self.values:
+            if key.casefold() == folded:
+                return key
+        return None
 
 
 def parse_frontmatter(text: str) -> Frontmatter:

@@ -95,12 +95,12 @@ def search_notes(
     left = max_tokens * _BYTES_A_TOKEN
     for hit in found.hits:
         more = hit.matches - len(hit.lines)
-        text = [hit.path + (f" (+{more} more lines)" if more > 0 else "")]
-        text += [f"  {line.number}: {line.text}" for line in hit.lines]
-        left -= sum(len(line.encode()) for line in text)
+        head = f"{hit.path} (+{more} more lines)" if more > 0 else hit.path
+        text = "\n".join([head, *[f"  {number}: {line}" for number, line in hit.lines]])
+        left -= len(text.encode()) - len(hit.lines)
         if left < 0 and shown:
             break
-        body += text
+        body.append(text)
         shown.append(_to_found(hit))
     data = FoundNotes(notes=shown, total=found.total, notes_searched=found.searched, notes_skipped=found.skipped)
     verb = "matches" if found.total == 1 else "match"
@@ -115,7 +115,7 @@ def search_notes(
 
 
 def _to_found(hit: Hit) -> FoundNote:
-    matches = [MatchingLine(line=line.number, text=line.text) for line in hit.lines]
+    matches = [MatchingLine(line=number, text=text) for number, text in hit.lines]
     return FoundNote(path=hit.path, score=round(hit.score), match_count=hit.matches, matches=matches)
 
 

@@ -131,7 +131,7 @@ class Excludes:
                 self._problems.append(Oddity(_FILTERS_AT, f"{reason}; it hides nothing"))
                 return
             budget = Budget(_SECONDS_BESIDES)
-            needle = RegexNeedle(Pattern(text, match_case=False, position=0), budget)
+            needle = RegexNeedle(Pattern(0, text, match_case=False), budget)
             self._expressions += (_Expression(text, needle, budget),)
 
     def _finds(self, expression: _Expression, path: Forms) -> bool:

@@ -15,6 +15,7 @@ from typing import NamedTuple, TypeAlias
 
 from vaultwire.markdown.model import ParsedNote
 from vaultwire.markdown.parse import parse_note
+from vaultwire.vault.lines import KnownLines, add_lines, columns_in, shown
 from vaultwire.vault.model import Line
 from vaultwire.vault.parts import NoteParts, Piece, Value
 from vaultwire.vault.query import (
@@ -46,9 +47,6 @@ from vaultwire.vault.terms import (
     fold_text,
 )
 
-# Shown per note; all matching lines are counted. A line is cut around its match to this many characters.
-MAX_LINES_SHOWN = 5
-_MAX_LINE_CHARACTERS = 200
 # A name says what a note is about, a heading what a part is about; mentions count up to a point that beats neither.
 _NAME, _HEADING, _TAG, _MAX_MENTIONS = 100.0, 40.0, 20.0, 10
 
@@ -76,6 +74,8 @@ class Matcher:
         self._prepare(query.expression)
         self._has_marks = bare_text(fold_text(query.text)) != fold_text(query.text)
         self._wanted = list(_wanted(query.expression, ""))
+        self.known_lines = KnownLines.of(query.expression, self._needles)
+        """What finds the lines of notes that are known to match, sooner than ``show`` does; None if nothing can."""
 
     def _prepare(self, part: Expression) -> None:
         if isinstance(part, Text):
@@ -95,7 +95,7 @@ class Matcher:
         lines = self._lines(note)
         score = sum(self._weight(leaf, operator, note) for leaf, operator in self._wanted)
         score += min(len(lines), _MAX_MENTIONS)
-        return Match(score + 1 if as_written else score / (score + 1), len(lines), _shown(lines, text))
+        return Match(score + 1 if as_written else score / (score + 1), len(lines), shown(lines, text))
 
     def show(self, path: str, text: str, *, is_known: bool) -> Match | None:
         """Return the lines of a note that match, for whoever ranks it: in half the time. None if the note does not match.
@@ -106,7 +106,7 @@ class Matcher:
         if not (is_known or self._holds(note, BARE)):
             return None
         lines = self._lines(note)
-        return Match(0.0, len(lines), _shown(lines, text))
+        return Match(0.0, len(lines), shown(lines, text))
 
     @property
     def has_lines(self) -> bool:
@@ -205,7 +205,7 @@ class Matcher:
     def _collect(self, part: Expression, note: NoteParts, lines: dict[int, int]) -> None:
         """Add the lines that hold something the part looks for, and where on the line."""
         if isinstance(part, (Text, Pattern)):
-            _add_lines(1, self._columns_in_body(part, note), lines)
+            add_lines(1, self._columns_in_body(part, note), lines)
         elif isinstance(part, (And, Or)):
             for inner in part.parts:
                 self._collect(inner, note, lines)
@@ -215,8 +215,8 @@ class Matcher:
             for piece in self._pieces_that_hold(part, note, BARE):
                 inside: dict[int, int] = {}
                 for leaf, _ in _wanted(part.part, ""):
-                    _add_lines(piece.first, self._columns(leaf, piece.text), inside)
-                _add_lines(0, inside or {piece.first: 0}, lines)
+                    add_lines(piece.first, self._columns(leaf, piece.text), inside)
+                add_lines(0, inside or {piece.first: 0}, lines)
 
     def _columns_in_body(self, leaf: Leaf, note: NoteParts) -> dict[int, int]:
         if leaf not in note.columns:
@@ -227,16 +227,7 @@ class Matcher:
         """Return where the leaf first stands on each line that has it, by how many lines of the text come before."""
         needle = self._needles[leaf]
         form = needle.form(BARE)
-        whole = text.get(form)
-        columns: dict[int, int] = {}
-        index = counted = 0
-        position = needle.find_in(whole, form)
-        while position >= 0:
-            index += whole.count("\n", counted, position)
-            columns[index] = position - whole.rfind("\n", counted, position) - 1
-            counted = whole.find("\n", position)
-            position = needle.find_in(whole, form, counted + 1) if counted >= 0 else -1
-        return columns
+        return columns_in(text.get(form), needle, form)
 
     def _weight(self, leaf: Leaf, operator: str, note: NoteParts) -> float:
         """Return what a word, phrase or pattern adds for the best place where it stands."""
@@ -338,25 +329,3 @@ def _compares(text: str, wanted: Compared) -> bool:
     else:
         return False
     return wanted.sign.endswith("=") if is_equal else is_less is (wanted.sign[0] == "<")
-
-
-def _add_lines(first: int, columns: dict[int, int], lines: dict[int, int]) -> None:
-    """Add lines counted from ``first``, each with the first column that something stands on."""
-    for index, column in columns.items():
-        number = first + index
-        lines[number] = min(column, lines.get(number, column))
-
-
-def _shown(lines: dict[int, int], text: str) -> list[Line]:
-    shown = sorted(lines.items())[:MAX_LINES_SHOWN]
-    plain = text.split("\n", shown[-1][0]) if shown else []
-    return [Line(number, _excerpt(plain[number - 1], column)) for number, column in shown]
-
-
-def _excerpt(line: str, position: int) -> str:
-    """Return the line, cut around ``position`` if it is long. Folding may shift positions a little; the cut is roomy."""
-    if len(line) <= _MAX_LINE_CHARACTERS:
-        return line.strip()
-    start = max(0, min(position - _MAX_LINE_CHARACTERS // 3, len(line) - _MAX_LINE_CHARACTERS))
-    end = start + _MAX_LINE_CHARACTERS
-    return ("…" if start else "") + line[start:end].strip() + ("…" if end < len(line) else "")

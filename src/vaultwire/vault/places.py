@@ -32,8 +32,11 @@ class Places:
 
     def real_entry(self, path: VaultPath) -> str:
         """Return the directory entry itself: its folder's links are followed, its own is not, so a link can be deleted."""
-        folder, _, name = path.rpartition("/")
-        return os.path.join(self.real(VaultPath(folder)), name) if folder else self._prefix + name
+        end = path.rfind("/")
+        folder = VaultPath(path[: max(end, 0)])
+        if not (folder and self.may_hold_links(folder)):
+            return self._prefix + path
+        return os.path.join(self.real(folder), path[end + 1 :])
 
     def may_hold_links(self, path: VaultPath) -> bool:
         """Tell whether a part of the path is a link. Asks for the parts below the root only: realpath asks for all."""

@@ -218,7 +218,7 @@ class _Parser:
             position = min(start + 1 + error.position, closed.end() - 1)
             raise self.bad(position, f"this regular expression cannot be read: {error.reason}") from None
         self.position = end
-        return Pattern(closed[1], place.match_case, start)
+        return Pattern(start, closed[1], place.match_case)
 
     def _group(self, place: _Place) -> Expression:
         start = self.position

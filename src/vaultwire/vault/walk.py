@@ -57,11 +57,18 @@ def walk_folders(
             continue
         files: list[NoteStat] = []
         folders: list[str] = []
+        below = f"{prefix}/" if prefix else ""
         for entry in entries:
-            if entry.name.startswith("."):
+            name = entry.name
+            if name.startswith("."):
                 continue
-            path = f"{prefix}/{entry.name}" if prefix else entry.name
+            path = below + name
             try:
+                if name.isascii() and entry.is_file(follow_symlinks=False) and (attachments or is_note(name)):
+                    status = entry.stat(follow_symlinks=False)
+                    if stat.S_ISREG(status.st_mode):  # all of the files but a few: a call less takes a tenth less
+                        files.append(NoteStat(VaultPath(path), status.st_size, status.st_mtime_ns, status.st_ino))
+                        continue
                 file = _look(places, entry, path, folders, oddities, sight, attachments=attachments)
             except OSError as error:  # gone since, or not ours to look at
                 oddities.append(Oddity(path, f"cannot be examined: {error.strerror}"))

@@ -17,7 +17,7 @@ from typing import Any
 
 from vaultwire.vault.model import NoteStat, VaultPath
 from vaultwire.vault.store.filing import Filing, forget_note
-from vaultwire.vault.store.schema import FORMAT, TABLES, Known, Record, Row
+from vaultwire.vault.store.schema import FORMAT, INDEXES, TABLES, UNREAD, Known, Record, Row
 
 # Other processes write too, for milliseconds at a time; after so long something is wrong.
 _BUSY_SECONDS = 20.0
@@ -67,6 +67,7 @@ class Catalog:
                     connection.execute(statement)
                 connection.execute(f"PRAGMA user_version = {FORMAT}")
                 self.set_meta("text", f"text-{os.urandom(6).hex()}")
+            self.index()  # a process was killed before it came to it
 
     def close(self) -> None:
         """Close the connections."""
@@ -120,6 +121,16 @@ class Catalog:
         )
         return {row[0]: Known(*row[1:]) for row in rows}
 
+    def has_as_seen(self, folder: str, stats: list[NoteStat]) -> bool:
+        """Tell whether the files right in a folder are these, and all that is known of each can be relied on.
+
+        That is not so of hidden ones either. ``stats`` are in path order. A third of the time that ``folder`` takes.
+        """
+        size = f"CASE WHEN is_racy OR hidden OR (is_note AND digest = {UNREAD}) THEN -1 ELSE size END"
+        rows = self.rows(f"SELECT path, {size}, modified, inode FROM files WHERE folder = ?", (folder,))
+        rows.sort()  # most often they are in order
+        return rows == stats
+
     def known(self, path: str) -> Known | None:
         """Return what is known of one file."""
         rows = self.rows("SELECT size, modified, inode, is_racy, hidden, digest FROM files WHERE path = ?", (path,))
@@ -160,11 +171,30 @@ class Catalog:
         Return their ids, and the first id that is a new file's; all later ones are.
         """
         with self.writing() as connection:
-            filing = Filing(connection)
-            ids = [filing.add(record) for record in records]
+            batch = list(records)
+            filing = Filing(connection, batch)
+            ids = [filing.add(record) for record in batch]
             filing.end()
             self._count_change(connection)
         return ids, filing.first_new
+
+    @contextmanager
+    def unindexed(self) -> Iterator[None]:
+        """Do without indexes, if there is nothing yet: filing the rows of a first build then takes two thirds of the time."""
+        with self.writing() as connection:
+            if connection.execute("SELECT 1 FROM files LIMIT 1").fetchone() is None:
+                for name in INDEXES:
+                    connection.execute(f"DROP INDEX IF EXISTS {name}")
+        try:
+            yield
+        finally:
+            self.index()
+
+    def index(self) -> None:
+        """Make the indexes that are not there."""
+        with self.writing() as connection:
+            for name, of in INDEXES.items():
+                connection.execute(f"CREATE INDEX IF NOT EXISTS {name} ON {of}")
 
     def touch(self, stats: Iterable[tuple[NoteStat, bool]]) -> None:
         """Write down new stats, each with whether it is racy, of files that still hold what they held."""

@@ -46,5 +46,11 @@ def to_facts(path: VaultPath, parsed: ParsedNote) -> Facts:
 
 
 def _json(value: PropertyValue) -> str:
-    # Most properties are texts, and this is a tenth of what the rest of the library takes.
-    return encode_basestring(value) if isinstance(value, str) else _to_json(value)
+    # Most properties are texts or lists of them, and this is a tenth of what the rest of the library takes.
+    if isinstance(value, str):
+        return encode_basestring(value)
+    if isinstance(value, list):
+        texts = [encode_basestring(item) for item in value if isinstance(item, str)]
+        if len(texts) == len(value):
+            return f"[{', '.join(texts)}]"
+    return _to_json(value)

@@ -301,8 +301,9 @@ class _Planner:
         beginning = [other for other in written if other.startswith(word) and other != word]
         # Of equal length by letter: which words are near does not depend on the order in which they came into use.
         near = sorted(beginning, key=lambda other: (len(other), other))[:_MAX_NEAR]
-        others = set(written).difference(near, (word,))
-        loose = () if len(written) == len(holding) else set(holding).difference(written)
+        closest = {*near, word}
+        others = [other for other in written if other not in closest]
+        loose = () if len(written) == len(holding) else [other for other in holding if word not in other]
         same = (word,) if word in written else ()
         return AnyWord(field, same, tuple(near), tuple(others), tuple(loose))
 

@@ -235,9 +235,14 @@ class StoredIndex:
         self._is_tended = True
         try:
             while not self.is_closed:
-                reasons: list[str] = []
-                watch = open_watch(self._files.root, reasons)
-                self.unwatched = reasons
+                # While nobody looks at files, who would look at all of them, in vain: watched they are looked at anew.
+                with self._upkeep.working(_UntilClosed(self)):
+                    reasons: list[str] = []
+                    watch = open_watch(self._files.root, reasons)
+                    self.unwatched = reasons
+                    # What changed before the watch was there, it does not report.
+                    self._is_checked = False
+                    self._watch = watch
                 self._tend_by(watch)
                 # The vault was moved, its drive is gone, or nothing there can be watched.
                 self._closing.wait(_LONG_SECONDS if watch is None else _RETRY_SECONDS)
@@ -248,10 +253,6 @@ class StoredIndex:
 
     def _tend_by(self, watch: Watch | None) -> None:
         """Take up what a watch reports as long as it lives."""
-        with self._upkeep.working(_UntilClosed(self)):
-            # What changed before the watch was there, it does not report.
-            self._is_checked = False
-            self._watch = watch
         if self.is_closed and watch is not None:
             watch.close()
         while True:

@@ -22,6 +22,7 @@ from vaultwire.vault.store.plan import (
     NoneOf,
     Plan,
     SideBySide,
+    Whole,
     as_written,
     has_loose,
 )
@@ -65,12 +66,12 @@ class TantivyText:
         first = FIRST * (_loose_leaves(plan) or 1) if has_loose(plan) else 0.0
         if first and not _loose_leaves(plan):
             written = Query.const_score_query(self._query(as_written(plan)), first)
-            query = Query.boolean_query([(Occur.Must, self._query(plan)), (Occur.Should, written)])
+            clauses = [(Occur.Must, self._query(plan)), (Occur.Should, written)]
         else:
-            query = self._query(plan, sets_apart=bool(first))
+            clauses = self._clauses(plan, sets_apart=bool(first))
         if without:
-            left_out = Query.term_set_query(self._schema, _ID, list(without))
-            query = Query.boolean_query([(Occur.Must, query), (Occur.MustNot, left_out)])
+            clauses.append((Occur.MustNot, Query.term_set_query(self._schema, _ID, list(without))))
+        query = _all(clauses)
         # The library makes room for all it is asked for, and ends the process where there is not so much.
         offset = min(offset, searcher.num_docs)
         most = searcher.num_docs - offset
@@ -150,29 +151,42 @@ class TantivyText:
         """Return the plan as the library's. ``sets_apart``: words as written score ``FIRST`` more than loose ones."""
         if isinstance(plan, Everything):
             return Query.const_score_query(Query.all_query(), 0.0)
-        if isinstance(plan, AllOf):
-            return self._all_of(plan, sets_apart=sets_apart)
-        if isinstance(plan, AnyOf):
-            if sets_apart and has_loose(plan):
-                return self._apart(plan, [])
+        if isinstance(plan, AnyOf) and not (sets_apart and has_loose(plan)):
             # One flat list of words is found faster than lists of lists.
-            queries = [query for part in plan.parts for query in self._alternatives(part)]
-            return _any(queries)
-        if isinstance(plan, NoneOf):
-            return self._all_of(AllOf((plan,)), sets_apart=False)
-        if isinstance(plan, AnyWord):
-            return self._query(AnyOf((plan,)), sets_apart=sets_apart)
+            return _any([query for part in plan.parts for query in self._alternatives(part)])
         if isinstance(plan, SideBySide):
             return self._side_by_side(plan)
+        if isinstance(plan, Whole):
+            return Query.const_score_query(Query.term_query(self._schema, plan.field, plan.value, "basic"), 1.0)
+        return _all(self._clauses(plan, sets_apart=sets_apart))
+
+    def _clauses(self, plan: Plan, *, sets_apart: bool) -> list[tuple[Occur, Query]]:
+        """Return the plan as what must and what should hold: the library copies what goes into a query, so into few."""
+        if isinstance(plan, AllOf):
+            clauses = [clause for part in plan.parts for clause in self._clauses_of_part(part, sets_apart=sets_apart)]
+            if not any(occur == Occur.Must for occur, _ in clauses):
+                clauses.append((Occur.Must, self._query(Everything())))
+            return clauses
+        if isinstance(plan, NoneOf):
+            return self._clauses(AllOf((plan,)), sets_apart=False)
+        if isinstance(plan, AnyWord):
+            return self._clauses(AnyOf((plan,)), sets_apart=sets_apart)
         if isinstance(plan, Lifted):
             lifts = [query for lift in plan.lifts for query in self._alternatives(lift)]
             if sets_apart and isinstance(plan.plan, AnyOf) and has_loose(plan.plan):
                 return self._apart(plan.plan, lifts)
             return _must(self._query(plan.plan), lifts)
-        return Query.const_score_query(Query.term_query(self._schema, plan.field, plan.value, "basic"), 1.0)
+        if isinstance(plan, AnyOf) and sets_apart and has_loose(plan):
+            return self._apart(plan, [])
+        return [(Occur.Must, self._query(plan))]
 
-    def _apart(self, words: AnyOf, lifts: list[Query]) -> Query:
-        """Return the query for words and phrases, those as written far above those without their diacritics."""
+    def _clauses_of_part(self, plan: Plan, *, sets_apart: bool) -> list[tuple[Occur, Query]]:
+        if isinstance(plan, NoneOf):
+            return [(Occur.MustNot, self._query(plan.part))]
+        return self._clauses(plan, sets_apart=sets_apart)
+
+    def _apart(self, words: AnyOf, lifts: list[Query]) -> list[tuple[Occur, Query]]:
+        """Return the clauses for words and phrases, those as written far above those without their diacritics."""
         written: list[Query] = []
         loose: list[Query] = []
         ranking: list[Query] = []
@@ -192,17 +206,6 @@ class TantivyText:
         if len(words) >= _MANY_WORDS:
             return [Query.term_set_query(self._schema, field, list(words))]
         return [Query.term_query(self._schema, field, word, "basic") for word in words]
-
-    def _all_of(self, plan: AllOf, *, sets_apart: bool) -> Query:
-        parts = [
-            (Occur.MustNot, self._query(part.part))
-            if isinstance(part, NoneOf)
-            else (Occur.Must, self._query(part, sets_apart=sets_apart))
-            for part in plan.parts
-        ]
-        if not any(occur == Occur.Must for occur, _ in parts):
-            parts.append((Occur.Must, self._query(Everything())))
-        return Query.boolean_query(parts)
 
     def _alternatives(self, plan: Plan) -> list[Query]:
         """Return queries any of which the plan is content with."""
@@ -229,12 +232,16 @@ class TantivyText:
 
 
 def _any(queries: list[Query]) -> Query:
-    return Query.boolean_query([(Occur.Should, query) for query in queries])
+    return queries[0] if len(queries) == 1 else Query.boolean_query([(Occur.Should, query) for query in queries])
 
 
-def _must(found: Query, ranking: list[Query]) -> Query:
-    """Return the query for what is found, ranked by others too."""
-    return Query.boolean_query([(Occur.Must, found), *((Occur.Should, query) for query in ranking)])
+def _must(found: Query, ranking: list[Query]) -> list[tuple[Occur, Query]]:
+    """Return the clauses for what is found, ranked by others too."""
+    return [(Occur.Must, found), *((Occur.Should, query) for query in ranking)]
+
+
+def _all(clauses: list[tuple[Occur, Query]]) -> Query:
+    return clauses[0][1] if len(clauses) == 1 else Query.boolean_query(clauses)
 
 
 def _loose_leaves(plan: Plan) -> int | None:

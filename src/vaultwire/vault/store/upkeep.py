@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, nullcontext
 from typing import NamedTuple, TypeAlias
 
 from vaultwire.vault.excludes import Excludes
@@ -92,6 +92,8 @@ class Upkeep:
         for folder, stats in self._files.walk_folders(VaultPath(start) if start else None):
             progress.check()
             gone.discard(folder)
+            if rules.is_empty and self._catalog.has_as_seen(folder, stats):
+                continue
             known = self._catalog.folder(folder)
             for stat in stats:
                 was = known.pop(stat.path, None)
@@ -124,12 +126,14 @@ class Upkeep:
             self._catalog.forget(lost)
         # So many are put into the text index on the way; few wait for the next flush, which reads them again.
         is_many = len(changed) > _MANY and self._text.start_writing()
-        is_anew = len(changed) > _ANEW
+        is_anew = is_many and len(changed) > _ANEW
         taken: list[Row] = []
         self._done, self._total = 0, len(changed)
         try:
             wanted = (_to_read(stat, known, rules, for_text=is_many) for stat, known in changed if is_note(stat.path))
-            with closing(read_all(self._files, list(wanted), _BATCH)) as readings:
+            # The indexes are made while the text index's own thread works off what it was given.
+            unindexed = self._catalog.unindexed() if is_anew else nullcontext()
+            with unindexed, closing(read_all(self._files, list(wanted), _BATCH)) as readings:
                 for start in range(0, len(changed), _BATCH):
                     progress.report(start, self._total, f"indexing: {start} of {self._total} files")
                     batch = changed[start : start + _BATCH]

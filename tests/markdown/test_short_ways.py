@@ -1,0 +1,85 @@
+"""The short ways of reading a line say what the long ways say, which one blank at a line's start leads to."""
+
+from __future__ import annotations
+
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from vaultwire.markdown.inline import read_line
+from vaultwire.markdown.lines import read_lines
+
+BEGINNINGS = [
+    "word",
+    "É",
+    "東",
+    "- word",
+    "- [ ] word",
+    "* x",
+    "+ y",
+    "- - z",
+    "- ",
+    "1. x",
+    "> q",
+    "# h",
+    "---",
+    "^id",
+]
+BEGINNINGS += [
+    "```",
+    "~~~",
+    "$$",
+    "<!--",
+    "-->",
+    "<div>",
+    "</div>",
+    "<pre>",
+    "</pre>",
+    "<b>x</b>",
+    "|a|",
+    "|-|",
+    "[[",
+    "(",
+]
+PIECES = [
+    " ",
+    "x",
+    "[[n]]",
+    "![[n|d]]",
+    "[[a\\|b]]",
+    "[d](t)",
+    "[",
+    "]",
+    "](b)",
+    "#tag",
+    " ^id",
+    "$$",
+    "$m$",
+    "`c`",
+    "<!--",
+]
+PIECES += ["-->", "```", "~~~", "<b>", "\\", "|", "*", "_"]
+lines_of_text = st.builds(
+    str.__add__, st.sampled_from(BEGINNINGS), st.lists(st.sampled_from(PIECES), max_size=5).map("".join)
+)
+
+
+@example(["> ```", "> ```", "", "word <!--", "word #a", "-->"])
+@given(st.lists(st.just("") | lines_of_text, max_size=14))
+def test_a_line_is_read_as_one_behind_a_blank_is(texts: list[str]) -> None:
+    short, blocks = read_lines("\n".join(texts), 1)
+    long, same_blocks = read_lines("\n".join(f" {text}" if text else "" for text in texts), 1)
+    assert blocks == same_blocks
+    assert [(line.number, line.first) for line in short] == [(line.number, line.first) for line in long]
+    assert [f" {line.prose}" for line in short] == [line.prose for line in long]
+    assert [link[:4] for line in short for link in line.links] == [link[:4] for line in long for link in line.links]
+
+
+@example(["[[n]n]]"])
+@example(["[[#]]"])
+@example(["[[[n]]]"])
+@given(st.lists(st.sampled_from(["[[", "]]", "[", "]", "!", "n", "|", "#", " ", "`", "<!--", "-->"]), max_size=14))
+def test_wikilinks_alone_are_read_as_beside_what_asks_for_the_long_way(pieces: list[str]) -> None:
+    line = "".join(pieces)
+    prose, links, closing = read_line(line)
+    if closing is None:  # else what is put behind it would not be seen
+        assert read_line(f"{line} <") == (f"{prose} <", links, None)
