@@ -203,7 +203,7 @@ class Session:
             id_ = None if error.id in self._in_flight else error.id
             self._answer(events, batch, jsonrpc.error_message(id_, error.code, error.message))
             return
-        if jsonrpc.is_response(message):
+        if "method" not in message:  # a response
             question = self._asked.pop(message["id"], None) if jsonrpc.is_request_id(message.get("id")) else None
             if question is not None:  # else answered already, or never asked
                 question.result, question.error = message.get("result"), message.get("error")

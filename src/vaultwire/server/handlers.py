@@ -83,7 +83,8 @@ class ToolCall(Job):
 
     def run(self, client: Client) -> Answer:
         """As ``Job``."""
-        return self._handlers.load().run_tool(self, self._handlers, client)
+        handlers = self._handlers
+        return (handlers.running or handlers.load()).run_tool(self, handlers, client)
 
     def give_up(self, code: str, message: str) -> Answer:
         """As ``Job``."""
@@ -153,7 +154,7 @@ class Handlers:
         self.subscriptions = subscriptions or Subscriptions()
         self._gate = gate
         self._lists = lists
-        self._running: Running | None = None  # the code that runs calls, once it is loaded
+        self.running: Running | None = None  # the code that runs calls, once it is loaded
         self._table: dict[str, Callable[[Request, Dialect], Answer | Job | Listening]] = {
             "tools/list": self._list_tools,
             "tools/call": self._call_tool,
@@ -200,12 +201,12 @@ class Handlers:
 
     def load(self) -> Running:
         """Load the code that calls need, and return what runs them."""
-        if self._running is None:
+        if self.running is None:
             self.vaults.load()  # two threads must not import at once
             import vaultwire.server.running as loaded  # noqa: PLC0415 - loaded by now
 
-            self._running = loaded
-        return self._running
+            self.running = loaded
+        return self.running
 
     def _load(self) -> None:
         """Load the code that calls need, on one thread at a time."""

@@ -107,7 +107,7 @@ class Vaults:
 
     def used_by(self, peer: Peer, name: str, tool: str) -> Vault:
         """Return the vault in the hands of a client that uses a tool. What a client has read, it has read in one vault."""
-        vault = self.get(name)
+        vault = self._opened.get(name) or self.get(name)
         if peer.memory is None:
             peer.memory = {}
         caller: Caller | None = peer.memory.get(name)

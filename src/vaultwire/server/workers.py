@@ -146,22 +146,22 @@ class Workers:
         except Exception:  # noqa: BLE001 - whatever it is, the client must get an answer
             self._on_crash(what=request.method, id=self.current_id())
             answer = Refusal(INTERNAL_ERROR, "Internal error; the server's log says more", {"errorCode": INTERNAL})
-        if isinstance(answer, Listening):
-            with self.lock:
-                self.handlers.subscriptions.listen(self, session, outlet, request, answer)
-            return None
         if not isinstance(answer, Job):
             with self.lock:
-                self._answer(session, request, answer, outlet)
+                if isinstance(answer, Listening):
+                    self.handlers.subscriptions.listen(self, session, outlet, request, answer)
+                else:
+                    self._answer(session, request, answer, outlet)
             return None
         task = Task(self, session, request, answer, outlet)
         with self.lock:
-            if self._is_too_much(task):
+            if len(self._tasks) * 2 >= self._most_tasks and self._is_too_much(task):
                 message = "The server works on too many calls at once; try again when some are done."
                 self._answer(session, request, answer.give_up(BUSY, message), outlet)
                 return None
             self._tasks[request] = task
-            self.watch(task)
+            if task.deadline < self._watched_until or not self._watched_until:
+                self.watch(task)
         if not answer.changes_vault:
             return task
         self._changing_lane.put(task)
@@ -169,8 +169,6 @@ class Workers:
 
     def _is_too_much(self, task: Task) -> bool:
         """Tell whether as many calls are under way as may be; a client alone may have half of them. Holds the lock."""
-        if len(self._tasks) * 2 < self._most_tasks:
-            return False
         mine = sum(1 for each in self._tasks.values() if client_of(each) == client_of(task))
         return len(self._tasks) >= self._most_tasks or mine * 2 >= self._most_tasks
 

@@ -220,7 +220,8 @@ def _to_reply(stream: Stream) -> Reply:
     if not frames:  # cancelled: there is no answer, and HTTP wants one
         return Reply(202)
     extra = ((http.SESSION, stream.session_id.encode("ascii")),) if stream.session_id else ()
-    return Reply(http.status_of(stream.code, stream.revision), frames[0], *extra)
+    status = 200 if stream.code is None else http.status_of(stream.code, stream.revision)
+    return Reply(status, frames[0], *extra)
 
 
 async def _read(receive: Receive) -> bytes | None:

@@ -15,7 +15,7 @@ from vaultwire.trust.tokens import INSUFFICIENT_SCOPE, IssuerUnreachable, TokenR
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Awaitable, Sequence
 
     from vaultwire.transports import Receive, Scope, Send
     from vaultwire.transports.guard.rules import Observer, Rules
@@ -71,26 +71,22 @@ class Guard:
                     key=scope.get(KEY_NAME, ""),
                 )
 
-    async def _pass(self, scope: Scope, receive: Receive, answer: Answer) -> None:
-        """Let one request through to its door. Raises Refusal."""
+    def _pass(self, scope: Scope, receive: Receive, answer: Answer) -> Awaitable[None]:
+        """Let one request through to its door. Raises Refusal, now or later."""
         passed: Passed | None = scope[MEMO].get(_MINE) if MEMO in scope else None
         if passed is None:
             passed = self._look_at(scope)
-        door, length = passed.door, passed.length
         scope["headers"] = passed.lines
         answer.origin = passed.origin
         owner = self._owner(passed)
-        scope[KEY_NAME] = await self._owner_of_token(passed.secret) if owner is None else owner
-        if passed.is_preflight and passed.origin:
-            await answer_preflight(answer, passed.headers)
-        elif length is None:
-            await door.app(scope, counted(receive, door.max_body_bytes), answer.send)
-        elif length > door.max_body_bytes:
-            raise too_large(door.max_body_bytes)
-        else:
-            if answer.at_once is not None:
-                scope[AT_ONCE] = answer
-            await door.app(scope, receive, answer.send)
+        if owner is None:
+            return self._enter_by_token(passed, scope, receive, answer)
+        scope[KEY_NAME] = owner
+        return _enter(passed, scope, receive, answer)
+
+    async def _enter_by_token(self, passed: Passed, scope: Scope, receive: Receive, answer: Answer) -> None:
+        scope[KEY_NAME] = await self._owner_of_token(passed.secret)
+        await _enter(passed, scope, receive, answer)
 
     def _look_at(self, scope: Scope) -> Passed:
         """Look at all of a request that is the same for each with this head. Raises Refusal."""
@@ -210,6 +206,20 @@ class Guard:
         has_port = port == (called[1] or _PORTS[found[1].lower()])
         is_safe = scheme == "http" or found[1].lower() == "https"
         return has_port and is_safe and (name == called[0] or name in self._rules.names)
+
+
+def _enter(passed: Passed, scope: Scope, receive: Receive, answer: Answer) -> Awaitable[None]:
+    """Have the door answer a request whose sender may come in."""
+    door, length = passed.door, passed.length
+    if passed.is_preflight and passed.origin:
+        return answer_preflight(answer, passed.headers)
+    if length is None:
+        return door.app(scope, counted(receive, door.max_body_bytes), answer.send)
+    if length > door.max_body_bytes:
+        raise too_large(door.max_body_bytes)
+    if answer.at_once is not None:
+        scope[AT_ONCE] = answer
+    return door.app(scope, receive, answer.send)
 
 
 async def _answer_nothing(scope: Scope, _receive: Receive, _send: Send) -> None:

@@ -261,8 +261,10 @@ class Connection(asyncio.Protocol):
         if not self._in_message:  # refused before its body had come: the clock of the body runs on
             # A client may have sent its next request already, which is worked on now.
             self._until = _FOREVER if self._exchanges else time.monotonic() + self._limits.idle
-        self.resume_reading()
-        self._go_on()
+        if self._is_paused:
+            self.resume_reading()
+        if self._exchanges:
+            self._go_on()
 
     def pause_reading(self) -> None:
         """Read no more for now."""
