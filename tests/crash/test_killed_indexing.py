@@ -29,7 +29,7 @@ where, backend = sys.argv[1:]
 (text,) = (one for one in stores.BACKENDS if one.__name__ == backend)
 upkeep._BATCH = upkeep._MANY = upkeep._ANEW = 2  # several batches of few notes
 STEPS = [
-    (Catalog, "_create store touch forget settle add_words set_meta"),
+    (Catalog, "_create index store touch forget settle add_words set_meta"),
     (WordsInUse, "store"),
     (text, "start_writing put remove commit stop_writing"),
 ]

@@ -59,6 +59,7 @@ ONLY = {
     # transports/editor_socket.py, app/editors.py: what goes on beside the editors' socket: following the app, telling news.
     # app/companion_door.py: the HTTP server of another editors' protocol beside that socket, and telling its news.
     # transports/oauth.py: the fetching of an issuer's keys, which must hold up neither the event loop nor the end.
+    # vault/store/upkeep.py: the text index's commit, while the catalog is worked on.
     "threading.Thread": (
         "server/dispatcher.py",
         "server/lanes.py",
@@ -70,6 +71,7 @@ ONLY = {
         "transports/editor_socket.py",
         "transports/oauth.py",
         "transports/relay/upstream.py",
+        "vault/store/upkeep.py",
     ),
     "subprocess.Popen": ("cli/conversation.py", "obsidian/command.py", "vault/store/reading_ahead.py"),
     "time.sleep": ("vault/publish.py", "vault/process_lock.py"),

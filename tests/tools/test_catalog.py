@@ -5,15 +5,17 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import jsonschema
 import pytest
 
-from vaultwire.app.engine import load_tools
+from vaultwire.app.engine import load_first_tools, load_tools
 from vaultwire.tools.catalog import Toolset, load_catalog
 from vaultwire.tools.instructions import instructions
+from vaultwire.tools.registry import AnyTool
 from vaultwire.tools.schema import describe
 
 ROOT = Path(__file__).parent.parent.parent
@@ -145,6 +147,23 @@ def test_defaults_fit_their_own_schema(description: dict[str, Any]) -> None:
 def test_a_described_tool_is_a_tool_with_code(description: dict[str, Any]) -> None:
     toolset = Toolset(load_catalog, load_tools)
     assert describe(toolset.tools[description["name"]]) == description == toolset.descriptions[description["name"]]
+
+
+def test_tools_that_are_not_loaded_first_are_loaded_when_one_is_asked_for() -> None:
+    first = load_first_tools()
+    times: list[int] = []
+
+    def load() -> Sequence[AnyTool]:
+        times.append(1)
+        return load_tools()
+
+    toolset = Toolset(load_catalog, load, lambda: first)
+    assert [toolset.tools[tool.name] for tool in first] == [*first]
+    assert times == []
+    assert [name for name in NAMES if toolset.tools[name].name != name] == []
+    assert times == [1]
+    with pytest.raises(KeyError):
+        toolset.tools["no_tool"]
 
 
 @pytest.mark.parametrize("read_only", [True, False])

@@ -7,6 +7,7 @@ Clients start the server for every conversation and wait for this answer; each o
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -127,6 +128,38 @@ def test_no_code_of_tools_vault_or_markdown_is_loaded_before_the_first_answer(tm
         "vaultwire.vault",
         "vaultwire.vault.errors",
     }
+
+
+# Reads and searches a vault as the server's tools do, and ends with the list of what is loaded.
+ASKING = """
+import sys
+import vaultwire.server.joined_offers, vaultwire.server.running
+from vaultwire.app.engine import load_first_tools, open_vault
+from vaultwire.config import make_config
+assert "search_notes" in [tool.name for tool in load_first_tools()]
+vault = open_vault(make_config(sys.argv[1]))
+assert vault.search("apple", "", 0, 5).total == 1
+assert vault.read("Note").text == "an apple"
+print(*sys.modules, sep="\\n")
+"""
+
+
+def test_searching_and_reading_load_nothing_of_what_changes_notes(tmp_path: Path) -> None:
+    (tmp_path / "vault").mkdir()
+    (tmp_path / "vault" / "Note.md").write_text("an apple")
+    folders = {f"VAULTWIRE_{name}": str(tmp_path / name) for name in ("CACHE", "STATE")}
+    ended = subprocess.run(
+        [sys.executable, "-c", ASKING, str(tmp_path / "vault")],
+        env={**os.environ, **folders},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    modules = set(ended.stdout.split())
+    assert {"vaultwire.vault.vault", "vaultwire.vault.store.stored_index"} <= modules
+    changing = ("arranging", "editing", "history", "making", "revising", "plans.moving", "plans.targets")
+    assert not modules & {f"vaultwire.vault.{name}" for name in changing}
 
 
 def test_the_probe_sees_what_is_imported() -> None:

@@ -596,6 +596,14 @@ PATHS = st.lists(
 )
 
 
+@pytest.mark.parametrize("is_markdown", [False, True])
+def test_a_relative_link_out_of_the_folder_of_the_same_name_names_the_note(*, is_markdown: bool) -> None:
+    there = [VaultPath("Topic.md"), VaultPath("Topic/Part.md")]
+    settings = Settings(new_link_format="relative", use_markdown_links=is_markdown)
+    expected = "[Topic](../Topic.md)" if is_markdown else "[[../Topic]]"
+    assert link_to(there[1], there[0], there, settings) == expected
+
+
 @given(paths=PATHS, form=st.sampled_from(FORMATS), is_markdown=st.booleans(), data=st.data())
 def test_a_link_leads_to_its_target(paths: list[str], form: str, is_markdown: bool, data: st.DataObject) -> None:
     there = [VaultPath(path if path.endswith(".png") else f"{path}.md") for path in paths]

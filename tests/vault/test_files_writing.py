@@ -18,7 +18,6 @@ from support.vaults import open_vault, snapshot, write_vault
 from vaultwire.app.engine import open_index
 from vaultwire.vault.changes.change import Write
 from vaultwire.vault.changes.changing import Changes
-from vaultwire.vault.editing import WriteMode
 from vaultwire.vault.errors import (
     NOTE_EXISTS,
     PATH_OUTSIDE_VAULT,
@@ -29,7 +28,7 @@ from vaultwire.vault.errors import (
     VaultError,
 )
 from vaultwire.vault.files import TEMPORARY_PREFIX, Files
-from vaultwire.vault.model import VaultPath
+from vaultwire.vault.model import VaultPath, WriteMode
 
 NOTE = VaultPath("Note.md")
 posix_only = pytest.mark.skipif(sys.platform == "win32", reason="modes and links as POSIX has them")

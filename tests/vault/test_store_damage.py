@@ -15,7 +15,9 @@ import pytest
 from support import stores
 from support.stores import BACKENDS, Backend, difference, open_stored
 from support.vaults import write_vault
+from vaultwire.vault.store import upkeep
 from vaultwire.vault.store.memory_text import MemoryText
+from vaultwire.vault.store.schema import INDEXES
 from vaultwire.vault.store.stored_index import StoredIndex
 from vaultwire.vault.store.tantivy_text import TantivyText
 from vaultwire.vault.store.text import BrokenTextIndexError
@@ -240,6 +242,28 @@ def test_an_index_that_breaks_again_and_again_is_kept_in_memory(root: Path, tmp_
     assert (home.folder, "No space left" in home.problem) == (None, True)
     change(root)
     assert difference(answers(index), answers_of_new(root)) == {}
+
+
+def test_a_first_build_whose_commit_fails_is_made_anew_with_all_its_indexes(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The text index commits on another thread, while the catalog notes down that it has."""
+    monkeypatch.setattr(upkeep, "_MANY", 5)
+    monkeypatch.setattr(upkeep, "_ANEW", 5)
+    failures = ["of the first build"]
+
+    class FailingOnce(TantivyText):
+        def commit(self) -> None:
+            if failures:
+                raise BrokenTextIndexError(failures.pop())
+            super().commit()
+
+    _, index, home = open_stored(root, tmp_path / "cache", FailingOnce)
+    assert difference(answers(index), answers_of_new(root)) == {}
+    assert (failures, home.problem) == ([], "")
+    catalog = index._parts.catalog
+    assert set(INDEXES) <= {name for (name,) in catalog.rows("SELECT name FROM sqlite_master WHERE type = 'index'")}
+    assert not catalog.is_behind()
 
 
 def test_what_earlier_versions_kept_of_the_vault_is_removed(root: Path, tmp_path: Path) -> None:

@@ -60,6 +60,7 @@ def root(tmp_path: Path) -> Path:
 def started(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[subprocess.Popen[bytes]]]:
     """Have few notes be many, and return the processes started."""
     monkeypatch.setattr(reading_ahead, "_MANY", CHUNK)
+    monkeypatch.setattr(reading_ahead, "_LATE_SHARE", 0.5)
     monkeypatch.setattr(reading_ahead, "_FIRST_SHARE", 0.5)
     monkeypatch.setattr(upkeep, "_BATCH", 7)
     monkeypatch.setattr(os, "cpu_count", lambda: 2)
@@ -82,18 +83,25 @@ def wanted(root: Path) -> list[ToRead]:
     return [ToRead(note.path, note.modified_ns, None, note.path != "sub/007.md") for note in notes]
 
 
-def test_the_second_process_reads_what_this_one_would(root: Path) -> None:
+def second_that_reads_all(files: Files, monkeypatch: pytest.MonkeyPatch) -> reading_ahead.Second:
+    """Return a second process that is given all of the first chunk."""
+    monkeypatch.setattr(reading_ahead, "_LATE_SHARE", 1.0)
+    second = reading_ahead.Second(files)
+    second.expect(NOTES)
+    return second
+
+
+def test_the_second_process_reads_what_this_one_would(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     files, notes = Files(str(root), MAX_BYTES), wanted(root)
     known = read_note(files, notes[9])
     assert isinstance(known, Reading)
     notes[9] = notes[9]._replace(known=known.digest)
     alone = [read_note(files, each) for each in notes]
-    second = reading_ahead._Second(files, NOTES)
-    second._share = 1.0
+    second = second_that_reads_all(files, monkeypatch)
     assert second.exchange(notes) == []
     assert second.given == NOTES
     read = second.exchange([])
-    second.end()
+    second.close()
     assert isinstance(alone[1], str), "the file that is too big"
     assert alone[9] == known._replace(state=1, problem=None, facts=None, fields=None)
     assert [path for path, reading in zip(notes, read, strict=True) if reading is None] == [notes[1]]
@@ -101,17 +109,16 @@ def test_the_second_process_reads_what_this_one_would(root: Path) -> None:
     assert list(read_all(files, notes, CHUNK)) == alone
 
 
-def test_of_too_much_text_at_once_the_rest_is_left_to_this_process(root: Path) -> None:
+def test_of_too_much_text_at_once_the_rest_is_left_to_this_process(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     files = Files(str(root), MAX_BYTES)
     for number in range(6):
         (root / f"{number}.md").write_text("word " * 300_000)
         os.utime(root / f"{number}.md", (1, 1))
     notes = [ToRead(note.path, note.modified_ns, None, True) for note in files.walk() if note.path[0] in "012345"]
-    second = reading_ahead._Second(files, NOTES)
-    second._share = 1.0
+    second = second_that_reads_all(files, monkeypatch)
     second.exchange(notes)
     read = second.exchange([])
-    second.end()
+    second.close()
     assert [reading is None for reading in read] == [False, False, False, True, True, True]
     assert list(read_all(files, notes * 2, CHUNK)) == [read_note(files, each) for each in notes] * 2
 
@@ -216,9 +223,10 @@ from vaultwire.vault.store.reading import ToRead
 if __name__ == "__main__":
     files = Files(sys.argv[1], 10**6)
     os.cpu_count = lambda: 2
-    second = reading_ahead._Second(files, 10**6)
+    second = reading_ahead.Second(files)
+    second.expect(10**6)
     notes = [ToRead(note.path, note.modified_ns, None, True) for note in files.walk()] * int(sys.argv[2])
-    second._share = 1.0
+    reading_ahead._LATE_SHARE = 1.0
     second.exchange(notes)
     if len(notes) < 100:
         second._process.stdout.peek(1)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from vaultwire.vault.query import parse_query
 from vaultwire.vault.store.plan import AnyOf, AnyWord, Lifted, Vocabularies, make_plan
-from vaultwire.vault.store.vocabulary import Vocabulary
+from vaultwire.vault.store.vocabulary import Stored, Vocabulary
 from vaultwire.vault.store.words import BREAK, words_of
 from vaultwire.vault.terms import bare_text, fold_text
 
@@ -39,26 +39,34 @@ def test_words_that_hold_a_text_are_found_each_once(stored: list[set[str]], adde
         )
 
 
-@given(words=WORDS, more=WORDS, sought=LETTERS)
-def test_words_of_an_earlier_version_are_found(words: set[str], more: set[str], sought: str) -> None:
-    """It stored them in no order, and nothing about one."""
-    plain, rest = (
-        [word for word in words if word.isascii()],
-        [word if bare_text(word) == word else f"{bare_text(word)}|{word}" for word in words if not word.isascii()],
-    )
-    vocabulary = Vocabulary("\x00".join("\n" + "".join(f"{line}\n" for line in lines) for lines in (plain, rest)))
-    vocabulary.add(more)
-    for bare in {bare_text(word) for word in words_of(fold_text(sought))} - {BREAK, ""}:
-        assert sorted(vocabulary.holding(bare)) == holding(words | more, bare)
-
-
-def test_words_with_a_rare_letter_are_found_without_looking_through_the_others() -> None:
+def test_a_text_is_looked_up_by_its_rarest_characters() -> None:
     words = {f"word{number:03}" for number in range(500)}
     vocabulary = Vocabulary()
-    vocabulary.add({*words, "xylophone"})
-    lines = vocabulary.stored.partition("\x00")[0].split("\n")
-    assert lines[1] == "xylophone"
-    assert Vocabulary(vocabulary.stored).holding("xyl") == ["xylophone"]
+    vocabulary.add({*words, "wordxyl", "xylophone"})
+    stored = vocabulary.stored
+    assert sorted(Vocabulary(stored).holding("xyl")) == ["wordxyl", "xylophone"]
+    assert Vocabulary(stored).holding("wordx") == ["wordxyl"]
+    assert Vocabulary(stored).holding("wordq") == []
+    # It is the index that says so: nobody looks through the words.
+    altered = stored._replace(texts=stored.texts.replace("wordxyl", "wordxzl"))
+    assert sorted(Vocabulary(altered).holding("xyl")) == ["wordxzl", "xylophone"]
+
+
+def test_an_index_takes_few_bytes() -> None:
+    """Four for each character but one of a word, and for each three that there are."""
+    vocabulary = Vocabulary()
+    vocabulary.add({"banana"})  # ban ana nan ana, and na with its end
+    stored = vocabulary.stored
+    assert len(stored.places) == 4 * (5 + 5 + 1)  # places, where each key's begin and end, and none of an empty string
+    assert Vocabulary(stored).holding("ana") == Vocabulary(stored).holding("na") == ["banana"]
+    assert Vocabulary(stored).stored == stored
+
+
+def test_words_stored_without_an_index_are_found() -> None:
+    vocabulary = Vocabulary(Stored("\nbanana\n\x00\x00\nete|été\n\x00", b""))
+    assert vocabulary.holding("nan") == ["banana"]
+    assert vocabulary.holding("et") == ["été"]
+    assert Vocabulary(vocabulary.stored).holding("ete") == ["été"]
 
 
 @given(words=st.permutations(["redder", "redden", "redone", "reddest", "red", "redeem", "redhot"]))

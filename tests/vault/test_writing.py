@@ -11,7 +11,6 @@ import pytest
 
 from support.refusals import refusal, refused
 from support.vaults import open_vault, snapshot, write_vault
-from vaultwire.vault.editing import WriteMode
 from vaultwire.vault.errors import (
     AMBIGUOUS_NAME,
     FILE_NOT_FOUND,
@@ -21,7 +20,7 @@ from vaultwire.vault.errors import (
     STALE_EDIT,
     Stopped,
 )
-from vaultwire.vault.model import NoProgress
+from vaultwire.vault.model import NoProgress, WriteMode
 
 VAULT = """
 === Note.md

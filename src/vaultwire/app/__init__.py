@@ -9,7 +9,15 @@ import functools
 import os
 
 from vaultwire import __version__
-from vaultwire.app.engine import load_descriptions, load_family, load_policy, load_tools, make_policy, open_vault
+from vaultwire.app.engine import (
+    load_descriptions,
+    load_family,
+    load_first_tools,
+    load_policy,
+    load_tools,
+    make_policy,
+    open_vault,
+)
 from vaultwire.protocol.dialects import DIALECTS, SECURE
 from vaultwire.protocol.events import Identity
 from vaultwire.protocol.session import Session
@@ -150,6 +158,7 @@ def make_handlers(config: Config) -> Handlers:
     toolset = Toolset(
         lambda: [each for each in load_descriptions(config, loaded) if choice.has(each["name"])],
         lambda: [*load_tools(policy.may_reach), *load_family(config)],
+        load_first_tools,
     )
     openers = {name: _opener(config, name, loaded) for name in config.vaults}
     asked = config.restraints or Restraints()

@@ -1,9 +1,10 @@
 """Runs a duplex connection: events to handlers, answers to frames.
 
 ``serve`` drives a duplex door. A few threads, the hands, take turns: the one whose turn it is reads; what it gets it
-works on itself, after passing the turn on. So a call waits for no other thread to wake up (which costs more than most
-calls), and a cancellation can still overtake the call it cancels. The caller's own thread works on nothing: it waits for
-the end, and hears signals. What happens to a call besides is the ``workers``' matter.
+works on itself; if that takes longer than most calls do, another takes the turn from it. So a call waits for no other
+thread to wake up (which costs more than most calls), and a cancellation can still overtake the call it cancels. The
+caller's own thread works on nothing: it waits for the end, and hears signals. What happens to a call besides is the
+``workers``' matter.
 
 A client that does not read its answers is, once the pipe is full, not read from either: memory stays bounded.
 """
@@ -43,6 +44,11 @@ if TYPE_CHECKING:
 # One more, so that somebody always reads.
 _HANDS = READERS + 1
 
+# Waking a hand for each call would take the interpreter from the one that works, for 0.1 ms. So one looks on, this often ...
+_LOOK_SECONDS = 0.01
+# ... while calls come, and for so many looks more.
+_LAST_LOOKS = 20
+
 
 class FrameTooLarge(Exception):  # noqa: N818 - says what happened to the frame
     """The peer sent a frame beyond ``limit`` bytes. It was thrown away; the next one can be received."""
@@ -77,6 +83,68 @@ def serve(
     connection.join()
 
 
+class _Turn:
+    """Whose turn it is to read. Who works with the turn in hand loses it after a while, if somebody waits for it."""
+
+    def __init__(self) -> None:
+        self.waiting = 0
+        self._turn = threading.Lock()
+        self._lock = threading.Lock()  # what follows
+        self._works = 0  # pieces of work begun by whoever had the turn
+        self._kept = 0  # the number of the one that is done with the turn in hand
+        self._is_watched = False  # somebody who waits looks on, and takes the turn from work that goes on and on
+
+    def take(self) -> None:
+        """Wait for the turn."""
+        with self._lock:
+            self.waiting += 1
+            watches, self._is_watched = not self._is_watched, True
+        if not (watches and self._look_on()):
+            self._turn.acquire()
+        with self._lock:
+            self.waiting -= 1
+
+    def _look_on(self) -> bool:
+        """Return True with the turn, False when no work has been begun for a while."""
+        seen, looks = self._works, 0
+        while not self._turn.acquire(timeout=_LOOK_SECONDS):
+            with self._lock:
+                if self._works != seen:
+                    seen, looks = self._works, 0
+                elif self._kept:
+                    self._kept = 0
+                    break
+                elif looks == _LAST_LOOKS:
+                    self._is_watched = False
+                    return False
+                looks += 1
+        with self._lock:
+            self._is_watched = False
+        return True
+
+    def keep(self) -> int:
+        """Begin a piece of work, with the turn in hand if somebody looks on, else without; return its number for ``regain``."""
+        with self._lock:
+            self._works += 1
+            if self._is_watched:
+                self._kept = self._works
+                return self._kept
+        self._turn.release()
+        return 0
+
+    def regain(self, number: int) -> bool:
+        """End a piece of work; tell whether the turn still is in hand."""
+        with self._lock:
+            if not number or self._kept != number:
+                return False
+            self._kept = 0
+            return True
+
+    def pass_on(self) -> None:
+        """Give up the turn."""
+        self._turn.release()
+
+
 class _Connection(Workers):
     """One peer: its session, its hands, and the outlet of all its calls."""
 
@@ -89,9 +157,8 @@ class _Connection(Workers):
         self._stream = stream
         self._on_ready = on_ready
         self._beside: threading.Thread | None = None
-        self._turn = threading.Lock()  # the hand that holds it reads
+        self._turn = _Turn()
         self._hands = 0  # without those of abandoned tasks
-        self._followers = 0  # hands that wait for their turn
         self._has_ended = False
 
     # ------------------------------------------------------------------ the caller's thread
@@ -120,29 +187,32 @@ class _Connection(Workers):
         threading.Thread(target=self._lend_hand, daemon=True, name="vaultwire-hand").start()
 
     def _lend_hand(self) -> None:
-        """Take turns until the connection ends: read, pass the turn on, work."""
+        """Take turns until the connection ends: read, work."""
+        has_turn = False
         while True:
-            with self.lock:
-                self._followers += 1
-            with self._turn:
-                with self.lock:
-                    self._followers -= 1
-                try:
-                    task = None if self._has_ended else self._read_until_task()
-                except Exception:  # noqa: BLE001 - a connection nobody reads must not look alive
-                    log_crash("the connection")
-                    task = None
-                if task is None:
-                    with self._ended:
-                        self._has_ended = True
-                        self.awaited += 1  # before, the end of a task is no news to anybody
-                        self.can_ask = False
-                        self.wake_asking()
-                        self._ended.notify_all()
-                    return
+            if not has_turn:
+                self._turn.take()
+            try:
+                task = None if self._has_ended else self._read_until_task()
+            except Exception:  # noqa: BLE001 - a connection nobody reads must not look alive
+                log_crash("the connection")
+                task = None
+            if task is None:
+                with self._ended:
+                    self._has_ended = True
+                    self.awaited += 1  # before, the end of a task is no news to anybody
+                    self.can_ask = False
+                    self.wake_asking()
+                    self._ended.notify_all()
+                self._turn.pass_on()
+                return
+            number = self._turn.keep()
             self.run(task)
-            if task.is_abandoned:
-                return  # another hand has taken this one's place
+            has_turn = self._turn.regain(number)
+            if task.is_abandoned:  # another hand has taken this one's place
+                if has_turn:
+                    self._turn.pass_on()
+                return
 
     def _read_until_task(self) -> Task | None:
         """Receive and act until there is a task for this hand; None once the peer sends no more or asks us to end."""
@@ -168,10 +238,10 @@ class _Connection(Workers):
     def _has_successor(self) -> bool:
         """Tell whether another hand will read if this one works; adds a hand for that if there may be more."""
         with self.lock:
-            if not self._followers and self._hands < _HANDS:
+            if not self._turn.waiting and self._hands < _HANDS:
                 self._add_hand()
                 return True
-            return self._followers > 0
+            return self._turn.waiting > 0
 
     def enter(self, frame: bytes, is_known: bool) -> None:
         """Take a frame that did not come on the stream, or no more. Safe from any thread."""

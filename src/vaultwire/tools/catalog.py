@@ -39,10 +39,15 @@ class Toolset:
     """The tools of one server: descriptions and code, each loaded when it is first asked for."""
 
     def __init__(
-        self, load_descriptions: Callable[[], Sequence[Description]], load_tools: Callable[[], Sequence[AnyTool]]
+        self,
+        load_descriptions: Callable[[], Sequence[Description]],
+        load_tools: Callable[[], Sequence[AnyTool]],
+        load_first: Callable[[], Sequence[AnyTool]] = tuple,
     ) -> None:
+        """``load_first``: some of the tools, whose code is loaded at once; the others' is with the first call of one."""
         self._load_descriptions = load_descriptions
         self._load_tools = load_tools
+        self._load_first = load_first
         self._descriptions: dict[str, Description] | None = None
         self._tools: dict[str, AnyTool] | None = None
 
@@ -51,7 +56,9 @@ class Toolset:
         if len(vaults) == 1:
             return self
         return Toolset(
-            lambda: [_with_vault(each, vaults) for each in self.descriptions.values()], lambda: [*self.tools.values()]
+            lambda: [_with_vault(each, vaults) for each in self.descriptions.values()],
+            self._load_tools,
+            self._load_first,
         )
 
     @property
@@ -62,12 +69,33 @@ class Toolset:
             self._descriptions = {description["name"]: description for description in self._load_descriptions()}
         return self._descriptions
 
+    def describe(self, name: str) -> Description | None:
+        """Return a tool's description, None if there is none of this name."""
+        return (self._descriptions or self.descriptions).get(name)
+
+    def tool(self, name: str) -> AnyTool:
+        """Return a tool's code."""
+        return (self._tools or self.tools)[name]
+
     @property
     def tools(self) -> dict[str, AnyTool]:
-        """Every tool's code by its name."""
+        """Every tool's code by its name: to be asked for one, not to be gone through."""
         if self._tools is None:
-            self._tools = {tool.name: tool for tool in self._load_tools()}
+            self._tools = _Code(self._load_tools, self._load_first())
         return self._tools
+
+
+class _Code(dict["str", "AnyTool"]):
+    """Tools by their names. Asking for one that is not there loads all."""
+
+    def __init__(self, load: Callable[[], Sequence[AnyTool]], first: Sequence[AnyTool]) -> None:
+        super().__init__({tool.name: tool for tool in first})
+        self._load = load
+
+    def __missing__(self, name: str) -> AnyTool:
+        loaded = {tool.name: tool for tool in self._load()}
+        self.update(loaded)
+        return loaded[name]
 
 
 def _with_vault(description: Description, vaults: Sequence[str]) -> Description:

@@ -10,8 +10,7 @@ from typing import Annotated, NotRequired, TypedDict
 from vaultwire.tools.kinds import IfMatch, Name
 from vaultwire.tools.registry import Bounds, Outcome, tool
 from vaultwire.tools.wording import counted, iso_time
-from vaultwire.vault.editing import WriteMode
-from vaultwire.vault.model import Progress
+from vaultwire.vault.model import Progress, WriteMode
 from vaultwire.vault.vault import Vault
 
 

@@ -115,8 +115,8 @@ def search_notes(
 
 
 def _to_found(hit: Hit) -> FoundNote:
-    matches = [MatchingLine(line=number, text=text) for number, text in hit.lines]
-    return FoundNote(path=hit.path, score=round(hit.score), match_count=hit.matches, matches=matches)
+    matches: list[MatchingLine] = [{"line": number, "text": text} for number, text in hit.lines]
+    return {"path": hit.path, "score": round(hit.score), "match_count": hit.matches, "matches": matches}
 
 
 @tool(title="Search by tags", time_class="search", read_only=True)

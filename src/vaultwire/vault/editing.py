@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal, TypeAlias
 
 from vaultwire.markdown import edits
 from vaultwire.markdown.links import parse_linktext
 from vaultwire.vault.changes.change import TRASH, Move, Step, Write
 from vaultwire.vault.errors import (
     AMBIGUOUS_NAME,
-    FILE_NOT_FOUND,
     INVALID_ARGUMENTS,
     NOT_UTF8,
     NOTE_EXISTS,
@@ -19,15 +17,13 @@ from vaultwire.vault.errors import (
 )
 from vaultwire.vault.etags import etag_of
 from vaultwire.vault.files import Files
-from vaultwire.vault.model import Deleted, Progress, VaultPath, Written
-from vaultwire.vault.naming import locate
+from vaultwire.vault.model import Deleted, Progress, VaultPath, WriteMode, Written
+from vaultwire.vault.naming import find, locate
 from vaultwire.vault.paths import MAX_NAME_BYTES, check_new_names, fold, parse_note_path
 from vaultwire.vault.plain import to_bytes
 from vaultwire.vault.plans.moving import plan_arrival
 from vaultwire.vault.resolve import wanted_paths
 from vaultwire.vault.workbench import Workbench
-
-WriteMode: TypeAlias = Literal["create", "overwrite", "append", "prepend"]
 
 _BOM = "\ufeff"
 _EDITS: dict[str, Callable[[str, str], str]] = {
@@ -110,12 +106,9 @@ class Editing:
 
     def _check_nowhere_else(self, path: VaultPath, name: str, progress: Progress) -> None:
         """Refuse to overwrite a note that is only *called* so: neither it nor a new one beside it may be what is meant."""
-        try:
-            elsewhere = self._locate(name, progress)
-        except VaultError as error:
-            if error.code == FILE_NOT_FOUND:
-                return
-            raise
+        elsewhere = find(self._files, self._bench.index, name, progress)
+        if elsewhere is None:
+            return
         raise VaultError(
             AMBIGUOUS_NAME,
             f"There is no {path!r}, but a note of that name is {elsewhere!r}. Give that path to overwrite it, "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, NewType, Protocol
+from typing import TYPE_CHECKING, Literal, NamedTuple, NewType, Protocol, TypeAlias
 
 if TYPE_CHECKING:  # a policy is read before the first answer, and needs no more of this than paths
     from datetime import date
@@ -12,6 +12,9 @@ if TYPE_CHECKING:  # a policy is read before the first answer, and needs no more
 
 VaultPath = NewType("VaultPath", str)
 """Vault-relative, ``/`` between parts, extension included, spelt as on disk. Made by ``vault.paths`` and the walk only."""
+
+WriteMode: TypeAlias = Literal["create", "overwrite", "append", "prepend"]
+"""What writing a note does with the text that is there."""
 
 
 class NoteStat(NamedTuple):

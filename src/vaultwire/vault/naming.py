@@ -16,17 +16,32 @@ def locate(files: Files, index: Index, name: str, progress: Progress) -> VaultPa
     Raises VaultError: FILE_NOT_FOUND (with near names), AMBIGUOUS_NAME (with the candidates), PATH_OUTSIDE_VAULT,
     PERMISSION_DENIED.
     """
+    found, is_indexed = _look_for(files, index, name, progress)
+    if found is None:
+        # Looking through the folders takes ten times as long.
+        raise near(name, filter(is_note, index.paths(progress)) if is_indexed else (note.path for note in files.walk()))
+    return found
+
+
+def find(files: Files, index: Index, name: str, progress: Progress) -> VaultPath | None:
+    """Return the path of the note that ``name`` means, None if there is none. Raises VaultError as ``locate`` does."""
+    return _look_for(files, index, name, progress)[0]
+
+
+def _look_for(files: Files, index: Index, name: str, progress: Progress) -> tuple[VaultPath | None, bool]:
+    """Return what ``find`` does, and whether the index knew the names."""
     wanted_ones = wanted_paths(name)
     for wanted in wanted_ones:
         path, exists = files.spell(wanted)
         if exists and is_note(path):
-            return path
+            return path, True
     named = index.named({wanted.rpartition("/")[2] for wanted in wanted_ones}, progress)
+    is_indexed = named is not None
     if named is None:  # a name is not worth waiting for a large vault to be looked over
         named = [note.path for note in files.walk()]
     try:
-        return resolve(name, named)
+        return resolve(name, named), is_indexed
     except VaultError as error:
         if error.code != FILE_NOT_FOUND:
             raise
-    raise near(name, (note.path for note in files.walk()))
+    return None, is_indexed

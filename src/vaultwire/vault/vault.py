@@ -1,28 +1,25 @@
-"""The façade of the engine: one vault, read and changed. What a tool, door or command wants of notes, it asks here."""
+"""The façade of the engine: one vault, read and changed. What a tool, door or command wants of notes, it asks here.
+
+What changes notes is imported where it is first asked for: it is more code than all that reads them, and every conversation
+would wait for it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from vaultwire.markdown import edits
 from vaultwire.markdown.model import Span
 from vaultwire.markdown.parse import parse_note
 from vaultwire.markdown.properties import parse_frontmatter
 from vaultwire.vault import graph
-from vaultwire.vault.arranging import Arranging
 from vaultwire.vault.caller import Caller
-from vaultwire.vault.checks import Checked, Checking, Finding
-from vaultwire.vault.editing import Editing, WriteMode
-from vaultwire.vault.errors import (
-    FILE_NOT_FOUND,
-    VaultError,
-)
+from vaultwire.vault.errors import FILE_NOT_FOUND, VaultError
 from vaultwire.vault.etags import etag_of
 from vaultwire.vault.files import FileBytes
 from vaultwire.vault.finding import Asked, WantedTasks, property_types, to_wanted
-from vaultwire.vault.history import History
 from vaultwire.vault.linkgraph import LinkGraph
-from vaultwire.vault.making import Making
 from vaultwire.vault.model import (
     NO_PROGRESS,
     Backlink,
@@ -43,16 +40,22 @@ from vaultwire.vault.model import (
     ValueUse,
     VaultPath,
     VaultStats,
+    WriteMode,
     Written,
 )
 from vaultwire.vault.naming import locate
 from vaultwire.vault.paths import is_note, parse_folder, parse_note_path, parse_path
-from vaultwire.vault.periodic import daily_note_day, daily_note_path, parse_day
 from vaultwire.vault.query import parse_query
-from vaultwire.vault.revising import Revising
 from vaultwire.vault.sections import line_count, line_span, section_span
 from vaultwire.vault.settings import Settings
 from vaultwire.vault.workbench import Workbench
+
+if TYPE_CHECKING:
+    from vaultwire.vault.arranging import Arranging
+    from vaultwire.vault.checks import Checked, Finding
+    from vaultwire.vault.history import History
+    from vaultwire.vault.making import Making
+    from vaultwire.vault.revising import Revising
 
 _BOM = "\ufeff"
 
@@ -279,6 +282,8 @@ class Vault:
 
         ``exactly``: it is the file's own path. Raises VaultError as ``locate`` does.
         """
+        from vaultwire.vault.checks import Checking  # noqa: PLC0415 - see the head
+
         if exactly or name.lower().endswith(".canvas"):
             path, exists = self._files.spell(parse_path(name))
             if not exists:
@@ -289,6 +294,8 @@ class Vault:
 
     def check_all(self, folder: str, offset: int, limit: int, progress: Progress = NO_PROGRESS) -> Checked:
         """Look through the notes and canvases below ``folder``. See ``Checking.many``."""
+        from vaultwire.vault.checks import Checking  # noqa: PLC0415 - see the head
+
         return Checking(self._bench).many(self._folder(folder), offset, limit, progress)
 
     def link_graph(self, progress: Progress = NO_PROGRESS) -> LinkGraph:
@@ -301,6 +308,8 @@ class Vault:
         ``day`` is what ``periodic.parse_day`` takes. Raises VaultError: INVALID_ARGUMENTS for a day that is none, and
         ``daily_note_path``'s if the settings are at fault.
         """
+        from vaultwire.vault.periodic import daily_note_day, daily_note_path, parse_day  # noqa: PLC0415 - see the head
+
         settings = self._settings.get()
         wanted = parse_day(day, self._bench.now().date())
         path, exists = self._files.spell(daily_note_path(settings, wanted))
@@ -350,30 +359,42 @@ class Vault:
         self, name: str, content: str, mode: WriteMode, if_match: str | None = None, progress: Progress = NO_PROGRESS
     ) -> Written:
         """Write a note. See ``Editing.write``."""
+        from vaultwire.vault.editing import Editing  # noqa: PLC0415 - see the head
+
         return Editing(self._bench).write(name, content, mode, if_match, progress)
 
     def delete(
         self, name: str, *, permanent: bool, if_match: str | None = None, progress: Progress = NO_PROGRESS
     ) -> Deleted:
         """Move a note to the vault's ``.trash``, or delete it for good. See ``Editing.delete``."""
+        from vaultwire.vault.editing import Editing  # noqa: PLC0415 - see the head
+
         return Editing(self._bench).delete(name, permanent=permanent, if_match=if_match, progress=progress)
 
     @property
     def revising(self) -> Revising:
         """Surgical edits, diffs and properties."""
+        from vaultwire.vault.revising import Revising  # noqa: PLC0415 - see the head
+
         return Revising(self._bench)
 
     @property
     def arranging(self) -> Arranging:
         """Moving, renaming, merging, dividing."""
+        from vaultwire.vault.arranging import Arranging  # noqa: PLC0415 - see the head
+
         return Arranging(self._bench)
 
     @property
     def making(self) -> Making:
         """New notes, daily notes, templates, attachments."""
+        from vaultwire.vault.making import Making  # noqa: PLC0415 - see the head
+
         return Making(self._bench)
 
     @property
     def history(self) -> History:
         """What was changed, and taking it back."""
+        from vaultwire.vault.history import History  # noqa: PLC0415 - see the head
+
         return History(self._bench)

@@ -51,7 +51,7 @@ def linkpath_to(source: VaultPath, target: VaultPath, paths: Iterable[VaultPath]
     whole = _without_suffix(target)
     if new_link_format == "relative":
         # Without "/" the system would be asked for the current folder.
-        relative = posixpath.relpath(f"/{whole}", f"/{posixpath.dirname(source)}")
+        relative = _without_suffix(VaultPath(posixpath.relpath(f"/{target}", f"/{posixpath.dirname(source)}")))
         forms = [relative, f"./{relative}"]
     elif new_link_format == "absolute":
         forms = []

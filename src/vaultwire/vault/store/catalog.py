@@ -1,4 +1,4 @@
-"""What is known of every file of a vault, in SQLite: stats, names, links, tags, properties, headings, blocks, tasks.
+"""What is known of every file of a vault, in SQLite: stats, names, links, tags, properties, tasks.
 
 Derived state, shared by every process that serves the vault: whoever sees a change first writes it down, the others find it
 there. What the text index still has to take up is written down here too (``pending``), so a process killed at any moment
@@ -146,7 +146,9 @@ class Catalog:
 
     def is_behind(self) -> bool:
         """Tell whether the text index has something to take up."""
-        rows = self.rows("SELECT 1 WHERE EXISTS (SELECT 1 FROM files WHERE state = 1) OR EXISTS (SELECT 1 FROM gone)")
+        # SQLite does not see by itself that the index of those over 0 has them.
+        pending = "SELECT 1 FROM files WHERE state > 0 AND state = 1"
+        rows = self.rows(f"SELECT 1 WHERE EXISTS ({pending}) OR EXISTS (SELECT 1 FROM gone)")
         return bool(rows)
 
     def paths(self, ids: Sequence[int]) -> dict[int, VaultPath]:
@@ -159,9 +161,11 @@ class Catalog:
         return {row[0]: (NoteStat(*row[1:5]), bool(row[5])) for row in rows}
 
     def _files(self, condition: str, values: Sequence[Any]) -> Iterator[Row]:
-        statement = f"SELECT id, path, size, modified, inode, is_note, hidden, state FROM files WHERE {condition}"
-        for note_id, path, size, modified, inode, is_note, hidden, state in self.rows(statement, values):
-            yield Row(note_id, NoteStat(path, size, modified, inode), bool(is_note), bool(hidden), state)
+        statement = (
+            f"SELECT id, path, size, modified, inode, is_note, hidden, state, digest FROM files WHERE {condition}"
+        )
+        for note_id, path, size, modified, inode, is_note, hidden, *rest in self.rows(statement, values):
+            yield Row(note_id, NoteStat(path, size, modified, inode), bool(is_note), bool(hidden), *rest)
 
     # ------------------------------------------------------------------ changing
 
@@ -228,23 +232,29 @@ class Catalog:
         """Return the ids of notes that are gone and may still be in the text index."""
         return [note_id for (note_id,) in self.rows("SELECT id FROM gone")]
 
-    def settle(self, taken: Iterable[Row], gone: Iterable[int]) -> None:
-        """Write down that the text index has these notes as they were, and no longer those that are gone."""
+    def settle(self, taken: Iterable[Row], gone: Iterable[int]) -> int:
+        """Write down that the text index has these notes as they were, and no longer those that are gone.
+
+        Return how many commits of the text index there are now.
+        """
         with self.writing() as connection:
             connection.executemany(
                 "UPDATE files SET state = 0 WHERE id = ? AND size = ? AND modified = ? AND inode = ? AND hidden = ?"
-                " AND state = 1",
-                [(row.id, row.stat.size, row.stat.modified_ns, row.stat.inode, row.hidden) for row in taken],
+                " AND digest = ? AND state = 1",
+                [(row.id, *row.stat[1:], row.hidden, row.digest) for row in taken],
             )
             connection.executemany("DELETE FROM gone WHERE id = ?", [(note_id,) for note_id in gone])
             connection.execute(
                 "INSERT INTO meta VALUES ('commits', 1) ON CONFLICT (name) DO UPDATE SET value = value + 1"
             )
+            (commits,) = connection.execute("SELECT value FROM meta WHERE name = 'commits'").fetchone()
+        return int(commits)
 
     def add_words(self, words: Iterable[str], *, of_paths: bool) -> None:
-        """Write down words that came into use."""
+        """Write down words that came into use. One may be there already."""
         with self.writing() as connection:
-            connection.executemany("INSERT OR IGNORE INTO words VALUES (?, ?)", [(word, of_paths) for word in words])
+            rows = [(word, of_paths) for word in words]
+            connection.executemany("INSERT INTO words (word, of_paths) VALUES (?, ?)", rows)
 
 
 def _marks(values: Sequence[object]) -> str:

@@ -39,10 +39,20 @@ def to_facts(path: VaultPath, parsed: ParsedNote) -> Facts:
         [*above.items()],
         [(place, fold(alias), alias) for place, alias in enumerate(parsed.frontmatter.texts("aliases"))],
         [(place, folded, name, _json(values[name])) for folded, (place, name) in named.items()],
-        [(heading.line, heading.level, heading.text) for heading in parsed.headings],
-        [(block.line, block.name) for block in parsed.block_ids],
-        [(task.line, task.mark, task.text) for task in parsed.tasks],
+        _tasks(parsed),
     )
+
+
+def _tasks(parsed: ParsedNote) -> list[tuple[int, str, str, str]]:
+    """Return line, mark, heading above and text of each task."""
+    rows = []
+    headings = iter(parsed.headings)
+    above, following = "", next(headings, None)
+    for task in parsed.tasks:
+        while following is not None and following.line < task.line:
+            above, following = following.text, next(headings, None)
+        rows.append((task.line, task.mark, above, task.text))
+    return rows
 
 
 def _json(value: PropertyValue) -> str:

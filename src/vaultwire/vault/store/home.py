@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import shutil
 import sqlite3
 import time
 from collections.abc import Callable
@@ -104,7 +103,7 @@ class Home:
         for there in os.listdir(cache):
             place = os.path.join(cache, there)
             if there in older or (there.startswith(alike) and time.time() - os.stat(place).st_mtime > _UNUSED_SECONDS):
-                shutil.rmtree(place, ignore_errors=True)
+                _remove(place)
 
     def wipe(self, parts: Parts) -> None:
         """Close a broken index, to begin anew. Other processes that have it open find it broken in turn, or keep theirs."""
@@ -130,13 +129,19 @@ class Home:
             os.makedirs(os.path.join(self.folder, str(self._generation + 1)), mode=0o700, exist_ok=True)
         for generation in there:
             if generation <= self._generation:
-                shutil.rmtree(os.path.join(self.folder, str(generation)), ignore_errors=True)
+                _remove(os.path.join(self.folder, str(generation)))
 
     def _generations(self) -> list[int]:
         try:
             return [int(name) for name in os.listdir(self.folder) if name.isdecimal()] if self.folder else []
         except FileNotFoundError:
             return []
+
+
+def _remove(folder: str) -> None:
+    import shutil  # noqa: PLC0415 - 2 ms, for what hardly any start has to do
+
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 def _check(catalog: Catalog, text: TextIndex) -> None:

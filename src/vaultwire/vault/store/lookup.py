@@ -55,10 +55,11 @@ class Counts(NamedTuple):
 def count_searched(catalog: Catalog, folder: VaultPath | None) -> Counts:
     """Return how many notes below the folder are searched: those that are not hidden."""
     condition, values = below(folder)
-    # The smallest index that can tell: SQLite by itself takes a larger one, and counting is done after each change.
-    counted = "files_counted" if folder is None else "files_visible"
     visible = f"is_note AND NOT hidden AND {condition}"
-    (there,) = catalog.rows(f"SELECT count(*) FROM files INDEXED BY {counted} WHERE {visible}", values)[0]
+    if folder is None:
+        there = catalog.meta("searched")
+    else:
+        (there,) = catalog.rows(f"SELECT count(*) FROM files INDEXED BY files_visible WHERE {visible}", values)[0]
     (unreadable,) = catalog.rows(
         f"SELECT count(*) FROM files INDEXED BY files_problem WHERE problem IS NOT NULL AND digest = {UNREAD} AND {visible}",
         values,

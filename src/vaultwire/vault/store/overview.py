@@ -122,25 +122,15 @@ def tasks(
     if not (tag or text):
         ((total,),) = catalog.rows(f"SELECT count(*) FROM {joined}", values)
         rest, values = " LIMIT ? OFFSET ?", [*values, limit, min(offset, MAX_OFFSET)]
-    rows = catalog.rows(f"SELECT id, path, line, mark, tasks.text FROM {joined} ORDER BY path, line{rest}", values)
+    rows = catalog.rows(f"SELECT path, line, mark, heading, tasks.text FROM {joined} ORDER BY path, line{rest}", values)
     if tag or text:
         rows = [row for row in rows if _holds(row[-1], tag, text)]
         total, rows = len(rows), rows[offset : offset + limit]
-    found = [
-        TaskPlace(path, line, mark, text, _heading(catalog, note_id, line)) for note_id, path, line, mark, text in rows
-    ]
-    return found, total
+    return [TaskPlace(path, line, mark, text, heading) for path, line, mark, heading, text in rows], total
 
 
 def _holds(task: str, tag: str, text: str) -> bool:
     return (not tag or has_tag(line_tags(read_line(task)[0]), tag)) and (not text or text in bare_text(fold_text(task)))
-
-
-def _heading(catalog: Catalog, note_id: int, line: int) -> str:
-    found = catalog.rows(
-        "SELECT text FROM headings WHERE note = ? AND line < ? ORDER BY line DESC LIMIT 1", [note_id, line]
-    )
-    return found[0][0] if found else ""
 
 
 # ---------------------------------------------------------------------- in numbers

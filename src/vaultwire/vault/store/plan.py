@@ -297,13 +297,14 @@ class _Planner:
     def _word(self, word: str, field: str) -> Plan:
         """Return the plan for a word that may lie inside longer ones."""
         holding = self._holding(bare_text(word), field)
-        written = [other for other in holding if word in other]
+        # Of thousands of words none are copied without need: nearly always all are found as written.
+        loose = [other for other in holding if word not in other]
+        written = [other for other in holding if word in other] if loose else holding
         beginning = [other for other in written if other.startswith(word) and other != word]
         # Of equal length by letter: which words are near does not depend on the order in which they came into use.
         near = sorted(beginning, key=lambda other: (len(other), other))[:_MAX_NEAR]
         closest = {*near, word}
         others = [other for other in written if other not in closest]
-        loose = () if len(written) == len(holding) else [other for other in holding if word not in other]
         same = (word,) if word in written else ()
         return AnyWord(field, same, tuple(near), tuple(others), tuple(loose))
 

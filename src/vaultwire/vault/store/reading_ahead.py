@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
 # A second process takes 0.1 to 0.2 s to start; alone, this one takes up so many in 1 to 2 s.
 _MANY = 1_500
-# The second process's share of a chunk: at first, as measured on two processors, and by what it changes at each sign
-# of waiting.
-_FIRST_SHARE, _STEP = 0.7, 0.03
+# The second process's share of a chunk: of the first, for which it is late, of the next, as measured on two processors,
+# and by what it changes at each sign of waiting.
+_LATE_SHARE, _FIRST_SHARE, _STEP = 0.4, 0.7, 0.03
 # Fetching the head of an answer that is there takes less, in seconds.
 _NO_WAIT = 0.001
 # So many characters of notes' text make an answer that leaves out the rest: hundreds of notes of 10 MB are too much for
@@ -46,16 +46,21 @@ _USUAL = gc.get_threshold()[0]
 _PROGRAM = f"import sys; sys.path[:] = sys.argv[4:]; from {__name__} import answer; answer()"
 
 
-def read_all(files: Files, wanted: Sequence[ToRead], chunk: int) -> Generator[Reading | str, None, None]:
+def read_all(
+    files: Files, wanted: Sequence[ToRead], chunk: int, second: Second | None = None
+) -> Generator[Reading | str, None, None]:
     """Yield what each of the notes holds, or why it cannot be read. To be closed, if it is not read to its end.
 
     The caller works on as many as ``chunk`` at a time: so the second process's share suits each chunk's work.
+    ``second``: one that may have been told before how many there will be.
     """
-    second = _Second(files, len(wanted))
+    second = second or Second(files)
+    second.expect(len(wanted))
     usual = gc.get_threshold()
     if len(wanted) > _MANY:
         gc.set_threshold(_OBJECTS, *usual[1:])
     try:
+        second.exchange(wanted[:chunk])
         for start in range(0, len(wanted), chunk):
             end = min(start + chunk, len(wanted))
             own = end - second.given
@@ -66,16 +71,22 @@ def read_all(files: Files, wanted: Sequence[ToRead], chunk: int) -> Generator[Re
     finally:
         if len(wanted) > _MANY:  # whoever reads another vault meanwhile may have found it raised
             gc.set_threshold(_USUAL if usual[0] == _OBJECTS else usual[0], *usual[1:])
-        second.end()
+        second.close()
 
 
-class _Second:
-    """The second process as this one sees it: gone, where it is not worth while or has failed."""
+class Second:
+    """The second process as this one sees it: not there, where it is not worth while or has failed. To be closed."""
 
-    def __init__(self, files: Files, total: int) -> None:
+    def __init__(self, files: Files) -> None:
         self.given = 0  # notes that it has to read of the chunk in hand, the last ones
+        self._files: Files | None = files  # until it has been started
         self._share = _FIRST_SHARE
-        self._process = _start(files) if total > _MANY else None
+        self._process: Popen[bytes] | None = None
+
+    def expect(self, total: int) -> None:
+        """Start it, if so many notes are worth while: best as soon as there are so many."""
+        if self._files is not None and total > _MANY:
+            self._process, self._files = _start(self._files), None
 
     def exchange(self, following: Sequence[ToRead]) -> list[Reading | None]:
         """Give it its share of the following chunk, and return what it has read of this one: None where it has not."""
@@ -84,13 +95,13 @@ class _Second:
             return []
         try:
             answered = self._receive() if given else b""
-            count = int(self._share * len(following))
+            count = int((self._share if given else _LATE_SHARE) * len(following))
             _send(self._process.stdin, [tuple(each) for each in following[len(following) - count :]])
             readings = [each and Reading(*each) for each in marshal.loads(answered)] if given else []  # noqa: S302 - ours
             if len(readings) != given:
                 raise EOFError  # noqa: TRY301
         except (OSError, EOFError, ValueError, TypeError, MemoryError):
-            self.end()
+            self.close()
             return [None] * given
         self.given = count
         return readings
@@ -104,7 +115,7 @@ class _Second:
         self._share = min(max(self._share + (-_STEP if has_waited else _STEP), _STEP), 1.0)
         return _receive_data(self._process.stdout, size)
 
-    def end(self) -> None:
+    def close(self) -> None:
         """End it at once."""
         process, self._process = self._process, None
         if process is not None:

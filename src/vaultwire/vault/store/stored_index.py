@@ -38,7 +38,7 @@ from vaultwire.vault.store.catalog import Catalog
 from vaultwire.vault.store.home import Home, Parts, is_broken
 from vaultwire.vault.store.searching import Search, Snapshot
 from vaultwire.vault.store.upkeep import Upkeep
-from vaultwire.vault.watch import Watch, open_watch
+from vaultwire.vault.watch import Changes, Watch, open_watch
 
 _Answer = TypeVar("_Answer")
 
@@ -205,7 +205,8 @@ class StoredIndex:
             commits = catalog.meta("commits")
             latest = Snapshot.of(catalog, version, commits)
             if snapshot is None or snapshot.commits != commits:
-                self._parts.text.refresh()
+                if commits != self._upkeep.committed:
+                    self._parts.text.refresh()
                 self._parts.words.refresh()
             snapshot = self._snapshot = latest
         return snapshot
@@ -268,7 +269,7 @@ class StoredIndex:
 
     def _tend_once(self, watch: Watch) -> None:
         is_behind = self._ask(lambda catalog: catalog.is_behind(), NO_PROGRESS, check=False)
-        changes = watch.wait(_QUIET_SECONDS if is_behind else _LONG_SECONDS)
+        changes = self._news(watch, _QUIET_SECONDS if is_behind else _LONG_SECONDS)
         if self.is_closed:
             return
         if changes.settings_changed or "" in changes.rescan:
@@ -280,6 +281,17 @@ class StoredIndex:
             self._ask(lambda _: self._upkeep.check_all(_UntilClosed(self)), NO_PROGRESS, check=False)
         else:
             self._ask(lambda _: self._upkeep.flush(_UntilClosed(self)), NO_PROGRESS, check=False)
+
+    def _news(self, watch: Watch, seconds: float) -> Changes:
+        """Return what changes, as soon as anything does, or nothing after so many seconds.
+
+        The watch hears of hidden files, too: of each that we write first beside a note, of each click in Obsidian.
+        """
+        until = time.monotonic() + seconds
+        while True:
+            changes = watch.wait(until - time.monotonic())
+            if any(changes) or self.is_closed or not watch.is_alive or time.monotonic() >= until:
+                return changes
 
     def _ask(self, question: Callable[[Catalog], _Answer], progress: Progress, *, check: bool = True) -> _Answer:
         """Return the answer from an index that is true of the files. A broken one is made anew, once."""

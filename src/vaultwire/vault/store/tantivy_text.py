@@ -69,8 +69,8 @@ class TantivyText:
             clauses = [(Occur.Must, self._query(plan)), (Occur.Should, written)]
         else:
             clauses = self._clauses(plan, sets_apart=bool(first))
-        if without:
-            clauses.append((Occur.MustNot, Query.term_set_query(self._schema, _ID, list(without))))
+        # One by one while they are few: a set of them walks the dictionary of all ids.
+        clauses += [(Occur.MustNot, query) for query in self._terms(_ID, list(without))]
         query = _all(clauses)
         # The library makes room for all it is asked for, and ends the process where there is not so much.
         offset = min(offset, searcher.num_docs)
@@ -202,7 +202,7 @@ class TantivyText:
         found = [Query.const_score_query(_any(queries), score) for queries, score in ((written, FIRST), (loose, 0.1))]
         return _must(_any(found), [*ranking, *lifts])
 
-    def _terms(self, field: str, words: Sequence[str]) -> list[Query]:
+    def _terms(self, field: str, words: Sequence[str | int]) -> list[Query]:
         if len(words) >= _MANY_WORDS:
             return [Query.term_set_query(self._schema, field, list(words))]
         return [Query.term_query(self._schema, field, word, "basic") for word in words]

@@ -18,7 +18,7 @@ from vaultwire.vault.paths import is_note
 from vaultwire.vault.store.home import Parts
 from vaultwire.vault.store.plan import BODY, PATH
 from vaultwire.vault.store.reading import Reading, ToRead
-from vaultwire.vault.store.reading_ahead import read_all
+from vaultwire.vault.store.reading_ahead import Second, read_all
 from vaultwire.vault.store.schema import PENDING, UNREAD, Known, Record, Row
 from vaultwire.vault.store.text import Fields, TextDocument
 
@@ -56,7 +56,10 @@ class Upkeep:
         self._catalog, self._text, self._words, self._process_lock = parts
         self._excludes = excludes
         self._lock = threading.RLock()
+        self._is_resting = False
         self._done = self._total = 0  # how far the work is, for those who wait for it
+        self.committed: int | None = None
+        """How many commits of the text index there were with the last one made here, which needs no taking up."""
 
     # ------------------------------------------------------------------ seeing
 
@@ -86,6 +89,14 @@ class Upkeep:
 
     def _check_folders(self, start: str, rules: Excludes, progress: Progress) -> None:
         """Look at the files below one folder."""
+        with closing(Second(self._files)) as second:
+            changed, lost = self._changes_below(start, rules, progress, second)
+            self._take_up(changed, lost, rules, progress, second)
+
+    def _changes_below(
+        self, start: str, rules: Excludes, progress: Progress, second: Second
+    ) -> tuple[list[Change], list[str]]:
+        """Return the files below one folder that are new or changed, in path order, and those that are gone."""
         changed: list[Change] = []
         lost: list[str] = []
         gone = {folder for folder in self._catalog.folders() if not start or f"{folder}/".startswith(f"{start}/")}
@@ -99,12 +110,13 @@ class Upkeep:
                 was = known.pop(stat.path, None)
                 if _is_other(stat, was, rules):
                     changed.append((stat, was))
+            second.expect(len(changed))
             lost += known
         for folder in gone:
             lost += self._catalog.folder(folder)
         # Notes that rank alike are shown in the order in which they were taken up.
         changed.sort(key=lambda change: change[0].path)
-        self._take_up(changed, lost, rules, progress)
+        return changed, lost
 
     @contextmanager
     def working(self, progress: Progress) -> Iterator[None]:
@@ -118,55 +130,81 @@ class Upkeep:
         finally:
             self._lock.release()
 
+    @contextmanager
+    def _resting(self) -> Iterator[None]:
+        """Let others work meanwhile, but for the text index; not where this is part of something larger."""
+        self._is_resting = True
+        self._lock.release()
+        try:
+            yield
+        finally:
+            self._lock.acquire()
+            self._is_resting = False
+
     # ------------------------------------------------------------------ taking up
 
-    def _take_up(self, changed: list[Change], lost: list[str], rules: Excludes, progress: Progress) -> None:
+    def _take_up(
+        self, changed: list[Change], lost: list[str], rules: Excludes, progress: Progress, second: Second | None = None
+    ) -> None:
         """Write down what files hold that are new or changed, and that others are gone."""
         if lost:
             self._catalog.forget(lost)
         # So many are put into the text index on the way; few wait for the next flush, which reads them again.
-        is_many = len(changed) > _MANY and self._text.start_writing()
+        is_many = len(changed) > _MANY and self._start_writing()
         is_anew = is_many and len(changed) > _ANEW
         taken: list[Row] = []
         self._done, self._total = 0, len(changed)
         try:
             wanted = (_to_read(stat, known, rules, for_text=is_many) for stat, known in changed if is_note(stat.path))
-            # The indexes are made while the text index's own thread works off what it was given.
-            unindexed = self._catalog.unindexed() if is_anew else nullcontext()
-            with unindexed, closing(read_all(self._files, list(wanted), _BATCH)) as readings:
-                for start in range(0, len(changed), _BATCH):
-                    progress.report(start, self._total, f"indexing: {start} of {self._total} files")
-                    batch = changed[start : start + _BATCH]
-                    found = []
-                    for stat, known in batch:
-                        progress.check()
-                        reading = next(readings) if is_note(stat.path) else None
-                        found.append(_found(stat, known, reading, hidden=rules.hides(stat.path)))
-                    rows = self._write_down(found, [stat for stat, _ in batch])
-                    if is_many:
-                        for row, read, is_new in rows:
-                            self._put(row, read.fields, is_new=is_new, adds_words=not is_anew)
-                            taken.append(row)
-                    self._done = start + len(found)
-            if is_many:
-                self._commit(taken, [], is_anew=is_anew)
+            with self._catalog.unindexed() if is_anew else nullcontext():
+                with closing(read_all(self._files, list(wanted), _BATCH, second)) as readings:
+                    for start in range(0, len(changed), _BATCH):
+                        progress.report(start, self._total, f"indexing: {start} of {self._total} files")
+                        batch = changed[start : start + _BATCH]
+                        found = []
+                        for stat, known in batch:
+                            progress.check()
+                            reading = next(readings) if is_note(stat.path) else None
+                            found.append(_found(stat, known, reading, hidden=rules.hides(stat.path)))
+                        rows = self._write_down(found, batch)
+                        if is_many:
+                            for row, read, is_new in rows:
+                                self._put(row, read.fields, is_new=is_new, adds_words=not is_anew)
+                                taken.append(row)
+                        self._done = start + len(found)
+                if is_many:
+                    self._commit(taken, [], is_anew=is_anew)
         finally:
             self._done = self._total = 0
             if is_many:
                 self._text.stop_writing()
 
-    def _write_down(self, found: list[_Found], stats: list[NoteStat]) -> list[tuple[Row, _Found, bool]]:
+    def _write_down(self, found: list[_Found], batch: list[Change]) -> list[tuple[Row, _Found, bool]]:
         """Write into the catalog what was found; return the notes the text index lacks, and whether it has no version."""
-        self._catalog.touch(
-            (stat, each.is_racy) for stat, each in zip(stats, found, strict=True) if each.record is None
-        )
+        touched = [
+            (stat, each.is_racy)
+            for (stat, known), each in zip(batch, found, strict=True)
+            if each.record is None and (known is None or (*stat[1:], each.is_racy) != known[:4])
+        ]
+        if touched:
+            self._catalog.touch(touched)
         new = [(each.record, each) for each in found if each.record is not None]
+        if not new:
+            return []
         ids, first_new = self._catalog.store(record for record, _ in new)
         return [
-            (Row(note_id, record.stat, record.is_note, record.hidden, record.state), each, note_id >= first_new)
+            (
+                Row(note_id, record.stat, record.is_note, record.hidden, record.state, record.digest),
+                each,
+                note_id >= first_new,
+            )
             for note_id, (record, each) in zip(ids, new, strict=True)
             if record.state == PENDING
         ]
+
+    def _start_writing(self) -> bool:
+        """Take the right to write the text index; False if another process or thread has it."""
+        return not self._is_resting and self._text.start_writing()
 
     def _put(self, row: Row, fields: Fields | None, *, is_new: bool = False, adds_words: bool) -> None:
         """Have the text index take up a note, if there is anything to take, and its words with it."""
@@ -179,13 +217,13 @@ class Upkeep:
             self._words.add(document)
 
     def flush(self, progress: Progress = NO_PROGRESS) -> bool:
-        """Bring the text index up to the catalog. Return False if another process is at it."""
+        """Bring the text index up to the catalog. Return False if another process or thread is at it."""
         with self.working(progress):
             rows = [row for row in self._catalog.unsettled() if row.state == PENDING]
             gone = self._catalog.gone()
             if not (rows or gone):
                 return True
-            if not self._text.start_writing():
+            if not self._start_writing():
                 return False
             try:
                 for note_id in gone:
@@ -194,25 +232,58 @@ class Upkeep:
                 # What is known of them does not matter: the text index has to have them.
                 notes = [ToRead(row.stat.path, row.stat.modified_ns, None, not row.hidden) for row in rows]
                 with closing(read_all(self._files, notes, _BATCH)) as readings:
-                    for row, reading in zip(rows, readings, strict=True):
+                    for number, (row, reading) in enumerate(zip(rows, readings, strict=True)):
                         progress.check()
                         if isinstance(reading, str):  # not now: looked at again at each occasion
                             self._catalog.store([_unreadable(row.stat, reading, hidden=row.hidden)])
+                            rows[number] = row._replace(digest=UNREAD)
                         fields = None if isinstance(reading, str) else reading.fields
                         self._put(row, fields, adds_words=not is_anew)
-                self._commit(rows, gone, is_anew=is_anew)
+                self._commit(rows, gone, is_anew=is_anew, rests=True)
             finally:
                 self._text.stop_writing()
             return True
 
-    def _commit(self, taken: list[Row], gone: list[int], *, is_anew: bool) -> None:
-        """Commit what was put and removed. ``is_anew``: so much that all words in use are found out anew."""
-        self._text.commit()
-        if is_anew:
-            self._words.begin_anew(self._text.words(BODY), self._text.words(PATH))
+    def _commit(self, taken: list[Row], gone: list[int], *, is_anew: bool, rests: bool = False) -> None:
+        """Commit what was put and removed. ``is_anew``: so much that all words in use are found out anew.
+
+        ``rests``: who wants to work in the meantime may. What that changes in the catalog stays unsettled there.
+        """
+        if not is_anew:
+            with self._resting() if rests else nullcontext():  # 20 ms, mostly of waiting for the disk
+                self._text.commit()
         with self._catalog.writing():
+            if is_anew:
+                # Half a second for 10,000 notes, and without Python: the catalog's own work is done meanwhile.
+                with _meanwhile(self._text.commit):
+                    committed = self._catalog.settle(taken, gone)
+                    self._catalog.index()
+                self._words.begin_anew(self._text.words(BODY), self._text.words(PATH))
+            else:
+                committed = self._catalog.settle(taken, gone)
             self._words.store()
-            self._catalog.settle(taken, gone)
+        self.committed = committed
+
+
+@contextmanager
+def _meanwhile(work: Callable[[], None]) -> Iterator[None]:
+    """Have work done on another thread, and wait for its end. Raises what it raises."""
+    raised: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            work()
+        except BaseException as error:  # noqa: BLE001 - raised below
+            raised.append(error)
+
+    thread = threading.Thread(target=run, name="vaultwire-commit", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        thread.join()
+    if raised:
+        raise raised[0]
 
 
 def _is_other(stat: NoteStat, known: Known | None, rules: Excludes) -> bool:

@@ -7,12 +7,12 @@ import threading
 from vaultwire.vault.store.catalog import Catalog
 from vaultwire.vault.store.plan import BODY, PATH, Vocabularies
 from vaultwire.vault.store.text import TextDocument
-from vaultwire.vault.store.vocabulary import Vocabulary
+from vaultwire.vault.store.vocabulary import Stored, Vocabulary
 from vaultwire.vault.store.words import BREAK
 
 # New words are kept one by one until there are so many: loading as many takes 5 ms at every start.
 _MAX_SINGLE = 5_000
-_OF_TEXTS, _OF_PATHS, _VERSION = "words_of_texts", "words_of_paths", "words_version"
+_STORED, _VERSION = (("words_of_texts", "places_of_texts"), ("words_of_paths", "places_of_paths")), "words_version"
 
 
 class WordsInUse:
@@ -21,7 +21,8 @@ class WordsInUse:
     def __init__(self, catalog: Catalog) -> None:
         self._catalog = catalog
         self._lock = threading.RLock()  # some threads search and refresh, one indexes and adds
-        self._version: int | None = None
+        # Which version of what is stored was taken up, and which of the words kept one by one was the last: both at once.
+        self._taken: tuple[int | None, int] = (None, 0)
         self._new: dict[bool, set[str]] = {False: set(), True: set()}
         self.vocabularies = Vocabularies(Vocabulary(), Vocabulary())
         self.refresh()
@@ -29,17 +30,24 @@ class WordsInUse:
     def refresh(self) -> None:
         """Take up what was stored, by whatever process, since."""
         # Read before the lock is taken: whoever stores has the catalog's locks when it takes this one.
+        known, last = self._taken
         version = self._catalog.meta(_VERSION) or 0
         stored = None
-        if version != self._version:
-            stored = [self._catalog.meta(name) or "" for name in (_OF_TEXTS, _OF_PATHS)]
-        rows = self._catalog.rows("SELECT of_paths, word FROM words")
+        if version != known:
+            stored = [
+                Stored(self._catalog.meta(texts) or "", self._catalog.meta(places) or b"") for texts, places in _STORED
+            ]
+            last = 0  # those kept one by one have begun anew
+        rows = self._catalog.rows("SELECT of_paths, word, id FROM words WHERE id > ? ORDER BY id", (last,))
         with self._lock:
-            if stored is not None and (self._version is None or version > self._version):
+            known, last = self._taken
+            if stored is not None and (known is None or version > known):
                 self.vocabularies = Vocabularies(*map(Vocabulary, stored))
-                self._version = version
+                self._taken = known, last = version, 0
             for of_paths, vocabulary in enumerate(self.vocabularies):
-                vocabulary.add({word for where, word in rows if where == of_paths} | self._new[bool(of_paths)])
+                vocabulary.add({word for where, word, _ in rows if where == of_paths} | self._new[bool(of_paths)])
+            if rows and version == known:
+                self._taken = known, max(last, rows[-1][2])
 
     def add(self, document: TextDocument) -> None:
         """Add a note's words."""
@@ -66,9 +74,10 @@ class WordsInUse:
                     self._catalog.add_words(words, of_paths=of_paths)
             else:
                 self.refresh()  # with the words of other processes, which are about to be written over
-                for name, vocabulary in zip((_OF_TEXTS, _OF_PATHS), self.vocabularies, strict=True):
-                    self._catalog.set_meta(name, vocabulary.stored)
+                for names, vocabulary in zip(_STORED, self.vocabularies, strict=True):
+                    for name, value in zip(names, vocabulary.stored, strict=True):
+                        self._catalog.set_meta(name, value)
                 with self._catalog.writing() as connection:
                     connection.execute("DELETE FROM words")
-                self._catalog.set_meta(_VERSION, (self._version or 0) + 1)
+                self._catalog.set_meta(_VERSION, (self._taken[0] or 0) + 1)
             self._new = {False: set(), True: set()}
