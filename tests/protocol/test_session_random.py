@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from support.transcripts import METHODS, make_session
 from support.wire import HANDSHAKE_REVISIONS, REVISIONS
-from vaultwire.protocol.events import Call, Cancel, Exit, Request, Send
+from vaultwire.protocol.events import Cancel, Exit, Request, Send
 from vaultwire.protocol.jsonrpc import is_request_id
 
 META = "io.modelcontextprotocol/"
@@ -133,7 +133,7 @@ class Conversation:
             match event:
                 case Send(out):
                     answers += read(out)
-                case Call(request):
+                case Request() as request:
                     assert request.method in METHODS
                     assert request not in self.waiting
                     self.calls.append(request)

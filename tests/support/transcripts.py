@@ -26,7 +26,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from vaultwire.protocol.events import Answered, Call, Cancel, Exit, Identity, Request, Send
+from vaultwire.protocol.events import Answered, Cancel, Exit, Identity, Request, Send
 from vaultwire.protocol.session import Session
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ class Player:
                 assert frame.endswith(b"\n")
                 assert frame.count(b"\n") == 1
                 return "<- " + frame.decode().rstrip("\n")
-            case Call(request):
+            case Request() as request:
                 name = json.dumps(request.id)
                 self._calls[name] = request
                 self._names[request] = name

@@ -37,8 +37,8 @@ async def tell(scope: Scope, receive: Receive, send: Send) -> None:
     seen[0] += 1
     told = [scope["method"], scope["path"], [(name.decode(), value.decode()) for name, value in scope["headers"]]]
     answer = json.dumps([*told, body.decode()]).encode()
-    headers = [(b"content-length", b"%d" % len(answer)), (b"seen", b"%d" % seen[0])]
-    if at_once is None or not at_once.reply(200, headers, answer):
+    headers = [(b"seen", b"%d" % seen[0]), (b"content-length", b"%d" % len(answer))]
+    if at_once is None or not at_once.reply(200, b"seen: %d\r\n" % seen[0], answer):
         await send({"type": "http.response.start", "status": 200, "headers": headers})
         await send({"type": "http.response.body", "body": answer})
 

@@ -79,8 +79,9 @@ class Peer:
 
 
 class Request:
-    """One request on its way through the server. Its connection tells later whether an answer may still be sent.
+    """One request on its way through the server: handle it, then ``reply`` or ``refuse`` once.
 
+    Its connection tells later whether an answer may still be sent.
     ``capabilities`` is what the client can do, as far as it may be relied on for this request.
     """
 
@@ -143,16 +144,6 @@ class Send:
         self.code = code
 
 
-class Call:
-    """Handle this request, then ``reply`` or ``refuse`` once."""
-
-    __slots__ = ("request",)
-    __match_args__ = ("request",)
-
-    def __init__(self, request: Request) -> None:
-        self.request = request
-
-
 class Cancel:
     """Stop working on this request; it will not be answered."""
 
@@ -180,7 +171,7 @@ class Exit:
 
 
 if TYPE_CHECKING:
-    Event: TypeAlias = Send | Call | Cancel | Answered | Exit
+    Event: TypeAlias = Send | Request | Cancel | Answered | Exit
 
 
 def meta_of(params: JsonObject) -> JsonObject:

@@ -129,7 +129,7 @@ def revision_of(message: Json, headers: Headers) -> Revision:
     """
     if isinstance(message, dict):
         params = message.get("params")
-        if isinstance(params, dict) and META_VERSION in meta_of(params):
+        if isinstance(params, dict) and "_meta" in params and META_VERSION in meta_of(params):
             return STATELESS[-1]
         if message.get("method") == "initialize":
             return WITHOUT_HEADER

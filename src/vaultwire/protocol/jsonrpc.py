@@ -152,10 +152,6 @@ def check_message(message: Json) -> JsonObject:
     """
     if not isinstance(message, dict):
         raise MessageError(INVALID_REQUEST, f"Invalid Request: expected a JSON object, got {json_type(message)}")
-    return message if _is_usual(message) else _check_unusual(message)
-
-
-def _check_unusual(message: JsonObject) -> JsonObject:
     known_id = _readable_id(message)
     if message.get("jsonrpc") != "2.0":
         raise MessageError(INVALID_REQUEST, 'Invalid Request: "jsonrpc" must be "2.0"', known_id)
@@ -181,14 +177,16 @@ def _check_unusual(message: JsonObject) -> JsonObject:
     return message
 
 
-def _is_usual(message: JsonObject) -> bool:
+def is_usual(message: Json) -> bool:
     """Tell whether a message is as nearly all are: a sound request with params. Quicker than asking what is wrong with it."""
+    if type(message) is not dict:
+        return False
     get = message.get
     return (
         get("jsonrpc") == "2.0"
         and type(get("method")) is str
-        and type(get("id")) in _USUAL_IDS
         and type(get("params")) is dict
+        and type(get("id")) in _USUAL_IDS
     )
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from vaultwire.protocol import jsonrpc
 from vaultwire.protocol.dialects import MCP, Dialect
-from vaultwire.protocol.events import Answered, Batch, Call, Cancel, Exit, Peer, Question, Request, Send, meta_of
+from vaultwire.protocol.events import Answered, Batch, Cancel, Exit, Peer, Question, Request, Send, meta_of
 from vaultwire.protocol.jsonrpc import INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, MessageError
 from vaultwire.protocol.requests import LOG_LEVELS, MAX_QUOTE, Refused, check_envelope, check_level, quote
 from vaultwire.protocol.revisions import (
@@ -108,7 +108,9 @@ class Session:
 
         Raises ValueError or TypeError for a result that is not JSON; the request then still waits for its answer.
         """
-        return self._finish(request, jsonrpc.result_message(request.id, self._envelope(request.revision, result)))
+        if request.revision.stateless:
+            result = self._envelope(result)
+        return self._finish(request, jsonrpc.result_message(request.id, result))
 
     def refuse(self, request: Request, code: int, message: str, data: JsonObject | None = None) -> bytes | None:
         """Answer the request with a JSON-RPC error. Returns as ``reply`` does."""
@@ -196,34 +198,42 @@ class Session:
             events.append(Send(frame))
 
     def _receive_message(self, raw: Json, batch: Batch | None, events: list[Event]) -> None:
+        message = raw if jsonrpc.is_usual(raw) else self._receive_other(raw, batch, events)
+        if message is None:
+            return
+        id_ = message["id"]
+        if id_ in self._in_flight:
+            # Answered under the id null: two answers under one id would settle the wrong call.
+            reason = f"Invalid Request: id {quote(id_)} is in use by a request that is not answered yet"
+            self._answer(events, batch, jsonrpc.error_message(None, INVALID_REQUEST, reason))
+            return
+        params = message.get("params")
+        try:
+            self._receive_request(id_, message["method"], params if type(params) is dict else {}, batch, events)
+        except Refused as refusal:
+            answer = jsonrpc.error_message(id_, refusal.code, refusal.message, refusal.data)
+            self._answer(events, batch, answer)
+
+    def _receive_other(self, raw: Json, batch: Batch | None, events: list[Event]) -> JsonObject | None:
+        """Take a message that is no request as nearly all are; return it if it is one all the same."""
         try:
             message = jsonrpc.check_message(raw)
         except MessageError as error:
             # An answer under the id of a request in flight would settle that one.
             id_ = None if error.id in self._in_flight else error.id
             self._answer(events, batch, jsonrpc.error_message(id_, error.code, error.message))
-            return
+            return None
         if "method" not in message:  # a response
             question = self._asked.pop(message["id"], None) if jsonrpc.is_request_id(message.get("id")) else None
             if question is not None:  # else answered already, or never asked
                 question.result, question.error = message.get("result"), message.get("error")
                 events.append(Answered(question))
-            return
+            return None
+        if "id" in message:
+            return message
         params = message.get("params")
-        params = params if isinstance(params, dict) else {}
-        if "id" not in message:
-            self._receive_notification(message["method"], params, events)
-            return
-        if message["id"] in self._in_flight:
-            # Answered under the id null: two answers under one id would settle the wrong call.
-            reason = f"Invalid Request: id {quote(message['id'])} is in use by a request that is not answered yet"
-            self._answer(events, batch, jsonrpc.error_message(None, INVALID_REQUEST, reason))
-            return
-        try:
-            self._receive_request(message["id"], message["method"], params, batch, events)
-        except Refused as refusal:
-            answer = jsonrpc.error_message(message["id"], refusal.code, refusal.message, refusal.data)
-            self._answer(events, batch, answer)
+        self._receive_notification(message["method"], params if isinstance(params, dict) else {}, events)
+        return None
 
     def _receive_notification(self, method: str, params: JsonObject, events: list[Event]) -> None:
         # Unknown ones, `notifications/initialized` among them, need no action: we send nothing unasked.
@@ -298,11 +308,11 @@ class Session:
             raise Refused(INVALID_PARAMS, f"Invalid params: progressToken must be a string or an integer, got {got}")
         if request.revision.stateless and META_LOG_LEVEL in meta:
             request.log_level = check_level(meta[META_LOG_LEVEL], META_LOG_LEVEL)
-        request.batch = batch
         if batch is not None:
+            request.batch = batch
             batch.pending += 1
         self._in_flight[request.id] = request
-        events.append(Call(request))
+        events.append(request)
 
     # ------------------------------------------------------------------ answering
 
@@ -339,7 +349,7 @@ class Session:
             "ttlMs": DISCOVER_TTL_MS,
             "cacheScope": DISCOVER_CACHE_SCOPE,
         }
-        return self._envelope(revision, result)
+        return self._envelope(result)
 
     def _server_info(self, revision: Revision) -> JsonObject:
         if self.dialect.server is not None:
@@ -360,10 +370,8 @@ class Session:
             capabilities.pop("completions", None)
         return capabilities
 
-    def _envelope(self, revision: Revision, result: JsonObject) -> JsonObject:
+    def _envelope(self, result: JsonObject) -> JsonObject:
         """Add what every 2026-07-28 result carries; handshake revisions know none of it."""
-        if not revision.stateless:
-            return result
         meta = {**result.get("_meta", {}), META_SERVER_INFO: self._identity.server_info}
         return {"resultType": "complete", **result, "_meta": meta}
 
@@ -371,10 +379,11 @@ class Session:
         return self._in_flight.get(request.id) is request
 
     def _finish(self, request: Request, answer: JsonObject) -> bytes | None:
-        if not self._is_open(request):
+        in_flight, id_ = self._in_flight, request.id
+        if in_flight.get(id_) is not request:
             return None
         frame = jsonrpc.to_frame(answer)
-        del self._in_flight[request.id]
+        del in_flight[id_]
         if request.batch is None:
             return frame
         request.batch.pending -= 1

@@ -70,17 +70,16 @@ class Wording:
         if self._dialect.results == ENVELOPE:
             text = json.dumps({"success": True, "data": outcome.data}, ensure_ascii=False, separators=(",", ":"))
             return Result({"content": [{"type": "text", "text": text}, *outcome.more]})
-        content: list[Mapping[str, Any]] = [{"type": "text", "text": text} for text in outcome.texts]
-        result: JsonObject = {"content": [*content, *outcome.more]}
+        texts, data, more = outcome
+        result: JsonObject = {"content": [*map(_text, texts), *more]}
         if self._dialect.results == BARE:
             return Result(result | {"isError": False})
         if self._revision.tool_output and "outputSchema" in description:
-            result["structuredContent"] = outcome.data
+            result["structuredContent"] = data
         result["isError"] = False
-        result["_meta"] = self._meta()
-        for fact, name in self._dialect.facts.items():
-            if fact in outcome.data:
-                result["_meta"][name] = outcome.data[fact]
+        meta = result["_meta"] = self._meta()
+        if self._dialect.facts:
+            meta |= {name: data[fact] for fact, name in self._dialect.facts.items() if fact in data}
         return Result(result)
 
     def failure(self, code: str, message: str, details: Mapping[str, Any]) -> Answer:
@@ -103,16 +102,24 @@ class Wording:
 
     def _meta(self) -> JsonObject:
         """Return how long the call took, in milliseconds, and when it ended, in UTC."""
-        now = time.time()
-        second = int(now)
         return {
             "executionTime": int((time.perf_counter() - self._started) * 1e6) / 1000,
-            "timestamp": f"{_written(second)}.{int((now - second) * 1000):03}Z",
+            "timestamp": _written(int(time.time() * 1000)),
         }
 
 
+def _text(text: str) -> Mapping[str, Any]:
+    return {"type": "text", "text": text}
+
+
+@functools.lru_cache(maxsize=2)  # as the other: several calls may end in one millisecond
+def _written(milliseconds: int) -> str:
+    second, rest = divmod(milliseconds, 1000)
+    return f"{_written_second(second)}.{rest:03}Z"
+
+
 @functools.lru_cache(maxsize=2)  # writing it takes longer than many calls
-def _written(second: int) -> str:
+def _written_second(second: int) -> str:
     return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(second))
 
 

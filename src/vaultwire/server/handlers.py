@@ -272,12 +272,14 @@ class Handlers:
     # ------------------------------------------------------------------ tools/call
 
     def _call_tool(self, request: Request, dialect: Dialect) -> Answer | Job:
-        asked = _parse_call(request.params)
-        if isinstance(asked, Refusal):
-            return asked
-        name, arguments = asked
+        name, arguments = request.params.get("name"), request.params.get("arguments", {})
+        if type(name) is not str or type(arguments) is not dict:
+            asked = _parse_call(request.params)
+            if isinstance(asked, Refusal):
+                return asked
+            name, arguments = asked
         wording = Wording(request.revision, dialect, arguments.get("path"))
-        description = self.toolset.descriptions.get(name) or self.describe(name)
+        description = self.toolset.describe(name) or self.describe(name)
         if description is None:
             known = ", ".join(dialect.list_name(other["name"]) for other in self._listed(request))
             message = f"Unknown tool: {name[:80]!r} (there are: {known})"

@@ -9,7 +9,6 @@ from __future__ import annotations
 import threading
 
 from vaultwire.protocol.dialects import MCP
-from vaultwire.protocol.events import Call
 from vaultwire.server.answers import Refusal, Result
 
 TYPE_CHECKING = False
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
 def ask(workers: Workers, request: Request, on_answer: Callable[[Answer], None]) -> None:
     """Have the request answered. ``on_answer`` is called once, on whatever thread it may be, and must not wait."""
     single: Any = _Single(on_answer)  # the little of a session and of an outlet that the workers need
-    task = workers.act(Call(request), single, single)
+    task = workers.act(request, single, single)
     if task is not None:
         workers.reading_lane.put(task)
 

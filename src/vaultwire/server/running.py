@@ -5,6 +5,8 @@ Loaded with the tools. Which call is allowed and when it runs has been decided e
 
 from __future__ import annotations
 
+import functools
+
 from vaultwire.protocol.revisions import MISSING_CLIENT_CAPABILITY
 from vaultwire.server.answers import Refusal, to_refusal
 from vaultwire.server.inputs import run_in_rounds
@@ -23,17 +25,22 @@ if TYPE_CHECKING:
 
 def run_tool(call: ToolCall, handlers: Handlers, client: Client) -> Answer:
     """Run a tool and answer its call. Raises what ``run_asking`` does."""
-    vaults, name = handlers.vaults, call.description["name"]
+    try:
+        if call.request.revision.asks_in_results:
+            return run_in_rounds(functools.partial(_run, call, handlers), client, call.request)
+        return _run(call, handlers, client)
+    except (VaultError, CapabilityMissing) as error:
+        return _to_answer(error, call.request, call.give_up)
 
-    def run(client: Client) -> Answer:
-        vault = vaults.used_by(call.request.peer, call.vault, name)
-        outcome = invoke(handlers.toolset.tools[name], call.description, call.arguments, vault, client)
-        if isinstance(outcome, Failure):
-            message = outcome.message + (vaults.aside(call.vault) if outcome.code == FILE_NOT_FOUND else "")
-            return call.wording.failure(outcome.code, message, outcome.details)
-        return call.wording.result(outcome, call.description)
 
-    return run_asking(run, call.request, call.give_up, client)
+def _run(call: ToolCall, handlers: Handlers, client: Client) -> Answer:
+    name = call.name
+    vault = handlers.vaults.used_by(call.request.peer, call.vault, name)
+    outcome = invoke(handlers.toolset.tool(name), call.description, call.arguments, vault, client)
+    if isinstance(outcome, Failure):
+        message = outcome.message + (handlers.vaults.aside(call.vault) if outcome.code == FILE_NOT_FOUND else "")
+        return call.wording.failure(outcome.code, message, outcome.details)
+    return call.wording.result(outcome, call.description)
 
 
 def run_asking(
@@ -47,9 +54,16 @@ def run_asking(
         if request.revision.asks_in_results:
             return run_in_rounds(run, client, request)
         return run(client)
-    except VaultError as error:
+    except (VaultError, CapabilityMissing) as error:
+        return _to_answer(error, request, give_up)
+
+
+def _to_answer(
+    error: VaultError | CapabilityMissing, request: Request, give_up: Callable[[str, str], Answer]
+) -> Answer:
+    """Return what is said of work that came to nothing on the way to the client or back."""
+    if isinstance(error, VaultError):
         return to_refusal(error, request)
-    except CapabilityMissing as error:
-        if not request.revision.asks_in_results:
-            return give_up(CLIENT_CANNOT, f"{error}.")
-        return Refusal(MISSING_CLIENT_CAPABILITY, str(error), {"requiredCapabilities": {error.capability: {}}})
+    if not request.revision.asks_in_results:
+        return give_up(CLIENT_CANNOT, f"{error}.")
+    return Refusal(MISSING_CLIENT_CAPABILITY, str(error), {"requiredCapabilities": {error.capability: {}}})

@@ -107,16 +107,19 @@ class Vaults:
 
     def used_by(self, peer: Peer, name: str, tool: str) -> Vault:
         """Return the vault in the hands of a client that uses a tool. What a client has read, it has read in one vault."""
-        vault = self._opened.get(name) or self.get(name)
         if peer.memory is None:
             peer.memory = {}
-        caller: Caller | None = peer.memory.get(name)
-        if caller is None:
+        known: tuple[Caller, dict[str, Vault]] | None = peer.memory.get(name)
+        if known is None:
             from vaultwire.vault.caller import Caller  # noqa: PLC0415 - loaded with the vault, not at start
 
-            caller = peer.memory.setdefault(name, Caller())
+            known = peer.memory.setdefault(name, (Caller(), {}))
+        caller, in_hands = known
         caller.client = peer.name
-        return vault.used_by(caller, tool)
+        used = in_hands.get(tool)
+        if used is None:
+            used = in_hands[tool] = self.get(name).used_by(caller, tool)
+        return used
 
     def tend(self) -> None:
         """Keep every vault's index true of the files, from its first use on, until ``close``. Opens the first one."""

@@ -12,7 +12,7 @@ import sys
 import threading
 import time
 
-from vaultwire.protocol.events import Answered, Call, Cancel, Send
+from vaultwire.protocol.events import Answered, Cancel, Request, Send
 from vaultwire.protocol.jsonrpc import INTERNAL_ERROR
 from vaultwire.server.answers import INTERNAL, Refusal, Result
 from vaultwire.server.lanes import Lane
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from typing import Any, Protocol
 
     from vaultwire.protocol.dialects import Dialect
-    from vaultwire.protocol.events import Event, Request
+    from vaultwire.protocol.events import Event
     from vaultwire.protocol.session import Session
     from vaultwire.server.answers import Answer
     from vaultwire.server.subscriptions import Subscriptions
@@ -110,8 +110,8 @@ class Workers:
 
     def act(self, event: Event, session: Session, outlet: Outlet) -> Task | None:
         """Do what the event asks for; return the task of a reading call, which somebody has to take."""
-        if type(event) is Call:  # as most are
-            return self._call(event.request, session, outlet)
+        if isinstance(event, Request):  # as most are
+            return self._call(event, session, outlet)
         match event:
             case Send(frame, code):
                 with self.lock:
@@ -205,8 +205,11 @@ class Workers:
             answer = self._crashed(task)
         if job.is_bounded:
             took = time.perf_counter() - started
-            slow, last = self._paces.get(job.name, (took, took))
-            self._paces[job.name] = max(min(took, last), slow * _STILL_COUNTS), took
+            slow, last = self._paces.get(job.name) or (took, took)
+            slow *= _STILL_COUNTS
+            if took > slow < last:
+                slow = min(took, last)
+            self._paces[job.name] = slow, took
         with self.lock:
             if self._tasks.pop(task.request, None) is not None and self.awaited:
                 self._ended.notify_all()

@@ -6,6 +6,8 @@ arguments. That library itself costs 150 ms to import, which the first call of e
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable, Sequence
 from typing import Any
 
 # Enough of a wrong value to recognise it.
@@ -14,8 +16,56 @@ _MAX_SHOWN = 60
 
 def check_arguments(schema: dict[str, Any], arguments: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
     """Return the arguments, whole-number floats made integers, and every problem found; no problem means they fit."""
+    known = _glances.get(id(schema)) or _glance(schema)
+    _, required, tests = known
+    for name in required:
+        if name not in arguments:
+            break
+    else:
+        for name, value in arguments.items():
+            test = tests.get(name)
+            if test is None or not test(value):
+                break
+        else:
+            return arguments, []
     problems: list[str] = []
     return _check_object("", schema, arguments, problems), problems
+
+
+# What most arguments are is seen by tests made once from their schema, in a fraction of the time that it takes to say what
+# is wrong. By the schema's identity, which it keeps as long as it is known here.
+_glances: dict[int, tuple[dict[str, Any], Sequence[str], dict[str, Callable[[Any], bool]]]] = {}
+# More than there are tools, for whoever makes schemas without end.
+_MOST_GLANCES = 1000
+
+
+def _glance(schema: dict[str, Any]) -> tuple[dict[str, Any], Sequence[str], dict[str, Callable[[Any], bool]]]:
+    """Return the schema, what is required by it, and what tells at a glance of which argument that it fits."""
+    if len(_glances) >= _MOST_GLANCES:
+        _glances.clear()
+    tests = {name: test for name, inner in schema["properties"].items() if (test := _make_test(inner)) is not None}
+    made = _glances[id(schema)] = schema, schema.get("required", ()), tests
+    return made
+
+
+def _make_test(schema: dict[str, Any]) -> Callable[[Any], bool] | None:
+    """Return what tells whether a value fits a schema; None for one that takes a closer look."""
+    kind = schema.get("type")
+    if kind == "string":
+        least, most = schema.get("minLength", 0), schema.get("maxLength", sys.maxsize)
+        allowed: frozenset[str] | None = frozenset(schema["enum"]) if "enum" in schema else None
+        return lambda value: (
+            type(value) is str
+            and least <= len(value) <= most
+            and value.isascii()
+            and (allowed is None or value in allowed)
+        )
+    if kind == "integer":
+        least, most = schema.get("minimum", -sys.maxsize), schema.get("maximum", sys.maxsize)
+        return lambda value: type(value) is int and least <= value <= most
+    if kind == "boolean":
+        return lambda value: type(value) is bool
+    return None
 
 
 def _check_object(name: str, schema: dict[str, Any], value: dict[str, Any], problems: list[str]) -> dict[str, Any]:

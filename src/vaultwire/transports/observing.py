@@ -43,6 +43,8 @@ class Observer:
         self.listens = log_json or metrics
         self.began: Callable[[bytes], object] = _current.set
         """Take note of the exchange that is worked on from here on, by its id."""
+        self.current_id: Callable[[], bytes] = _current.get
+        """Return the id of the exchange that is worked on, empty for none."""
         self._count: Callable[[str, str, int, float], None] | None = None
         self._page: Callable[[], bytes] | None = None
         if metrics:
@@ -52,10 +54,6 @@ class Observer:
         """With ``log_json``, have all that is written to stderr from here on be JSON lines."""
         if self._log_json and sys.stderr is not None:
             sys.stderr = _JsonLines(self, sys.stderr)
-
-    def current_id(self) -> bytes:
-        """Return the id of the exchange that is worked on, empty for none."""
-        return _current.get()
 
     def ended(self, *, id: str, door: str, method: str, path: str, status: int, seconds: float, key: str) -> None:  # noqa: A002
         """Take note of an exchange that is over."""

@@ -12,15 +12,15 @@ import asyncio
 from vaultwire.protocol import http
 from vaultwire.protocol.http import Headers
 from vaultwire.server.exchange import Exchanges, Reply
-from vaultwire.transports import AT_ONCE, MEMO
+from vaultwire.server.streams import Stream
+from vaultwire.transports import AT_ONCE, DONE, MEMO
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable
 
     from vaultwire.protocol.revisions import Revision
     from vaultwire.protocol.session import Session
-    from vaultwire.server.streams import Stream
     from vaultwire.server.workers import Workers
     from vaultwire.transports import AtOnce, Receive, Scope, Send
 
@@ -34,6 +34,7 @@ _RETRY_MS = 1000
 
 _MINE = "mcp"  # among what is known of a head
 
+_JSON = b"content-type: %s\r\n" % http.JSON_TYPE
 _STREAM_HEADERS = (
     (b"content-type", http.STREAM_TYPE),
     (b"cache-control", b"no-store"),
@@ -52,25 +53,44 @@ class StreamableHttp:
         """End the streams that would go on for ever, so that the server can end."""
         self._exchanges.close()
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         """Serve one HTTP request."""
-        headers = _headers(scope)
+        memo = scope.get(MEMO)  # what an earlier request's headers said that were alike
+        headers: Headers | None = None if memo is None else memo.get(_MINE)
+        if headers is None:
+            headers = _headers(scope)
         principal: str = scope.get(self._key_name, "")
-        match scope["method"]:
-            case "POST":
-                at_once: AtOnce | None = scope.get(AT_ONCE)
-                body = None if at_once is None else at_once.body()
-                if body is None:
-                    body = await _read(receive)
-                    if body is None:
-                        return
+        at_once: AtOnce | None = scope.get(AT_ONCE)
+        if at_once is not None and scope["method"] == "POST":
+            body = at_once.body()
+            if body is not None:
                 answer = self._exchanges.post(headers, body, principal)
-                if not isinstance(answer, Reply) and _is_single(answer, headers):
-                    answer = _to_reply(answer)
-                if not isinstance(answer, Reply):
-                    await _Writer(answer, receive, send, self._exchanges).answer(headers)
-                elif at_once is None or not at_once.reply(answer.status, _to_lines(answer), answer.body):
-                    await _send_reply(send, answer)
+                # Most answers are results that are there by now, and open no session.
+                if (
+                    isinstance(answer, Stream)
+                    and answer.code is None
+                    and _is_single(answer, headers)
+                    and answer.frames
+                    and not answer.session_id
+                    and at_once.reply(200, _JSON, answer.frames[0])
+                ):
+                    answer.kept = False  # as in ``_to_reply``
+                    return DONE
+                return self._answer(answer, headers, receive, send)
+        return self._serve(scope["method"], headers, principal, receive, send)
+
+    async def _answer(self, answer: Reply | Stream, headers: Headers, receive: Receive, send: Send) -> None:
+        if isinstance(answer, Reply):
+            await _send_reply(send, answer)
+        else:
+            await _Writer(answer, receive, send, self._exchanges).answer(headers)
+
+    async def _serve(self, method: str, headers: Headers, principal: str, receive: Receive, send: Send) -> None:
+        match method:
+            case "POST":
+                body = await _read(receive)
+                if body is not None:
+                    await self._answer(self._exchanges.post(headers, body, principal), headers, receive, send)
             case "GET":
                 meant = self._exchanges.get(headers, principal)
                 if isinstance(meant, Reply):
@@ -242,14 +262,11 @@ async def _read(receive: Receive) -> bytes | None:
 
 
 def _headers(scope: Scope) -> Headers:
-    """Return what a request's headers say, as it was found out for an earlier one that is alike."""
-    memo = scope.get(MEMO)
-    if memo is None:
-        return Headers(scope["headers"])
-    known: Headers | None = memo.get(_MINE)
-    if known is None:
-        known = memo[_MINE] = Headers(scope["headers"])
-    return known
+    """Return what a request's headers say, and keep it for those that are alike."""
+    headers = Headers(scope["headers"])
+    if MEMO in scope:
+        scope[MEMO][_MINE] = headers
+    return headers
 
 
 def _to_lines(reply: Reply) -> list[tuple[bytes, bytes]]:

@@ -6,8 +6,7 @@ import json
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-    from typing import Any
+    from collections.abc import Sequence
 
     from vaultwire.transports import Message, Send
 
@@ -18,8 +17,8 @@ _SECURITY = (
     (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
     (b"cross-origin-resource-policy", b"same-origin"),
 )
-# The same as they go onto the wire, with the request's id.
-_ALWAYS = b"".join(b"%s: %s\r\n" % header for header in (_NOT_KEPT, *_SECURITY)) + b"x-request-id: %s\r\n"
+ALWAYS = b"".join(b"%s: %s\r\n" % header for header in (_NOT_KEPT, *_SECURITY)) + b"x-request-id: %s\r\n"
+"""The same as they go onto the wire, with the request's id."""
 # What scripts of an allowed page may do and see.
 _ALLOWED_METHODS = b"GET, POST, DELETE, OPTIONS"
 _FOR_PAGES = (
@@ -43,22 +42,13 @@ class Refusal(Exception):  # noqa: N818 - an answer, not a failure of ours
 class Answer:
     """The way back of one exchange; adds what every answer carries."""
 
-    __slots__ = ("_send", "at_once", "body", "id", "origin", "status")
+    __slots__ = ("_send", "id", "origin", "status")
 
-    def __init__(self, send: Send, id: bytes, at_once: Any) -> None:  # noqa: A002 - the word for it everywhere else
+    def __init__(self, send: Send, id: bytes) -> None:  # noqa: A002 - the word for it everywhere else
         self.id = id
         self.status = 0
         self.origin: bytes | None = None  # the page that may read the answer
-        self.at_once = at_once  # the shorter way, if there is one
-        self.body: Callable[[], bytes | None] = _nothing if at_once is None else at_once.body  # as ``AtOnce``
         self._send = send
-
-    def reply(self, status: int, headers: Iterable[tuple[bytes, bytes]], body: bytes) -> bool:
-        """As ``AtOnce``."""
-        if self.origin is not None or not self.at_once.reply(status, headers, body, _ALWAYS % self.id):
-            return False
-        self.status = status
-        return True
 
     async def send(self, message: Message) -> None:
         """Send what a door sends."""
@@ -97,10 +87,6 @@ async def answer_preflight(answer: Answer, asked: dict[bytes, bytes]) -> None:
     ]
     await answer.send({"type": "http.response.start", "status": 204, "headers": headers})
     await answer.send({"type": "http.response.body"})
-
-
-def _nothing() -> None:
-    return None
 
 
 def _has(headers: Sequence[tuple[bytes, bytes]], wanted: bytes) -> bool:

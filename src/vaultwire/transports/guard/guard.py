@@ -7,9 +7,9 @@ import re
 import sys
 import time
 
-from vaultwire.transports import AT_ONCE, MEMO
-from vaultwire.transports.guard.answers import Answer, Refusal, answer_preflight
-from vaultwire.transports.guard.heads import Passed, checked_headers, counted, length_of, secret_of, too_large
+from vaultwire.transports import AT_ONCE, DONE, MEMO
+from vaultwire.transports.guard.answers import ALWAYS, Answer, Refusal, answer_preflight
+from vaultwire.transports.guard.heads import Passed, checked_headers, counted, too_large
 from vaultwire.transports.guard.rules import KEY_NAME, Door
 from vaultwire.trust.tokens import INSUFFICIENT_SCOPE, IssuerUnreachable, TokenRefused
 
@@ -17,7 +17,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Sequence
 
-    from vaultwire.transports import Receive, Scope, Send
+    from vaultwire.transports import AtOnce, Receive, Scope, Send
     from vaultwire.transports.guard.rules import Observer, Rules
 
 _HOST = re.compile(r"(\[[0-9a-f:.]+\]|[^\s:/@\[\]]+)(?::(\d{1,5}))?", re.IGNORECASE)
@@ -40,45 +40,62 @@ class Guard:
         self._count = 0
         self._called: dict[bytes, tuple[str, str]] = {}  # Host headers that have passed, taken apart
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         """Let one request through to its door, or refuse it."""
         if scope["type"] != "http":  # no door speaks anything else yet
-            return
-        started = time.perf_counter() if self._observer.listens else 0.0
+            return DONE
+        observer = self._observer
+        started = time.perf_counter() if observer.listens else 0.0
         self._count += 1
-        answer = Answer(send, b"%s-%x" % (self._run, self._count), scope.pop(AT_ONCE, None))
-        self._observer.began(answer.id)
+        answer = Answer(send, b"%s-%x" % (self._run, self._count))
+        observer.began(answer.id)
         try:
-            await self._pass(scope, receive, answer)
+            left = self._pass(scope, receive, answer)
+        except Exception as error:  # noqa: BLE001 - whatever it is, it is told as if it came later
+            left = _raised(error)
+        if left is not DONE:
+            return self._see_through(left, scope, answer, started)
+        if observer.listens:
+            self._tell_end(scope, answer, started)
+        return DONE
+
+    async def _see_through(self, left: Awaitable[None], scope: Scope, answer: Answer, started: float) -> None:
+        """Wait for what is left, and answer for what goes wrong."""
+        try:
+            await left
         except Refusal as refusal:
-            if answer.status:
+            if _status(scope, answer):
                 raise
             await answer.refuse(refusal)
         except Exception:
             self._observer.crashed(id=answer.id, what=f"{scope['method']} {scope['path'][:200]}")
-            if answer.status:
+            if _status(scope, answer):
                 raise
             await answer.refuse(Refusal(500, "Internal server error", "The server's log says more"))
         finally:
             if self._observer.listens:
-                self._observer.ended(
-                    id=answer.id.decode(),
-                    door=self._door(scope["path"]).name,
-                    method=scope["method"],
-                    path=scope["path"][:200],
-                    status=answer.status or 499,
-                    seconds=time.perf_counter() - started,
-                    key=scope.get(KEY_NAME, ""),
-                )
+                self._tell_end(scope, answer, started)
+
+    def _tell_end(self, scope: Scope, answer: Answer, started: float) -> None:
+        self._observer.ended(
+            id=answer.id.decode(),
+            door=self._door(scope["path"]).name,
+            method=scope["method"],
+            path=scope["path"][:200],
+            status=_status(scope, answer) or 499,
+            seconds=time.perf_counter() - started,
+            key=scope.get(KEY_NAME, ""),
+        )
 
     def _pass(self, scope: Scope, receive: Receive, answer: Answer) -> Awaitable[None]:
         """Let one request through to its door. Raises Refusal, now or later."""
-        passed: Passed | None = scope[MEMO].get(_MINE) if MEMO in scope else None
+        memo = scope.get(MEMO)
+        passed: Passed | None = None if memo is None else memo.get(_MINE)
         if passed is None:
             passed = self._look_at(scope)
         scope["headers"] = passed.lines
         answer.origin = passed.origin
-        owner = self._owner(passed)
+        owner = "" if passed.is_open else self._owner(passed.secret)
         if owner is None:
             return self._enter_by_token(passed, scope, receive, answer)
         scope[KEY_NAME] = owner
@@ -96,17 +113,8 @@ class Guard:
         headers = checked_headers(lines, scope)
         origin = self._check_origin(scope, headers, door, self._check_host(headers))
         is_preflight = scope["method"] == "OPTIONS" and b"access-control-request-method" in headers
-        passed = Passed(
-            door,
-            lines,
-            headers,
-            origin,
-            secret_of(headers),
-            # A browser asks for leave to send a key before it sends one.
-            is_open=not door.needs_key or is_preflight,
-            is_preflight=is_preflight,
-            length=length_of(headers),
-        )
+        key_required = self._rules.key_required
+        passed = Passed(door, lines, headers, origin, is_preflight=is_preflight, key_required=key_required)
         if MEMO in scope:
             scope[MEMO][_MINE] = passed
         return passed
@@ -160,11 +168,8 @@ class Guard:
             )
         return None
 
-    def _owner(self, passed: Passed) -> str | None:
+    def _owner(self, secret: str | None) -> str | None:
         """Check the key; return the name of its owner, None for what may be an access token."""
-        secret = passed.secret
-        if passed.is_open or (secret is None and not self._rules.key_required):
-            return ""
         owner = None if secret is None else self._rules.owner(secret)
         if owner is None and self._rules.key_required:
             if secret is not None and self._rules.token_owner is not None:
@@ -210,16 +215,30 @@ class Guard:
 
 def _enter(passed: Passed, scope: Scope, receive: Receive, answer: Answer) -> Awaitable[None]:
     """Have the door answer a request whose sender may come in."""
-    door, length = passed.door, passed.length
+    if passed.is_usual:
+        at_once: AtOnce | None = scope.get(AT_ONCE)
+        if at_once is not None:
+            at_once.besides = ALWAYS % answer.id
+        return passed.app(scope, receive, answer.send)
+    scope.pop(AT_ONCE, None)
+    door = passed.door
     if passed.is_preflight and passed.origin:
         return answer_preflight(answer, passed.headers)
-    if length is None:
-        return door.app(scope, counted(receive, door.max_body_bytes), answer.send)
-    if length > door.max_body_bytes:
+    if passed.length is None:
+        receive = counted(receive, door.max_body_bytes)
+    elif passed.length > door.max_body_bytes:
         raise too_large(door.max_body_bytes)
-    if answer.at_once is not None:
-        scope[AT_ONCE] = answer
     return door.app(scope, receive, answer.send)
+
+
+def _status(scope: Scope, answer: Answer) -> int:
+    """Return the status a request was answered with, 0 if it was not."""
+    at_once: AtOnce | None = scope.get(AT_ONCE)
+    return answer.status if at_once is None else answer.status or at_once.status
+
+
+async def _raised(error: Exception) -> None:
+    raise error
 
 
 async def _answer_nothing(scope: Scope, _receive: Receive, _send: Send) -> None:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from vaultwire.transports.guard.answers import Refusal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from vaultwire.transports import Receive, Scope
+    from vaultwire.transports import App, Receive, Scope
     from vaultwire.transports.guard.rules import Door
 
 # Clients send a few hundred bytes; a token or a cookie of 4 KiB still fits (nginx and Apache allow 8 KiB a line).
@@ -22,17 +20,39 @@ MAX_HEADERS = 64
 _ONCE = frozenset((b"host", b"origin", b"authorization", b"x-api-key", b"content-length"))
 
 
-class Passed(NamedTuple):
-    """What the head of a request says that may pass, but for the key, which may be taken back at any time."""
+class Passed:
+    """What the head of a request says that may pass, but for the key, which may be taken back at any time.
 
-    door: Door
-    lines: list[tuple[bytes, bytes]]
-    headers: dict[bytes, bytes]
-    origin: bytes | None  # the page that may read the answer
-    secret: str | None
-    is_open: bool  # needs no key
-    is_preflight: bool
-    length: int | None  # of the body, if it says so
+    One for all requests with this head, so what can be found out once is found out here.
+    """
+
+    __slots__ = ("app", "door", "headers", "is_open", "is_preflight", "is_usual", "length", "lines", "origin", "secret")
+
+    def __init__(
+        self,
+        door: Door,
+        lines: list[tuple[bytes, bytes]],
+        headers: dict[bytes, bytes],
+        origin: bytes | None,
+        *,
+        is_preflight: bool,
+        key_required: bool,
+    ) -> None:
+        """``origin`` is the page that may read the answer."""
+        self.door = door
+        self.app: App = door.app
+        self.lines = lines
+        self.headers = headers
+        self.origin = origin
+        self.is_preflight = is_preflight
+        self.secret = _secret_of(headers)
+        # A browser asks for leave to send a key before it sends one.
+        self.is_open = not door.needs_key or is_preflight or (self.secret is None and not key_required)
+        """Whether it needs no key and has none that tells whose it is."""
+        self.length = _length_of(headers)
+        """How long the body is, if it says so."""
+        self.is_usual = origin is None and self.length is not None and self.length <= door.max_body_bytes
+        """Whether nothing is left to be looked at but the key: from no page, and with a body that is not too long."""
 
 
 def checked_headers(lines: list[tuple[bytes, bytes]], scope: Scope) -> dict[bytes, bytes]:
@@ -54,7 +74,7 @@ def checked_headers(lines: list[tuple[bytes, bytes]], scope: Scope) -> dict[byte
     return by_name
 
 
-def secret_of(headers: dict[bytes, bytes]) -> str | None:
+def _secret_of(headers: dict[bytes, bytes]) -> str | None:
     """Return the key a request came with."""
     given = headers.get(b"authorization")
     if given is not None:
@@ -65,7 +85,7 @@ def secret_of(headers: dict[bytes, bytes]) -> str | None:
     return None if key is None else key.decode("latin-1")
 
 
-def length_of(headers: dict[bytes, bytes]) -> int | None:
+def _length_of(headers: dict[bytes, bytes]) -> int | None:
     """Return how long the body is, None if it does not say so. The parser has made sure of it, and hands over no more."""
     length = headers.get(b"content-length")
     return None if length is None or b"transfer-encoding" in headers else int(length)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import unquote
 
 import httptools
@@ -31,6 +31,15 @@ _FOREVER = float("inf")
 _ASGI = {"version": "3.0", "spec_version": "2.3"}
 
 
+class _Head(NamedTuple):
+    """A head that came before, and what it says."""
+
+    data: bytes
+    end: int  # how long it is
+    scope: dict[str, Any]
+    length: int  # of the body
+
+
 class Connection(asyncio.Protocol):
     """One connection: bytes to requests, which are answered one after the other."""
 
@@ -45,8 +54,10 @@ class Connection(asyncio.Protocol):
         self._coming: Exchange | None = None  # whose body is not here yet
         self._url = b""
         self._headers: list[tuple[bytes, bytes]] = []
-        self._known: dict[bytes, tuple[dict[str, Any], int]] = {}  # heads: what they say, and the length of the body
+        self._known: dict[bytes, _Head] = {}
+        self._latest: _Head | None = None  # of those, the one that came last
         self._is_paused = False
+        self._is_going_on = False
         self._left = 0  # of the body of a request whose head was known
         self._head_bytes = 0
         self._in_head = True
@@ -142,29 +153,30 @@ class Connection(asyncio.Protocol):
         ):
             if len(self._known) >= _MOST_KNOWN_HEADS:
                 self._known.clear()
-            self._known[head] = {**scope}, int(lengths[0])
+            self._known[head] = self._latest = _Head(head, end, {**scope}, int(lengths[0]))
 
     def _take_known(self, data: bytes) -> bool:
         """Take a request whose head came before, as the parser would; False if this is none, or there is more behind it."""
-        end = data.find(_HEAD_END) + 4
-        known = self._known.get(data[:end])
-        if known is None:
-            return False
-        scope, length = known
+        known = self._latest
+        if known is None or not data.startswith(known.data):
+            known = self._latest = self._known.get(data[: data.find(_HEAD_END) + 4])
+            if known is None:
+                return False
+        _, end, scope, length = known
         left = end + length - len(data)
         if left < 0:
             return False
-        exchange = Exchange(self, scope.copy(), stays=True)
-        self._exchanges.append(exchange)
         if left:
+            exchange = Exchange(self, scope.copy(), True)
             self._coming, self._left = exchange, left
             self._in_head, self._in_message = False, True
             self._until = time.monotonic() + self._limits.body
             if len(data) > end:
                 exchange.take(data[end:])
         else:
-            exchange.take_all(data[end:])
+            exchange = Exchange(self, scope.copy(), True, data[end:])
             self._until = _FOREVER
+        self._exchanges.append(exchange)
         return True
 
     def _take_body(self, data: bytes) -> bytes:
@@ -218,7 +230,7 @@ class Connection(asyncio.Protocol):
             MEMO: {},
         }
         stays = parser.should_keep_alive() and version == "1.1" and not parser.should_upgrade()
-        self._coming = Exchange(self, scope, stays=stays)
+        self._coming = Exchange(self, scope, stays)
         self._exchanges.append(self._coming)
 
     def on_body(self, body: bytes) -> None:
@@ -241,14 +253,22 @@ class Connection(asyncio.Protocol):
     # ------------------------------------------------------------------ one after the other
 
     def _go_on(self) -> None:
-        """Begin on the next request; a client that sends more than is answered is not read from."""
-        if self._exchanges:
-            first = self._exchanges[0]
-            if not first.is_begun:
+        """Begin on the next requests, until one has to be waited for; a client that sends more is not read from."""
+        if self._is_going_on:  # inside of what is begun on below, which may be one of very many
+            return
+        self._is_going_on = True
+        try:
+            exchanges = self._exchanges
+            while exchanges and not exchanges[0].is_begun and not self.transport.is_closing():
+                first = exchanges[0]
                 first.is_begun = True
-                self.server.begin(first)
-            if len(self._exchanges) > 1:
-                self.pause_reading()
+                left = first.begin(self.server.app)
+                if left is not None:
+                    self.server.see_through(left)
+        finally:
+            self._is_going_on = False
+        if len(exchanges) > 1:
+            self.pause_reading()
 
     def on_answered(self, exchange: Exchange) -> None:
         """Go on to the next request, or let the connection go."""

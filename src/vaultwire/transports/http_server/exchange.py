@@ -5,12 +5,12 @@ from __future__ import annotations
 from http import HTTPStatus
 from typing import Any
 
-from vaultwire.transports import AT_ONCE
+from vaultwire.transports import AT_ONCE, DONE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import Iterable
+    from collections.abc import Awaitable, Coroutine, Iterable
 
     from vaultwire.transports import App, Message
     from vaultwire.transports.http_server.connection import Connection
@@ -22,45 +22,60 @@ _MAX_LENGTH = 1 << 62
 
 _STATUS_LINES = {status.value: b"HTTP/1.1 %d %s\r\n" % (status, status.phrase.encode()) for status in HTTPStatus}
 _WITHOUT_BODY = (204, 304)  # RFC 9110, 6.4.1
+_LAST_LINES = b"connection: close\r\n\r\n"  # where nothing comes behind the answer
 
 
 class Exchange:
     """One request and its answer, as ASGI has them."""
 
     __slots__ = (
-        "_body", "_chunked", "_connection", "_given", "_head", "_left", "_silent", "_size", "_waiting", "is_answered",
-        "is_begun", "is_started", "more", "scope", "stays",
+        "_body", "_chunked", "_connection", "_given", "_head", "_left", "_silent", "_size", "_waiting", "besides",
+        "is_answered", "is_begun", "is_started", "more", "scope", "status", "stays",
     )  # fmt: skip
 
-    def __init__(self, connection: Connection, scope: dict[str, Any], *, stays: bool) -> None:
-        """``stays``: the connection goes on behind the answer."""
+    def __init__(self, connection: Connection, scope: dict[str, Any], stays: bool, body: bytes | None = None) -> None:
+        """``stays``: the connection goes on behind the answer. ``body``: all of it, if it is here."""
         self.scope = scope
+        self.besides = b""  # these two as in ``AtOnce``
+        self.status = 0
         self.stays = stays
-        self.more = True  # of the request's body is to come
+        self.more = body is None  # of the request's body is to come
         self.is_begun = False
         self.is_started = False  # the answer is
         self.is_answered = False
         self._connection = connection
-        self._body: list[bytes] = []
+        self._body: list[bytes] = [] if body is None else [body]
         self._size = 0
         self._given = False  # the end of the request's body was handed on
         self._waiting: asyncio.Future[None] | None = None
-        self._head = b""  # of an answer whose body is to go out with it
-        self._silent = False  # an answer without body
-        self._chunked = False
-        self._left = 0  # of the answer's body, as its head announced it
 
-    async def run(self, app: App) -> None:
-        """Have the callable answer. One that does not, or not to the end, ends the connection; why, it has told itself."""
+    def begin(self, app: App) -> Coroutine[Any, Any, None] | None:
+        """Have the callable answer; return what is left to wait for, None if nothing is.
+
+        One that does not, or not to the end, ends the connection; why, it has told itself.
+        """
         self.scope[AT_ONCE] = self
         try:
-            await app(self.scope, self.receive, self.send)
-        except Exception:  # noqa: BLE001, S110 - see above
+            left = app(self.scope, self.receive, self.send)
+        except Exception:  # noqa: BLE001 - see above
+            left = DONE
+        if left is not DONE:
+            return self._see_through(left)
+        self._end()
+        return None
+
+    async def _see_through(self, left: Awaitable[None]) -> None:
+        try:
+            await left
+        except Exception:  # noqa: BLE001, S110 - see ``begin``
             pass
         finally:
-            self.scope.pop(AT_ONCE, None)  # no circle, which would stay until the next collection
-            if not self.is_answered:
-                self._connection.transport.abort()
+            self._end()
+
+    def _end(self) -> None:
+        self.scope.pop(AT_ONCE, None)  # no circle, which would stay until the next collection
+        if not self.is_answered:
+            self._connection.transport.abort()
 
     def take(self, body: bytes) -> None:
         """Take a piece of the request's body."""
@@ -70,11 +85,6 @@ class Exchange:
             if self._size > _MAX_UNREAD_BYTES:
                 self._connection.pause_reading()
             self.wake()
-
-    def take_all(self, body: bytes) -> None:
-        """Take the request's body, before anybody asked for it."""
-        self._body = [body]
-        self.more = False
 
     def wake(self) -> None:
         """Have whoever waits for news look."""
@@ -86,19 +96,32 @@ class Exchange:
         if self.more or self._given or self._connection.is_gone:
             return None
         self._given = True
-        pieces, self._body, self._size = self._body, [], 0
-        return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+        pieces = self._body
+        if len(pieces) == 1:
+            return pieces.pop()
+        self._body = []
+        return b"".join(pieces)
 
-    def reply(self, status: int, headers: Iterable[tuple[bytes, bytes]], body: bytes, lines: bytes = b"") -> bool:
-        """Answer, as ``send`` does; False if the client has to be waited for. See ``AtOnce``.
-
-        ``lines`` are headers as they go onto the wire.
-        """
+    def reply(self, status: int, lines: bytes, body: bytes) -> bool:
+        """Answer, as ``send`` does, to the byte; False if the client has to be waited for. See ``AtOnce``."""
         connection = self._connection
-        if connection.blocked is not None or connection.is_gone or connection.transport.is_closing():
+        transport, server = connection.transport, connection.server
+        if (
+            status in _WITHOUT_BODY
+            or self.scope["method"] == "HEAD"
+            or connection.blocked is not None
+            or connection.is_gone
+            or transport.is_closing()
+        ):
             return False
-        self._start(status, headers, lines)
-        self._go_on(body, ends=True)
+        last = b"\r\n" if self.stays else _LAST_LINES
+        length = b"content-length: %d\r\n" % len(body)
+        self.status = status
+        self.is_started = self.is_answered = True
+        transport.write(b"".join((_STATUS_LINES[status], server.date, lines, length, self.besides, last, body)))
+        if self._waiting is not None:
+            self.wake()
+        connection.on_answered(self)
         return True
 
     async def receive(self) -> Message:
@@ -134,10 +157,14 @@ class Exchange:
         else:
             self._go_on(message.get("body", b""), ends=not message.get("more_body"))
 
-    def _start(self, status: int, headers: Iterable[tuple[bytes, bytes]], sound: bytes = b"") -> None:
-        """Put the head together; ``sound`` are headers that have no line breaks but their last."""
+    def _start(self, status: int, headers: Iterable[tuple[bytes, bytes]]) -> None:
+        """Put the head together."""
+        self._head = b""  # of an answer whose body is to go out with it
+        self._silent = False  # an answer without body
+        self._chunked = False
+        self._left = 0  # of the answer's body, as its head announced it
         length = None
-        pieces = [_STATUS_LINES[status], b"date: ", self._connection.server.date, b"\r\n"]
+        pieces = [_STATUS_LINES[status], self._connection.server.date]
         lines = 2
         for name, value in headers:
             if name == b"content-length":
@@ -153,13 +180,11 @@ class Exchange:
             lines += 1
         else:
             self._left = 2 * _MAX_LENGTH
-        if not self.stays:
-            pieces.append(b"connection: close\r\n")
-            lines += 1
+        pieces.append(b"\r\n" if self.stays else _LAST_LINES)
+        lines += 1 if self.stays else 2
         head = b"".join(pieces)
         if head.count(b"\n") != lines or head.count(b"\r") != lines:
             raise ValueError("a header of the answer has a line break in it")
-        head += sound + b"\r\n"
         self.is_started = True
         if self._chunked:  # a stream, whose first piece may be long in coming
             self._connection.transport.write(head)
@@ -182,6 +207,5 @@ class Exchange:
             self._connection.transport.write(head + body)
         if ends:
             self.is_answered = True
-            if self._waiting is not None:
-                self.wake()
+            self.wake()
             self._connection.on_answered(self)

@@ -15,10 +15,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     import socket
     import ssl
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Coroutine
 
     from vaultwire.transports import App
-    from vaultwire.transports.http_server.exchange import Exchange
 
 # How often there is a look at who takes too long.
 _LOOK_SECONDS = 1.0
@@ -90,7 +89,7 @@ class Server:
         self.connections: set[Connection] = set()
         self.tasks: set[asyncio.Task[None]] = set()
         self.is_ending = False
-        self.date = b""
+        self.date = b""  # as a line of an answer's head
 
     async def serve(
         self,
@@ -139,9 +138,9 @@ class Server:
         except RuntimeError:  # it has ended
             pass
 
-    def begin(self, exchange: Exchange, app: App | None = None) -> None:
-        """Have the callable answer a request, or another one."""
-        task = begin_at_once(exchange.run(app or self.app), self.loop)
+    def see_through(self, left: Coroutine[Any, Any, None]) -> None:
+        """Have what is left of a request be done, from here on or when it can be."""
+        task = begin_at_once(left, self.loop)
         if task is not None:
             self.tasks.add(task)
             task.add_done_callback(self._forget)
@@ -157,7 +156,7 @@ class Server:
 
     def _look(self) -> None:
         """Look at all connections, and again after a while."""
-        self.date = time.strftime("%a, %d %b %Y %H:%M:%S GMT", time.gmtime()).encode("ascii")
+        self.date = time.strftime("date: %a, %d %b %Y %H:%M:%S GMT\r\n", time.gmtime()).encode("ascii")
         now = time.monotonic()
         for connection in list(self.connections):
             connection.look(now)
@@ -179,10 +178,7 @@ class _Beside:
 
     def __init__(self, server: Server, app: App) -> None:
         self._server = server
-        self._app = app
-
-    def begin(self, exchange: Exchange) -> None:
-        self._server.begin(exchange, self._app)
+        self.app = app
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._server, name)
