@@ -7,6 +7,7 @@ import signal
 import socket
 import subprocess
 import sys
+from base64 import urlsafe_b64encode
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from support.vaults import write_vault
 from vaultwire.trust.keys import Keys
 
 MCP = {"content_type": "application/json", "accept": "application/json, text/event-stream"}
+SIGNED_BY_NOBODY = ".".join(urlsafe_b64encode(part).decode().rstrip("=") for part in (b'{"alg":"RS256"}', b"{}", b"x"))
 CRASH = b'{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "crash"}}'
 
 
@@ -108,6 +110,8 @@ def test_the_warning_of_a_server_in_the_open_is_json_too(vault: Path, tmp_path: 
 def test_an_issuer_that_cannot_be_reached_is_json_too(vault: Path) -> None:
     issuer = "http://127.0.0.1:9"
     with Serving(vault, "--oauth-issuer", issuer, "--log-json") as server:
-        server.request("GET", "/mcp", authorization="Bearer a.b.c")
+        # A token that is sound but for its signature is answered when it is clear that nobody can check that.
+        reply = server.request("GET", "/mcp", authorization=f"Bearer {SIGNED_BY_NOBODY}")
         _, _, log = server.end(signal.SIGTERM)
+    assert reply.status == 503
     assert any(issuer in line.get("text", "") for line in lines_of(log))
