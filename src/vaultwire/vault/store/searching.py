@@ -43,10 +43,12 @@ class Snapshot(NamedTuple):
     stats: dict[int, tuple[NoteStat, bool]]
 
     @classmethod
-    def of(cls, catalog: Catalog, version: tuple[int, int], commits: int | None) -> Self:
+    def of(cls, catalog: Catalog, version: tuple[int, int]) -> Self:
         """Take one."""
         rows = catalog.unsettled()
         left_out = frozenset([*(row.id for row in rows), *catalog.gone()])
+        # Asked last: what is settled by now and was not before is read from its file; the other way round it would be lost.
+        commits = catalog.meta("commits")
         return cls(version, commits, [row for row in rows if not row.hidden], left_out, {}, {}, {})
 
     def keep(self, query: str, folder: VaultPath | None, found: TextHits) -> None:

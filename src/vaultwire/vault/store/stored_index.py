@@ -62,7 +62,8 @@ class StoredIndex:
         self._is_tended = False
         self._breaks = 0  # how often it was begun anew since it last was sound
         self._touching = threading.Lock()
-        self._touched: set[str] = set()  # changed by this process, not yet taken up
+        self._touched: dict[str, int] = {}  # changed by this process, not yet taken up, each with when, as a count
+        self._touches = 0
         self._closing = threading.Event()
         self.unwatched: list[str] = []  # why the vault is not watched
         self._open()
@@ -202,10 +203,9 @@ class StoredIndex:
         version = catalog.version()
         snapshot = self._snapshot
         if snapshot is None or snapshot.version != version:
-            commits = catalog.meta("commits")
-            latest = Snapshot.of(catalog, version, commits)
-            if snapshot is None or snapshot.commits != commits:
-                if commits != self._upkeep.committed:
+            latest = Snapshot.of(catalog, version)
+            if snapshot is None or snapshot.commits != latest.commits:
+                if latest.commits != self._upkeep.committed:
                     self._parts.text.refresh()
                 self._parts.words.refresh()
             snapshot = self._snapshot = latest
@@ -220,16 +220,20 @@ class StoredIndex:
         the next call takes them up.
         """
         with self._touching:
-            self._touched |= set(paths)
+            self._touches += 1
+            self._touched |= dict.fromkeys(paths, self._touches)
         # Before the first look is over, it may have passed them already; it takes them up in the end.
         if self._is_checked and not self._is_watched:
             self._ask(lambda _: self._take_up_touched(), NO_PROGRESS, check=False)
 
     def _take_up_touched(self) -> None:
         with self._touching:
-            touched, self._touched = self._touched, set()
+            touched = dict(self._touched)
         if touched:
             self._upkeep.check(touched)
+            # Only now, so that whoever comes meanwhile waits; and not what was changed again meanwhile.
+            with self._touching:
+                self._touched = {path: when for path, when in self._touched.items() if when != touched.get(path)}
 
     def tend(self) -> None:
         """Watch the files and take up what changes, until ``close``; returns at once where files cannot be watched."""
