@@ -10,10 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from support.stores import BACKENDS, Backend, answers, answers_of_new, difference, open_stored
+from support.stores import BACKENDS, MAX_BYTES, Backend, answers, answers_of_new, difference, open_stored
 from support.vaults import write_vault
-from vaultwire.vault.model import NO_PROGRESS, VaultPath
+from vaultwire.vault.excludes import Excludes, KeptExcludes
+from vaultwire.vault.files import Files
+from vaultwire.vault.model import NO_PROGRESS, NoProgress, VaultPath
 from vaultwire.vault.query import parse_query
+from vaultwire.vault.settings import KeptSettings
+from vaultwire.vault.store.home import Home
 from vaultwire.vault.store.memory_text import MemoryText
 from vaultwire.vault.store.plan import Everything
 from vaultwire.vault.store.stored_index import StoredIndex
@@ -123,6 +127,46 @@ def tended() -> Iterator[Callable[[StoredIndex], None]]:
         index.close()
         thread.join(PATIENCE)
         assert not thread.is_alive()
+
+
+class Opens(NoProgress):
+    """Opens a gate as soon as somebody waits."""
+
+    def __init__(self, gate: threading.Event) -> None:
+        self._gate = gate
+
+    def check(self) -> None:
+        self._gate.set()
+
+
+def test_whoever_asks_while_another_takes_up_a_change_waits_for_it(
+    root: Path, tended: Callable[[StoredIndex], None]
+) -> None:
+    begun, may_go = threading.Event(), threading.Event()
+    files = Files(str(root), MAX_BYTES)
+    kept = KeptExcludes(files.root, KeptSettings(files.root))
+
+    def excludes() -> Excludes:
+        if threading.current_thread().name == "the first":
+            begun.set()
+            assert may_go.wait(PATIENCE)
+        return kept.get()
+
+    index = StoredIndex(files, Home(files.root, None, MemoryText), excludes)
+    tended(index)
+    while not index.stats(1, NO_PROGRESS).is_watched:
+        pass
+    assert total(index, "red") == 9
+    index.take_up(["new.md"])
+    first = threading.Thread(target=total, args=(index, "red"), name="the first")
+    first.start()
+    try:
+        assert begun.wait(PATIENCE)
+        (root / "new.md").write_text("red apple")
+        assert index.search(parse_query("red"), None, 0, 9, Opens(may_go)).total == 10
+    finally:
+        may_go.set()
+        first.join(PATIENCE)
 
 
 def test_what_is_written_while_the_text_index_commits_is_found_at_once_and_kept(
