@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -165,13 +165,6 @@ def stateless_call() -> tuple[bytes, bytes]:
     params = {"name": "may_ask", "arguments": {}, "_meta": envelope()}
     routing = {"MCP_Protocol_Version": STATELESS_REVISION, "Mcp_Method": "tools/call", "Mcp_Name": "may_ask"}
     return request({"method": "tools/call", "params": params}, **routing)
-
-
-@pytest.fixture
-def stage() -> Iterator[AskingStage]:
-    made = AskingStage()
-    yield made
-    made.open_all()
 
 
 @pytest.fixture

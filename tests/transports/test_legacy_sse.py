@@ -80,13 +80,6 @@ class Listening:
 
 
 @pytest.fixture
-def stage() -> Iterator[AskingStage]:
-    made = AskingStage()
-    yield made
-    made.open_all()
-
-
-@pytest.fixture
 def door(stage: AskingStage, tmp_path: Path) -> Iterator[Door]:
     subscriptions = Subscriptions([*LIST_CHANGES, RESOURCE_CHANGES])
     by_class = {"file": PATIENCE, "search": PATIENCE}

@@ -91,13 +91,6 @@ class Client:
 
 
 @pytest.fixture
-def stage() -> Iterator[AskingStage]:
-    made = AskingStage()
-    yield made
-    made.open_all()
-
-
-@pytest.fixture
 def door(stage: AskingStage, tmp_path: Path) -> Iterator[Door]:
     listeners = Subscriptions([*LIST_CHANGES, RESOURCE_CHANGES])
     by_class = {"file": PATIENCE, "search": PATIENCE}

@@ -83,7 +83,7 @@ class Exchanges:
         if isinstance(message, dict) and message.get("method") == "initialize":
             return self._open(message, headers, principal)
         session = self._passing_session(message, revision, principal)
-        return self._run(session, message, Stream(self._workers, revision, headers.takes_stream))
+        return self._run(session, message, Stream(self._workers, revision, takes_more=headers.takes_stream))
 
     def _post_stateless(self, message: Json, headers: Headers, revision: Revision, principal: str) -> Reply | Stream:
         if not isinstance(message, dict) or ("method" not in message and ("result" in message or "error" in message)):
@@ -104,7 +104,7 @@ class Exchanges:
                 reason = "Invalid Request: this is answered as a stream; Accept must name text/event-stream"
                 return _refusal(406, None, jsonrpc.INVALID_REQUEST, reason)
         session = self._passing_session(message, revision, principal)
-        return self._run(session, message, Stream(self._workers, revision, headers.takes_stream))
+        return self._run(session, message, Stream(self._workers, revision, takes_more=headers.takes_stream))
 
     def _params_of(self, tool: Json) -> http.HeaderParams:
         """Return which arguments of a tool stand in headers as well."""
@@ -146,7 +146,7 @@ class Exchanges:
             task = self._workers.act(event, session, stream)
             if task is not None:
                 self._workers.run_soon(task)
-            is_answered = is_answered or isinstance(event, Request) or isinstance(event, Send)  # noqa: SIM101 - a pair of them takes longer
+            is_answered = is_answered or isinstance(event, (Request, Send))
         return is_answered
 
     def leave(self, stream: Stream) -> None:
@@ -185,7 +185,7 @@ class Exchanges:
         if found is None:
             id_ = message.get("id") if isinstance(message, dict) else None
             return _no_session(id_ if jsonrpc.is_request_id(id_) else None)
-        stream = Stream(self._workers, found.revision, headers.takes_stream, True)
+        stream = Stream(self._workers, found.revision, takes_more=headers.takes_stream, kept=True)
         answered = self._run(found.session, message, stream)
         if answered is stream and stream.takes_more and not stream.done:
             found.keep(stream)

@@ -83,8 +83,7 @@ class ToolCall(Job):
 
     def run(self, client: Client) -> Answer:
         """As ``Job``."""
-        handlers = self._handlers
-        return (handlers.running or handlers.load()).run_tool(self, handlers, client)
+        return self._handlers.load().run_tool(self, self._handlers, client)
 
     def give_up(self, code: str, message: str) -> Answer:
         """As ``Job``."""
@@ -154,7 +153,7 @@ class Handlers:
         self.subscriptions = subscriptions or Subscriptions()
         self._gate = gate
         self._lists = lists
-        self.running: Running | None = None  # the code that runs calls, once it is loaded
+        self._running: Running | None = None  # the code that runs calls, once it is loaded
         self._table: dict[str, Callable[[Request, Dialect], Answer | Job | Listening]] = {
             "tools/list": self._list_tools,
             "tools/call": self._call_tool,
@@ -201,12 +200,12 @@ class Handlers:
 
     def load(self) -> Running:
         """Load the code that calls need, and return what runs them."""
-        if self.running is None:
+        if self._running is None:
             self.vaults.load()  # two threads must not import at once
             import vaultwire.server.running as loaded  # noqa: PLC0415 - loaded by now
 
-            self.running = loaded
-        return self.running
+            self._running = loaded
+        return self._running
 
     def _load(self) -> None:
         """Load the code that calls need, on one thread at a time."""
@@ -272,12 +271,10 @@ class Handlers:
     # ------------------------------------------------------------------ tools/call
 
     def _call_tool(self, request: Request, dialect: Dialect) -> Answer | Job:
-        name, arguments = request.params.get("name"), request.params.get("arguments", {})
-        if type(name) is not str or type(arguments) is not dict:
-            asked = _parse_call(request.params)
-            if isinstance(asked, Refusal):
-                return asked
-            name, arguments = asked
+        asked = _parse_call(request.params)
+        if isinstance(asked, Refusal):
+            return asked
+        name, arguments = asked
         wording = Wording(request.revision, dialect, arguments.get("path"))
         description = self.toolset.describe(name) or self.describe(name)
         if description is None:

@@ -25,12 +25,7 @@ if TYPE_CHECKING:
 
 def run_tool(call: ToolCall, handlers: Handlers, client: Client) -> Answer:
     """Run a tool and answer its call. Raises what ``run_asking`` does."""
-    try:
-        if call.request.revision.asks_in_results:
-            return run_in_rounds(functools.partial(_run, call, handlers), client, call.request)
-        return _run(call, handlers, client)
-    except (VaultError, CapabilityMissing) as error:
-        return _to_answer(error, call.request, call.give_up)
+    return run_asking(functools.partial(_run, call, handlers), call.request, call.give_up, client)
 
 
 def _run(call: ToolCall, handlers: Handlers, client: Client) -> Answer:
@@ -54,16 +49,9 @@ def run_asking(
         if request.revision.asks_in_results:
             return run_in_rounds(run, client, request)
         return run(client)
-    except (VaultError, CapabilityMissing) as error:
-        return _to_answer(error, request, give_up)
-
-
-def _to_answer(
-    error: VaultError | CapabilityMissing, request: Request, give_up: Callable[[str, str], Answer]
-) -> Answer:
-    """Return what is said of work that came to nothing on the way to the client or back."""
-    if isinstance(error, VaultError):
+    except VaultError as error:
         return to_refusal(error, request)
-    if not request.revision.asks_in_results:
-        return give_up(CLIENT_CANNOT, f"{error}.")
-    return Refusal(MISSING_CLIENT_CAPABILITY, str(error), {"requiredCapabilities": {error.capability: {}}})
+    except CapabilityMissing as error:
+        if not request.revision.asks_in_results:
+            return give_up(CLIENT_CANNOT, f"{error}.")
+        return Refusal(MISSING_CLIENT_CAPABILITY, str(error), {"requiredCapabilities": {error.capability: {}}})

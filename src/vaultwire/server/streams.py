@@ -33,7 +33,7 @@ class Stream:
         "paused", "revision", "session", "session_id", "takes_more",
     )  # fmt: skip
 
-    def __init__(self, workers: Workers, revision: Revision, takes_more: bool, kept: bool = False) -> None:
+    def __init__(self, workers: Workers, revision: Revision, *, takes_more: bool, kept: bool = False) -> None:
         """``takes_more``: the client takes other frames than the answer; ``kept``: it may ask for them again."""
         self._lock = workers.lock
         self._wake: Callable[[], None] | None = None
@@ -68,10 +68,7 @@ class Stream:
         """Take the last frame."""
         self.frames.append(frame)
         self.code = code
-        self.done = True
-        self.can_ask = False
-        if self._wake is not None:
-            self._wake()
+        self.abandon()
 
     def abandon(self) -> None:
         """Take no more."""

@@ -155,13 +155,12 @@ class Workers:
             return None
         task = Task(self, session, request, answer, outlet)
         with self.lock:
-            if len(self._tasks) * 2 >= self._most_tasks and self._is_too_much(task):
+            if self._is_too_much(task):
                 message = "The server works on too many calls at once; try again when some are done."
                 self._answer(session, request, answer.give_up(BUSY, message), outlet)
                 return None
             self._tasks[request] = task
-            if task.deadline < self._watched_until or not self._watched_until:
-                self.watch(task)
+            self.watch(task)
         if not answer.changes_vault:
             return task
         self._changing_lane.put(task)
@@ -169,6 +168,8 @@ class Workers:
 
     def _is_too_much(self, task: Task) -> bool:
         """Tell whether as many calls are under way as may be; a client alone may have half of them. Holds the lock."""
+        if len(self._tasks) * 2 < self._most_tasks:
+            return False
         mine = sum(1 for each in self._tasks.values() if client_of(each) == client_of(task))
         return len(self._tasks) >= self._most_tasks or mine * 2 >= self._most_tasks
 

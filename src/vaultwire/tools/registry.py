@@ -183,6 +183,6 @@ def invoke(
         message = f"{declared.name} was called with wrong arguments: {'; '.join(problems)}."
         return Failure(INVALID_ARGUMENTS, message, {"problems": problems})
     try:
-        return declared.function(vault, progress, **checked)
+        return declared(vault, progress, **checked)
     except VaultError as error:
         return Failure(error.code, error.message, error.details)

@@ -167,14 +167,14 @@ class Connection(asyncio.Protocol):
         if left < 0:
             return False
         if left:
-            exchange = Exchange(self, scope.copy(), True)
+            exchange = Exchange(self, scope.copy(), stays=True)
             self._coming, self._left = exchange, left
             self._in_head, self._in_message = False, True
             self._until = time.monotonic() + self._limits.body
             if len(data) > end:
                 exchange.take(data[end:])
         else:
-            exchange = Exchange(self, scope.copy(), True, data[end:])
+            exchange = Exchange(self, scope.copy(), stays=True, body=data[end:])
             self._until = _FOREVER
         self._exchanges.append(exchange)
         return True
@@ -230,7 +230,7 @@ class Connection(asyncio.Protocol):
             MEMO: {},
         }
         stays = parser.should_keep_alive() and version == "1.1" and not parser.should_upgrade()
-        self._coming = Exchange(self, scope, stays)
+        self._coming = Exchange(self, scope, stays=stays)
         self._exchanges.append(self._coming)
 
     def on_body(self, body: bytes) -> None:

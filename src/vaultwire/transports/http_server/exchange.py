@@ -33,7 +33,9 @@ class Exchange:
         "is_answered", "is_begun", "is_started", "more", "scope", "status", "stays",
     )  # fmt: skip
 
-    def __init__(self, connection: Connection, scope: dict[str, Any], stays: bool, body: bytes | None = None) -> None:
+    def __init__(
+        self, connection: Connection, scope: dict[str, Any], *, stays: bool, body: bytes | None = None
+    ) -> None:
         """``stays``: the connection goes on behind the answer. ``body``: all of it, if it is here."""
         self.scope = scope
         self.besides = b""  # these two as in ``AtOnce``
