@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vaultwire.vault.query import parse_query
+from vaultwire.vault.store.grams import Grams
 from vaultwire.vault.store.literals import required_texts
 from vaultwire.vault.store.plan import Everything, Vocabularies, make_plan
 from vaultwire.vault.store.vocabulary import Vocabulary
@@ -80,7 +81,7 @@ def test_whatever_matches_holds_the_needed_texts(source: str, texts: list[str]) 
 def test_a_pattern_is_looked_for_where_its_words_are() -> None:
     vocabularies = Vocabularies(Vocabulary(), Vocabulary())
     vocabularies.texts.add({"garden", "hothouse"})
-    planned = make_plan(parse_query("/house of? t/").expression, vocabularies)
+    planned = make_plan(parse_query("/house of? t/").expression, vocabularies, Grams())
     assert not planned.is_exact
     assert "hothouse" in repr(planned.plan)
-    assert make_plan(parse_query("/a|b/").expression, vocabularies).plan == Everything()
+    assert make_plan(parse_query("/a|b/").expression, vocabularies, Grams()).plan == Everything()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from vaultwire.vault.query import parse_query
+from vaultwire.vault.store.grams import Grams
 from vaultwire.vault.store.plan import Planned, Vocabularies, make_plan
 from vaultwire.vault.store.vocabulary import Vocabulary
 
@@ -12,7 +13,7 @@ from vaultwire.vault.store.vocabulary import Vocabulary
 def plan_of(query: str) -> Planned:
     texts = Vocabulary()
     texts.add({"red", "apple", "crème"})
-    return make_plan(parse_query(query).expression, Vocabularies(texts, Vocabulary()))
+    return make_plan(parse_query(query).expression, Vocabularies(texts, Vocabulary()), Grams())
 
 
 EXACT = [

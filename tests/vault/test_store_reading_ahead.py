@@ -17,12 +17,14 @@ from support.vaults import write_vault
 from vaultwire.vault.errors import Stopped
 from vaultwire.vault.files import Files
 from vaultwire.vault.store import reading_ahead, upkeep
+from vaultwire.vault.store.grams import Grams
 from vaultwire.vault.store.reading import Reading, ToRead, read_note
 from vaultwire.vault.store.reading_ahead import read_all
 
 CHUNK = 10
 NOTES = 6 * CHUNK + 3
 MAX_BYTES = 2_000_000
+GRAMS = Grams("a app e zz")
 # Far above what is measured (0.1 s).
 PATIENCE = 20.0
 # Programs in the second process's place: each gets notes to read and does not.
@@ -93,20 +95,20 @@ def second_that_reads_all(files: Files, monkeypatch: pytest.MonkeyPatch) -> read
 
 def test_the_second_process_reads_what_this_one_would(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     files, notes = Files(str(root), MAX_BYTES), wanted(root)
-    known = read_note(files, notes[9])
+    known = read_note(files, notes[9], GRAMS)
     assert isinstance(known, Reading)
     notes[9] = notes[9]._replace(known=known.digest)
-    alone = [read_note(files, each) for each in notes]
+    alone = [read_note(files, each, GRAMS) for each in notes]
     second = second_that_reads_all(files, monkeypatch)
-    assert second.exchange(notes) == []
+    assert second.exchange(notes, GRAMS) == []
     assert second.given == NOTES
-    read = second.exchange([])
+    read = second.exchange([], GRAMS)
     second.close()
     assert isinstance(alone[1], str), "the file that is too big"
     assert alone[9] == known._replace(state=1, problem=None, facts=None, fields=None)
     assert [path for path, reading in zip(notes, read, strict=True) if reading is None] == [notes[1]]
     assert [own if isinstance(own, str) else other for own, other in zip(alone, read, strict=True)] == alone
-    assert list(read_all(files, notes, CHUNK)) == alone
+    assert list(read_all(files, notes, CHUNK, GRAMS)) == alone
 
 
 def test_of_too_much_text_at_once_the_rest_is_left_to_this_process(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -116,20 +118,20 @@ def test_of_too_much_text_at_once_the_rest_is_left_to_this_process(root: Path, m
         os.utime(root / f"{number}.md", (1, 1))
     notes = [ToRead(note.path, note.modified_ns, None, True) for note in files.walk() if note.path[0] in "012345"]
     second = second_that_reads_all(files, monkeypatch)
-    second.exchange(notes)
-    read = second.exchange([])
+    second.exchange(notes, GRAMS)
+    read = second.exchange([], GRAMS)
     second.close()
     assert [reading is None for reading in read] == [False, False, False, True, True, True]
-    assert list(read_all(files, notes * 2, CHUNK)) == [read_note(files, each) for each in notes] * 2
+    assert list(read_all(files, notes * 2, CHUNK, GRAMS)) == [read_note(files, each, GRAMS) for each in notes] * 2
 
 
 def test_few_notes_and_one_processor_start_no_second_process(
     root: Path, started: list[subprocess.Popen[bytes]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     files = Files(str(root), MAX_BYTES)
-    assert len(list(read_all(files, wanted(root)[:CHUNK], CHUNK))) == CHUNK
+    assert len(list(read_all(files, wanted(root)[:CHUNK], CHUNK, GRAMS))) == CHUNK
     monkeypatch.setattr(os, "cpu_count", lambda: 1)
-    assert len(list(read_all(files, wanted(root), CHUNK))) == NOTES
+    assert len(list(read_all(files, wanted(root), CHUNK, GRAMS))) == NOTES
     assert started == []
 
 
@@ -137,22 +139,22 @@ def test_few_notes_and_one_processor_start_no_second_process(
 def test_a_second_process_that_fails_costs_nothing(root: Path, program: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reading_ahead, "_PROGRAM", program)
     files, notes = Files(str(root), MAX_BYTES), wanted(root)
-    assert list(read_all(files, notes, CHUNK)) == [read_note(files, each) for each in notes]
+    assert list(read_all(files, notes, CHUNK, GRAMS)) == [read_note(files, each, GRAMS) for each in notes]
 
 
 def test_one_that_cannot_be_started_costs_nothing(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     files, notes = Files(str(root), MAX_BYTES), wanted(root)
     for executable in (str(root / "nothing"), str(root), "", None):
         monkeypatch.setattr(sys, "executable", executable)
-        assert list(read_all(files, notes, CHUNK)) == [read_note(files, each) for each in notes]
+        assert list(read_all(files, notes, CHUNK, GRAMS)) == [read_note(files, each, GRAMS) for each in notes]
 
 
 def test_one_killed_at_any_moment_costs_nothing(root: Path, started: list[subprocess.Popen[bytes]]) -> None:
     files, notes = Files(str(root), MAX_BYTES), wanted(root)
-    alone = [read_note(files, each) for each in notes]
+    alone = [read_note(files, each, GRAMS) for each in notes]
     for moment in range(0, 3 * CHUNK, 4):
         read = []
-        for number, reading in enumerate(read_all(files, notes, CHUNK)):
+        for number, reading in enumerate(read_all(files, notes, CHUNK, GRAMS)):
             read.append(reading)
             if number == moment:
                 started[-1].kill()
@@ -219,6 +221,7 @@ CHILD = """
 import os, sys
 from vaultwire.vault.files import Files
 from vaultwire.vault.store import reading_ahead
+from vaultwire.vault.store.grams import Grams
 from vaultwire.vault.store.reading import ToRead
 if __name__ == "__main__":
     files = Files(sys.argv[1], 10**6)
@@ -227,7 +230,7 @@ if __name__ == "__main__":
     second.expect(10**6)
     notes = [ToRead(note.path, note.modified_ns, None, True) for note in files.walk()] * int(sys.argv[2])
     reading_ahead._LATE_SHARE = 1.0
-    second.exchange(notes)
+    second.exchange(notes, Grams())
     if len(notes) < 100:
         second._process.stdout.peek(1)
     print(second._process.pid, flush=True)

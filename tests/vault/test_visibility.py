@@ -20,6 +20,7 @@ from vaultwire.vault.files import Files
 from vaultwire.vault.model import NO_PROGRESS, VaultPath
 from vaultwire.vault.privacy import Privacy
 from vaultwire.vault.query import parse_query
+from vaultwire.vault.store.grams import Grams
 from vaultwire.vault.store.reading import ToRead
 from vaultwire.vault.store.reading_ahead import read_all
 from vaultwire.vault.vault import Vault
@@ -554,9 +555,9 @@ def test_the_second_process_of_a_first_look_passes_private_notes_over(root: Path
     files = VisibleFiles(str(root), 10_000, PathRules(**PRIVATE))
     # As if they had turned private since the look at the folder: so many that a second process reads some.
     wanted = [ToRead(VaultPath("Diary.md"), 0, None, for_text=True)] * 2_000
-    assert all(isinstance(reading, str) for reading in read_all(files, wanted, 1_000))
+    assert all(isinstance(reading, str) for reading in read_all(files, wanted, 1_000, Grams()))
     fine = [ToRead(VaultPath("Open.md"), 0, None, for_text=True)] * 2_000
-    assert not any(isinstance(reading, str) for reading in read_all(files, fine, 1_000))
+    assert not any(isinstance(reading, str) for reading in read_all(files, fine, 1_000, Grams()))
 
 
 def test_why_a_vault_is_not_watched_names_no_folder(root: Path) -> None:

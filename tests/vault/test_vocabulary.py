@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vaultwire.vault.query import parse_query
+from vaultwire.vault.store.grams import Grams
 from vaultwire.vault.store.plan import AnyOf, AnyWord, Lifted, Vocabularies, make_plan
 from vaultwire.vault.store.vocabulary import Stored, Vocabulary
 from vaultwire.vault.store.words import BREAK, words_of
@@ -34,6 +35,9 @@ def test_words_that_hold_a_text_are_found_each_once(stored: list[set[str]], adde
     known = set[str]().union(*stored, added)
     for bare in {bare_text(word) for word in words_of(fold_text(sought))} - {BREAK, ""}:
         assert sorted(vocabulary.holding(bare)) == holding(known, bare)
+        assert sorted(vocabulary.beginning(bare)) == sorted(word for word in known if word.startswith(bare))
+        loose = sorted(word for word in holding(known, bare) if bare not in word)
+        assert sorted(vocabulary.loosely_holding(bare)) == loose
         assert sorted(vocabulary.spellings(bare)) == sorted(
             word for word in known if word != bare and bare_text(word) == bare
         )
@@ -63,7 +67,7 @@ def test_an_index_takes_few_bytes() -> None:
 
 
 def test_words_stored_without_an_index_are_found() -> None:
-    vocabulary = Vocabulary(Stored("\nbanana\n\x00\x00\nete|été\n\x00", b""))
+    vocabulary = Vocabulary(Stored("banana\x00\x00ete|été\x00", b""))
     assert vocabulary.holding("nan") == ["banana"]
     assert vocabulary.holding("et") == ["été"]
     assert Vocabulary(vocabulary.stored).holding("ete") == ["été"]
@@ -74,7 +78,7 @@ def test_which_words_are_near_does_not_depend_on_the_order_in_which_they_came_in
     vocabulary = Vocabulary()
     for word in words:
         vocabulary.add({word})
-    plan = make_plan(parse_query("content:red").expression, Vocabularies(vocabulary, Vocabulary())).plan
+    plan = make_plan(parse_query("content:red").expression, Vocabularies(vocabulary, Vocabulary()), Grams()).plan
     assert isinstance(plan, Lifted)
     assert isinstance(plan.plan, AnyOf)
     in_text = plan.plan.parts[0]

@@ -7,10 +7,11 @@ whoever runs it looks at each note it found.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple, TypeAlias
 
 from vaultwire.vault.query import And, Expression, Not, Or, Property, Within
+from vaultwire.vault.store.grams import Grams
 from vaultwire.vault.store.literals import required_texts
 from vaultwire.vault.store.vocabulary import Vocabulary
 from vaultwire.vault.store.words import BREAK, words_of
@@ -28,6 +29,8 @@ FIRST = 10_000.0
 # Fields of whole values: every tag and those above it, every folder a note lies below, names of properties, kinds.
 TAG_PATH, FOLDER, PROPERTY, KIND = "tag_path", "folder", "property", "kind"
 HAS_TASK = "task"
+# Those of the grams that a note's text lacks and that its name holds.
+LACKED, NAMED = "lacked", "named"
 
 # Parts of a note's text, so what stands there is found without them. They only lift a note: what YAML makes of an alias
 # need not stand in the text as it is.
@@ -114,9 +117,9 @@ class Vocabularies(NamedTuple):
     paths: Vocabulary
 
 
-def make_plan(expression: Expression, vocabularies: Vocabularies) -> Planned:
-    """Return which notes may match the expression."""
-    planner = _Planner(vocabularies)
+def make_plan(expression: Expression, vocabularies: Vocabularies, grams: Grams) -> Planned:
+    """Return which notes may match the expression. ``grams`` are those that the notes are marked with."""
+    planner = _Planner(vocabularies, grams)
     plan = planner.plan(expression)
     return Planned(plan, planner.is_exact)
 
@@ -146,8 +149,9 @@ def as_written(plan: Plan) -> Plan:
 class _Planner:
     """One walk over an expression."""
 
-    def __init__(self, vocabularies: Vocabularies) -> None:
+    def __init__(self, vocabularies: Vocabularies, grams: Grams) -> None:
         self._vocabularies = vocabularies
+        self._grams = grams
         self._found: dict[tuple[Vocabulary, str], list[str]] = {}  # words in use by what they hold
         self.is_exact = True
 
@@ -170,7 +174,7 @@ class _Planner:
     def _pattern(self, pattern: Pattern, fields: tuple[str, ...]) -> Plan:
         """Return the plan for a regular expression: notes with the words it cannot match without."""
         texts = [
-            AnyOf(tuple(self._word(word, field) for field in fields))
+            self._inside(word, fields)
             for text in required_texts(pattern.source)
             for word in words_of(fold_text(text))
             if word != BREAK and bare_text(word)
@@ -248,19 +252,19 @@ class _Planner:
         if text.full_words:
             return self._phrase(words, fields)
         if len(words) == 1 and not is_unspaced(words[0]):
-            return self._lifted(AnyOf(tuple(self._word(words[0], field) for field in fields)))
+            return self._inside(words[0], fields)
         if all(map(is_unspaced, words)):
-            return self._lifted(AnyOf(tuple(SideBySide(field, tuple(words)) for field in fields)))
+            return _lifted_by_itself(SideBySide(field, tuple(words)) for field in fields)
         # Ends lie inside longer words, and what a break is made of only the note can tell.
         self.is_exact = False
-        return AllOf(tuple(AnyOf(tuple(self._word(word, field) for field in fields)) for word in dict.fromkeys(solid)))
+        return AllOf(tuple(self._inside(word, fields) for word in dict.fromkeys(solid)))
 
     def _phrase(self, words: list[str], fields: tuple[str, ...]) -> Plan:
         if BREAK in words:
             self.is_exact = False
             solid = dict.fromkeys(word for word in words if word != BREAK)
             return AllOf(tuple(AnyOf(tuple(self._same(word, field) for field in fields)) for word in solid))
-        spellings: list[Plan] = []
+        spellings: list[SideBySide] = []
         for field in fields:
             alternatives: list[tuple[str, ...]] = [()]
             for word in words:
@@ -271,18 +275,7 @@ class _Planner:
                     return AllOf(tuple(AnyOf(tuple(self._same(word, field) for field in fields)) for word in words))
             wanted = tuple(words)
             spellings += [SideBySide(field, spelt, is_loose=spelt != wanted) for spelt in alternatives]
-        return self._lifted(AnyOf(tuple(spellings)))
-
-    def _lifted(self, found: AnyOf) -> Plan:
-        """Return the plan for what is found in a text, lifted by the parts of the text that say what it is about."""
-        in_text = [part for part in found.parts if isinstance(part, (AnyWord, SideBySide)) and part.field == BODY]
-        lifts: list[Plan] = []
-        for part in in_text:
-            if isinstance(part, SideBySide):
-                lifts += [part._replace(field=field) for field in _LIFTING]
-            elif part.same or part.near:
-                lifts += [AnyWord(field, part.same, part.near) for field in _LIFTING]
-        return Lifted(found, tuple(lifts)) if lifts else found
+        return _lifted_by_itself(spellings)
 
     def _same(self, word: str, field: str) -> Plan:
         return AnyWord(field, tuple(self._spellings(word, field)))
@@ -294,19 +287,28 @@ class _Planner:
         bare = bare_text(word)
         return [bare, *self._vocabulary(field).spellings(bare)]
 
-    def _word(self, word: str, field: str) -> Plan:
+    def _inside(self, word: str, fields: tuple[str, ...]) -> Plan:
         """Return the plan for a word that may lie inside longer ones."""
+        if word in self._grams and BODY in fields:
+            return _usual(word, [self._close_to(word, field) for field in fields])
+        return _lifted_by_itself(self._word(word, field) for field in fields)
+
+    def _word(self, word: str, field: str) -> AnyWord:
+        """Return the plan for a word that may lie inside longer ones, in one field."""
         holding = self._holding(bare_text(word), field)
         # Of thousands of words none are copied without need: nearly always all are found as written.
         loose = [other for other in holding if word not in other]
         written = [other for other in holding if word in other] if loose else holding
-        beginning = [other for other in written if other.startswith(word) and other != word]
-        # Of equal length by letter: which words are near does not depend on the order in which they came into use.
-        near = sorted(beginning, key=lambda other: (len(other), other))[:_MAX_NEAR]
-        closest = {*near, word}
-        others = [other for other in written if other not in closest]
-        same = (word,) if word in written else ()
-        return AnyWord(field, same, tuple(near), tuple(others), tuple(loose))
+        same, near = _closest(word, [other for other in written if other.startswith(word)])
+        others = [other for other in written if other not in near and other != word]
+        return AnyWord(field, same, near, tuple(others), tuple(loose))
+
+    def _close_to(self, word: str, field: str) -> AnyWord:
+        """Return the same without the many words that merely hold it."""
+        vocabulary = self._vocabulary(field)
+        return AnyWord(
+            field, *_closest(word, vocabulary.beginning(word)), loose=tuple(vocabulary.loosely_holding(word))
+        )
 
     def _vocabulary(self, field: str) -> Vocabulary:
         return self._vocabularies.paths if field in _OF_PATHS else self._vocabularies.texts
@@ -317,6 +319,45 @@ class _Planner:
         if found is None:
             found = self._found[vocabulary, bare] = vocabulary.holding(bare)
         return found
+
+
+def _closest(word: str, beginning: list[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return, of the words that begin with the word, itself and those next to it."""
+    # Of equal length by letter: which words are near does not depend on the order in which they came into use.
+    ordered = sorted(sorted(beginning), key=len)
+    same, near = (ordered[:1], ordered[1:]) if word in ordered[:1] else ([], ordered)
+    return tuple(same), tuple(near[:_MAX_NEAR])
+
+
+def _lifted_by_itself(parts: Iterable[AnyWord | SideBySide]) -> Plan:
+    """Return the plan for what any of the parts finds, lifted where that is what the note is about."""
+    found = tuple(parts)
+    return _lifted(AnyOf(found), _lifts_of(found))
+
+
+def _lifted(found: Plan, lifts: Iterable[Plan]) -> Plan:
+    lifted_by = tuple(lifts)
+    return Lifted(found, lifted_by) if lifted_by else found
+
+
+def _lifts_of(parts: Iterable[AnyWord | SideBySide]) -> Iterator[Plan]:
+    """Yield the plans for what is found in a text, in those parts of it that say what it is about."""
+    for part in parts:
+        if part.field != BODY:
+            continue
+        if isinstance(part, SideBySide):
+            yield from (part._replace(field=field) for field in _LIFTING)
+        elif part.same or part.near:
+            yield from (AnyWord(field, part.same, part.near) for field in _LIFTING)
+
+
+def _usual(gram: str, parts: Sequence[AnyWord]) -> Plan:
+    """Return the plan for a word that is a gram: all notes but those marked as lacking it."""
+    named = [Whole(NAMED, gram) for part in parts if part.field == NAME]
+    found: Plan = NoneOf(AllOf((Whole(LACKED, gram), *map(NoneOf, named))))
+    loose = [AnyWord(part.field, (), loose=part.loose) for part in parts if part.loose]
+    ranks = [AnyWord(part.field, part.same, part.near) for part in parts if part.same or part.near]
+    return _lifted(AnyOf((found, *loose)) if loose else found, [*ranks, *named, *_lifts_of(parts)])
 
 
 def whole_value(text: str) -> str:

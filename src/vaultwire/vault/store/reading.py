@@ -12,6 +12,7 @@ from vaultwire.vault.files import Files
 from vaultwire.vault.model import VaultPath
 from vaultwire.vault.plain import plain_text
 from vaultwire.vault.store.facts import to_facts
+from vaultwire.vault.store.grams import Grams
 from vaultwire.vault.store.schema import PENDING, READ_EACH_TIME, Facts
 from vaultwire.vault.store.text import Fields, to_fields
 from vaultwire.vault.store.words import has_endless_piece
@@ -41,8 +42,8 @@ class Reading(NamedTuple):
     fields: Fields | None
 
 
-def read_note(files: Files, wanted: ToRead) -> Reading | str:
-    """Return what the file holds, or why it cannot be read."""
+def read_note(files: Files, wanted: ToRead, grams: Grams) -> Reading | str:
+    """Return what the file holds, or why it cannot be read. ``grams`` are those of the text index."""
     try:
         if files.is_dataless(wanted.path):
             return "is only in the cloud, not on this computer"
@@ -56,6 +57,6 @@ def read_note(files: Files, wanted: ToRead) -> Reading | str:
     text = plain_text(data)
     parsed = parse_note(text)
     state = READ_EACH_TIME if has_endless_piece(text) else PENDING
-    fields = to_fields(wanted.path, text, parsed) if wanted.for_text and state == PENDING else None
+    fields = to_fields(wanted.path, text, parsed, grams) if wanted.for_text and state == PENDING else None
     problem = parsed.problems[0] if parsed.problems else None
     return Reading(digest, is_racy, state, problem, to_facts(wanted.path, parsed), fields)

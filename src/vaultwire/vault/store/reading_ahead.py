@@ -17,6 +17,7 @@ from collections.abc import Generator, Sequence
 from typing import IO, TYPE_CHECKING, Any
 
 from vaultwire.vault.files import Files
+from vaultwire.vault.store.grams import Grams
 from vaultwire.vault.store.plan import BODY
 from vaultwire.vault.store.reading import Reading, ToRead, read_note
 from vaultwire.vault.visibility import open_files
@@ -47,12 +48,12 @@ _PROGRAM = f"import sys; sys.path[:] = sys.argv[4:]; from {__name__} import answ
 
 
 def read_all(
-    files: Files, wanted: Sequence[ToRead], chunk: int, second: Second | None = None
+    files: Files, wanted: Sequence[ToRead], chunk: int, grams: Grams, second: Second | None = None
 ) -> Generator[Reading | str, None, None]:
     """Yield what each of the notes holds, or why it cannot be read. To be closed, if it is not read to its end.
 
-    The caller works on as many as ``chunk`` at a time: so the second process's share suits each chunk's work.
-    ``second``: one that may have been told before how many there will be.
+    The caller works on as many as ``chunk`` at a time: so the second process's share suits each chunk's work. ``grams``
+    are those of the text index. ``second``: one that may have been told before how many there will be.
     """
     second = second or Second(files)
     second.expect(len(wanted))
@@ -60,14 +61,14 @@ def read_all(
     if len(wanted) > _MANY:
         gc.set_threshold(_OBJECTS, *usual[1:])
     try:
-        second.exchange(wanted[:chunk])
+        second.exchange(wanted[:chunk], grams)
         for start in range(0, len(wanted), chunk):
             end = min(start + chunk, len(wanted))
             own = end - second.given
             for each in wanted[start:own]:
-                yield read_note(files, each)
-            for each, reading in zip(wanted[own:end], second.exchange(wanted[end : end + chunk]), strict=True):
-                yield read_note(files, each) if reading is None else reading
+                yield read_note(files, each, grams)
+            for each, reading in zip(wanted[own:end], second.exchange(wanted[end : end + chunk], grams), strict=True):
+                yield read_note(files, each, grams) if reading is None else reading
     finally:
         if len(wanted) > _MANY:  # whoever reads another vault meanwhile may have found it raised
             gc.set_threshold(_USUAL if usual[0] == _OBJECTS else usual[0], *usual[1:])
@@ -88,7 +89,7 @@ class Second:
         if self._files is not None and total > _MANY:
             self._process, self._files = _start(self._files), None
 
-    def exchange(self, following: Sequence[ToRead]) -> list[Reading | None]:
+    def exchange(self, following: Sequence[ToRead], grams: Grams) -> list[Reading | None]:
         """Give it its share of the following chunk, and return what it has read of this one: None where it has not."""
         given, self.given = self.given, 0
         if self._process is None:
@@ -96,7 +97,7 @@ class Second:
         try:
             answered = self._receive() if given else b""
             count = int((self._share if given else _LATE_SHARE) * len(following))
-            _send(self._process.stdin, [tuple(each) for each in following[len(following) - count :]])
+            _send(self._process.stdin, [grams.kept, *map(tuple, following[len(following) - count :])])
             readings = [each and Reading(*each) for each in marshal.loads(answered)] if given else []  # noqa: S302 - ours
             if len(readings) != given:
                 raise EOFError  # noqa: TRY301
@@ -150,12 +151,16 @@ def answer() -> None:
     asked, answers = sys.stdin.buffer, sys.stdout.buffer
     gc.set_threshold(_OBJECTS)
     files = open_files(sys.argv[1], int(sys.argv[2]), sys.argv[3])
+    grams = Grams()
     with contextlib.suppress(EOFError, OSError):
         while True:
             left = _MOST_TEXT
             readings: list[tuple[Any, ...] | None] = []
-            for each in marshal.loads(_receive_data(asked, _receive_size(asked))):  # noqa: S302 - this program's own
-                reading = read_note(files, ToRead(*each)) if left > 0 else ""
+            kept, *wanted = marshal.loads(_receive_data(asked, _receive_size(asked)))  # noqa: S302 - this program's own
+            if kept != grams.kept:
+                grams = Grams(kept)
+            for each in wanted:
+                reading = read_note(files, ToRead(*each), grams) if left > 0 else ""
                 # What cannot be read the other process looks at itself.
                 readings.append(None if isinstance(reading, str) else tuple(reading))
                 if not isinstance(reading, str) and reading.fields is not None:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, TypeAlias
 from vaultwire.vault.model import NoteStat
 
 # Part of the cache folder's name: a catalog of another shape is never opened, only left behind and removed.
-FORMAT = 8
+FORMAT = 9
 
 # What the text index has of a note: all; not this version of it yet; nothing ever, so that each search reads it.
 SETTLED, PENDING, READ_EACH_TIME = range(3)

@@ -13,6 +13,7 @@ from vaultwire.vault.plain import plain_text, read_plain
 from vaultwire.vault.query import Query
 from vaultwire.vault.store import lookup
 from vaultwire.vault.store.catalog import Catalog
+from vaultwire.vault.store.grams import Grams
 from vaultwire.vault.store.home import Parts
 from vaultwire.vault.store.plan import FOLDER, AllOf, Whole, make_plan
 from vaultwire.vault.store.schema import Row
@@ -92,7 +93,8 @@ class Search:
         first, end = 0 if looked_at else offset, offset + limit
         found = snapshot.found.get((self._query.text, folder)) if end <= _KEPT_NOTES else None
         if found is None:
-            planned = make_plan(self._query.expression, self._parts.words.vocabularies)
+            words = self._parts.words
+            planned = make_plan(self._query.expression, words.vocabularies, words.grams() or Grams())
             plan = planned.plan if folder is None else AllOf((planned.plan, Whole(FOLDER, folder)))
             if not planned.is_exact:
                 looked_at += self._look_all(self._parts.text.search(plan, snapshot.left_out, 0, None).ids)

@@ -26,7 +26,14 @@ from vaultwire.vault.store.plan import (
     as_written,
     has_loose,
 )
-from vaultwire.vault.store.text import VALUE_FIELDS, WORD_FIELDS, BrokenTextIndexError, TextDocument, TextHits
+from vaultwire.vault.store.text import (
+    MARK_FIELDS,
+    VALUE_FIELDS,
+    WORD_FIELDS,
+    BrokenTextIndexError,
+    TextDocument,
+    TextHits,
+)
 
 _ID = "id"
 _WORDS, _VALUES = "words", "values"
@@ -48,7 +55,9 @@ class TantivyText:
         for field in WORD_FIELDS:
             builder.add_text_field(field, tokenizer_name=_WORDS, index_option="position")
         for field in VALUE_FIELDS:
-            builder.add_text_field(field, tokenizer_name=_VALUES, index_option="basic")
+            builder.add_text_field(
+                field, tokenizer_name=_WORDS if field in MARK_FIELDS else _VALUES, index_option="basic"
+            )
         self._schema = builder.build()
         if folder is not None:
             os.makedirs(folder, exist_ok=True)
@@ -64,20 +73,15 @@ class TantivyText:
         """Return notes the plan finds. See the port."""
         searcher = self._searcher
         first = FIRST * (_loose_leaves(plan) or 1) if has_loose(plan) else 0.0
-        if first and not _loose_leaves(plan):
-            written = Query.const_score_query(self._query(as_written(plan)), first)
-            clauses = [(Occur.Must, self._query(plan)), (Occur.Should, written)]
-        else:
-            clauses = self._clauses(plan, sets_apart=bool(first))
-        # One by one while they are few: a set of them walks the dictionary of all ids.
-        clauses += [(Occur.MustNot, query) for query in self._terms(_ID, list(without))]
-        query = _all(clauses)
         # The library makes room for all it is asked for, and ends the process where there is not so much.
         offset = min(offset, searcher.num_docs)
         most = searcher.num_docs - offset
         wanted = most if limit is None else min(limit, most)
         with _sound():
-            result = searcher.search(query, max(1, wanted), True, offset=offset if wanted else 0)
+            clauses = self._clauses_of_all(plan, first)
+            # One by one while they are few: a set of them walks the dictionary of all ids.
+            clauses += [(Occur.MustNot, query) for query in self._terms(_ID, list(without))]
+            result = searcher.search(_all(clauses), max(1, wanted), True, offset=offset if wanted else 0)
             total: int = result.count  # type: ignore[attr-defined] # missing in the library's stub
             hits = result.hits[:wanted]
             ids = searcher.fast_field_values(_ID, [address for _, address in hits])
@@ -116,7 +120,8 @@ class TantivyText:
             if words:
                 kept.add_text(field, words)
         for field, values in document.values.items():
-            for value in values:
+            # One text costs as much as one of twenty words.
+            for value in [" ".join(values)] if field in MARK_FIELDS and values else values:
                 kept.add_text(field, value)
         writer = self._its_writer()
         if not is_new:
@@ -147,6 +152,13 @@ class TantivyText:
 
     # ------------------------------------------------------------------ plans
 
+    def _clauses_of_all(self, plan: Plan, first: float) -> list[tuple[Occur, Query]]:
+        """Return what must and what should hold. ``first``: what words as written score more, if there are others."""
+        if first and not _loose_leaves(plan):
+            written = Query.const_score_query(self._query(as_written(plan)), first)
+            return [(Occur.Must, self._query(plan)), (Occur.Should, written)]
+        return self._clauses(plan, sets_apart=bool(first))
+
     def _query(self, plan: Plan, *, sets_apart: bool = False) -> Query:
         """Return the plan as the library's. ``sets_apart``: words as written score ``FIRST`` more than loose ones."""
         if isinstance(plan, Everything):
@@ -162,28 +174,28 @@ class TantivyText:
 
     def _clauses(self, plan: Plan, *, sets_apart: bool) -> list[tuple[Occur, Query]]:
         """Return the plan as what must and what should hold: the library copies what goes into a query, so into few."""
+        clauses = self._clauses_of_part(plan, sets_apart=sets_apart)
+        if not any(occur == Occur.Must for occur, _ in clauses):
+            clauses.append((Occur.Must, self._query(Everything())))
+        return clauses
+
+    def _clauses_of_part(self, plan: Plan, *, sets_apart: bool) -> list[tuple[Occur, Query]]:
+        """Return what must, must not and should hold; nothing that must where the plan only says what must not."""
         if isinstance(plan, AllOf):
-            clauses = [clause for part in plan.parts for clause in self._clauses_of_part(part, sets_apart=sets_apart)]
-            if not any(occur == Occur.Must for occur, _ in clauses):
-                clauses.append((Occur.Must, self._query(Everything())))
-            return clauses
+            return [clause for part in plan.parts for clause in self._clauses_of_part(part, sets_apart=sets_apart)]
         if isinstance(plan, NoneOf):
-            return self._clauses(AllOf((plan,)), sets_apart=False)
+            return [(Occur.MustNot, self._query(plan.part))]
         if isinstance(plan, AnyWord):
-            return self._clauses(AnyOf((plan,)), sets_apart=sets_apart)
+            return self._clauses_of_part(AnyOf((plan,)), sets_apart=sets_apart)
         if isinstance(plan, Lifted):
             lifts = [query for lift in plan.lifts for query in self._alternatives(lift)]
             if sets_apart and isinstance(plan.plan, AnyOf) and has_loose(plan.plan):
                 return self._apart(plan.plan, lifts)
-            return _must(self._query(plan.plan), lifts)
+            found = self._clauses_of_part(plan.plan, sets_apart=False)
+            return [*found, *((Occur.Should, query) for query in lifts)]
         if isinstance(plan, AnyOf) and sets_apart and has_loose(plan):
             return self._apart(plan, [])
         return [(Occur.Must, self._query(plan))]
-
-    def _clauses_of_part(self, plan: Plan, *, sets_apart: bool) -> list[tuple[Occur, Query]]:
-        if isinstance(plan, NoneOf):
-            return [(Occur.MustNot, self._query(plan.part))]
-        return self._clauses(plan, sets_apart=sets_apart)
 
     def _apart(self, words: AnyOf, lifts: list[Query]) -> list[tuple[Occur, Query]]:
         """Return the clauses for words and phrases, those as written far above those without their diacritics."""
@@ -195,12 +207,13 @@ class TantivyText:
                 written += self._terms(part.field, (*part.same, *part.near, *part.others))
                 loose += self._terms(part.field, part.loose)
                 ranking += self._alternatives(AnyWord(part.field, part.same, part.near))
-            else:
-                assert isinstance(part, SideBySide)
+            elif isinstance(part, SideBySide):
                 (loose if part.is_loose else written).append(self._side_by_side(part))
                 ranking += [] if part.is_loose else [self._side_by_side(part)]
+            else:
+                written.append(self._query(part))
         found = [Query.const_score_query(_any(queries), score) for queries, score in ((written, FIRST), (loose, 0.1))]
-        return _must(_any(found), [*ranking, *lifts])
+        return [(Occur.Must, _any(found)), *((Occur.Should, query) for query in (*ranking, *lifts))]
 
     def _terms(self, field: str, words: Sequence[str | int]) -> list[Query]:
         if len(words) >= _MANY_WORDS:
@@ -213,10 +226,13 @@ class TantivyText:
             return [self._query(plan)]
         schema, field = self._schema, plan.field
         weight = WEIGHTS[field]
+        # Most words that are looked for in all fields are in one. To ask that first takes a fifth of what looking takes.
+        is_used = self._searcher.doc_freq
         found = [
             Query.boost_query(Query.term_query(schema, field, word), share * weight)
             for words, share in ((plan.same, 1.0), (plan.near, NEAR_WEIGHT))
             for word in words
+            if is_used(field, word)
         ]
         if plan.others or plan.loose:
             others = _any(self._terms(field, (*plan.others, *plan.loose)))
@@ -235,11 +251,6 @@ def _any(queries: list[Query]) -> Query:
     return queries[0] if len(queries) == 1 else Query.boolean_query([(Occur.Should, query) for query in queries])
 
 
-def _must(found: Query, ranking: list[Query]) -> list[tuple[Occur, Query]]:
-    """Return the clauses for what is found, ranked by others too."""
-    return [(Occur.Must, found), *((Occur.Should, query) for query in ranking)]
-
-
 def _all(clauses: list[tuple[Occur, Query]]) -> Query:
     return clauses[0][1] if len(clauses) == 1 else Query.boolean_query(clauses)
 
@@ -251,7 +262,7 @@ def _loose_leaves(plan: Plan) -> int | None:
     if isinstance(plan, Lifted):
         return _loose_leaves(plan.plan)
     if isinstance(plan, AnyOf):
-        return 1 if all(isinstance(part, (AnyWord, SideBySide)) for part in plan.parts) else None
+        return 1 if all(isinstance(part, (AnyWord, SideBySide)) or not has_loose(part) for part in plan.parts) else None
     if isinstance(plan, AllOf):
         counts = [_loose_leaves(part) for part in plan.parts]
         return None if None in counts else sum(count for count in counts if count)

@@ -11,6 +11,7 @@ from typing import NamedTuple, Protocol, TypeAlias
 from vaultwire.markdown.model import ParsedNote
 from vaultwire.markdown.parse import tag_and_above
 from vaultwire.vault.paths import stem
+from vaultwire.vault.store.grams import Grams
 from vaultwire.vault.store.plan import (
     ALIAS,
     BODY,
@@ -19,7 +20,9 @@ from vaultwire.vault.store.plan import (
     HAS_TASK,
     HEADING,
     KIND,
+    LACKED,
     NAME,
+    NAMED,
     PATH,
     PROPERTY,
     TAG,
@@ -30,7 +33,10 @@ from vaultwire.vault.store.plan import (
 from vaultwire.vault.store.words import folded_words
 
 WORD_FIELDS = (BODY, NAME, ALIAS, HEADING, TAG, FILE, PATH)
-VALUE_FIELDS = (TAG_PATH, FOLDER, PROPERTY, KIND)
+MARK_FIELDS = (LACKED, NAMED)
+"""Fields of values that have no blanks in them."""
+
+VALUE_FIELDS = (TAG_PATH, FOLDER, PROPERTY, KIND, *MARK_FIELDS)
 
 
 Fields: TypeAlias = tuple[dict[str, str], dict[str, list[str]]]
@@ -91,7 +97,7 @@ class TextIndex(Protocol):
         """Give up files and memory."""
 
 
-def to_fields(path: str, text: str, parsed: ParsedNote) -> Fields:
+def to_fields(path: str, text: str, parsed: ParsedNote, grams: Grams) -> Fields:
     """Return what text indexes keep of a note."""
     tags = [above for tag in parsed.tags for above in tag_and_above(whole_value(tag))]
     folders = path.split("/")[:-1]
@@ -109,6 +115,8 @@ def to_fields(path: str, text: str, parsed: ParsedNote) -> Fields:
         FOLDER: ["/".join(folders[:depth]) for depth in range(1, len(folders) + 1)],
         PROPERTY: list(dict.fromkeys(map(whole_value, parsed.frontmatter.values))),
         KIND: [HAS_TASK] if parsed.tasks else [],
+        LACKED: grams.lacking(words[BODY]),
+        NAMED: grams.held(words[NAME]),
     }
     return words, values
 

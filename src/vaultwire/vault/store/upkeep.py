@@ -7,7 +7,7 @@ catalog, and searches read those notes themselves. A process killed anywhere in 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, nullcontext
 from typing import NamedTuple, TypeAlias
 
@@ -15,12 +15,15 @@ from vaultwire.vault.excludes import Excludes
 from vaultwire.vault.files import Files
 from vaultwire.vault.model import NO_PROGRESS, NoteStat, Progress, VaultPath
 from vaultwire.vault.paths import is_note
+from vaultwire.vault.plain import read_plain
+from vaultwire.vault.store.grams import Grams
 from vaultwire.vault.store.home import Parts
 from vaultwire.vault.store.plan import BODY, PATH
 from vaultwire.vault.store.reading import Reading, ToRead
 from vaultwire.vault.store.reading_ahead import Second, read_all
 from vaultwire.vault.store.schema import PENDING, UNREAD, Known, Record, Row
 from vaultwire.vault.store.text import Fields, TextDocument
+from vaultwire.vault.store.words import folded_words
 
 # More than so many go into the text index on the way.
 _MANY = 200
@@ -28,6 +31,8 @@ _MANY = 200
 _ANEW = 2_000
 # Files of one transaction: others who want to write wait 0.1 s at most.
 _BATCH = 500
+# So many notes tell which grams very many words hold, about as well as ten times as many do.
+_SAMPLE = 50
 # How often waiting looks whether the caller is still there.
 _PATIENCE = 0.05
 _EXCLUDES = "excludes"
@@ -155,9 +160,10 @@ class Upkeep:
         taken: list[Row] = []
         self._done, self._total = 0, len(changed)
         try:
-            wanted = (_to_read(stat, known, rules, for_text=is_many) for stat, known in changed if is_note(stat.path))
+            wanted = [_to_read(stat, known, rules, for_text=is_many) for stat, known in changed if is_note(stat.path)]
+            grams = self._its_grams(wanted) if is_many else Grams()
             with self._catalog.unindexed() if is_anew else nullcontext():
-                with closing(read_all(self._files, list(wanted), _BATCH, second)) as readings:
+                with closing(read_all(self._files, wanted, _BATCH, grams, second)) as readings:
                     for start in range(0, len(changed), _BATCH):
                         progress.report(start, self._total, f"indexing: {start} of {self._total} files")
                         batch = changed[start : start + _BATCH]
@@ -206,6 +212,15 @@ class Upkeep:
         """Take the right to write the text index; False if another process or thread has it."""
         return not self._is_resting and self._text.start_writing()
 
+    def _its_grams(self, notes: Sequence[ToRead]) -> Grams:
+        """Return the grams of the text index, which may be written; what begins with these notes learns from them."""
+        grams = self._words.grams()
+        if grams is None:
+            kept = [note.path for note in notes if note.for_text]
+            texts = (read_plain(self._files, path) for path in kept[:: len(kept) // _SAMPLE + 1])
+            grams = self._words.learn_grams(folded_words(text) for text in texts if text is not None)
+        return grams
+
     def _put(self, row: Row, fields: Fields | None, *, is_new: bool = False, adds_words: bool) -> None:
         """Have the text index take up a note, if there is anything to take, and its words with it."""
         if row.hidden or fields is None:
@@ -231,7 +246,7 @@ class Upkeep:
                 is_anew = len(rows) > _ANEW
                 # What is known of them does not matter: the text index has to have them.
                 notes = [ToRead(row.stat.path, row.stat.modified_ns, None, not row.hidden) for row in rows]
-                with closing(read_all(self._files, notes, _BATCH)) as readings:
+                with closing(read_all(self._files, notes, _BATCH, self._its_grams(notes))) as readings:
                     for number, (row, reading) in enumerate(zip(rows, readings, strict=True)):
                         progress.check()
                         if isinstance(reading, str):  # not now: looked at again at each occasion

@@ -1,8 +1,8 @@
 """All words in use, to find those that hold what a person typed: Obsidian's search looks inside words, an index does not.
 
-The words are one long string, with an index of every two and three characters in it: a few microseconds for a few hundred
-words that hold a text of that length or more, out of a hundred thousand. Words that came into use since they were stored
-stand at the end of the string, which is looked through. There may be words that are gone from every note; these find nothing.
+The words are kept in their order, with an index of every two and three characters in them: a few microseconds for a few
+hundred words that hold a text of that length or more, out of a hundred thousand. Words that came into use since they were
+stored stand in one string, which is looked through. There may be words that are gone from every note; these find nothing.
 """
 
 from __future__ import annotations
@@ -58,10 +58,10 @@ class Vocabulary:
         self._join()
         texts: list[str] = []
         numbers = array("I")
-        for lines in (self._plain, self._rest):
-            text = lines.each_once()
-            keys, its_numbers = _index(text)
-            texts += (text, keys)
+        for each in (self._plain, self._rest):
+            lines = each.each_once()
+            keys, its_numbers = _index(lines)
+            texts += ("\n".join(lines), keys)
             numbers += its_numbers
         if sys.byteorder == "big":
             numbers.byteswap()
@@ -80,11 +80,26 @@ class Vocabulary:
         """Return every word whose form without diacritics holds ``bare``, each once."""
         self._join()
         found = self._plain.holding(bare) if bare.isascii() else []
-        for line in self._rest.holding(bare):
-            form, mark, word = line.partition(_MARK)
-            if bare in form:  # not: in the word itself, or across the mark
-                found.append(word if mark else line)
-        return found if not self._added else list(dict.fromkeys(found))
+        return self._each_once(found + self._rest_holding(bare))
+
+    def beginning(self, bare: str) -> list[str]:
+        """Return every word that begins with the text, each once. ``bare``: without diacritics, here and below."""
+        self._join()
+        found = self._plain.beginning(bare) if bare.isascii() else []
+        rest = map(_word, self._rest.beginning(bare))
+        return self._each_once([*found, *(word for word in rest if word.startswith(bare))])
+
+    def loosely_holding(self, bare: str) -> list[str]:
+        """Return every word that holds the text only where its diacritics are left out, each once."""
+        self._join()
+        return self._each_once([word for word in self._rest_holding(bare) if bare not in word])
+
+    def _rest_holding(self, bare: str) -> list[str]:
+        # Not: in the word itself, or across the mark.
+        return [_word(line) for line in self._rest.holding(bare) if bare in line.partition(_MARK)[0]]
+
+    def _each_once(self, words: list[str]) -> list[str]:
+        return words if not self._added else list(dict.fromkeys(words))
 
     def spellings(self, bare: str) -> list[str]:
         """Return every word with diacritics whose form without them is ``bare``."""
@@ -92,7 +107,7 @@ class Vocabulary:
         found = self._spellings
         if found is None:
             found = {}
-            for line in _lines_with(self._rest.text, _MARK, 0):
+            for line in self._rest.holding(_MARK):
                 form, _, word = line.partition(_MARK)
                 if word not in found.setdefault(form, []):
                     found[form].append(word)
@@ -104,43 +119,60 @@ class Vocabulary:
         if not self._latest:
             return
         with self._joining:
-            self._plain.text += "".join(line for line in self._latest if line.isascii())
+            self._plain.latest += "".join(line for line in self._latest if line.isascii())
             rest = "".join(line for line in self._latest if not line.isascii())
             if rest:
-                self._rest.text += rest
+                self._rest.latest += rest
                 self._spellings = None
             self._latest = []
 
 
 class _Lines:
-    """One of the strings, a line for each word, with the index of the lines it began with."""
+    """One of the texts, a line for each word: in their order, with an index, and those that came since."""
 
     def __init__(self, text: str, keys: str, numbers: array[int]) -> None:
         """``text``, ``keys``: as they were stored; ``numbers``: its own first, as ``_index`` gave them."""
-        self.text = text or "\n"
-        self._indexed = len(self.text) if keys else 1
-        # The keys in their order, where each one's places begin and the last one's end, and the places.
-        self._keys = keys
+        self._text, self.latest = (text, "\n") if keys else ("", f"\n{text}\n")
+        self._key_text = keys
+        # Where each key's places begin and the last one's end, and the places: which lines they are.
         self._starts = numbers[: len(keys) // _LENGTH + 1] if keys else array("I", [0])
         self._places = numbers[len(self._starts) : len(self._starts) + self._starts[-1]]
         self.numbers = len(self._starts) + len(self._places)
 
+    @cached_property
+    def _ordered(self) -> list[str]:
+        """Made when first asked for, as the next two: 2 ms for 30,000 words."""
+        return self._text.split("\n") if self._text else []
+
+    @cached_property
+    def _keys(self) -> list[str]:
+        return [self._key_text[at : at + _LENGTH] for at in range(0, len(self._key_text), _LENGTH)]
+
+    @cached_property
+    def _ranks(self) -> dict[str, int]:
+        return {key: rank for rank, key in enumerate(self._keys)}
+
     def holding(self, bare: str) -> list[str]:
         """Return the lines that hold the text, and hold it before a mark."""
-        text, find = self.text, self.text.find
+        lines = self._ordered
         if len(bare) < _LENGTH - 1:
-            return _lines_with(text, bare, 0)
+            return [line for line in lines if bare in line] + _lines_with(self.latest, bare)
         # A line that holds it twice is named twice.
-        found = [text[place : find("\n", place)] for place in dict.fromkeys(self._places_of(bare))]
+        found = [lines[place] for place in dict.fromkeys(self._places_of(bare))]
         if len(bare) > _LENGTH:
             found = [line for line in found if bare in line]
-        return found + _lines_with(text, bare, self._indexed - 1)
+        return found + _lines_with(self.latest, bare)
+
+    def beginning(self, bare: str) -> list[str]:
+        """Return the lines that begin with the text."""
+        lines = self._ordered
+        found = lines[bisect_left(lines, bare) : bisect_left(lines, bare + _LAST)]
+        return found + _lines_with(self.latest, f"\n{bare}")
 
     def _places_of(self, bare: str) -> Sequence[int]:
-        """Return where the indexed lines begin that may hold the text, those of its rarest few characters."""
+        """Return which of the lines with an index may hold the text: those that hold its rarest few characters."""
         if len(bare) < _LENGTH:
-            keys = list(self._ranks)
-            start, end = (self._starts[bisect_left(keys, key)] for key in (bare, bare + _LAST))
+            start, end = (self._starts[bisect_left(self._keys, key)] for key in (bare, bare + _LAST))
             return self._places[start:end]
         rank_of, starts = self._ranks.get, self._starts
         start, end = 0, len(self._places)
@@ -152,26 +184,19 @@ class _Lines:
                 start, end = starts[rank], starts[rank + 1]
         return self._places[start:end]
 
-    @cached_property
-    def _ranks(self) -> dict[str, int]:
-        """Each key with its place among them, in their order. Made when first asked for: 2 ms for 10,000 keys."""
-        keys = self._keys
-        return {keys[at : at + _LENGTH]: at // _LENGTH for at in range(0, len(keys), _LENGTH)}
-
-    def each_once(self) -> str:
-        """Return the lines, each once, with a line's end before and after each."""
-        return "\n".join(dict.fromkeys(["", *self.text.split("\n")])) + "\n"
+    def each_once(self) -> list[str]:
+        """Return the lines in their order, each once."""
+        return sorted({*self._ordered, *self.latest.split("\n")} - {""})
 
 
-def _index(text: str) -> tuple[str, array[int]]:
-    """Return keys and numbers of the lines of a text: see ``_Lines``."""
+def _index(lines: list[str]) -> tuple[str, array[int]]:
+    """Return keys and numbers of the lines: see ``_Lines``."""
     places: defaultdict[str, list[int]] = defaultdict(list)
-    place = 0
-    for line in text.split("\n"):
+    for place, line in enumerate(lines):
         # The last key ends with what ends the word: whatever begins with its two characters holds them.
-        for at in range(place, place + len(line.partition(_MARK)[0] if _MARK in line else line) - 1):
-            places[text[at : at + _LENGTH]].append(place)
-        place += len(line) + 1
+        ended = f"{line}\n"
+        for at in range(len(line.partition(_MARK)[0] if _MARK in line else line) - 1):
+            places[ended[at : at + _LENGTH]].append(place)
     keys = sorted(places)
     starts = array("I", [0])
     all_places = array("I")
@@ -186,13 +211,17 @@ def _line(word: str) -> str:
     return f"{word}\n" if bare == word else f"{bare}{_MARK}{word}\n"
 
 
-def _lines_with(lines: str, text: str, start: int) -> list[str]:
-    """Return the lines that hold the text, of those from ``start`` on."""
+def _word(line: str) -> str:
+    return line.rpartition(_MARK)[2]
+
+
+def _lines_with(lines: str, text: str) -> list[str]:
+    """Return the lines that hold the text; it may begin with the end of the line before."""
     find, find_back = lines.find, lines.rfind
     found: list[str] = []
-    position = find(text, start)
+    position = find(text)
     while position >= 0:
-        end = find("\n", position)
-        found.append(lines[find_back("\n", 0, position) + 1 : end])
+        end = find("\n", position + 1)
+        found.append(lines[find_back("\n", 0, position + 1) + 1 : end])
         position = find(text, end)
     return found

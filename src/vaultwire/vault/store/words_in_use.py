@@ -1,10 +1,12 @@
-"""The vocabularies of one vault: in memory to look through, in the catalog to start with."""
+"""The vocabularies of one vault and its grams: in memory to look through, in the catalog to start with."""
 
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterable
 
 from vaultwire.vault.store.catalog import Catalog
+from vaultwire.vault.store.grams import Grams
 from vaultwire.vault.store.plan import BODY, PATH, Vocabularies
 from vaultwire.vault.store.text import TextDocument
 from vaultwire.vault.store.vocabulary import Stored, Vocabulary
@@ -13,6 +15,7 @@ from vaultwire.vault.store.words import BREAK
 # New words are kept one by one until there are so many: loading as many takes 5 ms at every start.
 _MAX_SINGLE = 5_000
 _STORED, _VERSION = (("words_of_texts", "places_of_texts"), ("words_of_paths", "places_of_paths")), "words_version"
+_GRAMS = "grams"
 
 
 class WordsInUse:
@@ -24,8 +27,22 @@ class WordsInUse:
         # Which version of what is stored was taken up, and which of the words kept one by one was the last: both at once.
         self._taken: tuple[int | None, int] = (None, 0)
         self._new: dict[bool, set[str]] = {False: set(), True: set()}
+        self._grams: Grams | None = None  # until it is known that they were learned: from then on they stay
         self.vocabularies = Vocabularies(Vocabulary(), Vocabulary())
         self.refresh()
+
+    def grams(self) -> Grams | None:
+        """Return the grams the notes in the text index are marked with, None if they have yet to be learned."""
+        if self._grams is None:
+            kept = self._catalog.meta(_GRAMS)
+            self._grams = None if kept is None else Grams(kept)
+        return self._grams
+
+    def learn_grams(self, texts: Iterable[str]) -> Grams:
+        """Learn them, from the words of some notes. Only for whoever has the right to write the text index."""
+        self._grams = Grams.learn(texts)
+        self._catalog.set_meta(_GRAMS, self._grams.kept)
+        return self._grams
 
     def refresh(self) -> None:
         """Take up what was stored, by whatever process, since."""
