@@ -200,20 +200,25 @@ class TantivyText:
     def _apart(self, words: AnyOf, lifts: list[Query]) -> list[tuple[Occur, Query]]:
         """Return the clauses for words and phrases, those as written far above those without their diacritics."""
         written: list[Query] = []
+        phrases: list[Query] = []
         loose: list[Query] = []
-        ranking: list[Query] = []
         for part in words.parts:
             if isinstance(part, AnyWord):
                 written += self._terms(part.field, (*part.same, *part.near, *part.others))
                 loose += self._terms(part.field, part.loose)
-                ranking += self._alternatives(AnyWord(part.field, part.same, part.near))
+                lifts = [*lifts, *self._alternatives(AnyWord(part.field, part.same, part.near))]
             elif isinstance(part, SideBySide):
-                (loose if part.is_loose else written).append(self._side_by_side(part))
-                ranking += [] if part.is_loose else [self._side_by_side(part)]
+                (loose if part.is_loose else phrases).append(self._side_by_side(part))
             else:
                 written.append(self._query(part))
-        found = [Query.const_score_query(_any(queries), score) for queries, score in ((written, FIRST), (loose, 0.1))]
-        return [(Occur.Must, _any(found)), *((Occur.Should, query) for query in (*ranking, *lifts))]
+        found = [Query.const_score_query(_any(loose), 0.1)]
+        if written:
+            found.append(Query.const_score_query(_any(written), FIRST))
+        if phrases:
+            # Ranked by themselves, and by what all notes have: to look for them twice, as for words, would take twice as long.
+            first = Query.const_score_query(Query.all_query(), FIRST)
+            found.append(_all([(Occur.Must, _any(phrases)), (Occur.Must, first)]))
+        return [(Occur.Must, _any(found)), *((Occur.Should, query) for query in lifts)]
 
     def _terms(self, field: str, words: Sequence[str | int]) -> list[Query]:
         if len(words) >= _MANY_WORDS:
