@@ -24,16 +24,23 @@ from vaultwire.vault.store.plan import (
     as_written,
     has_loose,
 )
-from vaultwire.vault.store.text import VALUE_FIELDS, WORD_FIELDS, BrokenTextIndexError, TextDocument, TextHits
+from vaultwire.vault.store.text import (
+    MARK_FIELDS,
+    VALUE_FIELDS,
+    WORD_FIELDS,
+    BrokenTextIndexError,
+    TextDocument,
+    TextHits,
+)
 
 _FILE = "text.sqlite3"
 # A column that holds the same in every note: FTS5 can leave notes out of others only.
 _EVERY = "every"
-_FIELDS = (*WORD_FIELDS, *VALUE_FIELDS, _EVERY)
+_FIELDS = (*WORD_FIELDS, *(field for field in VALUE_FIELDS if field not in MARK_FIELDS), _EVERY)
 # Words come with blanks between them. What is not ASCII is a letter to this tokenizer, and so is the word for a break.
-_TABLE = (
-    f"""CREATE VIRTUAL TABLE IF NOT EXISTS notes USING fts5({", ".join(_FIELDS)}, tokenize = "ascii tokenchars '|_'")"""
-)
+_TOKENS = """tokenize = "ascii tokenchars '|_'\""""
+# Marks apart: what is in a note's row counts for its length, and so for its rank.
+_TABLES = {"notes": _FIELDS, "marks": MARK_FIELDS}
 _RANK = f"bm25(notes, {', '.join(str(WEIGHTS.get(field, 1.0)) for field in _FIELDS)})"
 # What a note gets that holds the word inside others only: ranking by a thousand words takes seconds here.
 _UNRANKED = 0.2
@@ -51,7 +58,10 @@ class Fts5Text:
                 os.makedirs(folder, exist_ok=True)
                 self._writer = _connect(os.path.join(folder, _FILE))
                 self._reader = _connect(os.path.join(folder, _FILE))
-            self._writer.execute(_TABLE)
+            for table, fields in _TABLES.items():
+                self._writer.execute(
+                    f"CREATE VIRTUAL TABLE IF NOT EXISTS {table} USING fts5({', '.join(fields)}, {_TOKENS})"
+                )
             self._writer.execute("CREATE VIRTUAL TABLE IF NOT EXISTS words USING fts5vocab(notes, col)")
             # As in the catalog: for whoever forgets to close it.
             weakref.finalize(self, _close, self._reader, self._writer)
@@ -82,7 +92,8 @@ class Fts5Text:
             return self._ids(Everything()) - self._ids(plan.part)
         if isinstance(plan, Lifted):
             return self._ids(plan.plan)
-        rows = self._rows("SELECT rowid FROM notes WHERE notes MATCH ?", _match(plan)) if _match(plan) else []
+        table = "marks" if isinstance(plan, Whole) and plan.field in MARK_FIELDS else "notes"
+        rows = self._rows(f"SELECT rowid FROM {table} WHERE {table} MATCH ?", _match(plan)) if _match(plan) else []
         return {note_id for (note_id,) in rows}
 
     def _rows(self, statement: str, wanted: str) -> list[Any]:
@@ -112,18 +123,21 @@ class Fts5Text:
         """Add the note, or exchange what is there under its id. ``is_new``: nothing is."""
         if not is_new:
             self.remove(document.id)
-        words = [document.words[field] for field in WORD_FIELDS]
-        values = [" ".join(map(_one_word, document.values[field])) for field in VALUE_FIELDS]
-        marks = ", ".join("?" * (len(_FIELDS) + 1))
+        values = {field: " ".join(map(_one_word, values)) for field, values in document.values.items()}
+        texts = {**document.words, **values, _EVERY: "1"}
         with _sound():
-            self._writer.execute(
-                f"INSERT INTO notes (rowid, {', '.join(_FIELDS)}) VALUES ({marks})", (document.id, *words, *values, "1")
-            )
+            for table, fields in _TABLES.items():
+                marks = ", ".join("?" * (len(fields) + 1))
+                self._writer.execute(
+                    f"INSERT INTO {table} (rowid, {', '.join(fields)}) VALUES ({marks})",
+                    (document.id, *(texts[field] for field in fields)),
+                )
 
     def remove(self, note_id: int) -> None:
         """Take the note out, if it is there."""
         with _sound():
-            self._writer.execute("DELETE FROM notes WHERE rowid = ?", (note_id,))
+            for table in _TABLES:
+                self._writer.execute(f"DELETE FROM {table} WHERE rowid = ?", (note_id,))
 
     def commit(self) -> None:
         """Make visible and lasting what was put and removed."""
@@ -165,7 +179,7 @@ def _leaves(plan: Plan) -> list[AnyWord | SideBySide | Whole]:
         return [leaf for part in plan.parts for leaf in _leaves(part)]
     if isinstance(plan, AnyWord):
         return [plan._replace(others=())] if plan.same or plan.near else []
-    return [plan] if isinstance(plan, (SideBySide, Whole)) else []
+    return [plan] if isinstance(plan, SideBySide) or (isinstance(plan, Whole) and plan.field in _FIELDS) else []
 
 
 def _match(plan: Everything | AnyWord | SideBySide | Whole) -> str:
