@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
+from vaultwire.vault.store.words import BREAK
 from vaultwire.vault.terms import bare_text
 
 _LENGTHS = (1, 2, 3)
@@ -35,9 +36,9 @@ class Grams:
 
     @classmethod
     def learn(cls, texts: Iterable[str]) -> Grams:
-        """Return the grams worth marking, by the words of some notes, with blanks between them."""
+        """Return the grams worth marking, going by some notes' words with blanks between them."""
         notes = list(texts)
-        words = {word for note in notes for word in note.split()}
+        words = {word for note in notes for word in note.split()} - {BREAK}
         counted = Counter(gram for word in words for gram in _grams_of(word))
         least = max(_LEAST, _SHARE * len(words))
         # Those with diacritics are looked for without as well, and that is by words.

@@ -120,7 +120,7 @@ class TantivyText:
             if words:
                 kept.add_text(field, words)
         for field, values in document.values.items():
-            # One text costs as much as one of twenty words.
+            # A text of twenty words costs as much as one of a single word.
             for value in [" ".join(values)] if field in MARK_FIELDS and values else values:
                 kept.add_text(field, value)
         writer = self._its_writer()

@@ -34,7 +34,7 @@ from vaultwire.vault.store.words import folded_words
 
 WORD_FIELDS = (BODY, NAME, ALIAS, HEADING, TAG, FILE, PATH)
 MARK_FIELDS = (LACKED, NAMED)
-"""Fields of values that have no blanks in them."""
+"""The fields of values that ``Grams`` gives: many to a note, and none with a blank in it."""
 
 VALUE_FIELDS = (TAG_PATH, FOLDER, PROPERTY, KIND, *MARK_FIELDS)
 

@@ -40,9 +40,11 @@ class WordsInUse:
 
     def learn_grams(self, texts: Iterable[str]) -> Grams:
         """Learn them, from the words of some notes. Only for whoever has the right to write the text index."""
-        self._grams = Grams.learn(texts)
-        self._catalog.set_meta(_GRAMS, self._grams.kept)
-        return self._grams
+        grams = Grams.learn(texts)
+        # First for all: notes that other processes put in must be marked alike.
+        self._catalog.set_meta(_GRAMS, grams.kept)
+        self._grams = grams
+        return grams
 
     def refresh(self) -> None:
         """Take up what was stored, by whatever process, since."""
