@@ -28,6 +28,7 @@ BANNED = [
     "inspect",
     "logging",
     "msgspec",
+    "orjson",
     "pathlib",
     "pydantic",
     "socket",

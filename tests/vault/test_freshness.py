@@ -6,6 +6,7 @@ import shutil
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -31,10 +32,16 @@ def root(tmp_path: Path) -> Path:
 @pytest.fixture
 def tended(root: Path, tmp_path: Path) -> Iterator[tuple[Vault, StoredIndex]]:
     vault, index, _ = open_stored(root, tmp_path / "cache")
-    thread = threading.Thread(target=vault.tend)
+    with tending(vault):
+        yield vault, index
+
+
+@contextmanager
+def tending(vault: Vault, on_true: Callable[[], None] | None = None) -> Iterator[None]:
+    thread = threading.Thread(target=vault.tend, args=(on_true,))
     thread.start()
     try:
-        yield vault, index
+        yield
     finally:
         vault.close()
         thread.join(PATIENCE)
@@ -97,6 +104,19 @@ def test_what_this_program_writes_is_seen_at_once(tended: tuple[Vault, StoredInd
         assert total(index, f"pear{number}") == 1
         vault.delete(f"new{number}.md", permanent=True)
         assert total(index, f"pear{number}") == 0
+
+
+def test_who_asks_for_it_hears_that_the_index_is_true_as_soon_as_it_is(root: Path, tmp_path: Path) -> None:
+    vault, index, _ = open_stored(root, tmp_path / "cache")
+    heard: list[int] = []
+    until = time.monotonic() + PATIENCE
+    with tending(vault, lambda: heard.append(total(index, "red"))):
+        while not heard:
+            assert time.monotonic() < until
+        (root / "sub/1.md").write_text("pear")
+        while not is_true(index, root, "pear", 1):
+            assert time.monotonic() < until
+    assert heard == [9]
 
 
 def test_a_vault_that_is_gone_for_a_while_is_said_to_be_and_then_seen_again(

@@ -62,7 +62,7 @@ def serve_http(
     keys = _open_keys(serving, is_local)
 
     workers = Workers(handlers, most_tasks=MAX_CALLS, current_id=observer.current_id, on_crash=observer.crashed)
-    tending = Tending(handlers, _quicken)
+    tending = Tending(handlers)
 
     mcp = streamable_http.make_app(workers, new_session, guard.KEY_NAME)
     doors = [
@@ -114,13 +114,6 @@ def serve_http(
     finally:
         workers.end(_LEFT_SECONDS)
         tending.end()
-
-
-def _quicken() -> None:
-    """Have messages read and written by a library that the first answer need not wait for."""
-    from vaultwire.protocol import quick_json  # noqa: PLC0415 - see above
-
-    quick_json.install()
 
 
 def _make_private_door(door: Door, observer: Observer) -> App:

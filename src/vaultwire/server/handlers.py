@@ -182,17 +182,12 @@ class Handlers:
         """Return a tool's description, however its name is spelt; None if there is none of this name."""
         return self.toolset.descriptions.get(known_name(tool, self.toolset.descriptions) or "")
 
-    def tend(self, load_more: Callable[[], None] | None = None) -> None:
-        """Load what the first call would otherwise wait for, then keep the vault's index true of the files until ``close``.
-
-        ``load_more`` loads what no call has to wait for.
-        """
+    def tend(self) -> None:
+        """Load what the first call would otherwise wait for, then keep the vault's index true of the files until ``close``."""
         self.vaults.get(self.vaults.names[0])
-        if load_more is not None:
-            load_more()
         # What is loaded by now stays. Looking through it takes each full collection 5 ms, in the middle of some call.
         gc.freeze()
-        self.vaults.tend()
+        self.vaults.tend(jsonrpc.quicken)
 
     def close(self) -> None:
         """End ``tend``. Safe from any thread."""

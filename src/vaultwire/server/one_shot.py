@@ -34,11 +34,10 @@ def ask(workers: Workers, request: Request, on_answer: Callable[[Answer], None])
 class Tending:
     """The thread that keeps a vault's index true while a server runs."""
 
-    def __init__(self, handlers: Handlers, load_more: Callable[[], None]) -> None:
-        """``load_more``: see ``Handlers.tend``."""
+    def __init__(self, handlers: Handlers) -> None:
         self._handlers = handlers
         # No daemon: a thread frozen while it imports holds a lock the process's end needs.
-        self._thread = threading.Thread(target=handlers.tend, args=(load_more,), name="vaultwire-beside")
+        self._thread = threading.Thread(target=handlers.tend, name="vaultwire-beside")
 
     def begin(self) -> None:
         """Start it."""

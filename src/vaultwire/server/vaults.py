@@ -121,8 +121,11 @@ class Vaults:
             used = in_hands[tool] = self.get(name).used_by(caller, tool)
         return used
 
-    def tend(self) -> None:
-        """Keep every vault's index true of the files, from its first use on, until ``close``. Opens the first one."""
+    def tend(self, on_true: Callable[[], None] | None = None) -> None:
+        """Keep every vault's index true of the files, from its first use on, until ``close``. Opens the first one.
+
+        ``on_true`` is called once the first one's is.
+        """
         first = self.get(self.names[0])
         with self._opening:
             if self._is_closed:
@@ -131,7 +134,7 @@ class Vaults:
             for name in self._opened:
                 self._tend_beside(name)
         try:
-            first.tend()
+            first.tend(on_true)
         finally:
             for thread in self._tended:
                 thread.join()

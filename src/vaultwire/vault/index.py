@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Protocol
 
 from vaultwire.markdown.model import Link
@@ -101,8 +101,11 @@ class Index(Protocol):
     def take_up(self, paths: Iterable[str]) -> None:
         """Hear that this process has just changed these files."""
 
-    def tend(self) -> None:
-        """Watch the files and take up what changes, until ``close``; returns at once where files cannot be watched."""
+    def tend(self, on_true: Callable[[], None] | None = None) -> None:
+        """Watch the files and take up what changes, until ``close``; returns at once where files cannot be watched.
+
+        ``on_true`` is called once, on the caller's thread, as soon as the index is true of the files.
+        """
 
     def close(self) -> None:
         """End ``tend``. Safe from any thread."""

@@ -6,7 +6,7 @@ would wait for it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from vaultwire.markdown import edits
@@ -106,13 +106,13 @@ class Vault:
         """What the person has set in Obsidian."""
         return self._settings.get()
 
-    def tend(self) -> None:
+    def tend(self, on_true: Callable[[], None] | None = None) -> None:
         """Settle what a killed process left half-way, then keep the index true of the files, until ``close``.
 
         On the caller's thread. See ``Changes.settle``, ``Index.tend``.
         """
         self._bench.changes.settle()
-        self._index.tend()
+        self._index.tend(on_true)
 
     def close(self) -> None:
         """End ``tend``. Safe from any thread."""

@@ -60,6 +60,7 @@ class StoredIndex:
         self._excludes = excludes
         self._watch: Watch | None = None
         self._is_tended = False
+        self._on_true: Callable[[], None] | None = None  # see tend
         self._breaks = 0  # how often it was begun anew since it last was sound
         self._touching = threading.Lock()
         self._touched: dict[str, int] = {}  # changed by this process, not yet taken up, each with when, as a count
@@ -235,9 +236,10 @@ class StoredIndex:
             with self._touching:
                 self._touched = {path: when for path, when in self._touched.items() if when != touched.get(path)}
 
-    def tend(self) -> None:
-        """Watch the files and take up what changes, until ``close``; returns at once where files cannot be watched."""
+    def tend(self, on_true: Callable[[], None] | None = None) -> None:
+        """Watch the files and take up what changes, until ``close``. See the port."""
         self._is_tended = True
+        self._on_true = on_true
         try:
             while not self.is_closed:
                 # While nobody looks at files, who would look at all of them, in vain: watched they are looked at anew.
@@ -263,6 +265,9 @@ class StoredIndex:
         while True:
             try:
                 self._ask(lambda _: None, _UntilClosed(self))
+                on_true, self._on_true = self._on_true, None
+                if on_true is not None:
+                    on_true()
                 while watch is not None and watch.is_alive:
                     self._tend_once(watch)
             except VaultError:  # the vault is gone, and each call says so until it is back
