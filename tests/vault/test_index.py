@@ -149,6 +149,15 @@ def test_the_best_note_comes_first_and_shows_its_lines(index: Index) -> None:
     ]
 
 
+@pytest.mark.parametrize("query", ["app", "app tree", "tree app -bush", "(app OR bush) tree"])
+@pytest.mark.parametrize("meant", ["an app tree", "the apps tree"])
+def test_a_word_that_begins_with_the_one_typed_ranks_above_one_that_merely_holds_it(
+    open_index: Callable[[Path], Index], tmp_path: Path, query: str, meant: str
+) -> None:
+    write_vault(tmp_path, f"=== 1.md\na snapped tree\n=== 2.md\n{meant}\n=== 3.md\na tree\n")
+    assert paths(search(open_index(tmp_path), query)) == ["2.md", "1.md"]
+
+
 def test_lines_are_numbered_as_in_the_file(index: Index) -> None:
     assert [line.number for line in search(index, "tomatoes").hits[0].lines] == [5]  # behind four lines of frontmatter
 
