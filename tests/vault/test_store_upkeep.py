@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import mmap
 import os
 import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,9 +16,10 @@ from support.stores import BACKENDS, MAX_BYTES, Backend, answers, answers_of_new
 from support.vaults import write_vault
 from vaultwire.vault.excludes import Excludes, KeptExcludes
 from vaultwire.vault.files import Files
-from vaultwire.vault.model import NO_PROGRESS, NoProgress, VaultPath
+from vaultwire.vault.model import NO_PROGRESS, NoProgress, NoteStat, VaultPath
 from vaultwire.vault.query import parse_query
 from vaultwire.vault.settings import KeptSettings
+from vaultwire.vault.store import stored_index
 from vaultwire.vault.store.home import Home
 from vaultwire.vault.store.memory_text import MemoryText
 from vaultwire.vault.store.plan import Everything
@@ -167,6 +170,60 @@ def test_whoever_asks_while_another_takes_up_a_change_waits_for_it(
     finally:
         may_go.set()
         first.join(PATIENCE)
+
+
+@pytest.fixture
+def looked_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Has all files looked at again and again, whatever a watch hears of."""
+    monkeypatch.setattr(stored_index, "_LONG_SECONDS", 0.0)
+
+
+@pytest.mark.usefixtures("looked_over")
+def test_what_no_watch_hears_of_is_seen_when_all_files_are_looked_at_again(
+    root: Path, tmp_path: Path, tended: Callable[[StoredIndex], None]
+) -> None:
+    _, index, _ = open_stored(root, tmp_path / "cache")
+    tended(index)
+    assert total(index, "red") == 9
+    until = time.monotonic() + PATIENCE
+    with (root / "sub/1.md").open("r+b") as file, mmap.mmap(file.fileno(), 0) as memory:
+        memory[:3] = b"raw"
+        memory.flush()
+        while (total(index, "red"), total(index, "raw")) != (8, 1):
+            assert time.monotonic() < until
+
+
+@pytest.mark.usefixtures("looked_over")
+def test_nobody_waits_until_all_files_have_been_looked_at_again(
+    root: Path, tended: Callable[[StoredIndex], None]
+) -> None:
+    is_checked, begun, may_go, gone_on = (threading.Event() for _ in range(4))
+
+    class Slow(Files):
+        def walk_folders(self, *args: Any, **options: Any) -> Iterator[tuple[str, list[NoteStat]]]:
+            yield from super().walk_folders(*args, **options)
+            if is_checked.is_set():
+                begun.set()
+                may_go.wait(PATIENCE)
+                gone_on.set()
+
+    files = Slow(str(root), MAX_BYTES)
+    kept = KeptExcludes(files.root, KeptSettings(files.root))
+    index = StoredIndex(files, Home(files.root, None, MemoryText), kept.get)
+    tended(index)
+    while not index.stats(1, NO_PROGRESS).is_watched:
+        pass
+    assert total(index, "red") == 9
+    is_checked.set()
+    try:
+        assert begun.wait(PATIENCE)
+        (root / "new.md").write_text("red apple")
+        (root / "sub/1.md").unlink()
+        index.take_up(["new.md", "sub/1.md"])
+        assert (total(index, "red"), total(index, "apple")) == (9, 9)
+        assert not gone_on.is_set()
+    finally:
+        may_go.set()
 
 
 def test_what_is_written_while_the_text_index_commits_is_found_at_once_and_kept(

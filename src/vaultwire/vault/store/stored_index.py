@@ -287,7 +287,7 @@ class StoredIndex:
         elif changes.paths or changes.rescan:
             self._ask(lambda _: self._upkeep.check(changes.paths, changes.rescan), NO_PROGRESS, check=False)
         elif not is_behind:
-            self._ask(lambda _: self._upkeep.check_all(_UntilClosed(self)), NO_PROGRESS, check=False)
+            self._ask(lambda _: self._upkeep.look_over(_UntilClosed(self)), NO_PROGRESS, check=False)
         else:
             self._ask(lambda _: self._upkeep.flush(_UntilClosed(self)), NO_PROGRESS, check=False)
 

@@ -76,6 +76,17 @@ class Upkeep:
             if rules.stamp != (self._catalog.meta(_EXCLUDES) or ""):
                 self._catalog.set_meta(_EXCLUDES, rules.stamp)
 
+    def look_over(self, progress: Progress) -> None:
+        """Look at every file as ``check_all`` does, but keep others waiting only while what changed is taken up."""
+        rules = self._excludes()
+        if rules.stamp != (self._catalog.meta(_EXCLUDES) or ""):
+            self.check_all(progress)
+            return
+        changed, lost = self._changes_below("", rules, progress)
+        if changed or lost:
+            # Each is looked at anew: others may have changed it meanwhile, and taken it up.
+            self.check([*(stat.path for stat, _ in changed), *lost])
+
     def check(self, paths: Iterable[str], folders: Iterable[str] = ()) -> None:
         """Look at these files, and at all files below these folders, and take up what changed."""
         with self.working(NO_PROGRESS):
@@ -99,7 +110,7 @@ class Upkeep:
             self._take_up(changed, lost, rules, progress, second)
 
     def _changes_below(
-        self, start: str, rules: Excludes, progress: Progress, second: Second
+        self, start: str, rules: Excludes, progress: Progress, second: Second | None = None
     ) -> tuple[list[Change], list[str]]:
         """Return the files below one folder that are new or changed, in path order, and those that are gone."""
         changed: list[Change] = []
@@ -115,7 +126,8 @@ class Upkeep:
                 was = known.pop(stat.path, None)
                 if _is_other(stat, was, rules):
                     changed.append((stat, was))
-            second.expect(len(changed))
+            if second is not None:
+                second.expect(len(changed))
             lost += known
         for folder in gone:
             lost += self._catalog.folder(folder)
