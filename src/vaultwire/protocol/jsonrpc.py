@@ -100,7 +100,7 @@ def quicken() -> None:
         from vaultwire.protocol import quick_json  # noqa: PLC0415 - not before the first answers
     except ImportError:
         return
-    quick_json.install()
+    use(quick_json.read, quick_json.write)
 
 
 def parse_json(frame: bytes) -> Json:

@@ -11,8 +11,6 @@ import re
 
 import orjson
 
-from vaultwire.protocol import jsonrpc
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,11 +29,6 @@ _OPTIONS = (
     | orjson.OPT_PASSTHROUGH_DATETIME
     | orjson.OPT_PASSTHROUGH_SUBCLASS
 )
-
-
-def install() -> None:
-    """Have ``jsonrpc`` read and write by the library from now on."""
-    jsonrpc.use(read, write)
 
 
 def read(frame: bytes) -> Json:

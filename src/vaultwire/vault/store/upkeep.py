@@ -85,23 +85,24 @@ class Upkeep:
         changed, lost = self._changes_below("", rules, progress)
         if changed or lost:
             # Each is looked at anew: others may have changed it meanwhile, and taken it up.
-            self.check([*(stat.path for stat, _ in changed), *lost])
+            self.check([*(stat.path for stat, _ in changed), *lost], progress=progress)
 
-    def check(self, paths: Iterable[str], folders: Iterable[str] = ()) -> None:
+    def check(self, paths: Iterable[str], folders: Iterable[str] = (), progress: Progress = NO_PROGRESS) -> None:
         """Look at these files, and at all files below these folders, and take up what changed."""
-        with self.working(NO_PROGRESS):
+        with self.working(progress):
             rules = self._excludes()
             changed: list[Change] = []
             lost: list[str] = []
             for path in sorted(set(paths)):
+                progress.check()
                 stat, known = self._files.look_at(VaultPath(path)), self._catalog.known(path)
                 if stat is None:
                     lost += [path] if known else []
                 elif _is_other(stat, known, rules):
                     changed.append((stat, known))
-            self._take_up(changed, lost, rules, NO_PROGRESS)
+            self._take_up(changed, lost, rules, progress)
             for folder in sorted(set(folders)):
-                self._check_folders(folder, rules, NO_PROGRESS)
+                self._check_folders(folder, rules, progress)
 
     def _check_folders(self, start: str, rules: Excludes, progress: Progress) -> None:
         """Look at the files below one folder."""
