@@ -16,7 +16,7 @@ from vaultwire.vault.query import Query, parse_query
 from vaultwire.vault.store.fts5_text import Fts5Text
 from vaultwire.vault.store.grams import Grams
 from vaultwire.vault.store.memory_text import MemoryText
-from vaultwire.vault.store.plan import Vocabularies, make_plan
+from vaultwire.vault.store.plan import Vocabularies, as_written, make_plan
 from vaultwire.vault.store.tantivy_text import TantivyText
 from vaultwire.vault.store.text import TextDocument, TextIndex, to_fields
 from vaultwire.vault.store.vocabulary import Vocabulary
@@ -143,7 +143,10 @@ def documents(vault: dict[str, str], grams: Grams) -> tuple[dict[int, str], list
 def check_plans(
     backend: Callable[[str | None], TextIndex], vault: dict[str, str], asked: list[str], marked: str = ""
 ) -> None:
-    """Check that a plan said to be exact finds what looking into each note finds, and any other plan no less."""
+    """Check that a plan said to be exact finds what looking into each note finds, and any other plan no less.
+
+    And that notes that it finds with their diacritics come first.
+    """
     vault = {path: plain_text(text.encode()) for path, text in vault.items()}
     grams = Grams(marked)
     by_id, found, vocabularies = documents(vault, grams)
@@ -162,6 +165,8 @@ def check_plans(
         got = {by_id[note_id] for note_id in hits.ids}
         expected = brute_force(query, vault)
         assert hits.total == len(got)
+        written = set(index.search(as_written(planned.plan), (), 0, None).ids)
+        assert set(hits.ids[: len(written)]) == written, (text, planned)
         if planned.is_exact:
             assert got == expected, (text, planned)
         else:
@@ -196,3 +201,9 @@ def test_a_deeply_nested_query_is_answered(backend: Callable[[str | None], TextI
         query = f"(b (x OR {query}))"
     assert parsed(query)
     check_plans(backend, {"n.md": "a b", "m.md": "a", "o.md": "b x"}, [query])
+
+
+@pytest.mark.parametrize("backend", BACKENDS, ids=lambda backend: str(backend.__name__))
+def test_what_holds_a_gram_with_its_diacritics_comes_first(backend: Callable[[str | None], TextIndex]) -> None:
+    vault = {"n.md": "ér red", "her.md": "red", "o.md": "her red her", "p.md": "red"}
+    check_plans(backend, vault, ["er", "er red", "red er", "er OR red", "er red -o", "content:er"], "er")
