@@ -224,10 +224,10 @@ class TantivyText:
         ]
 
     def _nearly_all(self, plan: Lifted, *, sets_apart: bool) -> list[tuple[Occur, Query]]:
-        """Return the clauses for all notes but some, and those of these that a word finds.
+        """Return the clauses for what is planned for a gram: all notes but those that lack it, unless a word finds them.
 
-        The few that are left out are found in a fraction of the time that it takes to list all others. And what counts alike
-        for all that it lifts stays apart from the words: the library walks a list of nothing but words sooner.
+        The few that are left out are found in a fraction of the time that it takes to list all others. And what lifts notes
+        by the same for all stays apart from the words that do: the library walks a list of nothing but words sooner.
         """
         parts = plan.plan.parts if isinstance(plan.plan, AnyOf) else (plan.plan,)
         (lacking,) = _none_of(parts)
