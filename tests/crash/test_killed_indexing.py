@@ -27,7 +27,7 @@ from vaultwire.vault.store.words_in_use import WordsInUse
 
 where, backend = sys.argv[1:]
 (text,) = (one for one in stores.BACKENDS if one.__name__ == backend)
-upkeep._BATCH = upkeep._MANY = upkeep._ANEW = 2  # several batches of few notes
+upkeep._BATCH = upkeep._MANY = 2  # several batches of few notes
 STEPS = [
     (Catalog, "_create index store touch forget settle add_words set_meta"),
     (WordsInUse, "store"),

@@ -249,7 +249,6 @@ def test_a_first_build_whose_commit_fails_is_made_anew_with_all_its_indexes(
 ) -> None:
     """The text index commits on another thread, while the catalog notes down that it has."""
     monkeypatch.setattr(upkeep, "_MANY", 5)
-    monkeypatch.setattr(upkeep, "_ANEW", 5)
     failures = ["of the first build"]
 
     class FailingOnce(TantivyText):
