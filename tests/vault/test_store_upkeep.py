@@ -19,7 +19,7 @@ from vaultwire.vault.files import Files
 from vaultwire.vault.model import NO_PROGRESS, NoProgress, NoteStat, VaultPath
 from vaultwire.vault.query import parse_query
 from vaultwire.vault.settings import KeptSettings
-from vaultwire.vault.store import stored_index
+from vaultwire.vault.store import stored_index, upkeep
 from vaultwire.vault.store.home import Home
 from vaultwire.vault.store.memory_text import MemoryText
 from vaultwire.vault.store.plan import Everything
@@ -96,6 +96,23 @@ def test_each_of_two_processes_takes_up_the_words_of_the_other(root: Path, tmp_p
         (root / "new.md").write_text(f"word{number}")
         for index in indexes[:: -1 if number & 1 else 1]:
             assert total(index, f"ord{number}") == 1
+
+
+@pytest.mark.parametrize("backend", BACKENDS, ids=lambda backend: str(backend.__name__))
+@pytest.mark.parametrize("count", [6, 40], ids=["of some notes", "of most notes"])
+def test_words_of_many_new_notes_are_known_at_once_and_to_the_next_start(
+    root: Path, tmp_path: Path, backend: Backend, count: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of some notes each one's are added, of most all words in use are found out anew."""
+    monkeypatch.setattr(upkeep, "_MANY", 3)
+    for number in range(32):
+        (root / f"{number}.md").write_text("pear")
+    _, index, _ = open_stored(root, tmp_path / "cache", backend)
+    assert total(index, "ear") == 32
+    for number in range(count):
+        (root / f"More {number}.md").write_text(f"kumquat{number}")
+    for each in (index, open_stored(root, tmp_path / "cache", backend)[1]):
+        assert [total(each, query) for query in ("umqua", "file:ore", "ppl", "ear")] == [count, count, 9, 32]
 
 
 # ---------------------------------------------------------------------- beside calls
