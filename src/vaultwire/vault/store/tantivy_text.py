@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 
 from tantivy import Document, Index, IndexWriter, Occur, Query, SchemaBuilder, TextAnalyzerBuilder, Tokenizer
@@ -188,8 +188,10 @@ class TantivyText:
         if isinstance(plan, AnyWord):
             return self._clauses_of_part(AnyOf((plan,)), sets_apart=sets_apart)
         if isinstance(plan, Lifted):
-            if isinstance(plan.plan, NoneOf) or (isinstance(plan.plan, AnyOf) and _none_of(plan.plan.parts)):
-                return self._nearly_all(plan, sets_apart=sets_apart)
+            parts = plan.plan.parts if isinstance(plan.plan, AnyOf) else (plan.plan,)
+            if lacking := [part for part in parts if isinstance(part, NoneOf)]:
+                words = tuple(part for part in parts if part not in lacking)
+                return self._nearly_all(lacking[0].part, words, plan.lifts, sets_apart=sets_apart)
             lifts = [query for lift in plan.lifts for query in self._alternatives(lift)]
             if sets_apart and isinstance(plan.plan, AnyOf) and has_loose(plan.plan):
                 return self._apart(plan.plan, lifts)
@@ -223,26 +225,25 @@ class TantivyText:
             *((Occur.Should, query) for query in lifts),
         ]
 
-    def _nearly_all(self, plan: Lifted, *, sets_apart: bool) -> list[tuple[Occur, Query]]:
+    def _nearly_all(
+        self, lacking: Plan, words: tuple[Plan, ...], lifts: Sequence[Plan], *, sets_apart: bool
+    ) -> list[tuple[Occur, Query]]:
         """Return the clauses for what is planned for a gram: all notes but those that lack it, unless a word finds them.
 
         The few that are left out are found in a fraction of the time that it takes to list all others. And what lifts notes
         by the same for all stays apart from the words that do: the library walks a list of nothing but words sooner.
         """
-        parts = plan.plan.parts if isinstance(plan.plan, AnyOf) else (plan.plan,)
-        (lacking,) = _none_of(parts)
-        words = tuple(part for part in parts if not isinstance(part, NoneOf))
-        is_apart = sets_apart and has_loose(plan.plan)
-        ranks = [self._query(lift) for lift in plan.lifts if isinstance(lift, Whole)]
+        is_apart = sets_apart and any(map(has_loose, words))
+        ranks = [self._query(lift) for lift in lifts if isinstance(lift, Whole)]
         if is_apart:
-            loose = self._query(AllOf((lacking.part, AnyOf(words))))
+            loose = self._query(AllOf((lacking, AnyOf(words))))
             ranks.append(Query.const_score_query(loose, 0.1 - FIRST))
-        clauses = [(Occur.MustNot, self._query(AllOf((lacking.part, *map(NoneOf, words)))))]
+        clauses = [(Occur.MustNot, self._query(AllOf((lacking, *map(NoneOf, words)))))]
         if ranks:
             every = Query.const_score_query(Query.all_query(), FIRST if is_apart else 0.0)
             clauses.append((Occur.Must, _all([(Occur.Must, every), *((Occur.Should, rank) for rank in ranks)])))
-        lifts = [lift for lift in plan.lifts if not isinstance(lift, Whole)]
-        return [*clauses, *((Occur.Should, query) for lift in lifts for query in self._alternatives(lift))]
+        others = [query for lift in lifts if not isinstance(lift, Whole) for query in self._alternatives(lift)]
+        return [*clauses, *((Occur.Should, query) for query in others)]
 
     def _apart(self, words: AnyOf, lifts: list[Query]) -> list[tuple[Occur, Query]]:
         """Return the clauses for words and phrases, those as written far above those without their diacritics."""
@@ -305,10 +306,6 @@ def _any(queries: list[Query]) -> Query:
 
 def _all(clauses: list[tuple[Occur, Query]]) -> Query:
     return clauses[0][1] if len(clauses) == 1 else Query.boolean_query(clauses)
-
-
-def _none_of(parts: Iterable[Plan]) -> list[NoneOf]:
-    return [part for part in parts if isinstance(part, NoneOf)]
 
 
 def _loose_leaves(plan: Plan) -> int | None:
