@@ -16,7 +16,7 @@ import pytest
 
 from support.killing import NoIndex, open_changes, tree
 from support.refusals import refusal, refused
-from support.vaults import open_vault, write_vault
+from support.vaults import open_vault, vault_over, write_vault
 from vaultwire.vault.changes.change import Author, FileChange, Move, Step, Write
 from vaultwire.vault.changes.changing import Changes
 from vaultwire.vault.errors import (
@@ -32,8 +32,13 @@ from vaultwire.vault.errors import (
     Stopped,
     VaultError,
 )
+from vaultwire.vault.excludes import Excludes, KeptExcludes
 from vaultwire.vault.files import Files
 from vaultwire.vault.model import NO_PROGRESS, NoProgress, VaultPath
+from vaultwire.vault.settings import KeptSettings
+from vaultwire.vault.store.home import Home
+from vaultwire.vault.store.memory_text import MemoryText
+from vaultwire.vault.store.stored_index import StoredIndex
 
 VAULT = """
 === A.md
@@ -372,10 +377,10 @@ def test_carrying_out_without_the_lock_is_a_mistake(changes: Changes) -> None:
 
 def test_the_index_hears_of_every_file_that_a_change_touched(root: Path, tmp_path: Path) -> None:
     class Heard(NoIndex):
-        paths: list[str] = []  # noqa: RUF012 - read below
+        heard: tuple[list[str], list[str]] = ([], [])
 
-        def take_up(self, paths: Any) -> None:
-            self.paths = list(paths)
+        def take_up(self, paths: Any, folders: Any = ()) -> None:
+            self.heard = list(paths), list(folders)
 
     index = Heard()
     changes = Changes(Files(str(root), 1000), index, str(tmp_path / "state"))  # type: ignore[arg-type]
@@ -385,9 +390,33 @@ def test_the_index_hears_of_every_file_that_a_change_touched(root: Path, tmp_pat
         Write(path("A.md"), b"a\n", None),
         Move(path("B.md"), path(".trash/B.md")),
     )
-    assert index.paths == [
-        *["A.md", "B.md", "Folder", "Folder/C.md", "Folder/deep/D.md", "Other", "Other/C.md", "Other/deep/D.md"],
-    ]
+    assert index.heard == (["A.md", "B.md"], ["Folder", "Other"])
+
+
+def test_trouble_of_the_index_fails_no_change_and_is_over_with_its_cause(root: Path) -> None:
+    trouble: list[Exception] = []
+    files = Files(str(root), 1000)
+    kept = KeptExcludes(files.root, KeptSettings(files.root))
+
+    def excludes() -> Excludes:
+        if trouble:
+            raise trouble[0]
+        return kept.get()
+
+    index = StoredIndex(files, Home(files.root, None, MemoryText), excludes)
+    vault = vault_over(files, index, KeptSettings(files.root))
+    assert vault.search("apple", "", 0, 9).total == 0
+    for error in (OSError(errno.EIO, "Input/output error"), RuntimeError("a mistake of the index")):
+        trouble[:] = [error]
+        before = (root / "A.md").read_text()
+        assert vault.write("A.md", "apple", "append").changed
+        assert (root / "A.md").read_text() == f"{before}apple\n"
+        with pytest.raises(type(error)):
+            vault.search("apple", "", 0, 9)
+    trouble.clear()
+    assert [hit.path for hit in vault.search("apple", "", 0, 9).hits] == ["A.md"]
+    vault.arranging.move("Folder/", "Moved", NO_PROGRESS, dry_run=False)
+    assert vault.paths() == ["A.md", "B.md", "Moved/C.md", "Moved/deep/D.md"]
 
 
 def test_thirty_appends_from_thirty_threads_are_thirty_lines(root: Path, tmp_path: Path) -> None:

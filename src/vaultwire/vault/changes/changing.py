@@ -14,7 +14,6 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 from vaultwire.vault.changes.change import (
-    TRASH,
     UNKNOWN,
     Author,
     Change,
@@ -23,8 +22,8 @@ from vaultwire.vault.changes.change import (
     JournalReport,
     Step,
     files_of,
-    follow,
     lies_in,
+    paths_of,
 )
 from vaultwire.vault.changes.foresight import tidied
 from vaultwire.vault.changes.journal import Ending, FolderJournal, Journal, MemoryJournal
@@ -212,21 +211,11 @@ class Changes:
 
     def _tell_index(self, intent: Intent) -> None:
         paths: set[str] = set()
-        for change in files_of(intent.steps):
-            paths.add(change.path)
-            if change.target is None:
-                continue
-            paths.add(change.target)
-            for folder in (change.path, change.target):
-                if not folder.startswith(TRASH) and self._files.is_folder(folder):
-                    below = [file.path for file in self._files.walk(folder, attachments=True)]
-                    for path in below:
-                        paths |= {
-                            path,
-                            follow(path, change.target, change.path),
-                            follow(path, change.path, change.target),
-                        }
-        self._index.take_up(sorted(path for path in paths if not path.startswith(".")))
+        folders: set[str] = set()
+        for step, site in zip(intent.steps, intent.sites, strict=True):
+            named = [path for path in (*paths_of(step), site.place) if not path.startswith(".")]
+            (folders if site.is_folder else paths).update(named)
+        self._index.take_up(sorted(paths), sorted(folders))
 
     def _made_by(self, number: int) -> tuple[str, ...]:
         """Return the folders that a change made."""

@@ -63,7 +63,8 @@ class StoredIndex:
         self._on_true: Callable[[], None] | None = None  # see tend
         self._breaks = 0  # how often it was begun anew since it last was sound
         self._touching = threading.Lock()
-        self._touched: dict[str, int] = {}  # changed by this process, not yet taken up, each with when, as a count
+        # Changed by this process, not yet taken up: files, and folders with a "/" behind; each with when, as a count.
+        self._touched: dict[str, int] = {}
         self._touches = 0
         self._closing = threading.Event()
         self.unwatched: list[str] = []  # why the vault is not watched
@@ -214,25 +215,24 @@ class StoredIndex:
 
     # ------------------------------------------------------------------ freshness
 
-    def take_up(self, paths: Iterable[str]) -> None:
-        """Take up files that this process has just changed: the next call sees them, watched or not.
+    def take_up(self, paths: Iterable[str], folders: Iterable[str] = ()) -> None:
+        """Note files that this process has just changed: the next call takes them up, watched or not. See the port.
 
-        Where they are watched, whoever made the change need not wait for it: the tending thread hears of them too, or else
-        the next call takes them up.
+        Where they are watched, the tending thread mostly is earlier: it hears of them too.
         """
         with self._touching:
             self._touches += 1
             self._touched |= dict.fromkeys(paths, self._touches)
-        # Before the first look is over, it may have passed them already; it takes them up in the end.
-        if self._is_checked and not self._is_watched:
-            self._ask(lambda _: self._take_up_touched(), NO_PROGRESS, check=False)
+            self._touched |= dict.fromkeys((f"{folder}/" for folder in folders), self._touches)
 
     def _take_up_touched(self) -> None:
         with self._touching:
             touched = dict(self._touched)
         if touched:
-            self._upkeep.check(touched)
-            # Only now, so that whoever comes meanwhile waits; and not what was changed again meanwhile.
+            folders = [path[:-1] for path in touched if path.endswith("/")]
+            self._upkeep.check([path for path in touched if not path.endswith("/")], folders)
+            # Only now, so that whoever comes meanwhile waits, and what could not be taken up is tried again; and not
+            # what was changed again meanwhile.
             with self._touching:
                 self._touched = {path: when for path, when in self._touched.items() if when != touched.get(path)}
 
