@@ -285,3 +285,16 @@ def test_a_note_is_named_by_one_of_name_and_exact_path(files: Backend, file: str
     for tool in ("obsidian_read_note", "obsidian_delete_note", "obsidian_outline"):
         assert files.call(tool, file=file, path=path) == code
     assert files.notes() == before
+
+
+def test_a_second_note_of_a_name_is_made_and_the_answer_names_what_else_was_edited(files: Backend) -> None:
+    (files.root / "Sub").mkdir()
+    (files.root / "Sub/Twin.md").write_text("one")
+    (files.root / "Uses.md").write_text("See [[Twin]]")
+    made = files.call("obsidian_create_note", name="Twin", content="two", overwrite=True)
+    assert (made["path"], made["created"]) == ("Twin.md", True)
+    assert (made["also_edited"], made["also_edited_count"]) == (["Uses.md"], 1)
+    assert files.notes()["Sub/Twin.md"] == "one"
+    assert files.notes()["Uses.md"] == "See [[Sub/Twin]]"
+    moved = files.call("obsidian_move_note", path="Sub/Twin.md", to="Other.md")
+    assert (moved["path"], moved["also_edited"]) == ("Other.md", ["Uses.md"])

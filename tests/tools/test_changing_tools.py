@@ -12,12 +12,14 @@ import pytest
 from support.calls import attempt, call, refusal
 from support.vaults import open_vault, snapshot, write_vault
 from vaultwire.tools.registry import Outcome
+from vaultwire.trust.policy_paths import PathRules, Rule
 from vaultwire.vault.caller import Caller
 from vaultwire.vault.errors import (
     AMBIGUOUS_TARGET,
     INVALID_ARGUMENTS,
     NOT_READ,
     NOTE_EXISTS,
+    POLICY_DENIED,
     SECTION_NOT_FOUND,
     STALE_EDIT,
     TEXT_NOT_FOUND,
@@ -245,6 +247,9 @@ def test_a_server_that_asks_for_it_edits_only_what_the_session_has_read(root: Pa
     assert refusal(mine, "write_note", path="Garden", content="x", mode="append")[0] == NOT_READ
     call(mine, "read_note", path="Garden", section="Beds")
     call(mine, "edit_note", path="Garden", edits=edits)
+    assert refusal(mine, "move_note", path="Garden", to="Yard")[0] == NOT_READ  # links to it would be edited
+    call(mine, "read_note", path="Plan")
+    call(mine, "read_note", path="Sub/Other")
     call(mine, "move_note", path="Garden", to="Yard")
     call(mine, "edit_note", path="Yard", edits=edits)
     call(mine, "create_note", path="Mine")
@@ -341,3 +346,98 @@ def test_a_rename_that_merges_tags_says_so(vault: Vault) -> None:
     outcome = call(vault, "rename_tag", old="work", new="job")
     assert "#job was in use already" in outcome.data["notices"][0]
     assert isinstance(attempt(vault, "search_by_tags", tags=["job/outside"]), Outcome)
+
+
+NAMESAKES = """
+=== Projects/X.md
+the one
+=== A.md
+See [[X]]
+=== B.md
+See [x](X.md) and [[X#Part]]
+=== Sub/C.md
+See [[Projects/X]] and [[X|shown]]
+"""
+
+
+@pytest.fixture
+def namesakes(tmp_path: Path) -> Path:
+    return write_vault(tmp_path / "namesakes", NAMESAKES)
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        ("write_note", {"path": "X", "content": "new"}),
+        ("write_note", {"path": "x.md", "content": "new"}),
+        ("write_note", {"path": "[[X]]", "content": "new"}),
+        ("create_note", {"path": "X", "content": "new"}),
+        ("create_note", {"path": "X", "content": "new", "dry_run": True}),
+    ],
+)
+def test_a_bare_name_that_links_use_for_another_note_makes_no_second_one(
+    namesakes: Path, tool: str, arguments: dict[str, Any]
+) -> None:
+    before = snapshot(namesakes)
+    code, message = refusal(open_vault(namesakes), tool, **arguments)
+    assert code == NOTE_EXISTS
+    assert "'Projects/X.md'" in message  # the note that has the name
+    assert "3 files link" in message  # what would be edited
+    assert "'./" in message  # how to make another all the same
+    assert snapshot(namesakes) == before
+
+
+@pytest.mark.parametrize("tool", ["write_note", "create_note"])
+def test_a_path_with_its_folder_makes_a_second_note_and_names_every_file_it_edits(namesakes: Path, tool: str) -> None:
+    outcome = call(open_vault(namesakes), tool, path="./X", content="new")
+    assert (namesakes / "X.md").read_text() == "new"
+    assert (namesakes / "A.md").read_text() == "See [[Projects/X]]\n"
+    edited = ["A.md", "B.md", "Sub/C.md"]
+    if tool == "write_note":
+        assert (outcome.data["also_edited"], outcome.data["also_edited_count"]) == (edited, 3)
+        assert "3 other files edited" in outcome.texts[0]
+    else:
+        assert [file["path"] for file in outcome.data["files"]] == ["X.md", *edited]
+        assert outcome.data["file_count"] == 4
+    assert all(path in outcome.texts[0] for path in edited)
+
+
+def test_a_number_makes_a_note_that_no_link_means(namesakes: Path) -> None:
+    outcome = call(open_vault(namesakes), "create_note", path="X", content="new", on_collision="number")
+    assert (outcome.data["path"], outcome.data["file_count"]) == ("X 1.md", 1)
+
+
+def test_a_name_that_no_link_uses_alone_is_free_in_another_folder(namesakes: Path) -> None:
+    (namesakes / "Sub/Lonely.md").write_text("x")
+    assert call(open_vault(namesakes), "write_note", path="Lonely", content="y").data["path"] == "Lonely.md"
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        ("write_note", {"path": "./X", "content": "new"}),
+        ("create_note", {"path": "./X", "content": "new"}),
+        ("move_note", {"path": "Projects/X", "to": "Y"}),
+        ("rename_property", {"old": "p", "new": "q"}),
+    ],
+)
+def test_notes_where_only_links_or_names_change_are_edited_by_the_same_rules(
+    namesakes: Path, tool: str, arguments: dict[str, Any]
+) -> None:
+    (namesakes / "A.md").write_text("---\np: 1\n---\n[[X]]\n")
+    before = snapshot(namesakes)
+    writable = ("X.md", "Y.md", "B.md", "Sub/**", "Projects/**")  # not A.md
+    rules = PathRules(write=tuple(Rule("write", pattern, line) for line, pattern in enumerate(writable, 1)))
+    code, message = refusal(open_vault(namesakes, rules=rules), tool, **arguments)
+    assert (code, "'A.md'" in message) == (POLICY_DENIED, True)
+    assert snapshot(namesakes) == before
+    vault = open_vault(namesakes, read_first=True).used_by(Caller("reader"), tool)
+    for path in ("Projects/X", "B", "Sub/C"):
+        call(vault, "read_note", path=path)
+    code, message = refusal(vault, tool, **arguments)
+    assert code == NOT_READ
+    assert "'A.md'" in message
+    assert snapshot(namesakes) == before
+    call(vault, "read_note", path="A")
+    call(vault, tool, **arguments)
+    assert snapshot(namesakes) != before

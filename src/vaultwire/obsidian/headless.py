@@ -36,7 +36,7 @@ from vaultwire.vault.errors import (
 )
 from vaultwire.vault.finding import WantedTasks
 from vaultwire.vault.links import linkpath_of
-from vaultwire.vault.model import Progress, VaultPath
+from vaultwire.vault.model import Placed, Progress, VaultPath
 from vaultwire.vault.paths import NOTE_SUFFIX, fold, parse_note_path, parse_path, parse_set_folder
 from vaultwire.vault.plain import plain_text
 from vaultwire.vault.plans.targets import Edit
@@ -81,18 +81,18 @@ class Headless:
 
     # ------------------------------------------------------------------ notes
 
-    def create(
-        self, name: str, content: str, template: str, progress: Progress, *, overwrite: bool
-    ) -> tuple[VaultPath, bool]:
-        """Make a note; return its path and whether it is new."""
+    def create(self, name: str, content: str, template: str, progress: Progress, *, overwrite: bool) -> Placed:
+        """Make a note. A name that another note has elsewhere is taken all the same, as the app does."""
         try:
-            made = self.vault.making.create(name, content, template, "", "error", progress, dry_run=False)
+            made = self.vault.making.create(
+                name, content, template, "", "error", progress, dry_run=False, may_have_namesake=True
+            )
         except VaultError as error:
             path = self.overwritten(error, template, overwrite=overwrite)
         else:
-            return made.path, True
+            return Placed(made.path, True, made.done.edited_besides(made.path))
         self.vault.write(path, content, "overwrite", None, progress)
-        return path, False
+        return Placed(path, False, [])
 
     @staticmethod
     def overwritten(error: VaultError, template: str, *, overwrite: bool) -> VaultPath:
@@ -113,15 +113,15 @@ class Headless:
         """Add lines at a note's end, or below its frontmatter."""
         self.vault.write(path, content, where, None, progress)
 
-    def move(self, path: VaultPath, to: str, progress: Progress) -> VaultPath:
-        """Give a note another path, or put it into a folder; return its path."""
-        plan, _ = self.vault.arranging.move(path, wanted_place(to), progress, dry_run=False)
-        return plan.target
+    def move(self, path: VaultPath, to: str, progress: Progress) -> Placed:
+        """Give a note another path, or put it into a folder."""
+        plan, done = self.vault.arranging.move(path, wanted_place(to), progress, dry_run=False)
+        return Placed(plan.target, False, done.edited_besides(plan.target))
 
-    def rename(self, path: VaultPath, name: str, progress: Progress) -> VaultPath:
-        """Give a note another name in its folder; return its path."""
-        plan, _ = self.vault.arranging.move(path, wanted_name(name), progress, dry_run=False)
-        return plan.target
+    def rename(self, path: VaultPath, name: str, progress: Progress) -> Placed:
+        """Give a note another name in its folder."""
+        plan, done = self.vault.arranging.move(path, wanted_name(name), progress, dry_run=False)
+        return Placed(plan.target, False, done.edited_besides(plan.target))
 
     def delete(self, path: VaultPath, progress: Progress, *, permanent: bool) -> None:
         """Put a note into the trash, or delete it for good."""
@@ -134,16 +134,15 @@ class Headless:
         found = self.vault.daily_note("today", progress)
         return found.path, found.exists
 
-    def add_daily(self, content: str, where: Where, progress: Progress) -> tuple[VaultPath, bool]:
-        """Add lines to today's note, which is made if it is not there; return its path and whether it is new."""
+    def add_daily(self, content: str, where: Where, progress: Progress) -> Placed:
+        """Add lines to today's note, which is made if it is not there."""
         path, exists = self.daily(progress)
         if exists:
             self.add(path, content, where, progress)
-        else:
-            self.vault.making.create(
-                f"./{path}", self.new_daily(content, where, progress), "", "", "error", progress, dry_run=False
-            )
-        return path, not exists
+            return Placed(path, False, [])
+        text = self.new_daily(content, where, progress)
+        made = self.vault.making.create(f"./{path}", text, "", "", "error", progress, dry_run=False)
+        return Placed(path, True, made.done.edited_besides(path))
 
     def new_daily(self, content: str, where: Where, progress: Progress) -> str:
         """Return the text of today's note that is to be made: its template's, with the content added."""

@@ -38,10 +38,11 @@ from vaultwire.vault.errors import (
     WRITE_FAILED,
     VaultError,
 )
-from vaultwire.vault.model import Progress, VaultPath
+from vaultwire.vault.model import Placed, Progress, VaultPath
 from vaultwire.vault.paths import fold
 from vaultwire.vault.plans.targets import Edit
 from vaultwire.vault.vault import Vault
+from vaultwire.vault.workbench import Done
 
 # How a task begins, if its text comes with its mark.
 _BOX = re.compile(r"\s*(?:[-*+]|\d+[.)])\s+\[.\]\s?")
@@ -58,22 +59,22 @@ class Running(Headless):
 
     # ------------------------------------------------------------------ notes
 
-    def create(
-        self, name: str, content: str, template: str, progress: Progress, *, overwrite: bool
-    ) -> tuple[VaultPath, bool]:
+    def create(self, name: str, content: str, template: str, progress: Progress, *, overwrite: bool) -> Placed:
         """Make a note, as planned by our engine: also its template is filled in here, so the app need not know it."""
         try:
-            made = self.vault.making.create(name, content, template, "", "error", progress, dry_run=True)
+            made = self.vault.making.create(
+                name, content, template, "", "error", progress, dry_run=True, may_have_namesake=True
+            )
         except VaultError as error:
             path = self.overwritten(error, template, overwrite=overwrite)
         else:
             after = next(step.after for step in made.done.steps if isinstance(step, Write) and step.path == made.path)
             if not self._bring(made.path, None, after or b"", progress):
                 return super().create(name, content, template, progress, overwrite=overwrite)
-            return made.path, True
+            return Placed(made.path, True, self._edited(made.done, made.path))
         if not self._edit(path, edits.rewrite, content, progress):
             return super().create(name, content, template, progress, overwrite=overwrite)
-        return path, False
+        return Placed(path, False, [])
 
     def read(self, path: VaultPath, progress: Progress) -> str:
         """Return a note's text as the app has it."""
@@ -86,21 +87,21 @@ class Running(Headless):
         if not self._edit(path, edits.append if where == "append" else edits.prepend, content, progress):
             super().add(path, content, where, progress)
 
-    def move(self, path: VaultPath, to: str, progress: Progress) -> VaultPath:
+    def move(self, path: VaultPath, to: str, progress: Progress) -> Placed:
         """Have the app move a note; it rewrites links if the person wants that of it."""
-        plan, _ = self.vault.arranging.move(path, wanted_place(to), progress, dry_run=True)
+        plan, done = self.vault.arranging.move(path, wanted_place(to), progress, dry_run=True)
         folder = plan.target.rpartition("/")[0]
         if folder and not os.path.isdir(os.path.join(self.vault.root, folder)):
             return super().move(path, to, progress)  # the app makes no folders on the way
         self._app.say(progress, "move", {"path": path, "to": plan.target})
-        return self._arrived(path, plan.target, progress)
+        return self._arrived(path, plan.target, done, progress)
 
-    def rename(self, path: VaultPath, name: str, progress: Progress) -> VaultPath:
+    def rename(self, path: VaultPath, name: str, progress: Progress) -> Placed:
         """Have the app rename a note; it rewrites links if the person wants that of it."""
-        plan, _ = self.vault.arranging.move(path, wanted_name(name), progress, dry_run=True)
+        plan, done = self.vault.arranging.move(path, wanted_name(name), progress, dry_run=True)
         # With its extension: in a name with a dot the app takes what stands behind that for one.
         self._app.say(progress, "rename", {"path": path, "name": plan.target.rpartition("/")[2]})
-        return self._arrived(path, plan.target, progress)
+        return self._arrived(path, plan.target, done, progress)
 
     def delete(self, path: VaultPath, progress: Progress, *, permanent: bool) -> None:
         """Have the app delete a note; without ``permanent`` it goes where the app puts deleted files."""
@@ -130,14 +131,14 @@ class Running(Headless):
             )
         return path, os.path.isfile(os.path.join(self.vault.root, path))
 
-    def add_daily(self, content: str, where: Where, progress: Progress) -> tuple[VaultPath, bool]:
+    def add_daily(self, content: str, where: Where, progress: Progress) -> Placed:
         """Add lines to today's note, which is made from its template if it is not there."""
         path, exists = self.daily(progress)
         if exists:
             self.add(path, content, where, progress)
         elif not self._bring(path, None, self.new_daily(content, where, progress).encode(), progress):
             return super().add_daily(content, where, progress)
-        return path, not exists
+        return Placed(path, not exists, [])
 
     # ------------------------------------------------------------------ what is in the vault
 
@@ -324,12 +325,23 @@ class Running(Headless):
         """Raise VaultError if our engine would not let this caller edit the note."""
         self.vault.revising.edit(path, [Edit("append", "x", body=True)], "", None, progress, dry_run=True)
 
-    def _arrived(self, source: VaultPath, target: VaultPath, progress: Progress) -> VaultPath:
+    def _arrived(self, source: VaultPath, target: VaultPath, done: Done, progress: Progress) -> Placed:
         there = os.path.isfile(os.path.join(self.vault.root, target))
         if not there or (fold(source) != fold(target) and os.path.lexists(os.path.join(self.vault.root, source))):
             raise VaultError(WRITE_FAILED, f"Obsidian was asked to move {source!r} to {target!r}, and it is not there.")
         self.vault.read(target, progress)
-        return target
+        return Placed(target, False, self._edited(done, target))
+
+    def _edited(self, planned: Done, path: VaultPath) -> list[VaultPath]:
+        """Return which of the files that our engine would have edited besides, the app has edited by now."""
+        before = {step.path: step.before for step in planned.steps if isinstance(step, Write)}
+        return [each for each in planned.edited_besides(path) if not self._holds(each, before[each] or b"")]
+
+    def _holds(self, path: VaultPath, data: bytes) -> bool:
+        try:
+            return self.vault.read_file(path, len(data))[1].data == data
+        except VaultError:  # longer than that, or gone: what was asked for is done, so nothing fails because of it
+            return False
 
     def _bytes(self, path: VaultPath) -> bytes:
         return self.vault.read_file(path, 0)[1].data

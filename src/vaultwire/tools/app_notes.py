@@ -10,7 +10,8 @@ from typing import Annotated, NotRequired, TypedDict
 from vaultwire.tools.app_port import Content, FileName, Kind, Obsidian, app_tool
 from vaultwire.tools.kinds import Name, OptionalName
 from vaultwire.tools.registry import Bounds, Outcome
-from vaultwire.vault.model import Progress
+from vaultwire.tools.wording import MAX_FILES_SHOWN, edited_too
+from vaultwire.vault.model import Placed, Progress
 
 
 class CreatedNote(TypedDict):
@@ -18,6 +19,8 @@ class CreatedNote(TypedDict):
 
     path: Annotated[str, "Path in the vault"]
     created: Annotated[bool, "False if a note that was there was written over"]
+    also_edited: Annotated[NotRequired[list[str]], "The first of the other files edited, where links changed"]
+    also_edited_count: Annotated[NotRequired[int], "How many other files in all; absent if none"]
 
 
 class NotePath(TypedDict):
@@ -38,6 +41,8 @@ class MovedNote(TypedDict):
 
     path: Annotated[str, "Path in the vault, as it is now"]
     moved_from: Annotated[str, "The path it had"]
+    also_edited: Annotated[NotRequired[list[str]], "The first of the other files edited, where links changed"]
+    also_edited_count: Annotated[NotRequired[int], "How many other files in all; absent if none"]
 
 
 class DeletedNote(TypedDict):
@@ -81,8 +86,8 @@ def obsidian_create_note(
         overwrite: Overwrite if file exists
         template: Name of a template to start from; the content comes below it.
     """
-    path, created = obsidian.create(name, content, template, progress, overwrite=overwrite)
-    return Outcome([f"{'Created' if created else 'Overwrote'}: {path}"], CreatedNote(path=path, created=created))
+    placed = obsidian.create(name, content, template, progress, overwrite=overwrite)
+    return _created("Created" if placed.is_new else "Overwrote", placed)
 
 
 @app_tool(title="Read note in Obsidian", read_only=True)
@@ -213,8 +218,7 @@ def obsidian_append_daily(obsidian: Obsidian, progress: Progress, /, content: Co
     Args:
         content: Markdown text.
     """
-    path, created = obsidian.add_daily(content, "append", progress)
-    return Outcome([f"Appended to: {path}"], CreatedNote(path=path, created=created))
+    return _created("Appended to", obsidian.add_daily(content, "append", progress))
 
 
 @app_tool(title="Prepend to today's note in Obsidian")
@@ -224,8 +228,7 @@ def obsidian_prepend_daily(obsidian: Obsidian, progress: Progress, /, content: C
     Args:
         content: Markdown text.
     """
-    path, created = obsidian.add_daily(content, "prepend", progress)
-    return Outcome([f"Prepended to: {path}"], CreatedNote(path=path, created=created))
+    return _created("Prepended to", obsidian.add_daily(content, "prepend", progress))
 
 
 @app_tool(title="Set property in Obsidian", destructive=True, idempotent=True)
@@ -269,8 +272,23 @@ def obsidian_remove_property(
     return _property(obsidian, progress, found, name)
 
 
-def _moved(source: str, target: str) -> Outcome[MovedNote]:
-    return Outcome([f"Moved: {source} -> {target}"], MovedNote(path=target, moved_from=source))
+def _created(done: str, placed: Placed) -> Outcome[CreatedNote]:
+    data = CreatedNote(path=placed.path, created=placed.is_new)
+    return Outcome([f"{done}: {placed.path}{_and_others(placed, data)}"], data)
+
+
+def _moved(source: str, placed: Placed) -> Outcome[MovedNote]:
+    data = MovedNote(path=placed.path, moved_from=source)
+    return Outcome([f"Moved: {source} -> {placed.path}{_and_others(placed, data)}"], data)
+
+
+def _and_others(placed: Placed, data: CreatedNote | MovedNote) -> str:
+    """Put into the data which other files were edited, and return it in words."""
+    if not placed.also:
+        return ""
+    data["also_edited"] = list(placed.also[:MAX_FILES_SHOWN])
+    data["also_edited_count"] = len(placed.also)
+    return f"\n{edited_too(placed.also)}"
 
 
 def _property(obsidian: Obsidian, progress: Progress, path: str, name: str) -> Outcome[NoteProperty]:

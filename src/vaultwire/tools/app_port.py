@@ -12,7 +12,7 @@ from typing import Annotated, Any, Concatenate, Generic, Literal, ParamSpec, Pro
 
 from vaultwire.tools.registry import AnyTool, Bounds, Outcome, Tool
 from vaultwire.tools.wording import counted
-from vaultwire.vault.model import Progress, VaultPath
+from vaultwire.vault.model import Placed, Progress, VaultPath
 from vaultwire.vault.vault import Vault
 
 P = ParamSpec("P")
@@ -36,10 +36,8 @@ class Obsidian(Protocol):
     def target(self, file: str, path: str, progress: Progress, /) -> VaultPath:
         """Return the note that a name or an exact path means."""
 
-    def create(
-        self, name: str, content: str, template: str, progress: Progress, /, *, overwrite: bool
-    ) -> tuple[VaultPath, bool]:
-        """Make a note; return its path and whether it is new."""
+    def create(self, name: str, content: str, template: str, progress: Progress, /, *, overwrite: bool) -> Placed:
+        """Make a note."""
 
     def read(self, path: VaultPath, progress: Progress, /) -> str:
         """Return a note's text."""
@@ -47,11 +45,11 @@ class Obsidian(Protocol):
     def add(self, path: VaultPath, content: str, where: Where, progress: Progress, /) -> None:
         """Add lines to a note."""
 
-    def move(self, path: VaultPath, to: str, progress: Progress, /) -> VaultPath:
-        """Give a note another path; return it."""
+    def move(self, path: VaultPath, to: str, progress: Progress, /) -> Placed:
+        """Give a note another path."""
 
-    def rename(self, path: VaultPath, name: str, progress: Progress, /) -> VaultPath:
-        """Give a note another name; return its path."""
+    def rename(self, path: VaultPath, name: str, progress: Progress, /) -> Placed:
+        """Give a note another name."""
 
     def delete(self, path: VaultPath, progress: Progress, /, *, permanent: bool) -> None:
         """Put a note into the trash, or delete it for good."""
@@ -62,8 +60,8 @@ class Obsidian(Protocol):
     def daily(self, progress: Progress, /) -> tuple[VaultPath, bool]:
         """Return the path of today's note, and whether it is there."""
 
-    def add_daily(self, content: str, where: Where, progress: Progress, /) -> tuple[VaultPath, bool]:
-        """Add lines to today's note; return its path and whether it is new."""
+    def add_daily(self, content: str, where: Where, progress: Progress, /) -> Placed:
+        """Add lines to today's note."""
 
     def search(
         self, query: str, folder: str, limit: int, progress: Progress, /, *, case: bool

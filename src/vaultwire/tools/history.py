@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Annotated, NotRequired, TypedDict
 
 from vaultwire.tools.changes import (
-    MAX_FILES_SHOWN,
     Changed,
     TouchedFile,
     cut,
@@ -14,7 +13,7 @@ from vaultwire.tools.changes import (
     told,
 )
 from vaultwire.tools.registry import Bounds, Outcome, tool
-from vaultwire.tools.wording import counted, iso_time
+from vaultwire.tools.wording import MAX_FILES_SHOWN, counted, iso_time
 from vaultwire.vault.changes.change import Change
 from vaultwire.vault.changes.showing import diff_of
 from vaultwire.vault.model import Progress

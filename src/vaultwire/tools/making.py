@@ -35,10 +35,11 @@ def create_note(
     on_collision: Literal["error", "number"] = "error",
     dry_run: bool = False,
 ) -> Outcome[MadeFile]:
-    """Make a new note, on its own or from a template. It never changes a note that is there.
+    """Make a new note, on its own or from a template. It never changes the text of a note that is there.
 
-    A name alone goes to the folder that the person has set in Obsidian for new notes. In a template {{title}}, {{date}},
-    {{date:FORMAT}} and {{time}} are filled in.
+    A name alone goes to the folder that the person has set in Obsidian for new notes; it counts as taken, too, if links use
+    it for a note elsewhere. With a folder ("./Name" for the vault's own) a second note of that name is made and those links
+    are rewritten to lead where they did. In a template {{title}}, {{date}}, {{date:FORMAT}} and {{time}} are filled in.
 
     Args:
         path: "Folder/Name" from the vault's root, or a name alone. Folders on the way are made.

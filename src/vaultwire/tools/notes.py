@@ -9,7 +9,7 @@ from typing import Annotated, NotRequired, TypedDict
 
 from vaultwire.tools.kinds import IfMatch, Name
 from vaultwire.tools.registry import Bounds, Outcome, tool
-from vaultwire.tools.wording import counted, iso_time
+from vaultwire.tools.wording import MAX_FILES_SHOWN, counted, edited_too, iso_time
 from vaultwire.vault.model import Progress, WriteMode
 from vaultwire.vault.vault import Vault
 
@@ -38,6 +38,8 @@ class WrittenNote(TypedDict):
     changed: Annotated[bool, "False if the note held exactly this already, so nothing was written"]
     etag: Annotated[str, "Fingerprint of the note as it is now"]
     size: Annotated[int, "Bytes"]
+    also_edited: Annotated[NotRequired[list[str]], "The first of the other files edited, where links changed"]
+    also_edited_count: Annotated[NotRequired[int], "How many other files in all; absent if none"]
     change: Annotated[
         NotRequired[int], "Number of the change, for show_change and undo_change; absent if nothing changed"
     ]
@@ -100,6 +102,8 @@ def write_note(
 
     By default only a new note is made: if it exists, nothing happens and an error says so. Prefer append or prepend to
     overwrite; before overwrite, read the note and pass its etag. A note keeps its line ends and the rest of its bytes.
+    A name without a folder is refused if links use it for a note elsewhere. With a folder ("./Note" for the vault's own)
+    a second note of that name is made and those links are rewritten to lead where they did; the result names the files.
 
     Args:
         path: Where: a path in the vault ("Folder/Note.md"; ".md" may be left out). For append and prepend any name
@@ -122,6 +126,10 @@ def write_note(
     if written.change:
         data["change"] = written.change
         text += f". To take it back: undo_change {written.change}"
+    if written.also:
+        data["also_edited"] = list(written.also[:MAX_FILES_SHOWN])
+        data["also_edited_count"] = len(written.also)
+        text += f"\n{edited_too(written.also)}"
     return Outcome([text], data)
 
 

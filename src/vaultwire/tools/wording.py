@@ -4,10 +4,23 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+# A rename may touch thousands of notes; a model wants to know which, up to a point.
+MAX_FILES_SHOWN = 50
+
 
 def counted(number: int, thing: str) -> str:
     """Return ``1 note``, ``2 notes``."""
     return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
+
+
+def edited_too(paths: Sequence[str]) -> str:
+    """Return in words which other files were edited, so that their links lead where they did."""
+    more = f" and {len(paths) - MAX_FILES_SHOWN} more" if len(paths) > MAX_FILES_SHOWN else ""
+    return f"{counted(len(paths), 'other file')} edited, links only: {', '.join(paths[:MAX_FILES_SHOWN])}{more}"
 
 
 def iso_time(nanoseconds: int) -> str:

@@ -21,7 +21,7 @@ from vaultwire.vault.model import Deleted, Progress, VaultPath, WriteMode, Writt
 from vaultwire.vault.naming import find, locate
 from vaultwire.vault.paths import MAX_NAME_BYTES, check_new_names, fold, parse_note_path
 from vaultwire.vault.plain import to_bytes
-from vaultwire.vault.plans.moving import plan_arrival
+from vaultwire.vault.plans.moving import check_no_namesake, is_path, plan_arrival
 from vaultwire.vault.resolve import wanted_paths
 from vaultwire.vault.workbench import Workbench
 
@@ -99,10 +99,13 @@ class Editing:
         in_old_folder = not folder or self._files.is_folder(VaultPath(folder))
         check_new_names([new_name] if in_old_folder else path.split("/"))
         data = to_bytes(content)
-        bench = self._bench
-        relinked = plan_arrival(bench.files, bench.index, bench.settings.get(), path, progress)
+        bench, settings = self._bench, self._bench.settings.get()
+        if not is_path(_unlinked(name)):
+            check_no_namesake(bench.files, bench.index, settings, path, progress)
+        relinked = plan_arrival(bench.files, bench.index, settings, path, progress)
         change = self._carry_out([Write(path, None, data), *relinked], progress)
-        return Written(path, etag_of(data), len(data), created=True, changed=True, change=change)
+        also = [write.path for write in relinked]
+        return Written(path, etag_of(data), len(data), created=True, changed=True, change=change, also=also)
 
     def _check_nowhere_else(self, path: VaultPath, name: str, progress: Progress) -> None:
         """Refuse to overwrite a note that is only *called* so: neither it nor a new one beside it may be what is meant."""
@@ -134,7 +137,7 @@ class Editing:
         new = bom + _EDITS[mode](old.removeprefix(_BOM), content.removeprefix(bom) if bom else content)
         data = to_bytes(new, before)
         change = self._carry_out([Write(path, before, data)], progress)
-        return Written(path, etag_of(data), len(data), created=False, changed=data != before, change=change)
+        return Written(path, etag_of(data), len(data), created=False, changed=data != before, change=change, also=[])
 
 
 def _unlinked(name: str) -> str:

@@ -17,7 +17,7 @@ from vaultwire.vault.plans.creating import (
     plan_create,
     plan_insert_template,
 )
-from vaultwire.vault.plans.moving import plan_arrival
+from vaultwire.vault.plans.moving import check_no_namesake, is_path, plan_arrival
 from vaultwire.vault.plans.templates import below
 from vaultwire.vault.workbench import Done, Workbench
 
@@ -47,20 +47,33 @@ class Making:
         progress: Progress,
         *,
         dry_run: bool,
+        may_have_namesake: bool = False,
     ) -> Made:
-        """Make a note, from a template if one is named. See ``plan_create``; ``beside`` names a note as for ``locate``."""
+        """Make a note, from a template if one is named. See ``plan_create``; ``beside`` names a note as for ``locate``.
+
+        A name without a folder that links use for another note counts as taken, unless it ``may_have_namesake``.
+        """
         bench = self._bench
+        may_have_namesake = may_have_namesake or is_path(name)
         with bench.held(progress):
+            settings = bench.settings.get()
+
+            def is_free(path: VaultPath) -> bool:
+                return may_have_namesake or not plan_arrival(bench.files, bench.index, settings, path, progress)
+
             planned = plan_create(
                 bench.files,
-                bench.settings.get(),
+                settings,
                 name,
                 content,
                 template=template,
                 now=bench.now(),
                 beside=self._located(beside, progress),
                 on_collision=on_collision,
+                is_free=is_free,
             )
+            if not may_have_namesake:
+                check_no_namesake(bench.files, bench.index, settings, planned.path, progress)
             return self._made(planned, progress, dry_run=dry_run)
 
     def append_daily(self, day: str, content: str, heading: str, progress: Progress, *, dry_run: bool) -> Made:

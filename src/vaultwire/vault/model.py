@@ -38,7 +38,10 @@ class Note(NamedTuple):
 
 
 class Written(NamedTuple):
-    """What a write did. ``changed`` is False when the file already held exactly that; ``change`` is its number, or 0."""
+    """What a write did. ``changed`` is False when the file already held exactly that; ``change`` is its number, or 0.
+
+    ``also`` are the other files it edited, so that their links lead where they did.
+    """
 
     path: VaultPath
     etag: str
@@ -46,6 +49,18 @@ class Written(NamedTuple):
     created: bool
     changed: bool
     change: int
+    also: list[VaultPath]
+
+
+class Placed(NamedTuple):
+    """A note that was made, written or moved; ``also`` are the other files that were edited so that links lead to the same.
+
+    ``is_new``: the note was not there before.
+    """
+
+    path: VaultPath
+    is_new: bool
+    also: list[VaultPath]
 
 
 class Deleted(NamedTuple):

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from vaultwire.markdown.diffs import unified
 from vaultwire.vault.caller import Caller
-from vaultwire.vault.changes.change import Author, Change, Step, Write, paths_of
+from vaultwire.vault.changes.change import Author, Change, Move, Step, Write, follow, paths_of
 from vaultwire.vault.changes.changing import Changes
 from vaultwire.vault.changes.foresight import tidied
 from vaultwire.vault.errors import NOT_READ, STALE_EDIT, VaultError
@@ -20,11 +20,14 @@ from vaultwire.vault.etags import etag_of, whole_etag
 from vaultwire.vault.files import Files
 from vaultwire.vault.index import Index
 from vaultwire.vault.model import Progress, VaultPath
+from vaultwire.vault.paths import is_note
 from vaultwire.vault.plain import plain_text
 from vaultwire.vault.settings import KeptSettings
 
 # A difference is for a caller to see whether its edit still makes sense; a longer one says "read it again".
 _MAX_SHOWN_DIFF = 4_000
+# So many notes are named in an error; a rename may touch thousands.
+_MAX_NAMED = 20
 
 
 class Done(NamedTuple):
@@ -36,6 +39,11 @@ class Done(NamedTuple):
     change: Change | None
     steps: list[Step]
     notices: list[str]
+
+    def edited_besides(self, path: VaultPath) -> list[VaultPath]:
+        """Return the files that are edited besides the one at a path."""
+        edits = (step for step in self.steps if isinstance(step, Write) and step.before is not None)
+        return [step.path for step in edits if step.path != path]
 
 
 class Workbench:
@@ -90,8 +98,12 @@ class Workbench:
         dry_run: bool,
         undoes: int | None = None,
     ) -> Done:
-        """Carry the steps out, inside ``held``; with ``dry_run`` only say what they are. See ``Changes.carry_out``."""
+        """Carry the steps out, inside ``held``; with ``dry_run`` only say what they are. See ``Changes.carry_out``.
+
+        Raises VaultError (NOT_READ) if the caller must have read every note that is edited, and has not.
+        """
         wanted = tidied(list(steps))
+        self._check_read(wanted)
         if dry_run:
             for step in wanted:
                 for path in paths_of(step):
@@ -112,6 +124,7 @@ class Workbench:
         NOT_READ if the caller must have read it, and has not, or writes over what it has seen a part of.
         """
         now = etag_of(data)
+        given = if_match
         if_match, is_part = (None, False) if if_match is None else whole_etag(if_match)
         if is_part and is_overwritten:
             raise VaultError(
@@ -134,6 +147,33 @@ class Workbench:
                 f"{path!r} was not read in this session, and this server edits only notes that were. "
                 "Read it with read_note first.",
                 path=path,
+            )
+        if given is not None:
+            self.caller.saw(path, now, data)  # who has its etag has read it, if perhaps in another session
+
+    def _check_read(self, steps: list[Step]) -> None:
+        """Refuse to edit notes that the caller must have read and has not: also those where only links change."""
+        if not self._read_first:
+            return
+        moves: list[Move] = []
+        unread: list[VaultPath] = []
+        for step in steps:
+            if isinstance(step, Move):
+                moves.append(step)
+            elif step.before is not None:
+                path = step.path
+                for move in reversed(moves):
+                    path = follow(path, move.target, move.source)
+                if is_note(path) and not self.caller.has_read(path):
+                    unread.append(path)
+        if unread:
+            more = f" and {len(unread) - _MAX_NAMED} more" if len(unread) > _MAX_NAMED else ""
+            raise VaultError(
+                NOT_READ,
+                f"This would edit {', '.join(map(repr, unread[:_MAX_NAMED]))}{more}, not read in this session, and this "
+                "server edits only notes that were. Read them with read_note first.",
+                path=unread[0],
+                candidates=unread[:_MAX_NAMED],
             )
 
     def _what_changed(self, path: VaultPath, etag: str, data: bytes) -> str:

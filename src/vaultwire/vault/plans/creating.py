@@ -32,6 +32,7 @@ from vaultwire.vault.periodic import daily_note_path, daily_template_path
 from vaultwire.vault.plain import to_bytes
 from vaultwire.vault.plans.attaching import check_attachment
 from vaultwire.vault.plans.linktexts import link_to
+from vaultwire.vault.plans.moving import is_path
 from vaultwire.vault.plans.templates import BOM, below, fill, find_template, insert, read_text
 from vaultwire.vault.settings import Settings
 
@@ -54,7 +55,7 @@ class Planned(NamedTuple):
     link: str = ""
 
 
-def plan_create(
+def plan_create(  # noqa: PLR0913 - what is made, where, and which names are taken
     files: Files,
     settings: Settings,
     name: str,
@@ -64,19 +65,20 @@ def plan_create(
     now: datetime,
     beside: VaultPath | None = None,
     on_collision: OnCollision = "error",
+    is_free: Callable[[VaultPath], bool] = lambda _: True,
 ) -> Planned:
     """Plan a new note of this content, below what the template brings, if one is named.
 
     A name with ``/`` is a path from the vault's own folder (``./Name`` lies right in it); a bare one goes where Obsidian's
     "Default location for new notes" says, "same folder as current file" meaning the folder of ``beside``. A content's
     own properties win over the template's. Of a name that is taken, whatever its case and Unicode form, the next
-    free one is found with ``number``, as Obsidian does: ``Name 1``.
+    free one is found with ``number``, as Obsidian does: ``Name 1``. ``is_free`` may rule out more paths then.
 
     Raises VaultError: NOTE_EXISTS; INVALID_ARGUMENTS and those of naming a path, with a name that would do; those of
     ``find_template``.
     """
-    folder = "" if _is_path(name) else _note_folder(settings, beside)
-    path = _free(files, _new_path(files, folder, name, parse_note_path), on_collision)
+    folder = "" if is_path(name) else _note_folder(settings, beside)
+    path = _free(files, _new_path(files, folder, name, parse_note_path), on_collision, is_free)
     text = content
     if template:
         _, written = read_text(files, find_template(files, settings, template))
@@ -149,8 +151,8 @@ def plan_attachment(
     Raises VaultError as ``check_attachment`` and ``plan_create`` do; INVALID_ARGUMENTS also for a name no link can name.
     """
     check_attachment(name, data, max_bytes)
-    folder = "" if _is_path(name) else _attachment_folder(settings, beside)
-    path = _free(files, _new_path(files, folder, name, parse_path), "number")
+    folder = "" if is_path(name) else _attachment_folder(settings, beside)
+    path = _free(files, _new_path(files, folder, name, parse_path), "number", lambda _: True)
     odd = [character for character in _NOT_IN_LINKS if character in stem(path)]
     if odd:
         raise VaultError(
@@ -182,10 +184,6 @@ def _daily_text(files: Files, settings: Settings, path: VaultPath, moment: datet
 
 
 # ---------------------------------------------------------------------- places
-
-
-def _is_path(name: str) -> bool:
-    return "/" in name.strip() or "\\" in name
 
 
 def _note_folder(settings: Settings, beside: VaultPath | None) -> str:
@@ -235,9 +233,10 @@ def _parts(name: str) -> list[str]:
     return [part for part in name.replace("\\", "/").split("/") if part.strip() not in ("", ".", "..")] or [""]
 
 
-def _free(files: Files, path: VaultPath, on_collision: OnCollision) -> VaultPath:
+def _free(files: Files, path: VaultPath, on_collision: OnCollision, is_free: Callable[[VaultPath], bool]) -> VaultPath:
     """Return the path, or the first free one after it. Raises VaultError (NOTE_EXISTS)."""
-    if files.look_at(path) is None and not files.is_folder(path):
+    is_taken = files.look_at(path) is not None or files.is_folder(path)
+    if not is_taken and (on_collision == "error" or is_free(path)):
         return path
     folder = VaultPath(path.rpartition("/")[0])
     # One look for all numbers, at the folder itself, which comes first.
@@ -245,7 +244,7 @@ def _free(files: Files, path: VaultPath, on_collision: OnCollision) -> VaultPath
     taken = {fold(file.path) for file in there}
     dot = path.rindex(".")
     numbered = (VaultPath(f"{path[:dot]} {number}{path[dot:]}") for number in count(1))
-    free = next(each for each in numbered if fold(each) not in taken and not files.is_folder(each))
+    free = next(each for each in numbered if fold(each) not in taken and not files.is_folder(each) and is_free(each))
     if on_collision == "number":
         check_new_names([free.rpartition("/")[2]])
         return free

@@ -94,11 +94,7 @@ def plan_arrival(files: Files, index: Index, settings: Settings, path: VaultPath
     gets the path of the file it led to. Only where another file has the same name; then all canvases and bases are read,
     too. Raises VaultError as ``plan_move`` does.
     """
-    name = fold(path.rpartition("/")[2])
-    alike = index.named([path.rpartition("/")[2]], progress) if is_note(path) else index.paths(progress)
-    if alike is None:  # a first look over the vault is not worth waiting for if there is no other of the name
-        alike = [file.path for file in files.walk()]
-    if all(fold(other.rpartition("/")[2]) != name for other in alike):
+    if not _namesakes(files, index, path, progress):
         return []
     links = index.links_asking(set(names_led_to(path)), [], progress)
     moves = Moves(index.paths(progress), {}, None, settings.new_link_format, None, [path])
@@ -113,6 +109,42 @@ def plan_arrival(files: Files, index: Index, settings: Settings, path: VaultPath
         if write is not None:
             writes.append(write)
     return writes
+
+
+def check_no_namesake(files: Files, index: Index, settings: Settings, path: VaultPath, progress: Progress) -> None:
+    """Refuse a new note at ``path`` if links use its name alone for another note: they would have to be rewritten.
+
+    For callers that gave the name without a folder: most of them do not know of the other note. Raises VaultError
+    (NOTE_EXISTS).
+    """
+    relinked = plan_arrival(files, index, settings, path, progress)
+    if not relinked:
+        return
+    namesakes = _namesakes(files, index, path, progress)
+    links = "1 file links" if len(relinked) == 1 else f"{len(relinked)} files link"
+    explicit = path if "/" in path else f"./{path}"
+    raise VaultError(
+        NOTE_EXISTS,
+        f"There is a note of this name already: {', '.join(map(repr, namesakes))}; {links} to it by its name alone. "
+        f"To change that note, edit {namesakes[0]!r}. To make a second note of this name on purpose, give its path with the "
+        f"folder, {explicit!r}: then those links are rewritten, so that they still lead where they lead now.",
+        path=namesakes[0],
+        candidates=namesakes,
+    )
+
+
+def is_path(name: str) -> bool:
+    """Tell whether a name says in which folder its note lies; ``./Name`` says the vault's own."""
+    return "/" in name.strip() or "\\" in name
+
+
+def _namesakes(files: Files, index: Index, path: VaultPath, progress: Progress) -> list[VaultPath]:
+    """Return the files that have the name of a new one, in path order."""
+    name = path.rpartition("/")[2]
+    alike = index.named([name], progress) if is_note(path) else index.paths(progress)
+    if alike is None:  # a first look over the vault is not worth waiting for if there is no other of the name
+        alike = [file.path for file in files.walk()]
+    return sorted(other for other in alike if fold(other.rpartition("/")[2]) == fold(name))
 
 
 def _there(files: Files, source: VaultPath) -> tuple[VaultPath, bool]:
