@@ -39,9 +39,10 @@ def kills(where: Path, *options: str) -> int:
 
 
 LARGER = ["create", "exchange", "merge", "rename_with_links"]
+OPTIONS = ("--undo", "--no-links", "--no-exchange")
 CASES = [
     *[(scenario, ()) for scenario in SCENARIOS],
-    *[(scenario, (option,)) for option in ("--undo", "--no-links") for scenario in (SCENARIOS if IS_SOAK else LARGER)],
+    *[(scenario, (option,)) for option in OPTIONS for scenario in (SCENARIOS if IS_SOAK else LARGER)],
 ]
 
 

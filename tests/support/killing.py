@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 from support.vaults import write_vault
+from vaultwire.vault import exchange
 from vaultwire.vault.changes.change import Author, Move, Step, Write, follow
 from vaultwire.vault.changes.changing import Changes
 from vaultwire.vault.changes.undo import plan_undo
@@ -78,7 +79,7 @@ def rename_with_links(files: Files) -> list[Step]:
     ]
 
 
-def exchange(files: Files) -> list[Step]:
+def swap_names(files: Files) -> list[Step]:
     """Two notes that change their names, which no single file shows by being there or not."""
     return [
         Move(path("Note.md"), path("between.md")),
@@ -102,7 +103,7 @@ SCENARIOS: dict[str, Callable[[Files], list[Step]]] = {
     "trash": lambda files: [Move(path("Note.md"), path(".trash/Note.md"))],
     "remove": lambda files: [Write(path("Note.md"), b"old line\n", None)],
     "rename_with_links": rename_with_links,
-    "exchange": exchange,
+    "exchange": swap_names,
     "merge": merge,
 }
 
@@ -165,6 +166,20 @@ def _counted(name: str, steps: Iterator[int]) -> None:
     setattr(os, name, call)
 
 
+def _counted_rename(steps: Iterator[int]) -> None:
+    """Have the system's own renames counted, too."""
+    real = exchange.system_rename()
+
+    def call(source: str, target: str, is_exchange: bool) -> int:
+        if next(steps) == 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+        assert real is not None
+        return real(source, target, is_exchange)
+
+    if real is not None:
+        exchange.system_rename = lambda: call  # type: ignore[assignment]
+
+
 def _halved(steps: Iterator[int]) -> None:
     """Have files opened for writing get half of their bytes, then the end."""
     real = os.fdopen
@@ -204,6 +219,7 @@ def dies_at(step: int, act: Callable[[], object]) -> bool:
         for name in CALLS:
             _counted(name, steps)
         _halved(steps)
+        _counted_rename(steps)
         try:
             act()
         except BaseException as error:  # noqa: BLE001 - told to whoever started this
@@ -302,6 +318,8 @@ def main(where: str, scenario: str, *options: str) -> None:
     """Check one scenario, and print how many times it was killed."""
     undoing = "--undo" in options
     kill_recovery, every = "--kill-recovery" in options, 3 if "--every-third" in options else 1
+    if "--no-links" in options or "--no-exchange" in options:
+        exchange.system_rename = lambda: None  # type: ignore[assignment]
     if "--no-links" in options:
         os.link = _no_link  # type: ignore[assignment]
     os.fsync = _no_sync  # type: ignore[assignment]  # what a kill leaves is in the system's memory; syncing is a call like any, and slow

@@ -16,7 +16,9 @@ import pytest
 
 from support.killing import NoIndex, open_changes, tree
 from support.refusals import refusal, refused
+from support.renaming import around_calls, nothing, without_exchange
 from support.vaults import open_vault, vault_over, write_vault
+from vaultwire.vault import exchange
 from vaultwire.vault.changes.change import Author, FileChange, Move, Step, Write
 from vaultwire.vault.changes.changing import Changes
 from vaultwire.vault.errors import (
@@ -212,11 +214,29 @@ def failing(monkeypatch: pytest.MonkeyPatch, name: str, number: int, at: int) ->
     monkeypatch.setattr(os, name, call)
 
 
-@pytest.mark.parametrize("name", ["open", "write", "fsync", "replace", "link", "unlink", "mkdir", "rename", "chmod"])
+def failing_rename(monkeypatch: pytest.MonkeyPatch, number: int, at: int) -> None:
+    """Have the system's own rename fail at its n-th call, once."""
+    real = exchange.system_rename()
+    assert real is not None
+    calls = iter(range(at, -1_000_000, -1))
+    monkeypatch.setattr(exchange, "system_rename", lambda: lambda *args: number if next(calls) == 0 else real(*args))
+
+
+FUNCTIONS = ["open", "write", "fsync", "replace", "unlink", "mkdir", "rmdir", "chmod"]
+
+
+@pytest.mark.parametrize(
+    ("name", "has_exchange"),
+    [(name, True) for name in [*FUNCTIONS, "renameat2"]] + [(name, False) for name in [*FUNCTIONS, "link", "rename"]],
+)
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EACCES])
 def test_a_change_that_fails_half_way_is_taken_back(
-    root: Path, changes: Changes, monkeypatch: pytest.MonkeyPatch, name: str, number: int
+    root: Path, changes: Changes, monkeypatch: pytest.MonkeyPatch, name: str, number: int, has_exchange: bool
 ) -> None:
+    if not has_exchange:
+        without_exchange(monkeypatch)
+    elif exchange.system_rename() is None:
+        pytest.skip("this system has no rename of its own")
     before = tree(root)
     steps: list[Step] = [
         Write(path("A.md"), b"a\n", b"a2\n"),
@@ -229,7 +249,7 @@ def test_a_change_that_fails_half_way_is_taken_back(
     refusals = 0
     for at in range(60):
         with monkeypatch.context() as patch:
-            failing(patch, name, number, at)
+            failing_rename(patch, number, at) if name == "renameat2" else failing(patch, name, number, at)
             try:
                 carry_out(changes, *steps)
             except VaultError as error:
@@ -243,7 +263,7 @@ def test_a_change_that_fails_half_way_is_taken_back(
             assert tree(root) == before, at
     else:
         pytest.fail("it never got through")
-    if name not in ("chmod", "unlink"):
+    if name not in ("chmod", "rmdir"):
         assert refusals > 0
     assert (root / "Other/C.md").read_text() == "c2\n"
     with changes.held():  # that it was done may have found no room in the journal: then the files say so
@@ -253,10 +273,8 @@ def test_a_change_that_fails_half_way_is_taken_back(
 def test_somebody_elses_file_in_the_way_of_a_later_step_takes_all_back(
     root: Path, changes: Changes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real = os.replace
 
-    def replace_and_meddle(source: Any, target: Any) -> None:
-        real(source, target)
+    def meddle() -> None:
         (root / "New.md").write_text("theirs\n")
         (root / "B.md").write_text("theirs\n")
 
@@ -266,7 +284,7 @@ def test_somebody_elses_file_in_the_way_of_a_later_step_takes_all_back(
         (Write(path("B.md"), b"b\n", b"x"), STALE_EDIT),
     ):
         with monkeypatch.context() as patch:
-            patch.setattr(os, "replace", replace_and_meddle)
+            around_calls(patch, ["replace"], nothing, meddle)
             assert refused(carry_out, changes, Write(path("A.md"), b"a\n", b"ours\n"), last) == code
         assert tree(root) == {**before, "New.md": b"theirs\n", "B.md": b"theirs\n"}
         (root / "New.md").unlink()
@@ -279,14 +297,16 @@ def test_what_somebody_has_changed_since_a_kill_is_left_and_named(root: Path, ch
 import os, signal, sys
 from pathlib import Path
 from support.killing import open_changes, path
+from vaultwire.vault import exchange
 from vaultwire.vault.changes.change import Move, Write
 files, changes = open_changes(Path(sys.argv[1]), Path(sys.argv[2]))
-real = os.replace
-def replace(source, target):
-    real(source, target)
+real = exchange.system_rename() or (lambda source, target, _: os.replace(source, target) or 0)
+def rename(source, target, is_exchange):
+    number = real(source, target, is_exchange)
     if target.endswith("B.md"):
         os.kill(os.getpid(), signal.SIGKILL)
-os.replace = replace
+    return number
+exchange.system_rename = lambda: rename
 with changes.held():
     changes.carry_out([
         Write(path("A.md"), b"a\\n", b"a2\\n"), Write(path("B.md"), b"b\\n", b"b2\\n"), Move(path("Folder"), path("Other"))

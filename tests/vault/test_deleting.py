@@ -11,15 +11,18 @@ from typing import Any
 import pytest
 
 from support.refusals import refusal, refused
+from support.renaming import without_exchange
 from support.vaults import open_vault, snapshot, write_vault
 from vaultwire.vault.errors import (
     AMBIGUOUS_NAME,
     FILE_NOT_FOUND,
     INVALID_ARGUMENTS,
     PATH_OUTSIDE_VAULT,
+    PERMISSION_DENIED,
     STALE_EDIT,
     WRITE_FAILED,
 )
+from vaultwire.vault.files import TEMPORARY_PREFIX
 from vaultwire.vault.model import Deleted, VaultPath
 
 VAULT = """
@@ -76,6 +79,25 @@ def test_a_deleted_note_is_not_found_any_more(root: Path) -> None:
     ):
         assert refused(act, "Inner") == FILE_NOT_FOUND
     assert vault.search("inner", "", 0, 9).total == 0
+
+
+@pytest.mark.parametrize("number", [errno.EIO, errno.EACCES])
+def test_what_cannot_be_deleted_for_good_is_there_again_and_said_to_be(
+    root: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    before = snapshot(root)
+    vault, real = open_vault(root), os.unlink
+
+    def refuse(place: Any, **kwargs: Any) -> None:
+        if TEMPORARY_PREFIX in str(place):
+            raise OSError(number, os.strerror(number))
+        real(place, **kwargs)
+
+    with monkeypatch.context() as failing:
+        failing.setattr(os, "unlink", refuse)
+        assert refused(vault.delete, "Folder/Inner.md", permanent=True) in (WRITE_FAILED, PERMISSION_DENIED)
+    assert snapshot(root) == before
+    assert vault.delete("Folder/Inner.md", permanent=True).trash_path is None
 
 
 def test_deleting_for_good_leaves_nothing(root: Path) -> None:
@@ -147,6 +169,7 @@ def test_a_note_the_system_does_not_let_go_stays_the_only_one(
     root: Path, monkeypatch: pytest.MonkeyPatch, name: str, number: int
 ) -> None:
     """``unlink`` fails once: behind it, the copy in the trash must go again."""
+    without_exchange(monkeypatch)
     before = snapshot(root)
     real: Any = getattr(os, name)
     refusals = [True]

@@ -14,8 +14,10 @@ from typing import Any
 import pytest
 
 from support.refusals import refused
+from support.renaming import without_exchange
 from support.vaults import open_vault, snapshot, write_vault
 from vaultwire.app.engine import open_index
+from vaultwire.vault import exchange
 from vaultwire.vault.changes.change import Write
 from vaultwire.vault.changes.changing import Changes
 from vaultwire.vault.errors import (
@@ -52,6 +54,10 @@ def _record(monkeypatch: pytest.MonkeyPatch, *names: str) -> list[tuple[str, tup
 
     for name in names:
         monkeypatch.setattr(os, name, recorded(name, getattr(os, name)))
+    rename = exchange.system_rename()
+    if rename is not None:
+        own = recorded("rename", rename)
+        monkeypatch.setattr(exchange, "system_rename", lambda: own)
     return calls
 
 
@@ -64,10 +70,13 @@ def _fail(monkeypatch: pytest.MonkeyPatch, name: str, number: int) -> None:
     monkeypatch.setattr(os, name, fail)
 
 
+@pytest.mark.parametrize("has_exchange", [True, False])
 @pytest.mark.parametrize("mode", ["create", "overwrite", "append", "prepend"])
 def test_bytes_are_on_the_disk_before_they_have_the_notes_name(
-    root: Path, monkeypatch: pytest.MonkeyPatch, mode: WriteMode
+    root: Path, monkeypatch: pytest.MonkeyPatch, mode: WriteMode, has_exchange: bool
 ) -> None:
+    if not has_exchange:
+        without_exchange(monkeypatch)
     calls = _record(monkeypatch, "open", "fsync", "replace", "link", "rename")
     open_vault(root).write("New" if mode == "create" else "Note", "text", mode)
     calls = [call for call in calls if call[0] != "open" or call[1][1] & os.O_CREAT]  # not what is only read
@@ -237,6 +246,7 @@ def test_a_new_note_never_overwrites_one_that_appears_meanwhile(root: Path, monk
 def test_a_file_system_without_hard_links_gets_new_notes_too(
     root: Path, monkeypatch: pytest.MonkeyPatch, link_error: int
 ) -> None:
+    without_exchange(monkeypatch)
     _fail(monkeypatch, "link", link_error)
     vault = open_vault(root)
     vault.write("New", "text", "create")
@@ -253,6 +263,8 @@ def test_a_file_system_without_hard_links_gets_new_notes_too(
 def test_a_write_the_system_refuses_leaves_the_vault_as_it_was(
     root: Path, monkeypatch: pytest.MonkeyPatch, name: str, number: int, path: str
 ) -> None:
+    if name in ("replace", "link"):
+        without_exchange(monkeypatch)
     vault, before, folders = open_vault(root), snapshot(root), sorted(root.rglob("*"))
     with monkeypatch.context() as failing:
         _fail(failing, name, number)
@@ -274,6 +286,7 @@ def test_a_new_note_that_cannot_be_finished_leaves_no_stump(
     root: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     """Without hard links the name is held by an empty file; with them, the note has two names for a moment."""
+    without_exchange(monkeypatch)
     before = snapshot(root)
     real_unlink = os.unlink
     refusals = [True]

@@ -239,8 +239,11 @@ class Files:
         """Raise VAULT_NOT_FOUND if the vault's folder is gone: an unplugged vault is not to be made anew."""
         self._places.check_root()
 
-    def holds(self, place: str, data: bytes) -> bool:
-        """Tell whether there is a file at the absolute path ``place`` with exactly these bytes. Raises OSError."""
+    def holds(self, place: str, data: bytes, *, cut: bool = False) -> bool:
+        """Tell whether there is a file at the absolute path ``place`` with exactly these bytes. Raises OSError.
+
+        With ``cut`` also if the file has the first of these bytes only.
+        """
         # The bytes, not size and time: two writes within one tick of the file system's clock have the same time.
         try:
             descriptor = os.open(place, _OPEN_READ & ~getattr(os, "O_NOFOLLOW", 0))
@@ -250,8 +253,12 @@ class Files:
             raise
         try:
             status = os.fstat(descriptor)
-            if not stat.S_ISREG(status.st_mode) or status.st_size != len(data):
+            if not stat.S_ISREG(status.st_mode) or status.st_size > len(data):
                 return False
+            if status.st_size != len(data):
+                if not cut:
+                    return False
+                data = data[: status.st_size]
             found = os.read(descriptor, len(data) + 1)
             while len(found) < len(data) and (more := os.read(descriptor, _PIECE)):
                 found += more

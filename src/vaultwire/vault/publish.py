@@ -7,9 +7,15 @@ import os
 import stat
 import time
 
+from vaultwire.vault.exchange import rename_new
+
 # Windows: os.replace fails while a virus scanner, indexer or sync client holds the file; reports end within 2.5 s.
 _REPLACE_WAITS = (0.05, 0.1, 0.2, 0.4, 0.8, 1.0) if os.name == "nt" else ()
 OPEN_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
+
+
+class StaleFileError(OSError):
+    """Another program has put another file in the place of one that was about to be renamed."""
 
 
 def copy_attributes(source: str, target: str, descriptor: int) -> None:
@@ -30,9 +36,14 @@ def copy_attributes(source: str, target: str, descriptor: int) -> None:
 
 
 def publish_new(source: str, target: str) -> None:
-    """Rename source to target unless target exists (FileExistsError). Never overwrites, whoever else is writing."""
+    """Rename source to target unless target exists (FileExistsError). Never overwrites, whoever else is writing.
+
+    Where that takes two steps, StaleFileError says that another program saved ``source`` between them; it is as that left it.
+    """
     if os.name == "nt":
         rename_entry(source, target)  # Windows' rename refuses an existing target by itself
+        return
+    if rename_new(source, target):
         return
     try:
         os.link(source, target, follow_symlinks=os.link not in os.supports_follow_symlinks)
@@ -48,6 +59,8 @@ def publish_new(source: str, target: str) -> None:
             raise
         return
     try:
+        if not os.path.samestat(os.lstat(source), os.lstat(target)):
+            raise StaleFileError(errno.ESTALE, os.strerror(errno.ESTALE), source)
         os.unlink(source)
     except OSError:  # it would be there twice, and the caller told that nothing happened
         remove_quietly(target)

@@ -136,11 +136,13 @@ class Changes:
             self._ready(number)
             for begun in range(1, len(wanted) + 1):
                 stage.take(begun - 1)
+            begun = len(wanted) + 1
+            stage.finish()
         except BaseException as error:
             # A step that was refused has not been taken; whatever else ends one may come in the middle of it.
-            self._take_back(intent, stage, begun - 1 if begun and isinstance(error, VaultError) else begun)
+            taken = begun - 1 if begun and isinstance(error, VaultError) else begun
+            self._take_back(intent, stage, min(taken, len(wanted)))
             raise
-        stage.finish()
         try:
             self._journal.end(number, Ending(is_undone=False))
         except OSError:  # a full disk: whoever comes next sees by the files what became of it
@@ -179,8 +181,7 @@ class Changes:
         self._files.check_root()
         stage = Stage(self._files, intent)
         try:
-            if intent.left is None and stage.is_complete():
-                stage.finish()
+            if intent.left is None and stage.is_complete() and _is_finished(stage):
                 stage.remove_temporaries()
                 self._journal.end(intent.id, Ending(is_undone=False))
             else:
@@ -275,6 +276,14 @@ class Changes:
 
 def _concerns(asked: str, path: VaultPath, target: VaultPath | None) -> bool:
     return any(lies_in(each, asked) or lies_in(asked, each) for each in (path, target) if each is not None)
+
+
+def _is_finished(stage: Stage) -> bool:
+    try:
+        stage.finish()
+    except VaultError:  # another program's save has come to light, or bytes cannot be removed: it is taken back
+        return False
+    return True
 
 
 def _no_journal(error: OSError) -> VaultError:

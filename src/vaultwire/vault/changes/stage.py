@@ -6,14 +6,16 @@ Which changes there are, and when each is carried out or taken back, is ``change
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 
-from vaultwire.vault.changes.change import Intent, Move, Site, Write, follow, lies_in
+from vaultwire.vault.changes.change import TRASH, Intent, Move, Site, Step, Write, follow, lies_in, paths_of
 from vaultwire.vault.changes.foresight import is_same_entry
+from vaultwire.vault.changes.hidden import AGAIN, HiddenFiles, folder_of
 from vaultwire.vault.errors import NOTE_EXISTS, STALE_EDIT, VaultError
-from vaultwire.vault.files import TEMPORARY_PREFIX, TEMPORARY_SUFFIX, Files, cannot
+from vaultwire.vault.exchange import exchange, rename_new
+from vaultwire.vault.files import Files, cannot
 from vaultwire.vault.model import VaultPath
 from vaultwire.vault.publish import (
+    StaleFileError,
     has_hard_links,
     publish_new,
     remove_folders_quietly,
@@ -21,8 +23,6 @@ from vaultwire.vault.publish import (
     rename_entry,
     replace_file,
 )
-
-_AGAIN = "b"  # marks temporaries with the bytes from before: they say nothing of how far the change came
 
 
 class Stage:
@@ -33,6 +33,7 @@ class Stage:
         self._steps = intent.steps
         self._sites = intent.sites
         self._intent = intent
+        self._hidden = HiddenFiles(files, intent)
         self._moves = [(number, step) for number, step in enumerate(intent.steps) if isinstance(step, Move)]
         # Of files that were empty before: only these could be taken for half-made ones.
         self._empty = {
@@ -50,23 +51,27 @@ class Stage:
         for number, step in enumerate(self._steps):
             if isinstance(step, Write) and step.after is not None:
                 place = self._sites[number].place
-                origin, folder = self._back(number, place), self._back(number, _folder_of(place))
+                origin, folder = self._hidden.back(number, place), self._hidden.back(number, folder_of(place))
                 like = None if step.before is None else self._files.place(origin)
                 if like is not None and not os.path.exists(like):  # an earlier step of this change makes it
                     like = None
                 try:
-                    self._files.write_new(self._temporary(number, folder), step.after, like)
+                    self._files.write_new(self._hidden.name(number, folder), step.after, like)
                 except OSError as error:
                     raise cannot("write", step.path, error) from error
 
     def take(self, number: int) -> None:
         """Take a step: one rename. Raises VaultError if the disk is not, or no longer, as the step expects it."""
         step = self._steps[number]
+        self._hidden.is_begun = True
         try:
             if isinstance(step, Move):
                 self._move(step.source, step.target, is_folder=self._sites[number].is_folder)
+                self._check_trashed(number, step)
             else:
                 self._write(number, step)
+        except StaleFileError as error:
+            raise _stale(step) from error
         except FileExistsError as error:
             path = step.target if isinstance(step, Move) else step.path
             raise VaultError(NOTE_EXISTS, f"{path!r} exists already.", path=path) from error
@@ -76,29 +81,50 @@ class Stage:
             raise cannot("delete" if step.after is None else "write", step.path, error) from error
 
     def finish(self) -> None:
-        """Remove what is left behind the last step: removed files' bytes, and folders that are to go if empty."""
-        for number, step in enumerate(self._steps):
-            if isinstance(step, Write) and step.after is None:
-                for place in self._temporaries(number):
-                    remove_quietly(place)
+        """Remove what is left behind the last step: the bytes from before, and folders that are to go if empty.
+
+        Raises VaultError if another program has written to a file that was replaced or removed, or if its bytes cannot be
+        removed; nothing is lost then that the change did not take there, and it can still be taken back.
+        """
+        found = sorted(self._hidden.displaced(), key=lambda pair: pair[0].after is not None)
+        for act in (self._check_displaced, _unlink):
+            for step, place in found:
+                try:
+                    act(step, place)
+                except OSError as error:
+                    raise cannot("delete" if step.after is None else "write", step.path, error) from error
         remove_folders_quietly([self._absolute(folder) for folder in self._intent.emptied])
+
+    def _check_displaced(self, step: Write, place: str) -> None:
+        if self._hidden.is_foreign(step, place):
+            raise _stale(step)
 
     def _write(self, number: int, step: Write) -> None:
         place = self._files.entry(step.path) if step.after is None else self._files.place(self._sites[number].place)
-        temporary = self._temporary(number, _folder_of(self._sites[number].place))
+        temporary = self._hidden.name(number, folder_of(self._sites[number].place))
         if step.before is None:
             publish_new(temporary, place)
             return
         if not self._files.holds(place, step.before):
-            raise VaultError(
-                STALE_EDIT,
-                f"{step.path!r} was changed by another program meanwhile; read it again, then edit.",
-                path=step.path,
-            )
+            raise _stale(step)
         if step.after is None:
             replace_file(place, temporary)  # gone for all to see, and still there to be put back
-        else:
-            replace_file(temporary, place)
+        elif not exchange(temporary, place):
+            replace_file(temporary, place)  # what is saved between the look above and this is lost
+            return
+        # What came out of the place may not be what was seen there a moment ago: another program has saved it then.
+        if not self._files.holds(temporary, step.before):
+            self._write_back(number, step)
+            raise _stale(step)
+
+    def _check_trashed(self, number: int, move: Move) -> None:
+        """Take a deletion back if another program has saved the file right before it."""
+        content, there = self._sites[number].content, self._files.entry(move.target)
+        if content is None or not lies_in(move.target, TRASH) or os.path.islink(there):
+            return
+        if not self._files.holds(there, content):
+            self._move_back(number, move)
+            raise _stale(move)
 
     def _move(self, source: VaultPath, target: VaultPath, *, is_folder: bool) -> None:
         here, there = self._files.entry(source), self._files.entry(target)
@@ -108,7 +134,7 @@ class Stage:
             publish_new(here, there)
         elif os.path.lexists(there):
             raise FileExistsError
-        else:
+        elif not rename_new(here, there):
             rename_entry(here, there)
 
     # ------------------------------------------------------------------ and back
@@ -119,6 +145,8 @@ class Stage:
         A file that is neither as before nor as after counts as somebody's later edit, unless its new bytes still lie
         beside it, or nothing shows that a step was taken.
         """
+        if any(self._hidden.is_foreign(step, place) for step, place in self._hidden.displaced()):
+            return False  # a program was quicker than the step that replaced what it saved
         verdicts = [self._is_as_after(path, number) for path, number in self._final().items()]
         return False not in verdicts and (self._intent.is_ready or True in verdicts)
 
@@ -144,32 +172,57 @@ class Stage:
 
     def remove_temporaries(self) -> None:
         """Remove every hidden file that this change may have made."""
-        for number, step in enumerate(self._steps):
-            for place in self._temporaries(number, ("", _AGAIN)) if isinstance(step, Write) else ():
-                remove_quietly(place)
+        self._hidden.remove()
 
     def _write_back(self, number: int, step: Write) -> bool:
         """Take a write back; False if the file is neither as it was nor as we wrote it."""
-        temporary = next((place for place in self._temporaries(number) if os.path.lexists(place)), None)
+        temporary = next((place for place in self._hidden.of_step(number) if os.path.lexists(place)), None)
         if step.after is None:
             return self._return_removed(number, step, temporary)
         place = self._files.place(self._sites[number].place)
-        if temporary is not None:  # not taken, so what has the name is ours only if it is a half-made note of ours
-            if step.before is None and self._is_half_made(temporary, place, is_fresh=self._sites[number].is_fresh):
+        if step.before is None:
+            return self._unmake(number, step.after, place, temporary)
+        is_taken = temporary is None or self._hidden.came_out(step, temporary)
+        if not self._files.holds(place, step.after):
+            return self._files.holds(place, step.before) or not is_taken or not self._is_moved_to(number)
+        if not is_taken:  # somebody else has written the very same
+            return True
+        if temporary is None:
+            temporary = self._again(number)
+            self._files.write_new(temporary, step.before, like=place)
+        # With what was there before, or what another program had saved right before the step.
+        if not exchange(temporary, place):
+            if not self._files.holds(place, step.after):
+                return False
+            replace_file(temporary, place)
+        elif not self._files.holds(temporary, step.after):  # somebody was quicker: that is the later one
+            exchange(temporary, place)
+            return False
+        return True
+
+    def _unmake(self, number: int, data: bytes, place: str, temporary: str | None) -> bool:
+        """Take the making of a file back."""
+        if temporary is not None:
+            # Not taken, so what has the name is ours only if it is a half-made note of ours.
+            if self._is_half_made(temporary, place, is_fresh=self._sites[number].is_fresh):
                 remove_quietly(place)
             return True
-        if not self._files.holds(place, step.after):
-            is_before = not os.path.lexists(place) if step.before is None else self._files.holds(place, step.before)
-            return is_before or not self._is_moved_to(number)
-        if step.before is None:
-            os.unlink(place)
+        if not self._files.holds(place, data):
+            return not os.path.lexists(place) or not self._is_moved_to(number)
+        # Out of sight first: what is removed is what was looked at, whoever saves it meanwhile.
+        again = self._again(number)
+        replace_file(place, again)
+        if self._files.holds(again, data):
+            os.unlink(again)
             return True
-        again = self._write_again(number, step.before, like=place)
-        if not self._files.holds(place, step.after):  # somebody was quicker
-            remove_quietly(again)
-            return False
-        replace_file(again, place)
-        return True
+        publish_new(again, place)
+        return False
+
+    def _again(self, number: int) -> str:
+        """Return the name of a hidden file for the way back, free: a torn one is there if this was killed before."""
+        again = self._hidden.name(number, folder_of(self._sites[number].place), AGAIN)
+        remove_quietly(again)
+        return again
 
     def _return_removed(self, number: int, step: Write, temporary: str | None) -> bool:
         place = self._files.entry(step.path)
@@ -178,7 +231,8 @@ class Stage:
             if os.path.lexists(place) or not self._sites[number].inode or not self._is_moved_to(number):
                 return True
             # A power cut has kept the removal and lost that it was to be the last step.
-            temporary = self._write_again(number, step.before or b"", like=None)
+            temporary = self._again(number)
+            self._files.write_new(temporary, step.before or b"", like=None)
         # Where the hidden file is: its folder may have gone back already, if this was killed before.
         place = os.path.join(os.path.dirname(temporary), os.path.basename(place))
         try:
@@ -189,12 +243,6 @@ class Stage:
             replace_file(temporary, place)
             remove_quietly(temporary)  # of two names of one file, renaming leaves both
         return True
-
-    def _write_again(self, number: int, data: bytes, like: str | None) -> str:
-        temporary = self._temporary(number, _folder_of(self._sites[number].place), _AGAIN)
-        remove_quietly(temporary)  # a torn one, if this was killed before
-        self._files.write_new(temporary, data, like)
-        return temporary
 
     def _is_moved_to(self, number: int) -> bool:
         """Tell whether the moves before a write are in effect, so that its path means its file and not another or none."""
@@ -218,7 +266,7 @@ class Stage:
             return self._part(here, there, site)
         if not is_there or is_here or not (site.is_fresh or self._is_moved(there, site)):
             # What an earlier step writes or brings there is not there as long as that step is not taken.
-            return is_here or not site.inode or self._back(number, step.source) != step.source
+            return is_here or not site.inode or self._hidden.back(number, step.source) != step.source
         try:
             self._move(step.target, step.source, is_folder=site.is_folder)
         except FileExistsError:
@@ -253,7 +301,7 @@ class Stage:
             return True
         if status.st_size or (not is_fresh and status.st_ino in self._empty):
             return False
-        return not has_hard_links(source, self._temporary(0, _folder_of(self._sites[0].place), "links"))
+        return not has_hard_links(source, self._hidden.name(0, folder_of(self._sites[0].place), "links"))
 
     def _is_moved(self, place: str, site: Site) -> bool:
         """Tell whether what is at a place is what the move took there."""
@@ -294,7 +342,11 @@ class Stage:
         if step.after is not None and self._files.holds(place, step.after):
             return True
         is_unwritten = step.before is None or self._files.holds(place, step.before)
-        return False if is_unwritten or any(map(os.path.lexists, self._temporaries(number))) else None
+        is_untaken = any(
+            os.path.lexists(each) and not (step.before is not None and self._files.holds(each, step.before))
+            for each in self._hidden.of_step(number)
+        )
+        return False if is_unwritten or is_untaken else None
 
     # ------------------------------------------------------------------ names
 
@@ -310,34 +362,13 @@ class Stage:
     def _absolute(self, folder: str) -> str:
         return os.path.join(self._files.root, folder)
 
-    def _temporary(self, number: int, folder: VaultPath, mark: str = "") -> str:
-        name = f"{TEMPORARY_PREFIX}{self._intent.id}-{self._intent.token}-{number}{mark}{TEMPORARY_SUFFIX}"
-        return os.path.join(self._files.place(folder) if folder else self._files.root, name)
 
-    def _temporaries(self, number: int, marks: tuple[str, ...] = ("",)) -> Iterator[str]:
-        """Yield where the temporaries of a step may be: folders move, and take them along."""
-        folder = _folder_of(self._sites[number].place)
-        folders = {folder}
-        for at, move in reversed(self._moves):
-            if at < number:
-                folder = follow(folder, move.target, move.source)
-                folders.add(folder)
-        folder = _folder_of(self._sites[number].place)
-        for at, move in self._moves:
-            if at > number:
-                folder = follow(folder, move.source, move.target)
-                folders.add(folder)
-        for each in folders:
-            for mark in marks:
-                yield self._temporary(number, each, mark)
-
-    def _back(self, number: int, path: VaultPath) -> VaultPath:
-        """Return where on the disk, before the change, was what is at a path right before a step."""
-        for at, move in reversed(self._moves):
-            if at < number:
-                path = follow(path, move.target, move.source)
-        return path
+def _unlink(_: Write, place: str) -> None:
+    os.unlink(place)
 
 
-def _folder_of(path: VaultPath) -> VaultPath:
-    return VaultPath(path.rpartition("/")[0])
+def _stale(step: Step) -> VaultError:
+    path = paths_of(step)[0]
+    return VaultError(
+        STALE_EDIT, f"{path!r} was changed by another program meanwhile; read it again, then edit.", path=path
+    )

@@ -1,0 +1,45 @@
+"""Renames at the system's boundary: of a system without its own two (``vault.exchange``), failing ones, watched ones."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from vaultwire.vault import exchange
+
+
+def without_exchange(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Be on a system that neither exchanges two names nor renames to a free name only."""
+    monkeypatch.setattr(exchange, "system_rename", lambda: None)
+
+
+def around_calls(
+    monkeypatch: pytest.MonkeyPatch, names: list[str], before: Callable[[], object], after: Callable[[], object]
+) -> None:
+    """Have something happen right before and after each call of these functions of ``os``, and of the system's own renames."""
+
+    def wrapped(real: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*args: Any, **kwargs: Any) -> Any:
+            before()
+            try:
+                return real(*args, **kwargs)
+            finally:
+                after()
+
+        if real in os.supports_follow_symlinks:
+            os.supports_follow_symlinks.add(call)
+        return call
+
+    for name in names:
+        monkeypatch.setattr(os, name, wrapped(getattr(os, name)))
+    rename = exchange.system_rename()
+    if rename is not None:
+        own = wrapped(rename)
+        monkeypatch.setattr(exchange, "system_rename", lambda: own)
+
+
+def nothing() -> None:
+    """Do nothing."""
