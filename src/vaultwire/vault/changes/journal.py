@@ -85,7 +85,8 @@ class MemoryJournal:
 
     def changes(self) -> list[Change]:
         """See ``Journal``."""
-        return _to_changes([_to_change(intent) for intent in self._intents.values()], self._endings)
+        changes = [_to_change(intent) for intent in self._intents.values()]
+        return _to_changes(changes, self._endings, len(changes))
 
     def load(self, number: int) -> Detailed | None:
         """See ``Journal``."""
@@ -110,6 +111,7 @@ class FolderJournal:
         self._ready: set[int] = set()
         self._left: dict[int, tuple[VaultPath, ...]] = {}
         self._last_id = 0  # of the last change there was, whether its record is read or not
+        self._floor = 0  # no lower number, and not this one, is given to a change
 
     # ------------------------------------------------------------------ writing, under the vault's lock
 
@@ -122,7 +124,7 @@ class FolderJournal:
             if number not in self._records or number in self._endings:  # only the last one can be open
                 return None
             segment, record = self._records[number]
-            if segment.is_damaged:  # what became of it cannot be read any more; it is not the last one there was
+            if segment.damaged_at >= record.start:  # perhaps it is not the last one, and what became of it is lost
                 self._end(number, Ending(is_undone=False))
                 return None
             payload = segment.payload(record)
@@ -135,7 +137,7 @@ class FolderJournal:
 
     def next_id(self) -> int:
         """See ``Journal``."""
-        return self._last_id + 1
+        return self._taken() + 1
 
     def begin(self, intent: Intent) -> None:
         """See ``Journal``."""
@@ -173,11 +175,16 @@ class FolderJournal:
         if self._last.end == 0:
             # Says what came before, so that nobody need look there.
             header = {"kind": "segment", "time": time.time_ns(), "last": self._last_id, "vault": self._vault}
-            data = frame(header) + data
+            data = frame({**header, "taken": self._floor}) + data
         self._last.append(data, sync=sync)
         self._take_up(self._last)
 
+    def _taken(self) -> int:
+        """Return the highest number that was given, perhaps to a change that cannot be read any more: none is given twice."""
+        return max(self._floor, self._last_id + (0 if self._last is None else self._last.lost))
+
     def _begin_segment(self) -> None:
+        self._floor = self._taken()
         number = 1 if self._last is None else self._last.number + 1
         self._last = self._segments[number] = Segment(self._folder, number)
 
@@ -202,7 +209,9 @@ class FolderJournal:
         """See ``Journal``."""
         with self._lock:
             self._read_all()
-            return _to_changes([self._changes[number] for number in sorted(self._changes)], self._endings)
+            return _to_changes(
+                [self._changes[number] for number in sorted(self._changes)], self._endings, self._last_id
+            )
 
     def load(self, number: int) -> Detailed | None:
         """See ``Journal``."""
@@ -231,6 +240,7 @@ class FolderJournal:
             number = header.get("id", 0)
             if header["kind"] == "segment":
                 number = header["last"]
+                self._floor = max(self._floor, header.get("taken", 0))
             elif header["kind"] == "intent":
                 self._records[number] = segment, record
                 self._changes[number] = _to_change(parse_intent(header, None))
@@ -258,12 +268,16 @@ def _detailed(change: Change, intent: Intent) -> Detailed:
     return Detailed(change, intent.steps, tuple(site.content for site in intent.sites), intent.made)
 
 
-def _to_changes(begun: list[Change], endings: dict[int, Ending]) -> list[Change]:
-    """Return of the changes, given in the order of their ids, those that were not taken back as if they had not been."""
+def _to_changes(begun: list[Change], endings: dict[int, Ending], last: int) -> list[Change]:
+    """Return of the changes, given in the order of their ids, those that were not taken back as if they had not been.
+
+    ``last`` is the last number given. Only that change can be open: what became of an earlier one was written down, and
+    where it cannot be read any more, the change was most likely made.
+    """
     found = []
     undone_by: dict[int, int] = {}
     for change in reversed(begun):
-        ending = endings.get(change.id)
+        ending = endings.get(change.id) or (Ending(is_undone=False) if change.id < last else None)
         if ending is None or (ending.is_undone and not ending.left):
             continue
         found.append(change._replace(undone_by=undone_by.get(change.id), left=ending.left))

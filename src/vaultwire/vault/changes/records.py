@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from vaultwire.vault.changes.change import Author, Intent, Move, Site, Step, Write
 from vaultwire.vault.model import VaultPath
 
-_MARK = b"\nVW1"
+MARK = b"\nVW1"
 _PREFIX = struct.Struct(">4sIQ8s")  # mark, length of the header, length of the payload, checksum of lengths and header
 PREFIX_SIZE = _PREFIX.size
 # No header is longer: a change of 100,000 files has 20 MB. A torn length must not have gigabytes read.
@@ -37,7 +37,7 @@ def frame(header: dict[str, Any], payload: bytes = b"") -> bytes:
     """Return a record."""
     header = {**header, "sum": hashlib.blake2b(payload, digest_size=8).hexdigest()}
     line = json.dumps(header, ensure_ascii=True, separators=(",", ":")).encode() + b"\n"
-    return _PREFIX.pack(_MARK, len(line), len(payload), _checksum(line, len(payload))) + line + payload
+    return _PREFIX.pack(MARK, len(line), len(payload), _checksum(line, len(payload))) + line + payload
 
 
 def parse_prefix(data: bytes) -> Prefix | None:
@@ -45,7 +45,7 @@ def parse_prefix(data: bytes) -> Prefix | None:
     if len(data) < PREFIX_SIZE:
         return None
     mark, header, payload, checksum = _PREFIX.unpack_from(data)
-    return Prefix(header, payload, checksum) if mark == _MARK and 0 < header <= _MAX_HEADER else None
+    return Prefix(header, payload, checksum) if mark == MARK and 0 < header <= _MAX_HEADER else None
 
 
 def parse_header(prefix: Prefix, line: bytes) -> dict[str, Any] | None:

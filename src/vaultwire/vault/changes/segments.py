@@ -10,7 +10,7 @@ import os
 import time
 from typing import Any, BinaryIO, NamedTuple
 
-from vaultwire.vault.changes.records import PREFIX_SIZE, is_whole, parse_header, parse_prefix
+from vaultwire.vault.changes.records import MARK, PREFIX_SIZE, is_whole, parse_header, parse_prefix
 
 _PREFIX = (
     "changes.v1."  # the format is in the name: another version of the program must not take this for half a record
@@ -18,6 +18,8 @@ _PREFIX = (
 _NS_PER_DAY = 86_400 * 1_000_000_000
 # Looking through the last segment is what the first change of a process waits for: 15 µs a record, 10 ms for this much.
 _FULL = 2 << 20
+# No change has a shorter record.
+_SMALLEST = 150
 # How much longer than allowed the oldest record of a segment may be kept because of the youngest in it.
 _MAX_DAYS = 7
 
@@ -52,9 +54,11 @@ class Segment:
     def __init__(self, folder: str, number: int) -> None:
         self.number = number
         self.path = os.path.join(folder, f"{_PREFIX}{number:08d}")
-        self.end = 0  # up to where it has been read; every record before is whole
+        self.end = 0  # up to where it has been read: behind the last whole record
         self.began_ns = 0  # when its first record was written
-        self.is_damaged = False  # whether more than one record that was being written is lost behind ``end``
+        self.last_id = 0  # the highest number in it
+        self.damaged_at = -1  # where the last damage begins, -1 if there is none; half a record at the end is none
+        self.lost = 0  # how many changes there may have been behind the last whole record
 
     def size(self) -> int:
         """Return the file's size, 0 if it is gone."""
@@ -64,32 +68,67 @@ class Segment:
             return 0
 
     def read_on(self) -> list[Record]:
-        """Return the records that were added since the last call; half a one is not returned."""
+        """Return the records that were added since the last call. Damaged ones are passed over, and half a one at the end."""
         found: list[Record] = []
         try:
             with open(self.path, "rb") as file:
                 size = os.fstat(file.fileno()).st_size
                 while self.end < size:
-                    file.seek(self.end)
-                    prefix = parse_prefix(file.read(PREFIX_SIZE))
-                    start = self.end + PREFIX_SIZE + (prefix.header if prefix else 0)
-                    if prefix is not None and start + prefix.payload > size:
-                        break  # not written to its end, or not yet
-                    header = parse_header(prefix, file.read(prefix.header)) if prefix else None
-                    if prefix is None or header is None:
-                        self.is_damaged = self._is_followed(file, start + prefix.payload if prefix else start, size)
-                        break
-                    self.began_ns = self.began_ns or header.get("time", 0)
-                    found.append(Record(header, start, prefix.payload))
-                    self.end = start + prefix.payload
+                    record = self._record_at(file, self.end, size)
+                    if record is None:
+                        start = self._next_whole(file, size)
+                        if start is None:
+                            break
+                        self.damaged_at, self.end = self.end, start
+                        continue
+                    self.began_ns = self.began_ns or record.header.get("time", 0)
+                    self.last_id = max(self.last_id, _id_of(record))
+                    self.lost = 0
+                    found.append(record)
+                    self.end = record.start + record.length
         except FileNotFoundError:
             pass
         return found
 
-    def _is_followed(self, file: BinaryIO, behind: int, size: int) -> bool:
-        """Tell whether there is more behind a broken record. A power cut leaves nothing there, or zeroes."""
-        file.seek(min(behind, size))
-        return bool(file.read().strip(b"\0"))
+    def _record_at(self, file: BinaryIO, position: int, size: int) -> Record | None:
+        """Return the whole record that begins at a position, None if there is none."""
+        file.seek(position)
+        prefix = parse_prefix(file.read(PREFIX_SIZE))
+        if prefix is None or position + PREFIX_SIZE + prefix.header > size:
+            return None
+        header = parse_header(prefix, file.read(prefix.header))
+        start = position + PREFIX_SIZE + prefix.header
+        return None if header is None or start + prefix.payload > size else Record(header, start, prefix.payload)
+
+    def _next_whole(self, file: BinaryIO, size: int) -> int | None:
+        """Return where the next whole record begins behind one that is not, None if the rest is lost or not yet written.
+
+        Where the lengths of the broken one are what they were, the next is right behind it. Otherwise it is told by its
+        mark, and by a number that is not lower than those before: bytes of a note may look like records, too.
+        """
+        file.seek(self.end)
+        rest = file.read(size - self.end)
+        prefix = parse_prefix(rest)
+        if prefix is not None:
+            header = parse_header(prefix, rest[PREFIX_SIZE : PREFIX_SIZE + prefix.header])
+            if header is not None:  # its payload is still being written, or was cut off: there is nothing behind it
+                self.lost = 1
+                return None
+            behind = self.end + PREFIX_SIZE + prefix.header + prefix.payload
+            if behind < size and self._record_at(file, behind, size) is not None:
+                return behind
+        at = rest.find(MARK, 1)
+        while at >= 0:
+            record = self._record_at(file, self.end + at, size)
+            if record is not None and _id_of(record) >= self.last_id:
+                return self.end + at
+            at = rest.find(MARK, at + 1)
+        # A kill leaves the beginning of one record, a power cut that or zeroes; all else is damage.
+        is_cut = len(rest) < PREFIX_SIZE + (0 if prefix is None else prefix.header + prefix.payload)
+        if not is_cut and rest.strip(b"\0"):
+            self.damaged_at = self.end
+        self.lost = 1 if is_cut else 1 + len(rest) // _SMALLEST
+        return None
 
     def payload(self, record: Record) -> bytes | None:
         """Return a record's payload, None if the disk has lost it."""
@@ -123,6 +162,12 @@ class Segment:
         """Tell whether the next change may be added here: nothing torn at the end, not full, not too old."""
         is_recent = time.time_ns() - self.began_ns < _MAX_DAYS * _NS_PER_DAY
         return self.size() == self.end < _FULL and (is_recent or self.end == 0)
+
+
+def _id_of(record: Record) -> int:
+    """Return the number a record names: its change's, or the last one before a segment."""
+    number: int = record.header.get("id") or record.header.get("last") or 0
+    return number
 
 
 def segment_numbers(folder: str) -> list[int]:
