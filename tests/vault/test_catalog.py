@@ -54,7 +54,7 @@ def test_a_folder_is_as_seen_only_if_nothing_of_it_is_open(
 
 
 @pytest.mark.parametrize("other", [(2, 20, 300), (1, 21, 300), (1, 20, 301)])
-def test_a_file_of_another_size_time_or_inode_is_not_as_seen(other: tuple[int, int, int]) -> None:
+def test_a_file_of_another_size_time_or_stamp_is_not_as_seen(other: tuple[int, int, int]) -> None:
     catalog = Catalog(None)
     catalog.store([A])
     assert not catalog.has_as_seen("f", [NoteStat(VaultPath("f/A.md"), *other)])

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from support.vaults import write_vault
+from support.vaults import write_in_place, write_vault
 from vaultwire.vault.settings import MAX_SETTINGS_BYTES, Content, KeptFile, KeptSettings, Settings
 
 LONG_AGO = 1_700_000_000_000_000_000  # a time no file system's clock takes for now
@@ -157,11 +157,8 @@ def test_settings_are_read_again_only_when_a_file_has_changed(tmp_path: Path) ->
     first = kept.get()
     app = tmp_path / ".obsidian" / "app.json"
     text = app.read_bytes()
-    with app.open("r+b") as file:  # the same inode, size and time: nobody can see that it has changed
-        file.write(text.replace(b'"local"', b'"loXal"'))
-    os.utime(app, ns=(LONG_AGO, LONG_AGO))
     assert kept.get() is first
-    os.utime(app, ns=(LONG_AGO, LONG_AGO + 1))
+    write_in_place(app, text.replace(b'"local"', b'"loXal"'))
     assert [told.problem for told in kept.get().problems] == [
         "'trashOption' must be one of system, local, none, not 'loXal'; it is taken as not set"
     ]

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from support.stores import BACKENDS, MAX_BYTES, Backend, answers, answers_of_new, difference, open_stored
-from support.vaults import write_vault
+from support.vaults import write_in_place, write_vault
 from vaultwire.vault.excludes import Excludes, KeptExcludes
 from vaultwire.vault.files import Files
 from vaultwire.vault.model import NO_PROGRESS, NoProgress, NoteStat, VaultPath
@@ -37,6 +37,43 @@ def root(tmp_path: Path) -> Path:
 
 def total(index: StoredIndex, query: str) -> int:
     return index.search(parse_query(query), None, 0, 9, NO_PROGRESS).total
+
+
+# ---------------------------------------------------------------------- what changed
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows does not tell when a file was changed but by its time")
+def test_a_note_written_in_place_is_read_again_though_size_time_and_inode_stay(root: Path, tmp_path: Path) -> None:
+    for path in root.rglob("*.md"):
+        os.utime(path, (1_000_000_000, 1_000_000_000))  # long enough ago to be relied on
+    _, index, _ = open_stored(root, tmp_path / "cache")
+    assert total(index, "red") == 9
+    write_in_place(root / "sub/1.md", b"raw apple\n")
+    assert (total(index, "red"), total(index, "raw")) == (8, 1)
+    assert total(open_stored(root, tmp_path / "cache")[1], "raw") == 1
+
+
+def test_a_file_that_only_got_another_name_or_mode_is_read_once_more_and_not_again(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for path in root.rglob("*.md"):
+        os.utime(path, (1_000_000_000, 1_000_000_000))
+    _, index, _ = open_stored(root, tmp_path / "cache")
+    assert total(index, "red") == 9
+    reads: list[VaultPath] = []
+    real = Files.read
+
+    def noted(self: Files, path: VaultPath, max_bytes: int | None = None) -> Any:
+        reads.append(path)
+        return real(self, path, max_bytes)
+
+    monkeypatch.setattr(Files, "read", noted)
+    (root / "sub/1.md").chmod(0o600)
+    (root / "sub/2.md").rename(root / "sub/two.md")
+    for expected in (["sub/1.md", "sub/two.md"], [], []):
+        reads.clear()
+        index.paths(NO_PROGRESS)
+        assert sorted({*reads}) == expected
 
 
 # ---------------------------------------------------------------------- counts

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from support.calls import attempt, call, refusal
-from support.vaults import open_vault, snapshot, write_vault
+from support.vaults import open_vault, snapshot, write_in_place, write_vault
 from vaultwire.app.engine import open_index
 from vaultwire.tools.registry import Failure
 from vaultwire.trust.policy_paths import PathRules, Rule
@@ -55,6 +55,7 @@ def rules(kind: str, *patterns: str) -> tuple[Rule, ...]:
     return tuple(Rule(kind, pattern, number) for number, pattern in enumerate(patterns, 1))
 
 
+posix_only = pytest.mark.skipif(os.name == "nt", reason="Windows does not tell when a file was changed but by its time")
 DENY: dict[str, Any] = {"deny": rules("deny", "Secret/")}
 PRIVATE: dict[str, Any] = {"privacy": Privacy((), {"private": None})}
 
@@ -487,6 +488,17 @@ def test_a_note_that_changes_within_a_tick_of_the_clock_is_looked_at_anew(tmp_pa
         (tmp_path / "A.md").write_text(f"---\nprivate: {value}\n---\n")
         os.utime(tmp_path / "A.md", ns=(now, now))
         assert len(list(files.walk())) == shown, value
+
+
+@posix_only
+def test_a_note_that_becomes_private_in_place_is_hidden_though_size_and_time_stay(tmp_path: Path) -> None:
+    note = tmp_path / "A.md"
+    note.write_text("---\nprivate: false\n---\n")
+    os.utime(note, (1_000_000_000, 1_000_000_000))
+    files = VisibleFiles(str(tmp_path), 1000, PathRules(**PRIVATE))
+    assert len(list(files.walk())) == 1
+    write_in_place(note, b"---\nprivate: true \n---\n")
+    assert list(files.walk()) == []
 
 
 def test_whether_a_note_is_private_is_looked_up_once_it_is_settled(tmp_path: Path) -> None:

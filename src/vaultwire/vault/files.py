@@ -27,7 +27,7 @@ from vaultwire.vault.model import NoteStat, VaultPath
 from vaultwire.vault.paths import compose, fold, is_note
 from vaultwire.vault.places import Places
 from vaultwire.vault.publish import OPEN_NEW, copy_attributes, remove_quietly
-from vaultwire.vault.walk import Oddity, is_dataless, look_at, walk_folders
+from vaultwire.vault.walk import Oddity, is_dataless, look_at, stamp_of, walk_folders
 
 TEMPORARY_PREFIX = ".vaultwire-"  # hidden: Obsidian and its sync pass over names that start with a dot
 TEMPORARY_SUFFIX = ".tmp"
@@ -48,11 +48,11 @@ _PIECE = 1 << 20
 
 
 class FileBytes(NamedTuple):
-    """A file as read. ``modified_ns`` is nanoseconds since the epoch."""
+    """A file as read. ``modified_ns`` is nanoseconds since the epoch, ``stamp`` as in ``NoteStat``."""
 
     data: bytes
     modified_ns: int
-    inode: int
+    stamp: int
 
 
 class Files:
@@ -182,7 +182,7 @@ class Files:
         except OSError as error:
             raise cannot("read", path, error) from error
         check_size(path, len(data), most)
-        return FileBytes(data, status.st_mtime_ns, status.st_ino)
+        return FileBytes(data, status.st_mtime_ns, stamp_of(status))
 
     def _open(self, path: VaultPath) -> int:
         if _OPENS_NO_LINK:

@@ -18,12 +18,12 @@ WriteMode: TypeAlias = Literal["create", "overwrite", "append", "prepend"]
 
 
 class NoteStat(NamedTuple):
-    """A note's file facts. ``modified_ns`` is nanoseconds since the epoch, ``inode`` the file system's number for it."""
+    """A note's file facts. ``modified_ns`` is nanoseconds since the epoch; ``stamp`` see ``walk.stamp_of``."""
 
     path: VaultPath
     size: int
     modified_ns: int
-    inode: int
+    stamp: int
 
 
 class Note(NamedTuple):

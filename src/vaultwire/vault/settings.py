@@ -16,7 +16,7 @@ from types import MappingProxyType
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from vaultwire.vault.paths import fold
-from vaultwire.vault.walk import Oddity
+from vaultwire.vault.walk import Oddity, stamp_of
 
 CONFIG_FOLDER = ".obsidian"  # Obsidian's "Override config folder" may name another, which must start with a dot too
 
@@ -65,7 +65,7 @@ _MISSING: Final = Content(None)
 
 
 class KeptFile:
-    """A small text file that is asked for often: read again only when its size, time or inode is another.
+    """A small text file that is asked for often: read again only when its size, times or inode are others.
 
     Links are followed, also out of the vault: people share one config folder between vaults so.
     """
@@ -97,7 +97,7 @@ class KeptFile:
 
 
 def _identity(status: os.stat_result) -> tuple[int, int, int]:
-    return status.st_size, status.st_mtime_ns, status.st_ino
+    return status.st_size, status.st_mtime_ns, stamp_of(status)
 
 
 def _decode(data: bytes) -> Content:

@@ -47,11 +47,11 @@ class Rules(Protocol):
 
 
 class _Verdict(NamedTuple):
-    """Whether a note of this size, time and inode was private."""
+    """Whether a note of this size, time and stamp was private."""
 
     size: int
     modified_ns: int
-    inode: int
+    stamp: int
     is_private: bool
 
 
@@ -238,12 +238,12 @@ class VisibleFiles(Files):
             # What is only in a cloud would take seconds to fetch, each.
             if is_dataless(self._places, file.path):
                 return True
-            data, modified_ns, inode = super().read(file.path)
+            data, modified_ns, stamp = super().read(file.path)
         except VaultError:
             return True
         is_private = privacy.covers(data)
         if now - modified_ns > _SETTLED_NS:
-            self._verdicts[file.path] = _Verdict(len(data), modified_ns, inode, is_private)
+            self._verdicts[file.path] = _Verdict(len(data), modified_ns, stamp, is_private)
         return is_private
 
 

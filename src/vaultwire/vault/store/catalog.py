@@ -117,7 +117,7 @@ class Catalog:
     def folder(self, folder: str) -> dict[VaultPath, Known]:
         """Return what is known of the files right in a folder."""
         rows = self.rows(
-            "SELECT path, size, modified, inode, is_racy, hidden, digest FROM files WHERE folder = ?", (folder,)
+            "SELECT path, size, modified, stamp, is_racy, hidden, digest FROM files WHERE folder = ?", (folder,)
         )
         return {row[0]: Known(*row[1:]) for row in rows}
 
@@ -127,13 +127,13 @@ class Catalog:
         That is not so of hidden ones either. ``stats`` are in path order. A third of the time that ``folder`` takes.
         """
         size = f"CASE WHEN is_racy OR hidden OR (is_note AND digest = {UNREAD}) THEN -1 ELSE size END"
-        rows = self.rows(f"SELECT path, {size}, modified, inode FROM files WHERE folder = ?", (folder,))
+        rows = self.rows(f"SELECT path, {size}, modified, stamp FROM files WHERE folder = ?", (folder,))
         rows.sort()  # most often they are in order
         return rows == stats
 
     def known(self, path: str) -> Known | None:
         """Return what is known of one file."""
-        rows = self.rows("SELECT size, modified, inode, is_racy, hidden, digest FROM files WHERE path = ?", (path,))
+        rows = self.rows("SELECT size, modified, stamp, is_racy, hidden, digest FROM files WHERE path = ?", (path,))
         return Known(*rows[0]) if rows else None
 
     def folders(self) -> set[str]:
@@ -157,15 +157,15 @@ class Catalog:
 
     def stats(self, ids: Sequence[int]) -> dict[int, tuple[NoteStat, bool]]:
         """Return the stats of the files with these ids, and whether they are racy."""
-        rows = self.rows(f"SELECT id, path, size, modified, inode, is_racy FROM files WHERE id IN ({_marks(ids)})", ids)
+        rows = self.rows(f"SELECT id, path, size, modified, stamp, is_racy FROM files WHERE id IN ({_marks(ids)})", ids)
         return {row[0]: (NoteStat(*row[1:5]), bool(row[5])) for row in rows}
 
     def _files(self, condition: str, values: Sequence[Any]) -> Iterator[Row]:
         statement = (
-            f"SELECT id, path, size, modified, inode, is_note, hidden, state, digest FROM files WHERE {condition}"
+            f"SELECT id, path, size, modified, stamp, is_note, hidden, state, digest FROM files WHERE {condition}"
         )
-        for note_id, path, size, modified, inode, is_note, hidden, *rest in self.rows(statement, values):
-            yield Row(note_id, NoteStat(path, size, modified, inode), bool(is_note), bool(hidden), *rest)
+        for note_id, path, size, modified, stamp, is_note, hidden, *rest in self.rows(statement, values):
+            yield Row(note_id, NoteStat(path, size, modified, stamp), bool(is_note), bool(hidden), *rest)
 
     # ------------------------------------------------------------------ changing
 
@@ -204,8 +204,8 @@ class Catalog:
         """Write down new stats, each with whether it is racy, of files that still hold what they held."""
         with self.writing() as connection:
             connection.executemany(
-                "UPDATE files SET size = ?, modified = ?, inode = ?, is_racy = ? WHERE path = ?",
-                [(stat.size, stat.modified_ns, stat.inode, is_racy, stat.path) for stat, is_racy in stats],
+                "UPDATE files SET size = ?, modified = ?, stamp = ?, is_racy = ? WHERE path = ?",
+                [(stat.size, stat.modified_ns, stat.stamp, is_racy, stat.path) for stat, is_racy in stats],
             )
 
     def forget(self, paths: Iterable[str]) -> None:
@@ -239,7 +239,7 @@ class Catalog:
         """
         with self.writing() as connection:
             connection.executemany(
-                "UPDATE files SET state = 0 WHERE id = ? AND size = ? AND modified = ? AND inode = ? AND hidden = ?"
+                "UPDATE files SET state = 0 WHERE id = ? AND size = ? AND modified = ? AND stamp = ? AND hidden = ?"
                 " AND digest = ? AND state = 1",
                 [(row.id, *row.stat[1:], row.hidden, row.digest) for row in taken],
             )

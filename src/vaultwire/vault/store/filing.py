@@ -49,7 +49,7 @@ class Filing:
                 fold(name),
                 stat.size,
                 stat.modified_ns,
-                stat.inode,
+                stat.stamp,
                 record.is_note,
                 record.hidden,
                 record.state,
@@ -81,7 +81,7 @@ class Filing:
                 execute(f"INSERT OR REPLACE INTO {table} {columns} VALUES ({marks})", rows)
         execute(
             "INSERT INTO files VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET"
-            " size = excluded.size, modified = excluded.modified, inode = excluded.inode, is_note = excluded.is_note,"
+            " size = excluded.size, modified = excluded.modified, stamp = excluded.stamp, is_note = excluded.is_note,"
             " hidden = excluded.hidden, state = excluded.state, digest = excluded.digest, is_racy = excluded.is_racy,"
             " problem = excluded.problem",
             self._files,

@@ -170,7 +170,7 @@ def _shown(catalog: Catalog, page: list[int], places: dict[int, int]) -> list[Na
     stats = {
         note_id: NoteStat(*stat)
         for note_id, *stat in catalog.rows(
-            f"SELECT id, path, size, modified, inode FROM files WHERE id {_IN_LIST}", ids
+            f"SELECT id, path, size, modified, stamp FROM files WHERE id {_IN_LIST}", ids
         )
     }
     tags: dict[int, list[str]] = {}

@@ -27,7 +27,7 @@ def notes(catalog: Catalog, folder: VaultPath | None) -> list[NoteStat]:
     """Return every note below the folder, in path order."""
     condition, values = below(folder)
     rows = catalog.rows(
-        f"SELECT path, size, modified, inode FROM files WHERE is_note AND {condition} ORDER BY path",
+        f"SELECT path, size, modified, stamp FROM files WHERE is_note AND {condition} ORDER BY path",
         values,
     )
     return [NoteStat(*row) for row in rows]
@@ -71,7 +71,7 @@ def recent(catalog: Catalog, folder: VaultPath | None, limit: int) -> list[NoteS
     """Return the notes below the folder that were changed last and are not hidden, the latest first."""
     condition, values = below(folder)
     rows = catalog.rows(
-        "SELECT path, size, modified, inode FROM files"
+        "SELECT path, size, modified, stamp FROM files"
         f" WHERE is_note AND NOT hidden AND {condition} ORDER BY modified DESC, path LIMIT ?",
         [*values, limit],
     )

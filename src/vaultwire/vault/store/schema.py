@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, TypeAlias
 from vaultwire.vault.model import NoteStat
 
 # Part of the cache folder's name: a catalog of another shape is never opened, only left behind and removed.
-FORMAT = 9
+FORMAT = 10
 
 # What the text index has of a note: all; not this version of it yet; nothing ever, so that each search reads it.
 SETTLED, PENDING, READ_EACH_TIME = range(3)
@@ -29,7 +29,7 @@ CREATE TABLE files (
     name TEXT NOT NULL,
     size INTEGER NOT NULL,
     modified INTEGER NOT NULL,
-    inode INTEGER NOT NULL,
+    stamp INTEGER NOT NULL,
     is_note INTEGER NOT NULL,
     hidden INTEGER NOT NULL,
     state INTEGER NOT NULL,
@@ -108,7 +108,7 @@ class Known(NamedTuple):
 
     size: int
     modified_ns: int
-    inode: int
+    stamp: int
     is_racy: bool
     hidden: bool
     digest: int

@@ -131,7 +131,7 @@ class Search:
             file = self._files.read(stat.path)
         except VaultError:
             return None
-        is_known = not is_racy and (len(file.data), file.modified_ns, file.inode) == stat[1:]
+        is_known = not is_racy and (len(file.data), file.modified_ns, file.stamp) == stat[1:]
         if is_known and self._known_lines is not None and (found := self._known_lines.find(file.data)) is not None:
             return Hit(stat.path, score, *found)
         match = self._matcher.show(stat.path, plain_text(file.data), is_known=is_known)

@@ -324,7 +324,7 @@ def _is_other(stat: NoteStat, known: Known | None, rules: Excludes) -> bool:
     return (
         known is None
         or known.is_racy
-        or (stat.size, stat.modified_ns, stat.inode) != known[:3]
+        or (stat.size, stat.modified_ns, stat.stamp) != known[:3]
         or rules.hides(stat.path) != known.hidden
         or (known.digest == UNREAD and is_note(stat.path))  # permissions and clouds change no time
     )
