@@ -27,11 +27,13 @@ ONLY = {
     # cli/connect.py: the key to show a server, from a file the person names.
     # obsidian/companion.py: the companion plugin, into the settings of the person's Obsidian.
     # transports/lock_file.py: how clients find the editors' socket, in their own folder and in ours.
+    # vault/process_lock.py: files that stand for locks, outside of the vault, and since when Linux runs, below /proc.
     # vault/mounts.py, vault/watch.py: what Linux says of mounts and limits below /proc.
     "open": (
         "vault/files.py",
         "vault/settings.py",
         "vault/changes/segments.py",
+        "vault/process_lock.py",
         "vault/mounts.py",
         "vault/watch.py",
         "tools/catalog.py",
