@@ -125,6 +125,10 @@ class Files:
         """Tell whether anything is there under this name: a file, a folder, or a link, wherever it leads."""
         return os.path.lexists(self._places.real_entry(path))
 
+    def is_link(self, path: VaultPath) -> bool:
+        """Tell whether what has this name is a link, wherever it leads."""
+        return os.path.islink(self._places.real_entry(path))
+
     def _entry_like(self, folder: str, part: str) -> str | None:
         if NAMES_ARE_EXACT and os.path.lexists(os.path.join(self.root, folder, part)):
             return part

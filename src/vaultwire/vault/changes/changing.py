@@ -25,7 +25,7 @@ from vaultwire.vault.changes.change import (
     lies_in,
     paths_of,
 )
-from vaultwire.vault.changes.foresight import tidied
+from vaultwire.vault.changes.foresight import tidied, without_aliases
 from vaultwire.vault.changes.journal import Ending, FolderJournal, Journal, MemoryJournal
 from vaultwire.vault.changes.preflight import Preflight
 from vaultwire.vault.changes.segments import KEEP, Retention
@@ -116,7 +116,8 @@ class Changes:
         FILE_NOT_FOUND, PERMISSION_DENIED, PATH_OUTSIDE_VAULT, TOO_LARGE, WRITE_FAILED, JOURNAL_FAILED.
         """
         assert self._holder == threading.get_ident(), "carry_out outside of held"
-        wanted = tidied(list(steps))
+        planned = tidied(list(steps))
+        wanted = without_aliases(self._files, planned)
         now = time.time_ns()
         if not wanted:
             return Change(0, now, author, (), undoes)
@@ -148,6 +149,8 @@ class Changes:
         except OSError:  # a full disk: whoever comes next sees by the files what became of it
             pass
         self._tell_index(intent)
+        if len(wanted) != len(planned):
+            self._index.take_up(path for step in planned for path in paths_of(step))
         return Change(number, now, author, files_of(intent.steps), undoes)
 
     def _ready(self, number: int) -> None:

@@ -56,8 +56,12 @@ class Foresight:
         origin = self.origin(path)
         if origin is None:
             return False
-        entry = self._files.entry(origin)
-        return os.path.isdir(entry) and not os.path.islink(entry)
+        return os.path.isdir(self._files.entry(origin)) and not self._files.is_link(origin)
+
+    def is_link(self, path: VaultPath) -> bool:
+        """Tell whether a link will be there."""
+        origin = self.origin(path)
+        return origin is not None and self._files.is_link(origin)
 
     def holds(self, path: VaultPath, data: bytes) -> bool:
         """Tell whether the file at the path will hold exactly these bytes. Raises OSError."""
@@ -108,6 +112,34 @@ def is_same_entry(one: str, other: str) -> bool:
     except OSError:
         return False
     return not {os.path.basename(one), os.path.basename(other)} <= set(names)
+
+
+def without_aliases(files: Files, steps: list[Step]) -> list[Step]:
+    """Return the steps with one path for each file: a note that is a link to another has the same bytes as that one.
+
+    A plan edits both, each made from the same bytes; the second could only fail. What stays is the edit under the file's own
+    path. Raises VaultError as ``Files.place`` does.
+    """
+    foresight = Foresight(files)
+    origins: list[VaultPath | None] = []
+    paths_of_place: dict[str, list[VaultPath]] = {}
+    for step in steps:
+        origin = None
+        if isinstance(step, Write) and step.before is not None and step.after is not None:
+            origin = foresight.origin(step.path)
+        origins.append(origin)
+        if origin is not None:
+            paths_of_place.setdefault(files.place(origin), []).append(origin)
+        foresight.add(step)
+    chosen = {
+        place: next((path for path in paths if files.entry(path) == place), paths[0])
+        for place, paths in paths_of_place.items()
+    }
+    return [
+        step
+        for step, origin in zip(steps, origins, strict=True)
+        if origin is None or chosen[files.place(origin)] == origin
+    ]
 
 
 def tidied(steps: list[Step]) -> list[Step]:

@@ -6,6 +6,7 @@ Changes nothing. ``changes.stage`` takes the steps.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 
 from vaultwire.vault.changes.change import TRASH, Intent, Move, Site, Write, lies_in, paths_of
 from vaultwire.vault.changes.foresight import Foresight
@@ -97,6 +98,7 @@ class Preflight:
             raise VaultError(NOTE_EXISTS, f"{step.target!r} exists already.", path=step.target)
         self._make_folder_of(step.target)
         is_fresh = not os.path.lexists(self._files.entry(step.target))
+        self._check_links(step)
         if foresight.is_folder(step.source):
             status = os.lstat(self._files.entry(foresight.origin(step.source) or step.source))
             return Site(step.source, None, status.st_ino, is_folder=True, is_fresh=is_fresh)
@@ -105,6 +107,27 @@ class Preflight:
             return Site(step.source, content, is_fresh=is_fresh)
         status = os.lstat(self._files.entry(origin))
         return Site(step.source, content, status.st_ino, status.st_nlink, is_fresh=is_fresh)
+
+    def _check_links(self, step: Move) -> None:
+        """Refuse to move a relative link, or a folder with one, so that it would lead elsewhere. To the trash it may go."""
+        origin = self._foresight.origin(step.source)
+        if origin is None or lies_in(step.target, TRASH):
+            return
+        here, there = self._files.entry(origin), os.path.join(self._files.root, step.target)
+        for link in _links_in(here):
+            text, leads_to = os.readlink(link), os.path.realpath(link)
+            is_inside = leads_to.startswith(os.path.join(os.path.realpath(here), "")) and not os.path.islink(here)
+            if os.path.isabs(text) or is_inside or not os.path.exists(link):
+                continue
+            moved = there + link[len(here) :]
+            if os.path.realpath(os.path.join(os.path.dirname(moved), text)) != leads_to:
+                path = origin + link[len(here) :].replace(os.sep, "/")
+                raise VaultError(
+                    INVALID_ARGUMENTS,
+                    f"{path!r} is a relative symbolic link. At its new place it would not lead to the same file, so nothing "
+                    "was moved. Move the file it leads to instead, or make a new link there and delete this one.",
+                    path=path,
+                )
 
     def _content(self, step: Move) -> bytes | None:
         """Return what a moved file holds, if that is to be kept: notes, and whatever the person may clear from the trash."""
@@ -133,3 +156,15 @@ class Preflight:
                         path=path,
                     )
                 self._made.append(origin)
+
+
+def _links_in(place: str) -> Iterator[str]:
+    """Yield what is a symbolic link at a place or anywhere below it."""
+    if os.path.islink(place):
+        yield place
+        return
+    for folder, folders, names in os.walk(place):
+        for name in (*folders, *names):
+            link = os.path.join(folder, name)
+            if os.path.islink(link):
+                yield link

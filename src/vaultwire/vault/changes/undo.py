@@ -83,7 +83,12 @@ class _Undoing:
 
     def _undo_move(self, step: Move, content: bytes | None) -> None:
         is_there = self._foresight.exists(step.target)
-        if is_there and content is not None and lies_in(step.target, TRASH):
+        if (
+            is_there
+            and content is not None
+            and lies_in(step.target, TRASH)
+            and not self._foresight.is_link(step.target)
+        ):
             # The trash may have been cleared, and another note of that name have come there.
             is_there = self._foresight.holds(step.target, content)
         if self._foresight.exists(step.source) and not self._foresight.is_respelling(Move(step.target, step.source)):
@@ -272,15 +277,18 @@ def _restored_from(detailed: Detailed, later: Sequence[Change], files: Files) ->
         if not lies_in(step.target, TRASH):
             continue
         now = where_now(step.target, later)
-        if (
-            lies_in(now, TRASH)
-            and files.is_taken(now)
-            and (not files.hides_some if content is None else files.holds(files.place(now), content))
-        ):
+        if lies_in(now, TRASH) and files.is_taken(now) and _is_what_went(files, now, content):
             found.append(Move(now, step.source))
         elif content is not None:
             found.append(Write(step.source, None, content))
     return found
+
+
+def _is_what_went(files: Files, now: VaultPath, content: bytes | None) -> bool:
+    """Tell whether what lies in the trash is what was put there. A relative link leads nowhere from there."""
+    if content is None or files.is_link(now):
+        return not files.hides_some
+    return files.holds(files.place(now), content)
 
 
 def _deleted(kind: str, target: VaultPath | None) -> bool:
