@@ -16,8 +16,9 @@ from typing import TypeAlias
 _Rename: TypeAlias = Callable[[str, str, bool], int]
 """Takes two paths and whether they are exchanged; returns an error number, 0 if it is done."""
 
-# What systems say that do not know the call, and file systems that cannot do it.
-_CANNOT = (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP)
+# What systems say that do not know the call, file systems that cannot do it, and sandboxes that let no unknown call pass
+# (EPERM). Where a rename is not allowed at all, the plain one says so.
+_CANNOT = (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EPERM, errno.EXDEV)
 _AT_FDCWD = -100
 # linux/fs.h; sys/stdio.h of macOS.
 _LINUX_NOREPLACE, _LINUX_EXCHANGE = 1, 2

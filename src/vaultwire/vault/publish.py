@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import errno
 import os
+import signal
 import stat
+import sys
 import time
 
 from vaultwire.vault.exchange import rename_new
@@ -102,6 +104,28 @@ def rename_entry(source: str, target: str) -> None:
         else:
             return
     os.rename(source, target)
+
+
+def is_being_written(path: str) -> bool:
+    """Tell whether a program has the file open for writing, so that more may come. Only Linux says; False elsewhere."""
+    if sys.platform != "linux":
+        return False
+    import fcntl  # noqa: PLC0415 - not everywhere
+
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        # To read undisturbed is granted only while nobody has it open for writing (fcntl(2), "Leases"). Who opens it by
+        # another name right then causes a signal: SIGIO would end this process, SIGURG is ignored.
+        fcntl.fcntl(descriptor, fcntl.F_SETSIG, signal.SIGURG)
+        fcntl.fcntl(descriptor, fcntl.F_SETLEASE, fcntl.F_RDLCK)
+    except OSError as error:  # others: another user's file, or a file system without leases
+        return error.errno == errno.EAGAIN
+    finally:
+        os.close(descriptor)
+    return False
 
 
 def remove_quietly(path: str) -> None:

@@ -17,12 +17,16 @@ from vaultwire.vault.model import VaultPath
 from vaultwire.vault.publish import (
     StaleFileError,
     has_hard_links,
+    is_being_written,
     publish_new,
     remove_folders_quietly,
     remove_quietly,
     rename_entry,
     replace_file,
 )
+
+_CHANGED = "was changed by another program meanwhile; read it again, then edit."
+_OPEN = "is open for writing in another program, and what that writes next would be lost. Try again when it is closed there."
 
 
 class Stage:
@@ -96,6 +100,8 @@ class Stage:
         remove_folders_quietly([self._absolute(folder) for folder in self._intent.emptied])
 
     def _check_displaced(self, step: Write, place: str) -> None:
+        if is_being_written(place):
+            raise _stale(step, _OPEN)
         if self._hidden.is_foreign(step, place):
             raise _stale(step)
 
@@ -113,9 +119,10 @@ class Stage:
             replace_file(temporary, place)  # what is saved between the look above and this is lost
             return
         # What came out of the place may not be what was seen there a moment ago: another program has saved it then.
-        if not self._files.holds(temporary, step.before):
+        is_open = is_being_written(temporary)
+        if is_open or not self._files.holds(temporary, step.before):
             self._write_back(number, step)
-            raise _stale(step)
+            raise _stale(step, _OPEN if is_open else _CHANGED)
 
     def _check_trashed(self, number: int, move: Move) -> None:
         """Take a deletion back if another program has saved the file right before it."""
@@ -195,7 +202,7 @@ class Stage:
             if not self._files.holds(place, step.after):
                 return False
             replace_file(temporary, place)
-        elif not self._files.holds(temporary, step.after):  # somebody was quicker: that is the later one
+        elif is_being_written(temporary) or not self._files.holds(temporary, step.after):  # that is the later one
             exchange(temporary, place)
             return False
         return True
@@ -212,7 +219,7 @@ class Stage:
         # Out of sight first: what is removed is what was looked at, whoever saves it meanwhile.
         again = self._again(number)
         replace_file(place, again)
-        if self._files.holds(again, data):
+        if not is_being_written(again) and self._files.holds(again, data):
             os.unlink(again)
             return True
         publish_new(again, place)
@@ -367,8 +374,6 @@ def _unlink(_: Write, place: str) -> None:
     os.unlink(place)
 
 
-def _stale(step: Step) -> VaultError:
+def _stale(step: Step, reason: str = _CHANGED) -> VaultError:
     path = paths_of(step)[0]
-    return VaultError(
-        STALE_EDIT, f"{path!r} was changed by another program meanwhile; read it again, then edit.", path=path
-    )
+    return VaultError(STALE_EDIT, f"{path!r} {reason}", path=path)
