@@ -12,6 +12,7 @@ from collections.abc import Callable, Container, Iterable, Iterator
 from itertools import accumulate
 from typing import NamedTuple
 
+from vaultwire.markdown.bounds import end_of_reading
 from vaultwire.markdown.edits import to_plain
 from vaultwire.markdown.inline import RawLink, read_line
 from vaultwire.markdown.lines import read_lines
@@ -107,7 +108,7 @@ def link_spans(text: str, of: Container[str] | None = None) -> list[LinkSpan]:
     spans = list(_property_spans(plain, frontmatter, of))
     first = plain.count("\n", 0, frontmatter.end) + 1
     start, number = frontmatter.end, first
-    for line in read_lines(plain[frontmatter.end :], first)[0]:
+    for line in read_lines(plain[frontmatter.end : end_of_reading(plain, frontmatter.end)], first)[0]:
         links = line.links if of is None else [link for link in line.links if link.linktext in of]
         if not links:
             continue

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 
+from vaultwire.markdown.bounds import bounded_tags, end_of_reading, unread_problem
 from vaultwire.markdown.inline import RawLink, line_block_id, line_tags, read_line
 from vaultwire.markdown.lines import HEADING, read_lines
 from vaultwire.markdown.model import BlockId, Heading, Link, ParsedNote, Task
@@ -27,7 +28,8 @@ def parse_note(text: str) -> ParsedNote:
     ]
     block_ids: list[BlockId] = []
     tasks: list[Task] = []
-    lines, blocks = read_lines(text[frontmatter.end :], text.count("\n", 0, frontmatter.end) + 1)
+    end = end_of_reading(text, frontmatter.end)
+    lines, blocks = read_lines(text[frontmatter.end : end], text.count("\n", 0, frontmatter.end) + 1)
     for number, line, first, prose, line_links in lines:
         heading = HEADING.match(line) if first == "#" else None
         if heading is not None:
@@ -41,15 +43,8 @@ def parse_note(text: str) -> ParsedNote:
             links += [Link(link[0], link[1], number, link[2], link[3]) for link in line_links]
         if "[" in prose and first in "-*+0123456789" and (task := _TASK.match(line)):
             tasks.append(Task(task[1], line[task.end() :].strip(), number))
-    return ParsedNote(frontmatter, headings, list(tags.values()), links, block_ids, tasks, blocks, frontmatter.problems)
-
-
-def tag_and_above(tag: str) -> list[str]:
-    """Return the tag and those it lies below: ``a`` and ``a/b`` for ``a/b``."""
-    if "/" not in tag:
-        return [tag]
-    parts = tag.split("/")
-    return ["/".join(parts[:depth]) for depth in range(1, len(parts) + 1)]
+    problems = frontmatter.problems if end == len(text) else [*frontmatter.problems, unread_problem(text, end)]
+    return ParsedNote(frontmatter, headings, bounded_tags(tags.values()), links, block_ids, tasks, blocks, problems)
 
 
 def has_tag(tags: list[str], wanted: str) -> bool:

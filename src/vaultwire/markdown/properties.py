@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
+from vaultwire.markdown.bounds import MOST_PROPERTIES
 from vaultwire.markdown.yaml_core import NotYamlError, Properties, PropertyValue, plain_scalar, read_yaml, scalar_text
 
 # The whole first line, nothing before it; the closing mark at a line start, the file's end allowed (obsidian.d.ts
@@ -91,6 +92,9 @@ def parse_frontmatter(text: str) -> Frontmatter:
     if closing is None:
         unclosed = _HAS_NAME.match(text, start) is not None  # a rule at the top has text below
         return Frontmatter({}, 0, ["frontmatter is opened with --- and never closed"] if unclosed else [], {}, {})
+    if closing.start() - start > MOST_PROPERTIES:
+        problem = f"line 2: frontmatter is read up to {MOST_PROPERTIES:,} characters, and this has more"
+        return Frontmatter({}, closing.end(), [problem], {}, {})
     yaml = text[start : closing.start() + 1]
     values, texts, lines, problems = _read_plain(yaml, 2) or _read_any(yaml)
     return Frontmatter(values, closing.end(), problems[:_MAX_PROBLEMS], lines, texts)

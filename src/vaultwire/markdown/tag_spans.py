@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate
 from typing import NamedTuple
 
+from vaultwire.markdown.bounds import end_of_reading
 from vaultwire.markdown.edits import to_plain
 from vaultwire.markdown.inline import line_tags, read_line, tag_places
 from vaultwire.markdown.lines import read_lines
@@ -144,7 +145,7 @@ def _inline_tags(plain: str, top: int) -> Iterator[Extent]:
     if plain.find("#", top) < 0:
         return
     start, number = top, 1
-    for line in read_lines(plain[top:], 1)[0]:
+    for line in read_lines(plain[top : end_of_reading(plain, top)], 1)[0]:
         if "#" not in line.prose or not line_tags(line.prose):
             continue
         for _ in range(line.number - number):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from vaultwire.markdown.bounds import end_of_reading
 from vaultwire.markdown.model import Link
 from vaultwire.markdown.parse import parse_note
 from vaultwire.vault.files import Files
@@ -38,7 +39,10 @@ def structure(path: VaultPath, text: str) -> Structure:
     parsed = parse_note(text)
     lines = line_count(text)
     outline: list[OutlineEntry] = []
-    nearest = [lines + 1] * 7  # by level: the line of the next heading of that level
+    # What was not looked into may hold headings: no section goes on there.
+    end = end_of_reading(text, parsed.frontmatter.end)
+    last = lines if end == len(text) else text.count("\n", 0, end)
+    nearest = [last + 1] * 7  # by level: the line of the next heading of that level
     for heading in reversed(parsed.headings):
         last_line = min(nearest[: heading.level + 1]) - 1
         outline.append(OutlineEntry(heading.level, heading.text, heading.line, last_line))

@@ -64,7 +64,8 @@ class Privacy:
         from vaultwire.markdown.parse import parse_note  # noqa: PLC0415 - as above
 
         parsed = parse_note(text)
-        if is_named and parsed.problems:
+        is_unread = len(parsed.problems) > len(parsed.frontmatter.problems)
+        if is_unread or (is_named and parsed.problems):
             return True  # it may say so where nobody can tell
         for name, value in parsed.frontmatter.values.items():
             folded = fold(name)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from json import JSONEncoder
 from json.encoder import encode_basestring
 
+from vaultwire.markdown.bounds import tags_and_above
 from vaultwire.markdown.model import ParsedNote
-from vaultwire.markdown.parse import tag_and_above
 from vaultwire.markdown.yaml_core import PropertyValue
 from vaultwire.vault.links import name_of
 from vaultwire.vault.model import VaultPath
@@ -19,7 +19,9 @@ _to_json = JSONEncoder(ensure_ascii=False, default=str).encode
 
 def to_facts(path: VaultPath, parsed: ParsedNote) -> Facts:
     """Return the rows of ``schema.FACTS``, without the note's id."""
-    above = {fold(part): part for tag in reversed(parsed.tags) for part in tag_and_above(tag)}
+    above: dict[str, str] = {}
+    for tag in tags_and_above(parsed.tags):
+        above.setdefault(fold(tag), tag)
     # Of names that differ in case only the first counts, as for ``Frontmatter.value``: a note has a property once.
     values = parsed.frontmatter.values
     named = {fold(name): (place, name) for place, name in reversed([*enumerate(values)])}

@@ -13,13 +13,17 @@ from vaultwire.vault.model import VaultPath
 from vaultwire.vault.plain import plain_text
 from vaultwire.vault.store.facts import to_facts
 from vaultwire.vault.store.grams import Grams
-from vaultwire.vault.store.schema import PENDING, READ_EACH_TIME, Facts
+from vaultwire.vault.store.plan import BODY
+from vaultwire.vault.store.schema import NO_FACTS, PENDING, READ_EACH_TIME, Facts
 from vaultwire.vault.store.text import Fields, to_fields
-from vaultwire.vault.store.words import has_endless_piece
+from vaultwire.vault.store.words import has_endless_piece, has_too_many_words
 
 # Clocks of file systems tick every 4 ms (ext4) to 2 s (FAT): a file read so soon after its last change may change again
 # without a new time.
 _RACY_NS = 2_000_000_000
+# A note that is shorter has no more words than may be, so they need not be counted.
+_LONG = 400_000
+_NOT_INDEXED = "cannot be indexed ({}): its text is searched, its links, tags and properties are not known"
 
 
 class ToRead(NamedTuple):
@@ -54,9 +58,20 @@ def read_note(files: Files, wanted: ToRead, grams: Grams) -> Reading | str:
     digest = int.from_bytes(hashlib.blake2b(data, digest_size=8).digest(), "big", signed=True)
     if digest == wanted.known:
         return Reading(digest, is_racy, PENDING, None, None, None)
-    text = plain_text(data)
+    try:
+        state, problem, facts, fields = _looked_into(wanted, plain_text(data), grams)
+    except Exception as error:  # noqa: BLE001 - whatever one note does to its reader, the others stay searchable
+        state, problem, facts, fields = READ_EACH_TIME, _NOT_INDEXED.format(type(error).__name__), NO_FACTS, None
+    return Reading(digest, is_racy, state, problem, facts, fields)
+
+
+def _looked_into(wanted: ToRead, text: str, grams: Grams) -> tuple[int, str | None, Facts, Fields | None]:
     parsed = parse_note(text)
     state = READ_EACH_TIME if has_endless_piece(text) else PENDING
-    fields = to_fields(wanted.path, text, parsed, grams) if wanted.for_text and state == PENDING else None
+    fields = None
+    if state == PENDING and (wanted.for_text or len(text) > _LONG):
+        fields = to_fields(wanted.path, text, parsed, grams)
+        if has_too_many_words(fields[0][BODY]):
+            state = READ_EACH_TIME
     problem = parsed.problems[0] if parsed.problems else None
-    return Reading(digest, is_racy, state, problem, to_facts(wanted.path, parsed), fields)
+    return state, problem, to_facts(wanted.path, parsed), fields if state == PENDING and wanted.for_text else None

@@ -36,6 +36,7 @@ _NO_WAIT = 0.001
 # So many characters of notes' text make an answer that leaves out the rest: hundreds of notes of 10 MB are too much for
 # the memory.
 _MOST_TEXT = 4_000_000
+_ROW = 40
 # Before each message stands its length; one above any there can be is nonsense.
 _HEAD_BYTES = 8
 _MOST_BYTES = 1 << 30
@@ -164,9 +165,15 @@ def answer() -> None:
                 reading = read_note(files, ToRead(*each), grams) if left > 0 else ""
                 # What cannot be read the other process looks at itself.
                 readings.append(None if isinstance(reading, str) else tuple(reading))
-                if not isinstance(reading, str) and reading.fields is not None:
-                    left -= len(reading.fields[0][BODY])
+                if not isinstance(reading, str):
+                    left -= _weight(reading)
             _send(answers, readings)
+
+
+def _weight(reading: Reading) -> int:
+    """Return how much of an answer a note takes, in characters of text: a row takes as much as some words."""
+    text = 0 if reading.fields is None else len(reading.fields[0][BODY])
+    return text + _ROW * sum(map(len, reading.facts or ()))
 
 
 def _send(pipe: IO[bytes] | None, value: list[Any]) -> None:

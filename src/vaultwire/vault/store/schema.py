@@ -86,6 +86,9 @@ FACTS = ("links", "tags", "tagged", "aliases", "properties", "tasks")
 Facts: TypeAlias = tuple[list[tuple[Any, ...]], ...]
 """A note's rows of each of these tables, without its id."""
 
+NO_FACTS: Facts = tuple([] for _ in FACTS)
+"""Those of a note of which nothing is known."""
+
 
 class Record(NamedTuple):
     """What is known of one file. ``facts`` is None for an attachment and for a note that cannot be read.

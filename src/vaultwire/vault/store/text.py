@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import NamedTuple, Protocol, TypeAlias
 
+from vaultwire.markdown.bounds import tags_and_above
 from vaultwire.markdown.model import ParsedNote
-from vaultwire.markdown.parse import tag_and_above
 from vaultwire.vault.paths import stem
 from vaultwire.vault.store.grams import Grams
 from vaultwire.vault.store.plan import (
@@ -99,7 +99,6 @@ class TextIndex(Protocol):
 
 def to_fields(path: str, text: str, parsed: ParsedNote, grams: Grams) -> Fields:
     """Return what text indexes keep of a note."""
-    tags = [above for tag in parsed.tags for above in tag_and_above(whole_value(tag))]
     folders = path.split("/")[:-1]
     words = {
         BODY: folded_words(text),
@@ -111,7 +110,7 @@ def to_fields(path: str, text: str, parsed: ParsedNote, grams: Grams) -> Fields:
         PATH: folded_words(path),
     }
     values = {
-        TAG_PATH: list(dict.fromkeys(tags)),
+        TAG_PATH: list(dict.fromkeys(tags_and_above(map(whole_value, parsed.tags)))),
         FOLDER: ["/".join(folders[:depth]) for depth in range(1, len(folders) + 1)],
         PROPERTY: list(dict.fromkeys(map(whole_value, parsed.frontmatter.values))),
         KIND: [HAS_TASK] if parsed.tasks else [],

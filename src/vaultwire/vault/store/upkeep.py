@@ -32,6 +32,8 @@ _MANY = 200
 _ANEW = 0.25
 # Files of one transaction: others who want to write wait 0.1 s at most.
 _BATCH = 500
+# And bytes of them: what is found in notes waits in memory until a batch is written down, up to 150 bytes for each byte.
+_BATCH_BYTES = 2_000_000
 # So many notes tell which grams very many words hold, about as well as ten times as many do.
 _SAMPLE = 50
 # How often waiting looks whether the caller is still there.
@@ -178,9 +180,8 @@ class Upkeep:
             grams = self._its_grams(wanted) if is_many else Grams()
             with self._catalog.unindexed() if is_anew else nullcontext():
                 with closing(read_all(self._files, wanted, _BATCH, grams, second)) as readings:
-                    for start in range(0, len(changed), _BATCH):
-                        progress.report(start, self._total, f"indexing: {start} of {self._total} files")
-                        batch = changed[start : start + _BATCH]
+                    for batch in _batches(changed):
+                        progress.report(self._done, self._total, f"indexing: {self._done} of {self._total} files")
                         found = []
                         for stat, known in batch:
                             progress.check()
@@ -191,7 +192,7 @@ class Upkeep:
                             for row, read, is_new in rows:
                                 self._put(row, read.fields, is_new=is_new, adds_words=not is_anew)
                                 taken.append(row)
-                        self._done = start + len(found)
+                        self._done += len(found)
                 if is_many:
                     self._commit(taken, [], is_anew=is_anew)
         finally:
@@ -317,6 +318,18 @@ def _meanwhile(work: Callable[[], None]) -> Iterator[None]:
         thread.join()
     if raised:
         raise raised[0]
+
+
+def _batches(changed: list[Change]) -> Iterator[list[Change]]:
+    """Yield the changes in parts, each for one transaction."""
+    start = size = 0
+    for number, (stat, _) in enumerate(changed):
+        size += stat.size if is_note(stat.path) else 0
+        if number + 1 - start == _BATCH or size > _BATCH_BYTES:
+            yield changed[start : number + 1]
+            start, size = number + 1, 0
+    if start < len(changed):
+        yield changed[start:]
 
 
 def _is_other(stat: NoteStat, known: Known | None, rules: Excludes) -> bool:

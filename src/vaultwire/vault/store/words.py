@@ -19,6 +19,12 @@ BREAK = "|"
 # 65,530 bytes, FTS5 cuts them to 32,768, and a character without case may take six.
 _MAX_PIECE = 5_000
 
+# So many words of one note are kept in memory for good, for what is typed may lie inside any of them. The largest note
+# known has 30,000; a dump of numbers has a million.
+_MOST_WORDS = 200_000
+# Characters that are cut into words at a time, to count them.
+_PART = 1 << 18
+
 _ASCII_CUTS = bytes(
     ord(BREAK) if chr(code).isascii() and chr(code) != " " and not is_in_word(chr(code)) else code
     for code in range(256)
@@ -96,6 +102,18 @@ def _spaced(cut: bytes) -> str:
 def words_of(folded: str) -> list[str]:
     """Return the words and breaks of a folded text in their order."""
     return [word for word in spaced_words(folded).split(" ") if word]
+
+
+def has_too_many_words(words: str) -> bool:
+    """Tell whether there are more words than a text index should keep of one note. ``words``: with blanks between them."""
+    if len(words) <= 2 * _MOST_WORDS:
+        return False
+    seen: set[str] = set()
+    for start in range(0, len(words), _PART):
+        seen.update(words[start : start + _PART].split(" "))
+        if len(seen) > _MOST_WORDS:
+            return True
+    return False
 
 
 def has_endless_piece(text: str) -> bool:
