@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from support.connection import Peer
 from support.toolsets import Stage
+from support.vaults import open_vault
 from vaultwire.vault.vault import Vault
 
 SOON = 0.05  # seconds; only calls that are meant to run into their deadline have it
@@ -122,3 +125,28 @@ def test_a_cancelled_call_is_not_answered_when_its_deadline_comes(stage: Stage, 
         assert peer.receive()["id"] == timed_out
         stage.gate("a").released.set()
         assert [message["id"] for message in peer.finish()] == [first]
+
+
+# ---------------------------------------------------------------------- several vaults
+
+
+def test_a_long_change_in_one_vault_holds_up_none_in_another(stage: Stage, vault: Vault, tmp_path: Path) -> None:
+    with Peer(stage, vault, others={"second": open_vault(tmp_path)}) as peer:
+        long = peer.post_call("change", name="long", gate="a", vault="first")
+        stage.gate("a").wait_for_arrival()
+        behind = peer.post_call("change", name="behind")  # in the first, which is meant where none is named
+        for number in range(3):
+            assert peer.call("change", name=f"other {number}", vault="Second")["isError"] is False
+        stage.gate("a").released.set()
+        assert [peer.receive()["id"] for _ in range(2)] == [long, behind]
+    assert stage.order == ["other 0", "other 1", "other 2", "long", "behind"]
+
+
+def test_a_stuck_change_in_one_vault_is_timed_out_and_holds_up_none_in_another(
+    stage: Stage, vault: Vault, tmp_path: Path
+) -> None:
+    with Peer(stage, vault, file_seconds=SOON, others={"second": open_vault(tmp_path)}) as peer:
+        stuck = peer.post_call("change_soon", name="stuck", gate="a", vault="first")
+        assert peer.receive()["id"] == stuck
+        assert peer.call("change", name="other", vault="second")["isError"] is False
+        assert peer.call("change", name="next", vault="first")["isError"] is False

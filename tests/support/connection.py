@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import queue
 import threading
@@ -49,13 +50,17 @@ class Peer:
         *,
         policy: Policy | None = None,
         gate: Gate | None = None,
+        others: Mapping[str, Vault] | None = None,
     ) -> None:
+        """``others`` are vaults served besides the first, which is then called ``first``."""
         self.stage = stage
         self.warmed_up = threading.Event()
         self._revision = revision
         self._stream = MemoryStream()
         by_class: Mapping[str, float] = {"file": file_seconds, "search": PATIENCE}
-        self.handlers = Handlers(stage.toolset(), lambda: vault, policy or Policy(), by_class, gate=gate)
+        vaults = {"first": vault, **others} if others else {"": vault}
+        openers = {name: functools.partial(vaults.__getitem__, name) for name in vaults}
+        self.handlers = Handlers(stage.toolset(), openers, policy or Policy(), by_class, gate=gate)
         identity = Identity("test", "Test", "1", {"tools": {}, "logging": {}}, "Be kind.")
         self.session = Session(identity, self.handlers.methods)
         self._thread = threading.Thread(target=self._serve, name="test-dispatcher", daemon=True)

@@ -56,7 +56,7 @@ _OFFERED = {
 class ToolCall(Job):
     """The call of a tool on its way: what was asked for, of which vault, and how it is answered."""
 
-    __slots__ = ("_handlers", "arguments", "description", "request", "vault", "wording")
+    __slots__ = ("_handlers", "arguments", "description", "request", "wording")
 
     def __init__(
         self,

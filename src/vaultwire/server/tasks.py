@@ -34,16 +34,20 @@ class MustWait(BaseException):
 class Job:
     """Work for a worker, which must be done within ``seconds``.
 
-    ``changes_vault``: jobs that do run one at a time, in the order they came. ``is_bounded``: it reads a few files at most.
+    ``changes_vault``: jobs that change the same ``vault`` run one at a time, in the order they came. ``is_bounded``: it
+    reads a few files at most.
     """
 
-    __slots__ = ("changes_vault", "is_bounded", "name", "seconds")
+    __slots__ = ("changes_vault", "is_bounded", "name", "seconds", "vault")
 
-    def __init__(self, name: str, seconds: float, *, changes_vault: bool, is_bounded: bool = False) -> None:
+    def __init__(
+        self, name: str, seconds: float, *, changes_vault: bool, is_bounded: bool = False, vault: str = ""
+    ) -> None:
         self.name = name
         self.seconds = seconds
         self.changes_vault = changes_vault
         self.is_bounded = is_bounded
+        self.vault = vault
 
     def run(self, client: Any) -> Answer:
         """Do it and answer. ``client`` may be no more than a Progress where nobody is there to be asked."""

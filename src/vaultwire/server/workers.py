@@ -1,7 +1,7 @@
 """Work on its way: jobs, the threads that run them, their deadlines and their end. Every door's calls pass through here.
 
-Reading calls run side by side; calls that change the vault run on one thread of their own, whoever they come from, and so
-are applied one by one, each client's in the order in which they came. A watchdog answers for calls that pass their
+Reading calls run side by side; calls that change a vault run on one thread of that vault's own, whoever they come from, and
+so are applied one by one, each client's in the order in which they came. A watchdog answers for calls that pass their
 deadline. Where answers go is an ``Outlet``'s matter, who reads requests the doors' (``dispatcher``, ``exchange``). Threads
 are started here, in ``lanes`` and in ``dispatcher``.
 """
@@ -104,7 +104,8 @@ class Workers:
         # call would double what a call costs.
         self._earlier = threading.Condition(self.lock)
         self._watched_until = 0.0  # when the watchdog looks again; 0.0: it has not been started
-        self._changing_lane = Lane(self.run, 1, client_of=client_of)
+        # By the vault's name: a long change in one vault holds up nothing in another.
+        self._changing_lanes: dict[str, Lane] = {}
         self.reading_lane = Lane(self.run, READERS + 1, READERS, client_of)
         self._paces: dict[str, tuple[float, float]] = {}  # seconds to expect of a kind of job, its last ones'
 
@@ -163,8 +164,15 @@ class Workers:
             self.watch(task)
         if not answer.changes_vault:
             return task
-        self._changing_lane.put(task)
+        self._changing_lane(answer.vault).put(task)
         return None
+
+    def _changing_lane(self, vault: str) -> Lane:
+        with self.lock:
+            lane = self._changing_lanes.get(vault)
+            if lane is None:
+                lane = self._changing_lanes[vault] = Lane(self.run, 1, client_of=client_of)
+            return lane
 
     def _is_too_much(self, task: Task) -> bool:
         """Tell whether as many calls are under way as may be; a client alone may have half of them. Holds the lock."""
