@@ -6,7 +6,7 @@ import functools
 import json
 import queue
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import Any, Self
 
@@ -59,7 +59,7 @@ class Peer:
         self._stream = MemoryStream()
         by_class: Mapping[str, float] = {"file": file_seconds, "search": PATIENCE}
         vaults = {"first": vault, **others} if others else {"": vault}
-        openers = {name: functools.partial(vaults.__getitem__, name) for name in vaults}
+        openers: dict[str, Callable[[], Vault]] = {name: functools.partial(vaults.__getitem__, name) for name in vaults}
         self.handlers = Handlers(stage.toolset(), openers, policy or Policy(), by_class, gate=gate)
         identity = Identity("test", "Test", "1", {"tools": {}, "logging": {}}, "Be kind.")
         self.session = Session(identity, self.handlers.methods)

@@ -7,9 +7,11 @@ Only what is a name beyond doubt: the argument of ``link``, ``file``, ``hasLink`
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Callable
 from typing import Literal, TypeAlias
 
+from vaultwire.markdown.bounds import MOST_PROPERTIES
 from vaultwire.markdown.link_spans import Edit, Rewriting, Rewritten, applied
 from vaultwire.markdown.yaml_core import NotYamlError, read_yaml
 
@@ -37,6 +39,8 @@ def base_edits(text: str, decide: Callable[[Kind, str], str | None]) -> Rewritin
 
     Raises NotABaseError.
     """
+    if len(text) > MOST_PROPERTIES:
+        raise NotABaseError(f"has more than {MOST_PROPERTIES:,} characters")
     plain = _edits(text, decide, {})
     if not plain:
         return Rewriting([], [])
@@ -50,9 +54,10 @@ def base_edits(text: str, decide: Callable[[Kind, str], str | None]) -> Rewritin
             continue
     else:
         raise NotABaseError("holds a name in quotes that cannot hold the new one")
+    starts = [0, *(found.end() for found in re.finditer("\n", text))]
     return Rewriting(
         edits,
-        [Rewritten(text.count("\n", 0, edit.start) + 1, text[edit.start : edit.end], edit.text) for edit in edits],
+        [Rewritten(bisect_right(starts, edit.start), text[edit.start : edit.end], edit.text) for edit in edits],
     )
 
 

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import json
 import re
+from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
+from vaultwire.markdown.bounds import MOST_MARKS
 from vaultwire.markdown.link_spans import Edit, LinkSpan, NewLink, Rewriting, Rewritten, rewrite_links
 
 _TOKEN = re.compile(r'"(?:[^"\\]++|\\.)*+"|[{}\[\]:,]', re.DOTALL)
@@ -30,8 +32,9 @@ class FileNode(NamedTuple):
 
 def file_nodes(text: str) -> list[tuple[FileNode, int]]:
     """Return the files that a canvas shows, each with the line of its name. Raises NotACanvasError."""
+    starts = _line_starts(text)
     return [
-        (FileNode(node["file"], node.get("subpath", "")), _line(text, places["file"][0]))
+        (FileNode(node["file"], node.get("subpath", "")), bisect_right(starts, places["file"][0]))
         for node, places in _nodes(text)
         if "file" in places
     ]
@@ -48,10 +51,12 @@ def canvas_edits(
     """
     edits: list[Edit] = []
     links: list[Rewritten] = []
+    starts = _line_starts(text)
     for node, places in _nodes(text):
         kind = "file" if "file" in places else "background"  # a group may have a picture behind it
         if kind in places and (new := of_node(FileNode(node[kind], node.get("subpath", "")))) is not None:
-            links.append(Rewritten(_line(text, places[kind][0]), node[kind] + node.get("subpath", ""), "".join(new)))
+            line = bisect_right(starts, places[kind][0])
+            links.append(Rewritten(line, node[kind] + node.get("subpath", ""), "".join(new)))
             edits += [
                 Edit(*places[key], json.dumps(value, ensure_ascii=False))
                 for key, value in ((kind, new.file), ("subpath", new.subpath))
@@ -60,7 +65,8 @@ def canvas_edits(
         if "text" in places and ("[[" in node["text"] or "](" in node["text"]):
             card = _card_edits(text, node["text"], places["text"], of_link)
             edits += card.edits
-            links += card.links
+            line = bisect_right(starts, places["text"][0])
+            links += [link._replace(line=line) for link in card.links]
     return Rewriting(sorted(edits), links)
 
 
@@ -76,18 +82,19 @@ def _card_edits(
         Edit(starts[edit.start], starts[edit.end], json.dumps(edit.text, ensure_ascii=False)[1:-1])
         for edit in rewriting.edits
     ]
-    line = _line(text, place[0])
-    return Rewriting(edits, [link._replace(line=line) for link in rewriting.links])
+    return Rewriting(edits, rewriting.links)
 
 
-def _line(text: str, position: int) -> int:
-    return text.count("\n", 0, position) + 1
+def _line_starts(text: str) -> list[int]:
+    return [0, *(found.end() for found in re.finditer("\n", text))]
 
 
 def _nodes(text: str) -> Iterator[tuple[dict[str, str], dict[str, tuple[int, int]]]]:
     """Yield of each node its strings, and where each of them stands in the text, quotes included."""
     if not text.strip():  # a new canvas
         return
+    if sum(map(text.count, "[{,")) > MOST_MARKS:
+        raise NotACanvasError(f"holds more than {MOST_MARKS:,} lists, maps and values")
     try:
         canvas = json.loads(text)
     except (ValueError, RecursionError) as error:

@@ -7,7 +7,7 @@ the vault to say. Text is the file's own, ``\\r\\n`` where the file has it, with
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Container, Iterable, Iterator
 from itertools import accumulate
 from typing import NamedTuple
@@ -23,6 +23,7 @@ from vaultwire.markdown.yaml_core import NotYamlError, read_yaml
 
 _BAR = re.compile(r"\\?\|")
 _QUOTED = re.compile(r""""(?:[^"\\]++|\\.)*+"|'(?:[^']++|'')*+'""", re.DOTALL)
+_QUOTE = re.compile("[\"']")
 _BEHIND_NAME = re.compile(r"[ \t]*:")
 # What stands for one character of a scalar: a line break within it is a blank (YAML 1.2.2, 6.5 "Line folding"), but none
 # where it is escaped. A link has no empty line within it.
@@ -148,8 +149,13 @@ def rewrite_links(
     made = [Edit(start, end, written) for (start, end), written in sorted(edits.items())]
     if made and not _is_read_back(text, made, changed):
         raise UnwritableLinkError(*_culprit(text, changed))
+    starts = [edit.start for edit in made]
     links = [
-        Rewritten(span.line, text[span.start : span.end], applied(text, made, span.start, span.end))
+        Rewritten(
+            span.line,
+            text[span.start : span.end],
+            applied(text, made[bisect_left(starts, span.start) : bisect_right(starts, span.end)], span.start, span.end),
+        )
         for span, _ in changed
     ]
     return Rewriting(made, links)
@@ -175,8 +181,9 @@ def _is_read_back(text: str, edits: list[Edit], changed: list[tuple[LinkSpan, st
     # themselves tell. Not those that begin with a tag, nor those of a property.
     is_simple = not any(span.in_frontmatter for span, _ in changed)
     by_line: dict[int, list[Edit]] = {}
+    starts = [0, *(found.end() for found in re.finditer("\n", text))]
     for edit in edits:
-        by_line.setdefault(text.rfind("\n", 0, edit.start) + 1, []).append(edit)
+        by_line.setdefault(starts[bisect_right(starts, edit.start) - 1], []).append(edit)
     for start, its_edits in by_line.items():
         end = text.find("\n", start)
         end = len(text) if end < 0 else end
@@ -333,8 +340,8 @@ def _property_spans(plain: str, frontmatter: Frontmatter, of: Container[str] | N
 
 def _quoted(plain: str, item: str, begin: int, end: int) -> _Scalar | None:
     """Return the first quoted text that begins in a span of the block, says ``item`` and is no name."""
-    for opening in re.finditer("[\"']", plain[begin:end]):
-        start = begin + opening.start()
+    for opening in _QUOTE.finditer(plain, begin, end):
+        start = opening.start()
         found = _QUOTED.match(plain, start)
         if found is None or _BEHIND_NAME.match(plain, found.end()) or _meaning(found[0]) != item:
             continue

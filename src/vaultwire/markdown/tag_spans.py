@@ -192,6 +192,7 @@ def _property_edits(plain: str, tags: TagsProperty, old: str, new: str) -> dict[
     number = 0
     for element, (_, scalar) in enumerate(tags.elements):
         is_changed = False
+        own: dict[Extent, str] = {}
         for word in scalar.words if scalar else ():
             name = renamed_tag(word.tag, old, new) if word.tag else ""
             if name != word.tag:
@@ -200,15 +201,15 @@ def _property_edits(plain: str, tags: TagsProperty, old: str, new: str) -> dict[
                     dropped.append(number if tags.form == "text" else element)
                 else:
                     kept.add(name.casefold())
-                    edits[word.name] = name
+                    own[word.name] = name
             number += 1
         if tags.form == "text":
-            edits |= dict.fromkeys(_joined([word.extent for word in words], dropped), "")
+            own |= dict.fromkeys(_joined([word.extent for word in words], dropped), "")
         if scalar and is_changed and not scalar.style:
-            source = _replaced(plain, *scalar.extent, edits)
+            source = _replaced(plain, *scalar.extent, own)
             if not _is_plain(source):
-                edits = {extent: text for extent, text in edits.items() if not _lies_in(extent, scalar.extent)}
-                edits[scalar.extent] = _quoted(source)
+                own = {scalar.extent: _quoted(source)}
+        edits |= own
     extents = [extent for extent, _ in tags.elements]
     if tags.form == "flow":
         edits |= dict.fromkeys(_joined(extents, dropped), "")
@@ -248,7 +249,3 @@ def _is_plain(source: str) -> bool:
 
 def _quoted(source: str) -> str:
     return "'" + source.replace("'", "''") + "'" if '"' in source or "\\" in source else f'"{source}"'
-
-
-def _lies_in(extent: Extent, outer: Extent) -> bool:
-    return outer[0] <= extent[0] and extent[1] <= outer[1]

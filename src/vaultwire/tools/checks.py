@@ -22,7 +22,7 @@ class FoundFault(TypedDict):
     kind: Annotated[
         str,
         "unresolved-link, unresolved-embed, missing-heading, missing-block, broken-frontmatter, wrong-property, "
-        "duplicate-block, broken-canvas or unreadable",
+        "duplicate-block, broken-canvas, not-looked-into or unreadable",
     ]
     severity: Literal["error", "warning"]
     message: Annotated[str, "What is wrong"]
@@ -55,7 +55,7 @@ def check_notes(
     Args:
         path: A note, named as for read_note, or a canvas. Empty for all in the folder.
         folder: Look only below this folder. Empty for the whole vault.
-        limit: Stop once so many faults are found; the last file's are all listed.
+        limit: Stop once so many faults are found; the last file's are all listed, up to 1,000.
         cursor: next_cursor of the page before. Leave out for the first page.
     """
     if path and (folder or cursor):

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import re
 import sys
+from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping
+from itertools import islice
 from typing import NamedTuple, TypeAlias
 
 from vaultwire.markdown.canvas import NotACanvasError, file_nodes
@@ -22,21 +24,24 @@ from vaultwire.vault.errors import SECTION_NOT_FOUND, VaultError
 from vaultwire.vault.files import Files
 from vaultwire.vault.finding import Wanted
 from vaultwire.vault.links import LinkTargets, linkpath_of
-from vaultwire.vault.model import Progress, Structure, VaultPath
+from vaultwire.vault.model import Progress, VaultPath
 from vaultwire.vault.paths import fold, is_note
 from vaultwire.vault.plain import plain_text
-from vaultwire.vault.sections import section_span
+from vaultwire.vault.sections import Sections
 from vaultwire.vault.workbench import Workbench
 
 UNRESOLVED_LINK, UNRESOLVED_EMBED = "unresolved-link", "unresolved-embed"
 MISSING_HEADING, MISSING_BLOCK = "missing-heading", "missing-block"
 BROKEN_FRONTMATTER, WRONG_PROPERTY = "broken-frontmatter", "wrong-property"
 DUPLICATE_BLOCK, BROKEN_CANVAS, UNREADABLE = "duplicate-block", "broken-canvas", "unreadable"
+UNSEEN = "not-looked-into"
 
 ERRORS = frozenset((BROKEN_FRONTMATTER, BROKEN_CANVAS, UNREADABLE))
 """What keeps Obsidian from showing the file as it was meant; the others are warnings."""
 
 _REPORT_EVERY = 200
+# More faults of one file than this help nobody to mend it.
+_MAX_FINDINGS = 1_000
 
 _AT_LINE = re.compile(r"line (\d+): ")
 
@@ -77,7 +82,9 @@ class Checking:
 
     def one(self, path: VaultPath, progress: Progress) -> list[Finding]:
         """Return what is wrong with a note or canvas."""
-        return self._checker(lambda source, links: self._bench.index.resolve_all(source, links, progress)).check(path)
+        return self._checker(
+            lambda source, links: self._bench.index.resolve_all(source, links, progress), progress
+        ).check(path)
 
     def many(self, folder: VaultPath | None, offset: int, limit: int, progress: Progress) -> Checked:
         """Look through notes and canvases from the one with number ``offset`` on, until ``limit`` findings are there.
@@ -91,9 +98,15 @@ class Checking:
         canvases = [path for path in paths if _is_canvas(path) and path.startswith(below)]
         wanted = sorted([*(note.stat.path for note in notes), *canvases])
         targets = LinkTargets(paths)
-        checker = self._checker(
-            lambda source, links: [targets.resolve(source, linkpath_of(link.linktext)) for link in links]
-        )
+
+        def resolve(source: VaultPath, links: list[Link]) -> list[VaultPath | None]:
+            resolved: list[VaultPath | None] = []
+            for link in links:
+                progress.check()
+                resolved.append(targets.resolve(source, linkpath_of(link.linktext)))
+            return resolved
+
+        checker = self._checker(resolve, progress)
         found: list[tuple[VaultPath, list[Finding]]] = []
         left = limit
         position = offset
@@ -109,19 +122,20 @@ class Checking:
                     break
         return Checked(found, position, len(wanted))
 
-    def _checker(self, resolve: Resolve) -> Checker:
-        return Checker(self._bench.files, self._bench.settings.get().property_types, resolve)
+    def _checker(self, resolve: Resolve, progress: Progress) -> Checker:
+        return Checker(self._bench.files, self._bench.settings.get().property_types, resolve, progress)
 
 
 class Checker:
     """Checks files of one vault, one after another. What links lead to is read once and kept: make one for each request."""
 
-    def __init__(self, files: Files, declared: Mapping[str, str], resolve: Resolve) -> None:
+    def __init__(self, files: Files, declared: Mapping[str, str], resolve: Resolve, progress: Progress) -> None:
         """``declared``: the types that the vault gives properties, by their names without case."""
         self._files = files
         self._declared = declared
         self._resolve = resolve
-        self._structures: dict[VaultPath, Structure | None] = {}
+        self._progress = progress
+        self._sections: dict[VaultPath, Sections | None] = {}
 
     def check(self, path: VaultPath) -> list[Finding]:
         """Return what is wrong with a note or canvas, in line order. Files of other kinds have nothing wrong."""
@@ -133,7 +147,12 @@ class Checker:
             return [Finding(UNREADABLE, error.message, 1)]
         text = plain_text(data)
         check = self._note if is_note(path) else self._canvas
-        return sorted(check(path, text), key=lambda finding: finding[2:])
+        found = list(islice(check(path, text), _MAX_FINDINGS + 1))
+        if len(found) > _MAX_FINDINGS:
+            found[-1] = found[-1]._replace(
+                kind=UNSEEN, message=f"more than {_MAX_FINDINGS:,} faults; these are the first"
+            )
+        return sorted(found, key=lambda finding: finding[2:])
 
     # ------------------------------------------------------------------ notes
 
@@ -145,10 +164,12 @@ class Checker:
         spans = link_spans(text)
         links = [Link(span.linktext, span.display, span.line, span.is_embed, span.is_markdown) for span in spans]
         targets = self._resolve(path, links)
+        starts = [0, *(found.end() for found in re.finditer("\n", text))]
         for span, target in zip(spans, targets, strict=True):
+            self._progress.check()
             fault = self._fault(span.linktext, target, is_embed=span.is_embed)
             if fault is not None:
-                line, column, end = _place(span, text)
+                line, column, end = _place(span, starts, len(text))
                 shown = text[span.start : span.start + end - column] or span.linktext
                 yield Finding(fault[0], f"{shown} leads nowhere: {fault[1]}", line, column, end)
 
@@ -160,11 +181,11 @@ class Checker:
             return kind, f"there is no file {linkpath.strip()!r}"
         if not subpath.strip() or not is_note(target):
             return None
-        built = self._structure(target)
-        if built is None:
+        sections = self._sections_of(target)
+        if sections is None:
             return None
         try:
-            section_span(built, subpath)
+            sections.span(subpath)
         except VaultError as error:
             if error.code != SECTION_NOT_FOUND:
                 raise
@@ -172,15 +193,16 @@ class Checker:
             return kind, error.message
         return None
 
-    def _structure(self, path: VaultPath) -> Structure | None:
-        if path not in self._structures:
+    def _sections_of(self, path: VaultPath) -> Sections | None:
+        if path not in self._sections:
+            self._progress.check()
             try:
                 text = plain_text(self._files.read(path).data)
             except VaultError:
-                self._structures[path] = None
+                self._sections[path] = None
             else:
-                self._structures[path] = graph.structure(path, text)
-        return self._structures[path]
+                self._sections[path] = Sections(graph.structure(path, text))
+        return self._sections[path]
 
     # ------------------------------------------------------------------ canvases
 
@@ -192,6 +214,7 @@ class Checker:
             return
         links = [Link("/" + node.file, "", line, is_embed=True, is_markdown=False) for node, line in nodes]
         for (node, line), target in zip(nodes, self._resolve(path, links), strict=True):
+            self._progress.check()
             fault = self._fault(node.file + node.subpath, target, is_embed=True)
             if fault is not None:
                 yield Finding(fault[0], f"the file {node.file + node.subpath!r} cannot be shown: {fault[1]}", line)
@@ -202,9 +225,10 @@ def _is_canvas(path: VaultPath) -> bool:
 
 
 def _frontmatter(parsed: ParsedNote, declared: Mapping[str, str]) -> Iterator[Finding]:
-    for problem in parsed.problems:
+    for number, problem in enumerate(parsed.problems):
         at = _AT_LINE.match(problem)
-        yield Finding(BROKEN_FRONTMATTER, problem[at.end() :] if at else problem, int(at[1]) if at else 1)
+        kind = BROKEN_FRONTMATTER if number < len(parsed.frontmatter.problems) else UNSEEN
+        yield Finding(kind, problem[at.end() :] if at else problem, int(at[1]) if at else 1)
     for name, value in parsed.frontmatter.values.items():
         wanted = declared.get(fold(name), "")
         fits = _FITS.get(wanted)
@@ -253,10 +277,11 @@ def _duplicates(parsed: ParsedNote) -> Iterator[Finding]:
         first.setdefault(key, block.line)
 
 
-def _place(span: LinkSpan, text: str) -> tuple[int, int, int]:
-    """Return line, column and the column behind the end, on the link's first line."""
+def _place(span: LinkSpan, starts: list[int], length: int) -> tuple[int, int, int]:
+    """Return line, column and the column behind the end, on the link's first line. ``starts`` are those of the lines."""
     if span.end == 0:  # a property in a form that cannot be located
         return span.line, 1, 1
-    start = text.rfind("\n", 0, span.start) + 1
-    stop = text.find("\n", span.start, span.end)
-    return span.line, span.start - start + 1, (span.end if stop < 0 else stop) - start + 1
+    number = bisect_right(starts, span.start)
+    start = starts[number - 1]
+    stop = starts[number] - 1 if number < len(starts) else length
+    return span.line, span.start - start + 1, min(span.end, stop) - start + 1

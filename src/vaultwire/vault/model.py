@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, NamedTuple, NewType, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Literal, NamedTuple, NewType, Protocol, TypeAlias, TypeVar
 
 if TYPE_CHECKING:  # a policy is read before the first answer, and needs no more of this than paths
+    from collections.abc import Iterable, Iterator
     from datetime import date
 
     from vaultwire.markdown.model import ParsedNote
@@ -292,3 +293,12 @@ class NoProgress:
 
 
 NO_PROGRESS: Progress = NoProgress()
+
+_Item = TypeVar("_Item")
+
+
+def asking(progress: Progress, items: Iterable[_Item]) -> Iterator[_Item]:
+    """Yield the items, and ask before each whether to go on: for loops over what may be very many."""
+    for item in items:
+        progress.check()
+        yield item

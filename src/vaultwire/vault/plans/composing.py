@@ -35,13 +35,13 @@ from vaultwire.vault.files import Files, check_size
 from vaultwire.vault.graph import structure
 from vaultwire.vault.index import Index
 from vaultwire.vault.links import names_led_to
-from vaultwire.vault.model import Problem, Progress, Structure, VaultPath
+from vaultwire.vault.model import Problem, Progress, VaultPath, asking
 from vaultwire.vault.paths import check_new_names, is_note, parse_note_path
 from vaultwire.vault.plans.linktexts import link_to
 from vaultwire.vault.plans.rejoining import Extraction, Merging
 from vaultwire.vault.plans.relinking import LinkChange, Moves, is_looked_into, rewrite_by_kind
 from vaultwire.vault.plans.templates import BOM, read_text
-from vaultwire.vault.sections import line_count, line_span, section_span, sections
+from vaultwire.vault.sections import Sections, line_count, line_span, section_span
 from vaultwire.vault.settings import Settings
 
 _BLANK_LINES = re.compile(r"\A(?:[ \t]*+\r*+\n)++")
@@ -114,7 +114,7 @@ def plan_merge(
     target_data, target_text = read_text(files, target)
     ids = new_block_ids(edits.to_plain(source_text), edits.to_plain(target_text))
     paths = {*index.paths(progress), source, target}
-    moves = Merging(paths, source, target, settings.new_link_format, ids)
+    moves = Merging(paths, source, target, settings.new_link_format, ids, progress)
     changes: list[LinkChange] = []
     source_text = with_block_ids(source_text, ids)
     source_text = applied(source_text, _rewriting(source_text, source, moves.decide(source), changes).edits)
@@ -129,14 +129,14 @@ def plan_merge(
     _check_content([body_of(text) for text in texts], [body_of(edits.to_plain(merged))], target)
     data = _encoded(target_data, merged)
     check_size(target, len(data), files.max_bytes)
-    asking = index.links_asking({*names_led_to(source), *names_led_to(target)}, [], progress)
-    concerned = [(note, text) for note, text in asking if note not in (source, target) and moves.concerns(note, text)]
+    led = index.links_asking({*names_led_to(source), *names_led_to(target)}, [], progress)
+    concerned = [(note, text) for note, text in led if note not in (source, target) and moves.concerns(note, text)]
     writes, left = _rewritten(files, paths, concerned, moves, changes, progress)
-    built = structure(target, texts[0])
-    headings = [each.text for each in parse_note(texts[1]).headings if _has_section(built, each.text)]
+    built = Sections(structure(target, texts[0]))
+    headings = [each.text for each in asking(progress, parse_note(texts[1]).headings) if _has_section(built, each.text)]
     trash_path = trash(source)
     steps = [*writes, Write(target, target_data, data), Move(source, trash_path)]
-    gained = sorted(_gained(moves, [*asking, *((source, each.linktext) for each in parse_note(texts[1]).links)]))
+    gained = sorted(_gained(moves, [*led, *((source, each.linktext) for each in parse_note(texts[1]).links)]))
     return MergePlan(source, target, trash_path, steps, sorted(changes), headings, ids, kept, gained, left)
 
 
@@ -170,7 +170,7 @@ def plan_extract(  # noqa: PLR0913 - what goes is named in one of two ways
     # Behind a blank line, so that a rule at its start opens no frontmatter.
     built = structure(path, plain), structure(new_path, "\n" + part_plain)
     paths = [*index.paths(progress)]
-    moves = Extraction(paths, path, new_path, settings.new_link_format, built, span)
+    moves = Extraction(paths, path, new_path, settings.new_link_format, built, span, progress)
     changes: list[LinkChange] = []
     outside = moves.decide(path)
     rewriting = _rewriting(
@@ -190,13 +190,13 @@ def plan_extract(  # noqa: PLR0913 - what goes is named in one of two ways
         new_text = ending + new_text
     before = body_of(edits.to_plain(applied(text, rewriting.edits)))
     _check_content([before, link], [body_of(edits.to_plain(rest)), edits.to_plain(new_text)], path)
-    asking = index.links_asking({*names_led_to(path), *names_led_to(new_path)}, [], progress)
-    concerned = [(note, linktext) for note, linktext in asking if note != path and moves.concerns(note, linktext)]
+    led = index.links_asking({*names_led_to(path), *names_led_to(new_path)}, [], progress)
+    concerned = [(note, linktext) for note, linktext in led if note != path and moves.concerns(note, linktext)]
     writes, left = _rewritten(files, paths, concerned, moves, changes, progress)
     own = built[0].parsed.links
     inside = [each.linktext for each in own if span.first <= each.line <= span.last]
     outside_part = [(path, each.linktext) for each in own if not span.first <= each.line <= span.last]
-    elsewhere = [*outside_part, *(each for each in asking if each[0] != path)]
+    elsewhere = [*outside_part, *(each for each in led if each[0] != path)]
     gained = sorted({*_gained(moves, elsewhere), *moves.gained_in_part(inside)})
     steps = [Write(new_path, None, _encoded(b"", new_text)), Write(path, data, _encoded(data, rest)), *writes]
     return ExtractPlan(path, new_path, span, steps, sorted(changes), gained, left)
@@ -264,9 +264,9 @@ def _check_content(before: list[str], after: list[str], path: VaultPath) -> None
         )
 
 
-def _has_section(note: Structure, text: str) -> bool:
+def _has_section(note: Sections, text: str) -> bool:
     try:
-        return bool(sections(note, text))
+        return bool(note.headings(text))
     except VaultError:
         return False
 

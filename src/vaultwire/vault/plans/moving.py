@@ -14,7 +14,7 @@ from vaultwire.vault.errors import FILE_NOT_FOUND, INVALID_ARGUMENTS, NOTE_EXIST
 from vaultwire.vault.files import Files
 from vaultwire.vault.index import Index
 from vaultwire.vault.links import name_of, names_led_to
-from vaultwire.vault.model import Problem, Progress, VaultPath
+from vaultwire.vault.model import Problem, Progress, VaultPath, asking
 from vaultwire.vault.paths import check_new_names, compose, fold, is_note, not_found, parse_note_path
 from vaultwire.vault.plans.relinking import LinkChange, Moves, is_looked_into, rewrite_by_kind
 from vaultwire.vault.settings import Settings
@@ -59,9 +59,14 @@ def plan_move(
     others = [path for path in paths if is_looked_into(path)]
     is_unknown = any(path in moved for path in others)  # what a canvas or base asks for is known once it is read
     # A relative link asks for another name from its new place if it left the vault before.
-    asked = {name_of(place, text) for note, text in links for place in {note, moved.get(note, note)}}
+    asked = {name_of(place, text) for note, text in asking(progress, links) for place in {note, moved.get(note, note)}}
     moves = Moves(
-        paths, moved, (source, target) if is_folder else None, settings.new_link_format, None if is_unknown else asked
+        paths,
+        moved,
+        (source, target) if is_folder else None,
+        settings.new_link_format,
+        None if is_unknown else asked,
+        progress,
     )
     concerned: dict[VaultPath, set[str]] = {}
     for note, text in links:
@@ -97,7 +102,7 @@ def plan_arrival(files: Files, index: Index, settings: Settings, path: VaultPath
     if not _namesakes(files, index, path, progress):
         return []
     links = index.links_asking(set(names_led_to(path)), [], progress)
-    moves = Moves(index.paths(progress), {}, None, settings.new_link_format, None, [path])
+    moves = Moves(index.paths(progress), {}, None, settings.new_link_format, None, progress, [path])
     concerned: dict[VaultPath, set[str]] = {}
     for note, text in links:
         if moves.new_target(note, text) is not None:

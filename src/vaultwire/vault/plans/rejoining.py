@@ -12,10 +12,10 @@ from vaultwire.markdown.link_spans import LinkSpan, NewLink
 from vaultwire.markdown.model import Span
 from vaultwire.vault.errors import VaultError
 from vaultwire.vault.links import linkpath_of, names_led_to
-from vaultwire.vault.model import Structure, VaultPath
+from vaultwire.vault.model import Progress, Structure, VaultPath
 from vaultwire.vault.paths import fold
 from vaultwire.vault.plans.relinking import Moves
-from vaultwire.vault.sections import block_ids, sections
+from vaultwire.vault.sections import Sections
 
 
 class Merging(Moves):
@@ -28,8 +28,9 @@ class Merging(Moves):
         target: VaultPath,
         new_link_format: str,
         ids: Mapping[str, str],
+        progress: Progress,
     ) -> None:
-        super().__init__(paths, {source: target}, None, new_link_format, None)
+        super().__init__(paths, {source: target}, None, new_link_format, None, progress)
         self._source = source
         self._ids = ids
 
@@ -81,16 +82,17 @@ class Extraction(Moves):
         new_link_format: str,
         built: tuple[Structure, Structure],
         span: Span,
+        progress: Progress,
     ) -> None:
         """``built`` is the structure of the note as it is, and of the part, which begins on its second line there.
 
         ``span`` are the part's lines in the note.
         """
-        super().__init__(paths, {}, None, new_link_format, None, [new])
+        super().__init__(paths, {}, None, new_link_format, None, progress, [new])
         self._affected |= {*names_led_to(origin)}
         self._origin = origin
         self._new = new
-        self._whole, self._part = built
+        self._whole, self._part = map(Sections, built)
         self._span = span
         self._subpaths: dict[str, str | None] = {}
 
@@ -110,6 +112,7 @@ class Extraction(Moves):
 
     def decide_in_part(self, span: LinkSpan) -> NewLink | None:
         """Return what a link in the part says afterwards, None if it stays."""
+        self._progress.check()
         linkpath, _, subpath = span.linktext.partition("#")
         target = self._before.resolve(self._origin, linkpath)
         if target is None:
@@ -178,10 +181,10 @@ class Extraction(Moves):
         return next((chain for chain in chains if _line_of(self._part, chain) == wanted), parts[-1])
 
 
-def _line_of(note: Structure, subpath: str) -> int | None:
+def _line_of(note: Sections, subpath: str) -> int | None:
     """Return the line of the heading or block that a subpath leads to, None if it leads to none."""
     last = subpath.rpartition("#")[2].strip()
     try:
-        return block_ids(note, last)[0].line if last.startswith("^") else sections(note, subpath)[0].line
+        return note.block_ids(last)[0].line if last.startswith("^") else note.headings(subpath)[0].line
     except VaultError:
         return None

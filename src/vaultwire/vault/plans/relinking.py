@@ -18,7 +18,7 @@ from vaultwire.vault.changes.change import Write
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
 from vaultwire.vault.files import Files
 from vaultwire.vault.links import LinkTargets, linkpath_of, name_of, names_led_to, names_sought
-from vaultwire.vault.model import Problem, VaultPath
+from vaultwire.vault.model import Problem, Progress, VaultPath
 from vaultwire.vault.paths import NOTE_SUFFIX, fold, is_note, stem
 from vaultwire.vault.plans.linktexts import linkpath_to
 
@@ -49,13 +49,15 @@ class Moves:
         folder: tuple[VaultPath, VaultPath] | None,
         new_link_format: str,
         names: Iterable[str] | None,
+        progress: Progress,
         added: Sequence[VaultPath] = (),
     ) -> None:
         """``paths`` are all files of the vault, ``moved`` says where those that move go, ``folder`` which one moves whole.
 
         ``added`` are new files. ``names`` (``links.name_of``) narrows to what links of these names may lead to; no other link
-        may be asked about.
+        may be asked about. ``progress`` is asked at each link whether to go on.
         """
+        self._progress = progress
         self.moved = moved
         self._folder = folder
         self._format = new_link_format
@@ -65,9 +67,12 @@ class Moves:
             sought = {file for name in {*names, *self._affected} for file in names_sought(name)}
             paths = [path for path in paths if fold(path.rpartition("/")[2]) in sought]
         before = [*paths]
-        self._after_paths = [*(moved.get(path, path) for path in before), *added]
+        after = [*(moved.get(path, path) for path in before), *added]
         self._before = LinkTargets(before)
-        self._after = LinkTargets(self._after_paths)
+        self._after = LinkTargets(after)
+        self._after_by_name: dict[str, list[VaultPath]] = {}
+        for path in after:
+            self._after_by_name.setdefault(fold(path.rpartition("/")[2]), []).append(path)
         self._targets: dict[tuple[str, str, str], VaultPath | None] = {}
         self._spelt: dict[tuple[str, VaultPath], str] = {}
         self._moved_like = {fold(path): path for path in moved} | {path: path for path in moved}
@@ -78,6 +83,7 @@ class Moves:
 
     def new_target(self, source: VaultPath, linktext: str) -> VaultPath | None:
         """Return the file a link in ``source`` (its path before) must be made to lead to; None if it may stay."""
+        self._progress.check()
         linkpath = linkpath_of(linktext).strip()
         if not linkpath or (source not in self.moved and name_of(source, linktext) not in self._affected):
             return None
@@ -99,6 +105,7 @@ class Moves:
 
     def gained(self, source: VaultPath, linktext: str) -> VaultPath | None:
         """Return the file that a link leads to afterwards if it led nowhere before."""
+        self._progress.check()
         linkpath = linkpath_of(linktext).strip()
         if not linkpath or self._before.resolve(source, linkpath) is not None:
             return None
@@ -114,7 +121,9 @@ class Moves:
         place = self.place(source)
         key = (place.rpartition("/")[0], target)
         if key not in self._spelt:
-            self._spelt[key] = linkpath_to(place, target, self._after_paths, self._format)
+            named = {name for led in names_led_to(target) for name in names_sought(led)}
+            alike = [path for name in sorted(named) for path in self._after_by_name.get(name, ())]
+            self._spelt[key] = linkpath_to(place, target, alike, self._format)
         whole = target[: -len(NOTE_SUFFIX)] if is_note(target) else target
         forms = [self._spelt[key], whole, f"/{whole}"]
         if is_note(target):

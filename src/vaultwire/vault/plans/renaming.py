@@ -24,7 +24,7 @@ from vaultwire.vault.model import OutlineEntry, Problem, Progress, Structure, Va
 from vaultwire.vault.paths import fold
 from vaultwire.vault.plain import plain_text
 from vaultwire.vault.plans.relinking import CANVAS_SUFFIX, LinkChange, rewrite_file, rewrite_other
-from vaultwire.vault.sections import section_span
+from vaultwire.vault.sections import Sections, section_span
 
 # What Obsidian leaves out of a link to a heading (engine facts 2.1, stripHeadingForLink).
 _NOT_IN_LINKS = re.compile(r"(?:[:#|^\\\r\n]|%%|\[\[|\]\]|\s)+")
@@ -57,9 +57,10 @@ def plan_rename_heading(
     """
     plain = plain_text(files.read(path).data)
     before = structure(path, plain)
+    old_sections = Sections(before)
     if subpath.strip().removeprefix("#").startswith("^"):
         raise VaultError(INVALID_ARGUMENTS, f"{subpath!r} is a block, not a heading.", path=path)
-    number = section_span(before, subpath).first
+    number = old_sections.span(subpath).first
     text = text.strip()
 
     def renamed(line: str) -> str:
@@ -81,19 +82,21 @@ def plan_rename_heading(
             path=path,
         )
 
+    new_sections, chains = Sections(after), _chains(after.outline)
+
     def new_subpath(old: str) -> str | None:
         if old.startswith("^") or not old:
             return None
-        line = _heading_line(before, old)
-        if line is None or _heading_line(after, old) == line:
+        line = _heading_line(old_sections, old)
+        if line is None or _heading_line(new_sections, old) == line:
             return None
         parts = old.split("#")
-        led = [_heading_line(before, "#".join(parts[: depth + 1])) for depth in range(len(parts))]
+        led = [_heading_line(old_sections, "#".join(parts[: depth + 1])) for depth in range(len(parts))]
         same = [_linkable(text) if led[depth] == number else part for depth, part in enumerate(parts)]
-        chain = [_linkable(entry.text) for entry in _above(after.outline, line)]
+        chain = [_linkable(entry.text) for entry in chains[line]]
         forms = ["#".join(same), *("#".join(chain[start:]) for start in range(len(chain) - 1, -1, -1))]
         for form in forms:
-            if _heading_line(after, form) == line:
+            if _heading_line(new_sections, form) == line:
                 return form
         raise VaultError(
             INVALID_ARGUMENTS,
@@ -159,6 +162,7 @@ def _plan(
 
     def decide(source: VaultPath) -> Callable[[LinkSpan], NewLink | None]:
         def new_link(span: LinkSpan) -> NewLink | None:
+            progress.check()
             linkpath, mark, subpath = span.linktext.partition("#")
             if not mark or targets.resolve(source, linkpath) != path:
                 return None
@@ -213,18 +217,25 @@ def _others(note: Structure, number: int) -> tuple[object, ...]:
     return parsed.blocks, parsed.block_ids, parsed.tasks, [link for link in parsed.links if link.line != number]
 
 
-def _heading_line(note: Structure, subpath: str) -> int | None:
+def _heading_line(note: Sections, subpath: str) -> int | None:
     try:
-        return section_span(note, subpath).first
+        return note.span(subpath).first
     except VaultError as error:
         if error.code != SECTION_NOT_FOUND:
             raise
         return None
 
 
-def _above(outline: list[OutlineEntry], line: int) -> list[OutlineEntry]:
-    """Return the headings whose sections a line lies in, outermost first; its own is the last."""
-    return [entry for entry in outline if entry.line <= line <= entry.last_line]
+def _chains(outline: list[OutlineEntry]) -> dict[int, list[OutlineEntry]]:
+    """Return by the line of each heading those whose sections it lies in, outermost first; its own is the last."""
+    chains: dict[int, list[OutlineEntry]] = {}
+    open_ones: list[OutlineEntry] = []
+    for entry in outline:
+        while open_ones and open_ones[-1].last_line < entry.line:
+            open_ones.pop()
+        open_ones.append(entry)
+        chains[entry.line] = [*open_ones]
+    return chains
 
 
 def _linkable(heading: str) -> str:

@@ -142,9 +142,11 @@ def incoming(catalog: Catalog, path: VaultPath) -> list[tuple[VaultPath, Link]]:
 
 
 def links_asking(catalog: Catalog, names: Iterable[str], within: Iterable[VaultPath]) -> list[tuple[VaultPath, str]]:
-    """Return note and linktext of every link of one of the names, and of every link in the notes and folders given."""
+    """Return note and linktext of every link of one of the names, and of every link in the notes and folders given; once
+    where a note has it several times.
+    """
     sought = sorted(set(names))
-    select = "SELECT path, linktext FROM links JOIN files ON id = note WHERE "
+    select = "SELECT DISTINCT path, linktext FROM links JOIN files ON id = note WHERE "
     found: list[tuple[VaultPath, str]] = []
     for start in range(0, len(sought), _MAX_VALUES):
         part = sought[start : start + _MAX_VALUES]
