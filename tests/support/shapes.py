@@ -11,12 +11,16 @@ from collections.abc import Callable
 
 Shape = Callable[[int], str]
 
+_LONGEST_PIECE = 1_100  # characters, with what a shape has above and below
+
 
 def of_bytes(shape: Shape, size: int) -> bytes:
-    """Return a file of the shape with about so many bytes, and no more."""
+    """Return a file of the shape with a little fewer bytes."""
     text = shape(size)
     each = len(text.encode("utf-8", "surrogatepass")) / max(len(text), 1)
-    return shape(int(size / each)).encode("utf-8", "surrogatepass")[:size]
+    data = shape(int(size / each) - _LONGEST_PIECE).encode("utf-8", "surrogatepass")
+    assert len(data) <= size
+    return data
 
 
 def _filled(piece: Callable[[int], str], size: int) -> str:

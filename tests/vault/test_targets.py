@@ -14,7 +14,8 @@ from vaultwire.markdown.parse import parse_note
 from vaultwire.vault.errors import AMBIGUOUS_TARGET, INVALID_ARGUMENTS, SECTION_NOT_FOUND, TEXT_NOT_FOUND, VaultError
 from vaultwire.vault.graph import structure
 from vaultwire.vault.model import VaultPath
-from vaultwire.vault.plans.targets import Edit, apply_diff, apply_edits
+from vaultwire.vault.plans.targets import Edit, apply_edits
+from vaultwire.vault.revising import apply_diff
 from vaultwire.vault.sections import section_span
 
 PATH = VaultPath("Note.md")

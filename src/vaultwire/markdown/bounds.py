@@ -14,8 +14,8 @@ MOST_MARKS = 200_000
 
 MOST_LINES = 1_000_000
 
-MOST_PROPERTIES = 1_000_000
-"""Characters of frontmatter, or of a base, which are YAML: 300,000 events and two seconds at most."""
+MOST_PROPERTIES = 500_000
+"""Characters of frontmatter, or of a base, which are YAML: reading them takes a second at most, editing them two."""
 
 MOST_LEVELS = 50
 """Levels of one tag. What lies deeper is left out of its name, as is what goes beyond ``_MOST_TAG``."""

@@ -8,7 +8,7 @@ with all other properties as they were; frontmatter that is broken is not touche
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from vaultwire.markdown.edits import to_plain
 from vaultwire.markdown.properties import parse_frontmatter
@@ -21,19 +21,26 @@ __all__ = ["PropertyEditError", "remove_properties", "rename_property", "set_pro
 _INDENT = "  "  # of list items and block texts, as Obsidian writes them
 
 
-def set_properties(text: str, values: Mapping[str, PropertyValue], types: Mapping[str, str]) -> str:
+def _goes_on() -> None:
+    """Say nothing: nobody may stop the work."""
+
+
+def set_properties(
+    text: str, values: Mapping[str, PropertyValue], types: Mapping[str, str], check: Callable[[], None] = _goes_on
+) -> str:
     """Return the text with properties set; ``types`` is what the vault declares, by folded name.
 
     One that is there, in whatever case, keeps its place, name, quotes, kind of list and the comment behind it; the items
     of a list that stay keep their lines. New ones come last in the block, which is made if there is none. A value that is
-    there already changes nothing. Raises PropertyEditError for broken frontmatter, a value not of the property's type,
-    and a property that cannot be changed without changing another.
+    there already changes nothing. ``check`` is called before each, and may raise to stop. Raises PropertyEditError for
+    broken frontmatter, a value not of the property's type, and a property that cannot be changed without changing another.
     """
     block = read_block(text)
     if len({name.casefold() for name in values}) < len(values):
         raise PropertyEditError("a property is named twice; upper and lower case are one name")
     new: dict[str, PropertyValue] = {}
     for name, value in values.items():
+        check()
         there = block.find(name)
         if there is None:
             new[name] = checked(name, value, None, types)
@@ -45,7 +52,7 @@ def set_properties(text: str, values: Mapping[str, PropertyValue], types: Mappin
     return _added(text, block, new) if new else text
 
 
-def remove_properties(text: str, names: Iterable[str]) -> str:
+def remove_properties(text: str, names: Iterable[str], check: Callable[[], None] = _goes_on) -> str:
     """Return the text without properties: their lines go, and comments indented below them. One not there is passed over.
 
     With its last property goes the block, unless it holds something else or was there empty before ``set_properties``
@@ -54,6 +61,7 @@ def remove_properties(text: str, names: Iterable[str]) -> str:
     """
     block = read_block(text)
     for name in names:
+        check()
         there = block.find(name)
         if there is not None:
             text = _without(text, block, block.property(there))

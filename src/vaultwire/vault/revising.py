@@ -7,18 +7,19 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
+from vaultwire.markdown import patches
 from vaultwire.markdown.edits import to_plain
 from vaultwire.markdown.properties import parse_frontmatter
 from vaultwire.markdown.property_edits import PropertyEditError, remove_properties, set_properties
 from vaultwire.markdown.yaml_core import PropertyValue, plain_scalar
 from vaultwire.vault.changes.change import Write
-from vaultwire.vault.errors import INVALID_ARGUMENTS, NOT_UTF8, VaultError
+from vaultwire.vault.errors import AMBIGUOUS_TARGET, INVALID_ARGUMENTS, NOT_UTF8, TEXT_NOT_FOUND, VaultError
 from vaultwire.vault.finding import property_types
-from vaultwire.vault.model import Progress, VaultPath
+from vaultwire.vault.model import Progress, VaultPath, asking
 from vaultwire.vault.naming import locate
 from vaultwire.vault.paths import fold
 from vaultwire.vault.plain import to_bytes
-from vaultwire.vault.plans.targets import Edit, apply_diff, apply_edits
+from vaultwire.vault.plans.targets import Edit, apply_edits
 from vaultwire.vault.workbench import Done, Workbench
 
 ValueKind: TypeAlias = Literal["auto", "text", "number", "checkbox", "list", "empty"]
@@ -71,7 +72,9 @@ class Revising:
             raise VaultError(INVALID_ARGUMENTS, "Give either edits or a diff.", argument="edits")
 
         def change(path: VaultPath, text: str) -> str:
-            return apply_diff(path, text, diff) if diff else apply_edits(path, text, list(edits), self._change_property)
+            if diff:
+                return apply_diff(path, text, diff)
+            return apply_edits(path, text, list(edits), self._change_property, progress)
 
         return self._revise(name, change, if_match, progress, dry_run=dry_run)
 
@@ -87,13 +90,15 @@ class Revising:
         """Set properties; every other byte stays. See ``property_edits.set_properties``."""
         types = self._types()
         values: dict[str, PropertyValue] = {}
-        for each in given:
-            if fold(each.name) in map(fold, values):
+        names: set[str] = set()
+        for each in asking(progress, given):
+            if fold(each.name) in names:
                 raise VaultError(INVALID_ARGUMENTS, f"properties: {each.name!r} is given twice.", argument="properties")
+            names.add(fold(each.name))
             values[each.name] = to_value(each, types)
 
         def change(_: VaultPath, text: str) -> str:
-            return set_properties(text, values, types)
+            return set_properties(text, values, types, progress.check)
 
         return self._revise(name, change, if_match, progress, dry_run=dry_run)
 
@@ -103,7 +108,7 @@ class Revising:
         """Remove properties; every other byte stays. See ``property_edits.remove_properties``."""
 
         def change(_: VaultPath, text: str) -> str:
-            return remove_properties(text, names)
+            return remove_properties(text, names, progress.check)
 
         return self._revise(name, change, if_match, progress, dry_run=dry_run)
 
@@ -154,6 +159,22 @@ class Revising:
 
     def _types(self) -> Mapping[str, str]:
         return self._bench.settings.get().property_types
+
+
+def apply_diff(path: VaultPath, text: str, diff: str) -> str:
+    """Return the text with a unified diff applied, as ``patches.apply_diff`` does.
+
+    Raises VaultError: TEXT_NOT_FOUND and AMBIGUOUS_TARGET for a hunk without a place or with several, INVALID_ARGUMENTS
+    for what is no diff.
+    """
+    try:
+        return patches.apply_diff(text, diff)
+    except patches.NoPlaceError as error:
+        raise VaultError(TEXT_NOT_FOUND, f"{path}: {error}", path=path) from None
+    except patches.AmbiguousPlaceError as error:
+        raise VaultError(AMBIGUOUS_TARGET, f"{path}: {error}", path=path, lines=error.lines) from None
+    except patches.DiffError as error:
+        raise VaultError(INVALID_ARGUMENTS, f"diff: {error}", argument="diff") from None
 
 
 def to_value(given: GivenProperty, types: Mapping[str, str]) -> PropertyValue:

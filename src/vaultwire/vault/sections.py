@@ -138,16 +138,6 @@ def section_span(note: Structure, subpath: str, text: str = "") -> Span:
     return Sections(note).span(subpath, text)
 
 
-def sections(note: Structure, subpath: str) -> list[OutlineEntry]:
-    """Return what ``Sections.headings`` does, for a single question."""
-    return Sections(note).headings(subpath)
-
-
-def block_ids(note: Structure, subpath: str) -> list[BlockId]:
-    """Return what ``Sections.block_ids`` does, for a single question."""
-    return Sections(note).block_ids(subpath)
-
-
 def line_count(text: str) -> int:
     """Return how many lines a text has; a line end at its end begins no further one."""
     return text.removesuffix("\n").count("\n") + 1

@@ -12,6 +12,7 @@ from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from vaultwire.markdown.base_files import Kind, NotABaseError, base_edits
+from vaultwire.markdown.bounds import end_of_reading, unread_problem
 from vaultwire.markdown.canvas import FileNode, NotACanvasError, canvas_edits
 from vaultwire.markdown.link_spans import LinkSpan, NewLink, Rewriting, UnwritableLinkError, applied, rewrite_links
 from vaultwire.vault.changes.change import Write
@@ -258,14 +259,15 @@ def rewrite_by_kind(
     place = moves.place(path)
     decide = moves.decide(path)
     if not is_looked_into(path):
-        # The index knows what is no text by another name.
-        return rewrite_file(
-            files,
-            path,
-            place,
-            lambda text: rewrite_links(text, decide, None if _NO_TEXT.search(text) else linktexts),
-            changes,
-        )
+
+        def rewrite(text: str) -> Rewriting:
+            end = end_of_reading(text)
+            if end < len(text):
+                left.append(Problem(place, f"it is not looked into beyond {unread_problem(text, end)}"))
+            # The index knows what is no text by another name.
+            return rewrite_links(text, decide, None if _NO_TEXT.search(text) else linktexts)
+
+        return rewrite_file(files, path, place, rewrite, changes)
     if path.lower().endswith(BASE_SUFFIX):
         return rewrite_other(files, path, place, lambda text: base_edits(text, moves.base_name(path)), changes, left)
     return rewrite_other(files, path, place, lambda text: canvas_edits(text, moves.node, decide), changes, left)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
+from vaultwire.markdown.bounds import end_of_reading, unread_problem
 from vaultwire.markdown.property_edits import PropertyEditError, rename_property
 from vaultwire.markdown.tag_spans import TagError, check_tag, rename_tag, renamed_tag, tag_spans
 from vaultwire.vault.changes.change import Step, Write
@@ -65,12 +66,18 @@ def plan_rename_tag(files: Files, index: Index, old: str, new: str, progress: Pr
     noted = index.tagged([old], None, progress, every=True) if old else []
     if not noted:
         raise _no_such_tag(index, old, progress)
+
+    def edited(text: str) -> str:
+        if (end := end_of_reading(text)) < len(text):
+            raise TagError(unread_problem(text, end))
+        return rename_tag(text, old, new)
+
     steps: list[Step] = []
     problems: list[Problem] = []
     places = 0
     for note in noted:
         progress.check()
-        places += _plan_note(files, note.path, lambda text: rename_tag(text, old, new), steps, problems, _is_tag(old))
+        places += _plan_note(files, note.path, edited, steps, problems, _is_tag(old))
     _refuse(problems, f"#{old} cannot be renamed")
     in_use = index.count_tags(None, progress)
     renamed = {tag.tag.casefold(): renamed_tag(tag.tag, old, new).casefold() for tag in in_use}

@@ -12,19 +12,20 @@ from bisect import bisect_right
 from collections.abc import Callable
 from typing import Literal, NamedTuple, TypeAlias, TypeVar
 
-from vaultwire.markdown import patches
 from vaultwire.markdown.blocks import above_id, block_of_id, in_shape, indented_like, set_apart, with_id
 from vaultwire.markdown.edits import Change, replace_spans, to_plain
 from vaultwire.markdown.properties import parse_frontmatter
 from vaultwire.vault.errors import AMBIGUOUS_TARGET, INVALID_ARGUMENTS, TEXT_NOT_FOUND, VaultError
 from vaultwire.vault.graph import structure
-from vaultwire.vault.model import OutlineEntry, Structure, VaultPath
-from vaultwire.vault.sections import block_ids, line_span, sections
+from vaultwire.vault.model import NO_PROGRESS, OutlineEntry, Progress, Structure, VaultPath, asking
+from vaultwire.vault.sections import Sections, line_span
 
 Action: TypeAlias = Literal["append", "prepend", "replace", "delete"]
 _ACTIONS = ("append", "prepend", "replace", "delete")
 _TARGETS = ("section", "lines", "text", "property")
 
+# Places of a text that are changed, each at the cost of 200 bytes.
+_MOST_PLACES = 100_000
 # More places than this help nobody choose; of each line this much tells it from others.
 _MAX_PLACES = 20
 _MAX_SHOWN = 80
@@ -65,6 +66,7 @@ class _Note(NamedTuple):
     """A note's text as the file has it and as plain lines, and where each line starts in the former."""
 
     structure: Structure
+    sections: Sections
     plain: str
     lines: list[str]
     starts: list[int]  # one more than lines: the last is the text's end
@@ -80,7 +82,11 @@ class _Planned(NamedTuple):
 
 
 def apply_edits(
-    path: VaultPath, text: str, edits: list[Edit], change_property: Callable[[str, Edit], str] | None = None
+    path: VaultPath,
+    text: str,
+    edits: list[Edit],
+    change_property: Callable[[str, Edit], str] | None = None,
+    progress: Progress = NO_PROGRESS,
 ) -> str:
     """Return the text with all the edits made, or raise VaultError and none is.
 
@@ -94,7 +100,7 @@ def apply_edits(
         raise VaultError(INVALID_ARGUMENTS, "edits: give at least one.", argument="edits")
     note = _read(path, text)
     planned: list[_Planned] = []
-    for number, edit in enumerate(edits, 1):
+    for number, edit in enumerate(asking(progress, edits), 1):
         try:
             _check(edit, can_change_properties=change_property is not None)
             planned += [_Planned(change, number, home) for change, home in _changes(note, edit)]
@@ -104,26 +110,10 @@ def apply_edits(
     planned.sort(key=lambda each: each.change[:2])
     _check_overlaps(note, edits, planned)
     result = replace_spans(text, [each.change for each in planned])
-    for edit in edits:
+    for edit in asking(progress, edits):
         if edit.property and change_property is not None:
             result = change_property(result, edit)
     return result
-
-
-def apply_diff(path: VaultPath, text: str, diff: str) -> str:
-    """Return the text with a unified diff applied, as ``patches.apply_diff`` does.
-
-    Raises VaultError: TEXT_NOT_FOUND and AMBIGUOUS_TARGET for a hunk without a place or with several, INVALID_ARGUMENTS
-    for what is no diff.
-    """
-    try:
-        return patches.apply_diff(text, diff)
-    except patches.NoPlaceError as error:
-        raise VaultError(TEXT_NOT_FOUND, f"{path}: {error}", path=path) from None
-    except patches.AmbiguousPlaceError as error:
-        raise VaultError(AMBIGUOUS_TARGET, f"{path}: {error}", path=path, lines=error.lines) from None
-    except patches.DiffError as error:
-        raise VaultError(INVALID_ARGUMENTS, f"diff: {error}", argument="diff") from None
 
 
 def _read(path: VaultPath, text: str) -> _Note:
@@ -133,7 +123,8 @@ def _read(path: VaultPath, text: str) -> _Note:
         starts.append(len(text))
     end = parse_frontmatter(plain).end
     top = plain.count("\n", 0, end) + (1 if end and plain[end - 1] != "\n" else 0)
-    return _Note(structure(path, plain), plain, plain.split("\n")[: len(starts) - 1], starts, top)
+    built = structure(path, plain)
+    return _Note(built, Sections(built), plain, plain.split("\n")[: len(starts) - 1], starts, top)
 
 
 def _check(edit: Edit, *, can_change_properties: bool) -> None:
@@ -208,7 +199,7 @@ def _changes(note: _Note, edit: Edit) -> list[tuple[Change, int]]:
         return [(_body_change(note, edit, content), -1)]
     if edit.section.strip().removeprefix("#").startswith("^"):
         return [(_block_change(note, edit, content), -1)]
-    found = sections(note.structure, edit.section)
+    found = note.sections.headings(edit.section)
     section = _chosen(note, edit, found, [entry.line for entry in found], "sections", _chain(note.structure))
     return [(_section_change(note, edit, section, content), note.starts[section.line - 1])]
 
@@ -278,7 +269,7 @@ def _last_filled(note: _Note, first: int, last: int) -> int:
 
 
 def _block_change(note: _Note, edit: Edit, content: str) -> Change:
-    found = block_ids(note.structure, edit.section or "")
+    found = note.sections.block_ids(edit.section or "")
     chosen = _chosen(note, edit, found, [each.line for each in found], "blocks", lambda line: note.lines[line - 1])
     own, whole = block_of_id(note.lines, note.structure.parsed.blocks, chosen.line)
     first_line = note.lines[own.first - 1]
@@ -302,7 +293,7 @@ def _text_changes(note: _Note, edit: Edit) -> list[Change]:
     step = len(wanted) if edit.every else 1
     found: list[int] = []
     position = note.plain.find(wanted)
-    while position >= 0:
+    while position >= 0 and len(found) <= _MOST_PLACES:
         found.append(position)
         position = note.plain.find(wanted, position + step)
     if not found:
@@ -311,6 +302,9 @@ def _text_changes(note: _Note, edit: Edit) -> list[Change]:
             f"{note.structure.path} has no text {_shown(wanted)!r}.{_near(note, wanted)}",
             path=note.structure.path,
         )
+    if len(found) > _MOST_PLACES:
+        fault = f"text: {_shown(wanted)!r} stands in more than {_MOST_PLACES:,} places; give a longer one."
+        raise VaultError(INVALID_ARGUMENTS, fault, argument="text")
     starts = [0, *itertools.accumulate(len(line) + 1 for line in note.lines)]
     if not edit.every:
         lines = [bisect_right(starts, position) for position in found]
