@@ -23,10 +23,11 @@ from vaultwire.markdown.parse import parse_note
 from vaultwire.markdown.tag_spans import tag_spans
 from vaultwire.vault import graph
 from vaultwire.vault.files import Files
-from vaultwire.vault.model import NO_PROGRESS, VaultPath
+from vaultwire.vault.model import NO_PROGRESS, NoteStat, VaultPath
 from vaultwire.vault.privacy import Privacy
 from vaultwire.vault.query import parse_query
 from vaultwire.vault.sections import section_span
+from vaultwire.vault.store import upkeep
 from vaultwire.vault.store.grams import Grams
 from vaultwire.vault.store.reading import Reading, ToRead, read_note
 from vaultwire.vault.store.stored_index import StoredIndex
@@ -246,3 +247,21 @@ def test_a_note_that_its_reader_fails_at_takes_search_away_from_none(tmp_path: P
         "cannot be indexed (RecursionError): its text is searched, its links, tags and properties are not known",
     )
     assert [source for source, _ in index.incoming(VaultPath("deep.md"), NO_PROGRESS)] == ["other.md"]
+
+
+def test_what_waits_in_memory_to_be_written_down_is_bounded() -> None:
+    """As many bytes as a batch may have, and one note more."""
+    sizes = [3_000] * 1_200 + [10_000_000] * 3 + [900_000] * 5 + [0] * 600
+    changed: list[upkeep.Change] = [
+        (NoteStat(VaultPath(f"{number}.md"), size, 0, 0), None) for number, size in enumerate(sizes)
+    ]
+    batches = list(upkeep._batches(changed))
+    assert [change for batch in batches for change in batch] == changed
+    for batch in batches:
+        assert 0 < len(batch) <= upkeep._BATCH
+        assert sum(stat.size for stat, _ in batch[:-1]) <= upkeep._BATCH_BYTES
+    assert list(upkeep._batches([])) == []
+    pictures: list[upkeep.Change] = [
+        (NoteStat(VaultPath(f"{number}.png"), 10_000_000, 0, 0), None) for number in range(9)
+    ]
+    assert list(upkeep._batches(pictures)) == [pictures]
