@@ -56,13 +56,13 @@ def _nested(opening: str, closing: str, above: str = "", below: str = "") -> Sha
 
 def _steps(size: int) -> str:
     """Return a list each of whose items lies one level deeper; its length grows with the square of its depth."""
-    depth = int((2 * size) ** 0.5)
+    depth = int((2 * size) ** 0.5) - 4
     return "".join(" " * level + "- x\n" for level in range(depth))
 
 
 def _runs(size: int) -> str:
     """Return runs of code marks none of which is as long as another, so that none closes what another opens."""
-    return "".join("`" * length + " " for length in range(1, int((2 * size) ** 0.5)))
+    return "".join("`" * length + " " for length in range(1, int((2 * size) ** 0.5) - 2))
 
 
 def _laughs(size: int) -> str:
@@ -71,6 +71,12 @@ def _laughs(size: int) -> str:
     lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 12)]
     top = "\n".join(lines)
     return f"---\n{top}\n---\n" + "x " * ((size - len(top)) // 2)
+
+
+def _all_that_is_read(size: int) -> str:
+    """Return a note of what costs most to read, of each kind nearly as much as a note is looked into."""
+    top = _filled(lambda number: f"k{number}: {{a: 1}}\n", min(size // 4, 490_000))
+    return f"---\n{top}---\n" + _filled(lambda number: f"#t{number:x}/b/c [[n{number:x}]] ^b\n", size - len(top) - 40)
 
 
 def _canvas(node: Callable[[int], object]) -> Shape:
@@ -109,6 +115,7 @@ NOTES: dict[str, Shape] = {
     "a broken list of properties": _framed("---\na: [", "x,", "\n---\n"),
     "a long text in a property": _framed('---\na: "', "\\n", '"\n---\n'),
     "unclosed properties": _numbered("k{}: v\n", "---\n"),
+    "all that is read": _all_that_is_read,
     "many headings": _numbered("# h{}\n"),
     "headings and links to them": _numbered("# h{}\n[[#h{}]]\n"),
     "equal headings": _of("# h\n"),

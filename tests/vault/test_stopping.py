@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from support.costs import steps_of
 from support.vaults import open_vault, snapshot
+from vaultwire.markdown import patches
 from vaultwire.markdown.base_files import NotABaseError, base_edits
 from vaultwire.markdown.bounds import MOST_MARKS, MOST_PROPERTIES
 from vaultwire.markdown.canvas import NotACanvasError, canvas_edits, file_nodes
@@ -24,7 +25,7 @@ from vaultwire.vault.errors import Stopped, VaultError
 from vaultwire.vault.graph import structure
 from vaultwire.vault.model import NO_PROGRESS, NoProgress, OutlineEntry, Progress, VaultPath
 from vaultwire.vault.plans.targets import Edit
-from vaultwire.vault.revising import GivenProperty
+from vaultwire.vault.revising import GivenProperty, apply_diff
 from vaultwire.vault.sections import Sections
 from vaultwire.vault.vault import Vault
 
@@ -250,6 +251,37 @@ def test_what_was_not_looked_into_is_told_of_where_links_and_tags_change(tmp_pat
     assert any("not looked into beyond line" in notice for notice in done.notices)
     with pytest.raises(VaultError, match="links, tags, headings and tasks are not known"):
         vault.arranging.rename_tag("t", "u", NO_PROGRESS, dry_run=True)
+
+
+@pytest.mark.parametrize("last", ["-y\n", "-x\n"], ids=["there is none", "at many places"])
+def test_a_diff_finds_its_place_among_equal_lines_in_proportion(last: str) -> None:
+    def refused(count: int) -> int:
+        text, diff = "x\n" * count, "@@\n" + " x\n" * (count // 2) + last + "+z\n"
+
+        def apply() -> None:
+            with pytest.raises(VaultError):
+                apply_diff(VaultPath("a.md"), text, diff)
+
+        return steps_of(apply)
+
+    assert refused(LARGE) <= 1.2 * LARGE / SMALL * refused(SMALL) + 5_000
+
+
+def test_each_hunk_of_a_diff_asks(tmp_path: Path) -> None:
+    vault = made(tmp_path, {"a.md": numbered(50, "line {}\n")})
+    diff = numbered(50, "@@\n-line {}\n+new {}\n")
+    progress = Ending()
+    vault.revising.edit("a", [], diff, None, progress, dry_run=True)
+    assert progress.asked >= 50
+
+
+@given(
+    lines=st.lists(st.sampled_from("ab"), max_size=12),
+    old=st.lists(st.sampled_from("ab"), min_size=1, max_size=5),
+)
+def test_lines_are_found_as_by_looking_at_each_place(lines: list[str], old: list[str]) -> None:
+    places = [place for place in range(len(lines)) if lines[place : place + len(old)] == old]
+    assert patches._places_of(old, lines) == places
 
 
 # ---------------------------------------------------------------------- the same as looking at each heading

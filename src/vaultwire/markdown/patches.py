@@ -5,7 +5,7 @@ the lines it is about must be those of the text, in one place only. Making diffs
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from vaultwire.markdown.diffs import Difference, lines_of
@@ -49,12 +49,13 @@ class _Hunk(NamedTuple):
         return [text for mark, text in self.lines if mark != "+"]
 
 
-def apply_diff(text: str, diff: str) -> str:
+def apply_diff(text: str, diff: str, check: Callable[[], None] = lambda: None) -> str:
     """Return the file's text with a unified diff applied. What it adds gets the note's line ends; the rest stays.
 
     A hunk's lines must be in the text as they are in the diff. If they are not where its header says, or it says nothing
     (``@@``), they must be in one place only. Wrong counts in a header do no harm, nor does a blank line that has lost its
-    mark, nor a last line without a line end that is not said to have none.
+    mark, nor a last line without a line end that is not said to have none. ``check`` is called before each hunk, and may
+    raise to stop.
 
     Raises DiffError: NoPlaceError, AmbiguousPlaceError, or for what is no diff, or hunks that change the same lines.
     """
@@ -63,6 +64,7 @@ def apply_diff(text: str, diff: str) -> str:
     ending = line_end(text)
     changes: list[tuple[Difference, list[str], _Hunk]] = []
     for hunk in _parsed(diff):
+        check()
         changes += _placed(hunk, _place(hunk, bare, is_ended=text.endswith("\n")), ending)
     changes.sort(key=lambda each: each[0][:2])
     result: list[str] = []
@@ -113,12 +115,11 @@ def _place(hunk: _Hunk, lines: list[str], *, is_ended: bool) -> int:
     old_unended = any(hunk.lines[index][0] != "+" for index in hunk.unended)
     first = len(lines) - len(old)
     if old_unended:
-        places = [] if is_ended else [first]
-    else:
-        places = [place for place, line in enumerate(lines[: first + 1]) if line == old[0]]
-    places = [place for place in places if place >= 0 and lines[place : place + len(old)] == old]
-    if hunk.start - 1 in places:
+        places = [first] if first >= 0 and not is_ended and lines[first:] == old else []
+    elif 0 <= hunk.start - 1 <= first and lines[hunk.start - 1 : hunk.start - 1 + len(old)] == old:
         return hunk.start - 1
+    else:
+        places = _places_of(old, lines)
     if not places:
         raise NoPlaceError(
             f"the lines of the hunk in line {hunk.number} are not in the text, beginning with {_clipped(old[0])!r}. "
@@ -132,6 +133,29 @@ def _place(hunk: _Hunk, lines: list[str], *, is_ended: bool) -> int:
             numbers,
         )
     return places[0]
+
+
+def _places_of(old: list[str], lines: list[str]) -> list[int]:
+    """Return where the old lines are among the others, in as many steps as there are lines of both.
+
+    D. E. Knuth, J. H. Morris and V. R. Pratt, "Fast Pattern Matching in Strings", 1977.
+    """
+    fallback = [0]  # by how many lines match: how many still do one line further on
+    matched = 0
+    for line in old[1:]:
+        while matched and old[matched] != line:
+            matched = fallback[matched - 1]
+        matched += old[matched] == line
+        fallback.append(matched)
+    places: list[int] = []
+    matched = 0
+    for number, line in enumerate(lines):
+        while matched and (matched == len(old) or old[matched] != line):
+            matched = fallback[matched - 1]
+        matched += old[matched] == line
+        if matched == len(old):
+            places.append(number + 1 - matched)
+    return places
 
 
 def _clipped(line: str) -> str:

@@ -15,7 +15,7 @@ from vaultwire.markdown.yaml_core import PropertyValue, plain_scalar
 from vaultwire.vault.changes.change import Write
 from vaultwire.vault.errors import AMBIGUOUS_TARGET, INVALID_ARGUMENTS, NOT_UTF8, TEXT_NOT_FOUND, VaultError
 from vaultwire.vault.finding import property_types
-from vaultwire.vault.model import Progress, VaultPath, asking
+from vaultwire.vault.model import NO_PROGRESS, Progress, VaultPath, asking
 from vaultwire.vault.naming import locate
 from vaultwire.vault.paths import fold
 from vaultwire.vault.plain import to_bytes
@@ -73,7 +73,7 @@ class Revising:
 
         def change(path: VaultPath, text: str) -> str:
             if diff:
-                return apply_diff(path, text, diff)
+                return apply_diff(path, text, diff, progress)
             return apply_edits(path, text, list(edits), self._change_property, progress)
 
         return self._revise(name, change, if_match, progress, dry_run=dry_run)
@@ -161,14 +161,14 @@ class Revising:
         return self._bench.settings.get().property_types
 
 
-def apply_diff(path: VaultPath, text: str, diff: str) -> str:
+def apply_diff(path: VaultPath, text: str, diff: str, progress: Progress = NO_PROGRESS) -> str:
     """Return the text with a unified diff applied, as ``patches.apply_diff`` does.
 
     Raises VaultError: TEXT_NOT_FOUND and AMBIGUOUS_TARGET for a hunk without a place or with several, INVALID_ARGUMENTS
     for what is no diff.
     """
     try:
-        return patches.apply_diff(text, diff)
+        return patches.apply_diff(text, diff, progress.check)
     except patches.NoPlaceError as error:
         raise VaultError(TEXT_NOT_FOUND, f"{path}: {error}", path=path) from None
     except patches.AmbiguousPlaceError as error:
