@@ -170,6 +170,8 @@ def test_a_note_that_was_not_looked_into_to_its_end_may_be_private_there() -> No
     privacy = Privacy(["secret"])
     assert privacy.covers((CUT["tags"] + "#secret\n").encode())
     assert not privacy.covers(CUT["tags"].encode())
+    # No property stands there.
+    assert not Privacy(properties={"secret": None}).covers(f"---\nsecret: false\n---\n{CUT['tags']}#secret\n".encode())
 
 
 def test_more_frontmatter_than_is_read_is_told_of_and_is_no_text() -> None:

@@ -206,6 +206,15 @@ def test_a_text_that_stands_everywhere_is_not_edited_everywhere(tmp_path: Path) 
         vault.revising.edit("a", [Edit("replace", "y", text="x", every=True)], "", None, NO_PROGRESS, dry_run=True)
 
 
+def test_a_caller_is_told_of_the_first_headings_that_two_notes_share(tmp_path: Path) -> None:
+    headings = numbered(2_000, "# h{}\n")
+    vault = made(tmp_path, {"a.md": headings, "b.md": headings})
+    plan, done = vault.arranging.merge("a", "b", "end", NO_PROGRESS, dry_run=True)
+    assert len(plan.headings) == 2_000
+    assert len(done.notices) == 101
+    assert done.notices[-1] == "There are 1900 more such notices."
+
+
 def test_a_file_is_told_of_with_its_first_faults(tmp_path: Path) -> None:
     vault = made(tmp_path, {"a.md": "[[nowhere]]\n" * 2_000})
     _, found = vault.check("a")

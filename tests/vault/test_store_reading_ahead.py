@@ -111,10 +111,13 @@ def test_the_second_process_reads_what_this_one_would(root: Path, monkeypatch: p
     assert list(read_all(files, notes, CHUNK, GRAMS)) == alone
 
 
-def test_of_too_much_text_at_once_the_rest_is_left_to_this_process(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("text", ["word " * 300_000, "[[n]]\n" * 35_000], ids=["text", "links"])
+def test_of_too_much_at_once_the_rest_is_left_to_this_process(
+    root: Path, text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     files = Files(str(root), MAX_BYTES)
     for number in range(6):
-        (root / f"{number}.md").write_text("word " * 300_000)
+        (root / f"{number}.md").write_text(text)
         os.utime(root / f"{number}.md", (1, 1))
     notes = [ToRead(note.path, note.modified_ns, None, True) for note in files.walk() if note.path[0] in "012345"]
     second = second_that_reads_all(files, monkeypatch)

@@ -20,6 +20,9 @@ from vaultwire.vault.plans.renaming import RenamePlan, plan_rename_block, plan_r
 from vaultwire.vault.plans.retagging import PropertyPlan, TagPlan, plan_rename_property, plan_rename_tag
 from vaultwire.vault.workbench import Done, Workbench
 
+# More notices than this nobody reads.
+_MAX_NOTICES = 100
+
 
 class Arranging:
     """What one caller arranges in one vault."""
@@ -128,6 +131,8 @@ class Arranging:
             return plan, self._finish(plan.steps, _told(plan.gained, plan.left), progress, dry_run=dry_run)
 
     def _finish(self, steps: list[Step], notices: list[str], progress: Progress, *, dry_run: bool) -> Done:
+        if len(notices) > _MAX_NOTICES:
+            notices = [*notices[:_MAX_NOTICES], f"There are {len(notices) - _MAX_NOTICES} more such notices."]
         return self._bench.finish(steps, notices, progress, dry_run=dry_run)
 
     def _there(self, name: str, progress: Progress) -> VaultPath:

@@ -64,8 +64,9 @@ class Privacy:
         from vaultwire.markdown.parse import parse_note  # noqa: PLC0415 - as above
 
         parsed = parse_note(text)
-        is_unread = len(parsed.problems) > len(parsed.frontmatter.problems)
-        if is_unread or (is_named and parsed.problems):
+        broken = parsed.frontmatter.problems
+        has_unread = len(parsed.problems) > len(broken)  # a note is looked into up to a bound
+        if (is_named and broken) or (self._tags and has_unread):
             return True  # it may say so where nobody can tell
         for name, value in parsed.frontmatter.values.items():
             folded = fold(name)
