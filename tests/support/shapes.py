@@ -81,7 +81,7 @@ def _all_that_is_read(size: int) -> str:
 
 def _canvas(node: Callable[[int], object]) -> Shape:
     def shape(size: int) -> str:
-        one = len(json.dumps(node(0))) + 2
+        one = len(json.dumps(node(size))) + 2  # the longest number there may be
         return json.dumps({"nodes": [node(number) for number in range(size // one)], "edges": []})
 
     return shape

@@ -5,6 +5,7 @@ Counted, not timed: steps made with a note and with one twice as large, and how 
 
 from __future__ import annotations
 
+import contextlib
 import functools
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -14,12 +15,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from support.costs import steps_of
+from support.costs import costs_of, steps_of
+from support.shapes import BASES, CANVASES, Shape, of_bytes
 from support.vaults import open_vault, snapshot
 from vaultwire.markdown import patches
 from vaultwire.markdown.base_files import NotABaseError, base_edits
 from vaultwire.markdown.bounds import MOST_MARKS, MOST_PROPERTIES
 from vaultwire.markdown.canvas import NotACanvasError, canvas_edits, file_nodes
+from vaultwire.markdown.link_spans import NewLink
 from vaultwire.markdown.tag_spans import rename_tag
 from vaultwire.vault.errors import Stopped, VaultError
 from vaultwire.vault.graph import structure
@@ -236,6 +239,32 @@ def test_a_canvas_of_too_many_parts_is_not_read(text: str) -> None:
         file_nodes(text)
     with pytest.raises(NotACanvasError):
         canvas_edits(text, lambda _: None, lambda _: None)
+
+
+def relinked(canvas: str) -> None:
+    """Read a canvas and write all of its links anew, as far as it is one."""
+    with contextlib.suppress(NotACanvasError):
+        file_nodes(canvas)
+        canvas_edits(canvas, lambda node: node._replace(file="m.md"), lambda _: NewLink("m"))
+
+
+def renamed(base: str) -> None:
+    """Read a base and write all of its names anew, as far as it is one."""
+    with contextlib.suppress(NotABaseError):
+        base_edits(base, lambda _, __: "m")
+
+
+@pytest.mark.parametrize(
+    ("shape", "work"),
+    [
+        *(pytest.param(shape, relinked, id=f"canvas: {name}") for name, shape in CANVASES.items()),
+        *(pytest.param(shape, renamed, id=f"base: {name}") for name, shape in BASES.items()),
+    ],
+)
+def test_a_canvas_or_base_of_any_shape_costs_in_proportion(shape: Shape, work: Callable[[str], None]) -> None:
+    costs = [costs_of(functools.partial(work, of_bytes(shape, size).decode())) for size in (20_000, 40_000)]
+    assert costs[1].steps <= 2.3 * costs[0].steps + 5_000
+    assert costs[1].peak <= 600 * 40_000
 
 
 def test_a_base_that_is_too_long_is_not_read() -> None:
