@@ -131,6 +131,34 @@ def test_a_property_that_is_set_changes_its_own_value_only(
     assert set_properties(changed, values, {}) == changed
 
 
+# Notes of both line ends: what is new gets the line end of the line it follows, and every other line keeps its own.
+MIXED: list[tuple[str, Mapping[str, PropertyValue], str]] = [
+    ("---\r\na: b\n---\r\n", {"c": 1}, "---\r\na: b\nc: 1\n---\r\n"),
+    ("---\na: b\r\n---\n", {"c": 1}, "---\na: b\r\nc: 1\r\n---\n"),
+    ("---\na: b\r\nc: d\n---\n", {"a": ["e"]}, "---\na:\r\n  - e\r\nc: d\n---\n"),
+    ("---\na:\n  - b\r\n  - c\n---\n", {"a": ["b", "d", "c"]}, "---\na:\n  - b\r\n  - d\r\n  - c\n---\n"),
+    ("---\na:\n  - b\r\n  - c\n---\n", {"a": ["d", "b", "c"]}, "---\na:\n  - d\r\n  - b\r\n  - c\n---\n"),
+    ("---\na:\n  - b\r\n  - c\n---\n", {"a": ["d", "e", "c"]}, "---\na:\n  - d\r\n  - e\r\n  - c\n---\n"),
+    ("---\na: |\r\n  b\n  c\r\nd: e\n---\n", {"a": "f", "d": "g"}, "---\na: f\r\nd: g\n---\n"),
+    ("---\n\r\n---\n", {"a": 1}, "---\n\r\na: 1\r\n---\n"),
+]
+
+
+@pytest.mark.parametrize(("before", "values", "after"), MIXED, ids=[repr(case[0]) for case in MIXED])
+def test_in_a_note_of_both_line_ends_each_line_keeps_its_own(
+    before: str, values: Mapping[str, PropertyValue], after: str
+) -> None:
+    assert set_properties(before, values, {}) == after
+    assert to_plain(after) == set_properties(to_plain(before), values, {})
+
+
+def test_a_tab_between_a_dash_and_its_text_is_no_hindrance() -> None:
+    text = "---\na:\n-\tb\n- \tc # x\nd: e\n---\n"
+    assert set_properties(text, {"d": "f"}, {}) == text.replace("d: e", "d: f")
+    assert set_properties(text, {"a": ["b", "c", "g"]}, {}) == text.replace("# x\n", "# x\n-\tg\n")
+    assert rename_property(text, "a", "h") == text.replace("a:", "h:")
+
+
 REMOVES: list[tuple[str, list[str], str]] = [
     ("a: b\nc: d", ["a"], "c: d"),
     ("a: b\nC: d # x", ["c"], "a: b"),
@@ -152,6 +180,11 @@ REMOVES: list[tuple[str, list[str], str]] = [
     ("? a\n: b\nc: d", ["c"], "? a\n: b"),
     ("a: b", ["c"], "a: b"),
     ("a: 1\nA: 2", ["A"], "a: 1"),
+    # an empty line that stays would be one more at the end of the text above, which keeps them
+    ("a: |+\n  b\n\nc: d\n\ne: f", ["c"], "a: |+\n  b\n\ne: f"),
+    ("a: |+\n  b\nc: |\n  d\n\n\ne: f", ["c"], "a: |+\n  b\ne: f"),
+    ("a: |\n  b\nc: |\n  d\n\n\ne: f", ["c"], "a: |\n  b\n\n\ne: f"),
+    ("a:\n  -\tb\nc: d", ["c"], "a:\n  -\tb"),
 ]
 
 
@@ -259,7 +292,6 @@ REFUSED: list[tuple[str, Callable[[str], str], str]] = [
     ("a: &x b\nc: *x", lambda text: set_properties(text, {"a": 1}, {}), "'a' holds &x, and 'c' uses it as *x"),
     ("a: [&x b]\nc: {d: *x}", lambda text: remove_properties(text, ["a"]), "'a' holds &x, and 'c' uses it as *x"),
     ("a: &x 1\nb: &x 2\n? c\n: *x", lambda text: remove_properties(text, ["b"]), "without changing what else"),
-    ("a: |+\n  b\n\nc: d\n\ne: f", lambda text: remove_properties(text, ["c"]), "without changing what else"),
     ("a: b\n...", lambda text: set_properties(text, {"c": 1}, {}), "without changing what else"),
     ("Ab: 1\naB: 2", lambda text: set_properties(text, {"ab": 1}, {}), "'ab' may be any of 'Ab', 'aB'"),
     ("a: 1", lambda text: set_properties(text, {"b": 1, "B": 2}, {}), "upper and lower case are one name"),

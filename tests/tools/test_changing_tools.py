@@ -198,6 +198,14 @@ def test_an_edit_that_changes_nothing_writes_nothing_and_says_so(root: Path, vau
     assert outcome.data["etag"] == call(vault, "read_note", path="Plan").data["etag"]
 
 
+def test_adding_to_a_property_adds_to_the_one_spelt_so_beside_one_in_another_case(root: Path, vault: Vault) -> None:
+    (root / "Twins.md").write_text("---\nStatus: [a, b]\nstatus: [c]\n---\n")
+    for number, action in enumerate(["append", "prepend"]):
+        edits = [{"action": action, "property": "status", "content": f"d{number}"}]
+        call(vault, "edit_note", path="Twins", edits=edits)
+    assert (root / "Twins.md").read_text() == "---\nStatus: [a, b]\nstatus: [d1, c, d0]\n---\n"
+
+
 def test_a_value_is_held_to_the_type_the_vault_gives_its_property(root: Path, vault: Vault) -> None:
     code, message = refusal(vault, "set_properties", path="Plan", properties=[{"name": "due", "value": "soon"}])
     assert (code, "YYYY-MM-DD" in message) == (INVALID_ARGUMENTS, True)

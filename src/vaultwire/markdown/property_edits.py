@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
-from vaultwire.markdown.edits import to_plain
+from vaultwire.markdown.edits import line_end, to_plain
 from vaultwire.markdown.properties import parse_frontmatter
 from vaultwire.markdown.property_spans import Block, Property, PropertyEditError, read_block
 from vaultwire.markdown.property_values import block_text, checked, one_line, same_value, written_name
@@ -18,6 +18,7 @@ from vaultwire.markdown.yaml_core import PropertyValue
 
 __all__ = ["PropertyEditError", "remove_properties", "rename_property", "set_properties"]
 
+_EMPTY_LINES = re.compile(r"\A(?:[ \t]*+\r*+\n)++")
 _INDENT = "  "  # of list items and block texts, as Obsidian writes them
 
 
@@ -127,7 +128,8 @@ def _added(text: str, block: Block, values: dict[str, PropertyValue]) -> str:
         lines = ["---", *lines, "---"]
     elif block.start == block.closing:
         lines.append("")  # so that removing them leaves the empty block, which nothing else would tell from none
-    added = "".join(line + block.ending for line in lines)
+    ending = _ending_above(text, block.closing) if block.end else line_end(text)
+    added = "".join(line + ending for line in lines)
     result = text[: block.closing] + added + text[block.closing :]
     return _proven(text, block, [result], block.values | values, next(iter(values)))
 
@@ -141,14 +143,15 @@ def _without(text: str, block: Block, found: Property) -> str:
     top, rest = text[: block.start], text[block.closing :]
     body = text[block.end :]
     if not before and behind in ("\n", "\r\n"):
-        result = top + rest
+        results = [top + rest]
     elif before or behind:
-        result = top + before + behind + rest
+        # Empty lines below would belong to a text above that keeps those at its end (``|+``): then they go too.
+        results = [top + before + behind + rest, top + before + _EMPTY_LINES.sub("", behind, count=1) + rest]
     else:
         below = parse_frontmatter(to_plain(body))
-        result = top + rest if below.end or below.problems else body  # what follows must not become the frontmatter
+        results = [top + rest if below.end or below.problems else body]  # what follows must not become the frontmatter
     wanted = {key: value for key, value in block.values.items() if key != found.name}
-    return _proven(text, block, [result], wanted, found.name)
+    return _proven(text, block, results, wanted, found.name)
 
 
 def _replaced(text: str, block: Block, found: Property, value: PropertyValue) -> str:
@@ -171,14 +174,14 @@ def _ways(text: str, block: Block, found: Property, value: PropertyValue) -> Ite
     """Yield the edits that may set a value, the one that keeps most of what is written first."""
     old = block.values[found.name]
     if isinstance(value, list) and isinstance(old, list) and value and found.items:
-        yield [_flow_items(found, old, value) if found.style == "[" else _block_items(text, block, found, old, value)]
+        yield [_flow_items(found, old, value) if found.style == "[" else _block_items(text, found, old, value)]
     quote = found.style if found.style in ("'", '"') else ""
     if isinstance(value, str) and "\n" in value:
-        yield _whole(text, block, found, *_written(value, quote, " " * found.column + _INDENT))
+        yield _whole(text, found, *_written(value, quote, " " * found.column + _INDENT))
     if isinstance(value, list) and value and (found.style != "[" or not found.items):  # [] is how any empty one looks
-        yield _whole(text, block, found, *_written(value, quote, " " * found.column + _INDENT))
+        yield _whole(text, found, *_written(value, quote, " " * found.column + _INDENT))
     else:
-        yield _whole(text, block, found, "" if value is None else one_line(value, quote), [])
+        yield _whole(text, found, "" if value is None else one_line(value, quote), [])
 
 
 def _written(value: PropertyValue, quote: str, indent: str) -> tuple[str, list[str]]:
@@ -192,10 +195,11 @@ def _written(value: PropertyValue, quote: str, indent: str) -> tuple[str, list[s
     return one_line(value, quote), []
 
 
-def _whole(text: str, block: Block, found: Property, head: str, tail: list[str]) -> list[_Edit]:
+def _whole(text: str, found: Property, head: str, tail: list[str]) -> list[_Edit]:
     """Return the edits that write a value over the whole old one; a comment behind that stays behind ``head``."""
-    below = "".join(block.ending + line for line in tail)
     key_line = _line_end(text, found.colon)
+    ending = _ending_above(text, text.index("\n", key_line) + 1)
+    below = "".join(ending + line for line in tail)
     gap_and_head = head and " " + head
     if found.start > key_line:
         top = text.rindex("\n", 0, found.start) + 1
@@ -212,6 +216,13 @@ def _line_end(text: str, offset: int) -> int:
     while end > offset and text[end - 1] == "\r":
         end -= 1
     return end
+
+
+def _ending_above(text: str, offset: int) -> str:
+    """Return what the line above an offset, a line's start, ends with: in a note of both line ends a new line gets that of
+    the line it follows.
+    """
+    return "\r\n" if text.endswith("\r\n", 0, offset) else "\n"
 
 
 def _changed(old: list[PropertyValue], new: list[PropertyValue]) -> tuple[int, int]:
@@ -248,7 +259,7 @@ def _flow_items(found: Property, old: list[PropertyValue], new: list[PropertyVal
     return items[first - 1].end, items[-1].end, ""
 
 
-def _block_items(text: str, block: Block, found: Property, old: list[PropertyValue], new: list[PropertyValue]) -> _Edit:
+def _block_items(text: str, found: Property, old: list[PropertyValue], new: list[PropertyValue]) -> _Edit:
     head, tail = _changed(old, new)
     first, behind = head, len(old) - tail
     items = found.items
@@ -257,8 +268,7 @@ def _block_items(text: str, block: Block, found: Property, old: list[PropertyVal
     # An item's own gap is kept where there is one to keep: the value stands on the dash's line.
     dash = mark[0] if items[0].start == mark.end() and mark[0][-1] != "-" else mark[0].rstrip(" \t") + " "
     lines = [dash + one_line(item, _quote(found, old)) for item in new[head : len(new) - tail]]
-    written = "".join(line + block.ending for line in lines)
-    if first < behind:
-        return items[first].top, items[behind - 1].bottom, written
-    start = items[first - 1].bottom if first else items[0].top
-    return start, start, written
+    start = items[first].top if first < behind else items[first - 1].bottom if first else items[0].top
+    end = items[behind - 1].bottom if first < behind else start
+    ending = _ending_above(text, end if end > items[0].top else items[0].bottom)
+    return start, end, "".join(line + ending for line in lines)

@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from vaultwire.markdown.edits import line_end, to_plain
+from vaultwire.markdown.edits import to_plain
 from vaultwire.markdown.properties import parse_frontmatter
-from vaultwire.markdown.yaml_core import PropertyValue, yaml_events
+from vaultwire.markdown.yaml_core import NotYamlError, PropertyValue, yaml_events
 
 if TYPE_CHECKING:
     from yaml import Event
@@ -62,7 +62,6 @@ class Block(NamedTuple):
     start: int  # of the line behind the opening mark
     closing: int  # of the closing mark's line
     end: int  # behind that line
-    ending: str  # what a new line in it ends with
 
     def find(self, name: str) -> str | None:
         """Return the name a property is there with, whatever its case. Raises PropertyEditError if two fit."""
@@ -93,14 +92,13 @@ def read_block(text: str) -> Block:
         where = "" if read.problems[0].startswith("line ") else "line 1: "
         raise PropertyEditError(f"the frontmatter is broken and must be mended first: {where}{read.problems[0]}")
     if not read.end:
-        return Block({}, [], 0, 0, 0, line_end(text))
+        return Block({}, [], 0, 0, 0)
     rows = plain[: read.end].removesuffix("\n").split("\n")
     starts = [0]
     for _ in rows:
         starts.append(text.find("\n", starts[-1]) + 1 or len(text))
     places = _Places(rows[1:-1], starts[1:])
-    ending = "\r\n" if text[starts[1] - 2] == "\r" else "\n"
-    return Block(read.values, places.properties(list(read.values)), starts[1], starts[-2], starts[-1], ending)
+    return Block(read.values, places.properties(list(read.values)), starts[1], starts[-2], starts[-1])
 
 
 class _Node:
@@ -138,7 +136,11 @@ class _Places:
         self._starts = starts
 
     def properties(self, names: list[str]) -> list[Property | None]:
-        root = _read_nodes("".join(row + "\n" for row in self._rows))
+        yaml = "".join(row + "\n" for row in self._rows)
+        try:
+            root = _read_nodes(yaml)
+        except NotYamlError:  # libyaml refuses a tab between a dash and its text; a space in its place moves nothing
+            root = _read_nodes(yaml.replace("\t", " "))
         if root is None:
             return []
         if root.style() != ":":

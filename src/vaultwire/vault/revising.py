@@ -212,5 +212,8 @@ def _item(text: str) -> PropertyValue:
 
 
 def _held(text: str, name: str) -> PropertyValue:
+    """Return the value of the property that ``set_properties`` would set: the one spelt so, before one in another case."""
     values = parse_frontmatter(to_plain(text)).values
+    if name in values:
+        return values[name]
     return next((value for held, value in values.items() if fold(held) == fold(name)), None)
