@@ -81,6 +81,59 @@ def test_backlinks_are_shown_with_their_lines(root: Path) -> None:
     assert data["backlinks"] == [{"path": "Garden.md", "line": 3, "text": "Back to [[Home]]. #garden", "embed": False}]
 
 
+ATTACHMENTS = """
+=== a.md
+![[plan.png|100]] and [the plan](Pictures/plan.png "t")
+[[Paper.PDF#page=3]] and [[plan]]
+=== b.md
+---
+cover: "[[Pictures/plan.png]]"
+---
+\ufeff![[paper.pdf]] ![[x.png]]
+=== plan.md
+=== Pictures/plan.png
+=== Paper.pdf
+=== A/x.png
+=== B/x.png
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "path", "lines"),
+    [
+        ("Pictures/plan.png", "Pictures/plan.png", [("a.md", 1, True), ("a.md", 1, False), ("b.md", 2, False)]),
+        ("PLAN.png", "Pictures/plan.png", [("a.md", 1, True), ("a.md", 1, False), ("b.md", 2, False)]),
+        ("![[plan.png|100]]", "Pictures/plan.png", [("a.md", 1, True), ("a.md", 1, False), ("b.md", 2, False)]),
+        ("paper.pdf#page=3", "Paper.pdf", [("a.md", 2, False), ("b.md", 4, True)]),
+        ("plan", "plan.md", [("a.md", 2, False)]),
+        ("A/x.png", "A/x.png", [("b.md", 4, True)]),
+        ("B/x.png", "B/x.png", []),
+    ],
+)
+def test_an_attachment_has_backlinks_too(
+    tmp_path: Path, name: str, path: str, lines: list[tuple[str, int, bool]]
+) -> None:
+    _, data = call(write_vault(tmp_path, ATTACHMENTS), "list_backlinks", path=name)
+    assert data["path"] == path
+    assert [(link["path"], link["line"], link["embed"]) for link in data["backlinks"]] == lines
+
+
+@pytest.mark.parametrize(("name", "code"), [("x.png", "AMBIGUOUS_NAME"), ("y.png", "FILE_NOT_FOUND")])
+def test_an_attachment_that_is_none_or_several_is_said(tmp_path: Path, name: str, code: str) -> None:
+    vault = open_vault(write_vault(tmp_path, ATTACHMENTS))
+    outcome = invoke(TOOLS["list_backlinks"], DESCRIPTIONS["list_backlinks"], {"path": name}, vault, NO_PROGRESS)
+    assert isinstance(outcome, Failure)
+    assert outcome.code == code
+
+
+def test_the_line_of_a_link_is_as_the_note_has_it(tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_bytes(b"\xef\xbb\xbf\xe9 [[x]]\r\n\n  caf\xc3\xa9 [[x]] \xff\r\r\nlast [[x]]")
+    _, data = call(write_vault(tmp_path, "=== x.md\n"), "list_backlinks", path="x")
+    assert [(link["line"], link["text"]) for link in data["backlinks"]] == [
+        (1, "\ufffd [[x]]"), (3, "caf\u00e9 [[x]] \ufffd"), (4, "last [[x]]"),
+    ]  # fmt: skip
+
+
 def test_a_note_nobody_links_to_has_no_backlinks(tmp_path: Path) -> None:
     text, data = call(write_vault(tmp_path, "=== A.md\nalone\n"), "list_backlinks", path="A")
     assert (text, data["total"]) == ("0 links to A.md.", 0)

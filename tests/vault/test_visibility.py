@@ -156,6 +156,18 @@ def test_a_hidden_name_is_answered_as_one_that_is_not_there(
     assert snapshot(root) == before
 
 
+@pytest.mark.parametrize("name", ["Secret/Map.png", "Map.png", "[[map.png]]", "SECRET/map.PNG"])
+def test_a_hidden_attachment_has_backlinks_as_one_that_is_not_there(root: Path, tmp_path: Path, name: str) -> None:
+    write_vault(root, "=== Secret/Map.png\n=== Links.md\n![[Map.png]] ![[Secret/Map.png]]\n")
+    twin = write_vault(tmp_path / "other", VAULT + "=== Links.md\n![[Map.png]] ![[Secret/Map.png]]\n")
+    (twin / "Secret" / "Plan.md").unlink()
+    (twin / "Secret").rmdir()
+    assert refusal(open_with(root, **DENY), "list_backlinks", path=name) == refusal(
+        open_vault(twin), "list_backlinks", path=name
+    )
+    assert call(open_vault(root), "list_backlinks", path=name).data["total"] == 2
+
+
 @pytest.mark.parametrize(
     ("tool", "arguments"),
     [

@@ -54,16 +54,16 @@ class NoteLinks(TypedDict):
 
 
 class LinkingLine(TypedDict):
-    """A place that links to a note."""
+    """A place that links to a note or attachment."""
 
     path: Annotated[str, "Note that links here"]
     line: Annotated[int, "Line number in that note, from 1"]
     text: Annotated[str, "The line, cut if it is long"]
-    embed: Annotated[bool, "Whether it shows the note in place"]
+    embed: Annotated[bool, "Whether it shows the note or attachment in place"]
 
 
 class Backlinks(TypedDict):
-    """A page of links that lead to a note."""
+    """A page of links that lead to a note or attachment."""
 
     path: Annotated[str, "Path in the vault"]
     backlinks: list[LinkingLine]
@@ -174,10 +174,10 @@ def list_links(
 def list_backlinks(
     vault: Vault, progress: Progress, /, path: Name, limit: Limit = 100, cursor: Cursor = None
 ) -> Outcome[Backlinks]:
-    """List where other notes link to a note, with the line of each link.
+    """List where notes link to a note or to an attachment (an image, a PDF), with the line of each link.
 
     Args:
-        path: The note, named as for read_note.
+        path: The note, named as for read_note; or an attachment, by its path or its name with the extension ("fig.png").
         limit: How many links to return.
         cursor: next_cursor of the page before. Leave out for the first page.
     """

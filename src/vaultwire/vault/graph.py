@@ -5,10 +5,10 @@ from __future__ import annotations
 from vaultwire.markdown.bounds import end_of_reading
 from vaultwire.markdown.model import Link
 from vaultwire.markdown.parse import parse_note
+from vaultwire.vault.errors import VaultError
 from vaultwire.vault.files import Files
 from vaultwire.vault.index import Index
 from vaultwire.vault.model import Backlink, OutgoingLink, OutlineEntry, Progress, Structure, VaultPath
-from vaultwire.vault.plain import read_plain
 from vaultwire.vault.sections import line_count
 
 
@@ -24,14 +24,29 @@ def outgoing(index: Index, path: VaultPath, links: list[Link], progress: Progres
 def with_lines(files: Files, links: list[tuple[VaultPath, Link]]) -> list[Backlink]:
     """Return the links, each with the line it stands on, from notes in path order."""
     found: list[Backlink] = []
-    lines: list[str] = []
+    data = b""
     latest: VaultPath | None = None
     for source, link in links:
         if source != latest:
-            latest, lines = source, (read_plain(files, source) or "").split("\n")
-        text = lines[link.line - 1].strip() if link.line <= len(lines) else ""
-        found.append(Backlink(source, link.line, text, link.is_embed))
+            latest, data = source, _read(files, source)
+        found.append(Backlink(source, link.line, _line(data, link.line), link.is_embed))
     return found
+
+
+def _read(files: Files, path: VaultPath) -> bytes:
+    try:
+        return files.read(path).data
+    except VaultError:
+        return b""
+
+
+def _line(data: bytes, number: int) -> str:
+    """Return one line of a note's bytes without what is around it, empty if the note has not so many.
+
+    Only that line is made text: of a page of links each may stand in another note, and most of those are long.
+    """
+    lines = data.split(b"\n", number)
+    return lines[number - 1].decode("utf-8", "replace").removeprefix("\ufeff").strip() if number <= len(lines) else ""
 
 
 def structure(path: VaultPath, text: str) -> Structure:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from vaultwire.markdown.links import parse_linktext
 from vaultwire.vault.errors import FILE_NOT_FOUND, VaultError
 from vaultwire.vault.files import Files
 from vaultwire.vault.index import Index
 from vaultwire.vault.model import Progress, VaultPath
-from vaultwire.vault.paths import is_note
-from vaultwire.vault.resolve import near, resolve, wanted_paths
+from vaultwire.vault.paths import fold, is_note, parse_path
+from vaultwire.vault.resolve import ambiguous, near, resolve, wanted_paths
 
 
 def locate(files: Files, index: Index, name: str, progress: Progress) -> VaultPath:
@@ -26,6 +27,29 @@ def locate(files: Files, index: Index, name: str, progress: Progress) -> VaultPa
 def find(files: Files, index: Index, name: str, progress: Progress) -> VaultPath | None:
     """Return the path of the note that ``name`` means, None if there is none. Raises VaultError as ``locate`` does."""
     return _look_for(files, index, name, progress)[0]
+
+
+def locate_file(files: Files, index: Index, name: str, progress: Progress) -> VaultPath:
+    """Return the path of the note or attachment that ``name`` means: an attachment by its name with the extension.
+
+    A name with an extension means that file before a note, as in a link. Raises VaultError as ``locate`` does.
+    """
+    spelt = [] if name.strip().startswith(("[[", "![[")) else [name]
+    linkpath = parse_linktext(name).linkpath
+    for text in dict.fromkeys([*spelt, *([linkpath] if linkpath else [])]):
+        if "." not in text.rpartition("/")[2] or is_note(text.rstrip()):
+            continue
+        wanted = parse_path(text)
+        path, exists = files.spell(wanted)
+        if exists:
+            return path
+        key = fold(wanted)
+        alike = [path for path in index.paths(progress) if fold(path).endswith("/" + key) and not is_note(path)]
+        if len(alike) > 1:
+            raise ambiguous(name, alike, "files")
+        if alike:
+            return alike[0]
+    return locate(files, index, name, progress)
 
 
 def _look_for(files: Files, index: Index, name: str, progress: Progress) -> tuple[VaultPath | None, bool]:

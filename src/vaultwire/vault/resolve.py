@@ -51,7 +51,7 @@ def resolve(name: str, paths: Iterable[VaultPath]) -> VaultPath:
             if len(candidates) == 1:
                 return candidates[0]
             if candidates:
-                raise _ambiguous(name, candidates)
+                raise ambiguous(name, candidates)
     raise not_found(name, [])
 
 
@@ -62,12 +62,13 @@ def near(name: str, paths: Iterable[VaultPath]) -> VaultError:
     return not_found(name, sorted(alike, key=lambda path: (len(path), path))[:_MAX_NEAR])
 
 
-def _ambiguous(name: str, candidates: list[VaultPath]) -> VaultError:
+def ambiguous(name: str, candidates: list[VaultPath], kind: str = "notes") -> VaultError:
+    """Return the error for a name that several files have, with the candidates."""
     shown = sorted(candidates, key=lambda path: (len(path), path))[:_MAX_CANDIDATES]
     rest = f" and {len(candidates) - len(shown)} more" if len(candidates) > len(shown) else ""
     return VaultError(
         AMBIGUOUS_NAME,
-        f"{len(candidates)} notes are named {name!r}: {', '.join(shown)}{rest}. Give the whole path of one.",
+        f"{len(candidates)} {kind} are named {name!r}: {', '.join(shown)}{rest}. Give the whole path of one.",
         name=name,
         candidates=shown,
     )

@@ -43,7 +43,7 @@ from vaultwire.vault.model import (
     WriteMode,
     Written,
 )
-from vaultwire.vault.naming import locate
+from vaultwire.vault.naming import locate, locate_file
 from vaultwire.vault.paths import is_note, parse_folder, parse_note_path, parse_path
 from vaultwire.vault.query import parse_query
 from vaultwire.vault.sections import line_count, line_span, section_span
@@ -267,11 +267,11 @@ class Vault:
     def backlinks(
         self, name: str, offset: int, limit: int, progress: Progress = NO_PROGRESS
     ) -> tuple[VaultPath, list[Backlink], int]:
-        """Return the path of the note that ``name`` means, a page of the links of other notes to it, and how many there are.
+        """Return the path of the note or attachment that ``name`` means, a page of the links to it, and how many there are.
 
-        Raises VaultError as ``locate`` does.
+        Links of a note to itself do not count. Raises VaultError as ``naming.locate_file`` does.
         """
-        path = self.locate(name, progress)
+        path = locate_file(self._files, self._index, name, progress)
         links = self._index.incoming(path, progress)
         return path, graph.with_lines(self._files, links[offset : offset + limit]), len(links)
 
