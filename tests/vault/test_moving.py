@@ -9,6 +9,7 @@ import pytest
 from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 
+from support.odd_names import ODD_NAMES
 from support.stores import open_stored
 from support.vaults import write_vault
 from vaultwire.markdown.link_spans import link_spans
@@ -18,10 +19,13 @@ from vaultwire.vault.errors import VaultError
 from vaultwire.vault.files import Files
 from vaultwire.vault.links import LinkTargets, linkpath_of
 from vaultwire.vault.model import NO_PROGRESS, VaultPath
-from vaultwire.vault.paths import is_note
+from vaultwire.vault.paths import fold, is_note
+from vaultwire.vault.plans.linktexts import link_to
 from vaultwire.vault.plans.moving import MovePlan, plan_move
 from vaultwire.vault.settings import Settings
 from vaultwire.vault.store.memory_text import MemoryText
+
+FORMATS = ["shortest", "relative", "absolute"]
 
 
 def plan(root: Path, source: str, target: str, link_format: str = "shortest") -> MovePlan:
@@ -115,7 +119,7 @@ RENAMES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("link_format", ["shortest", "relative", "absolute"])
+@pytest.mark.parametrize("link_format", FORMATS)
 @pytest.mark.parametrize(
     ("before", "shortest", "relative", "absolute"),
     [row[:4] for row in RENAMES],
@@ -252,7 +256,7 @@ def test_a_move_keeps_every_link(
     tmp_path: Path, vault: str, move: tuple[str, str], path: str, lines: tuple[str, str, str], number: int
 ) -> None:
     write_vault(tmp_path, vault)
-    moved(tmp_path, *move, ["shortest", "relative", "absolute"][number])
+    moved(tmp_path, *move, FORMATS[number])
     assert (tmp_path / path).read_text("utf-8").split("\n")[0] == lines[number]
 
 
@@ -507,8 +511,37 @@ def without_targets(data: bytes) -> str:
     return text
 
 
+def moved_right(root: Path, source: str, target: str, link_format: str) -> MovePlan | None:
+    """Move, and hold all links and texts to those before; return the plan, None if the move is refused."""
+    try:
+        made = plan(root, source, target, link_format)
+    except VaultError as error:  # taken, a folder into itself, or a name that no link could say
+        event(error.code)
+        return None
+    event(f"{len(made.links) > 0} links")
+    files = [path.relative_to(root).as_posix() for path in root.rglob("*") if path.is_file()]
+    renamed = {
+        path: made.target + path[len(source) :] for path in files if path == source or path.startswith(f"{source}/")
+    }
+    before = where_links_lead(root, renamed)
+    texts = {path: (root / path).read_bytes() for path in files if is_note(path)}
+    carry_out(root, made.steps)
+    after = where_links_lead(root, {})
+    gained = {(path, found) for path, _, found in made.gained}
+    for path, links in before.items():
+        assert len(after[path]) == len(links)
+        for (old, old_subpath), (new, subpath) in zip(links, after[path], strict=True):
+            assert subpath == old_subpath
+            assert new == old or (old is None and (path, new) in gained)
+    for path, content in texts.items():
+        assert without_targets((root / renamed.get(path, path)).read_bytes()) == without_targets(content)
+    assert after.keys() == before.keys()
+    assert len([step for step in made.steps if isinstance(step, Write)]) == len({link.path for link in made.links})
+    return made
+
+
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
-@given(VAULT, st.data(), st.sampled_from(["shortest", "relative", "absolute"]))
+@given(VAULT, st.data(), st.sampled_from(FORMATS))
 def test_whatever_moves_every_link_leads_where_it_led_and_nothing_else_changes(
     tmp_path_factory: pytest.TempPathFactory, vault: dict[str, bytes], data: st.DataObject, link_format: str
 ) -> None:
@@ -521,25 +554,61 @@ def test_whatever_moves_every_link_leads_where_it_led_and_nothing_else_changes(
     target = data.draw(NEW_FOLDERS if source in folders else FOLDERS) + (
         "" if source in folders else data.draw(NAMES) + source[source.rindex(".") :]
     )
-    try:
-        made = plan(root, source, target, link_format)
-    except VaultError as error:  # taken, or a folder into itself
-        event(error.code)
-        return
-    event(f"{len(made.links) > 0} links")
-    renamed = {
-        path: made.target + path[len(source) :] for path in vault if path == source or path.startswith(f"{source}/")
-    }
-    before = where_links_lead(root, renamed)
-    texts = {renamed.get(path, path): without_targets(content) for path, content in vault.items() if is_note(path)}
-    carry_out(root, made.steps)
-    after = where_links_lead(root, {})
-    gained = {(path, found) for path, _, found in made.gained}
-    for path, links in before.items():
-        assert len(after[path]) == len(links)
-        for (old, old_subpath), (new, subpath) in zip(links, after[path], strict=True):
-            assert subpath == old_subpath
-            assert new == old or (old is None and (path, new) in gained)
-        assert without_targets((root / path).read_bytes()) == texts[path]
-    assert after.keys() == before.keys()
-    assert len([step for step in made.steps if isinstance(step, Write)]) == len({link.path for link in made.links})
+    moved_right(root, source, target, link_format)
+
+
+FORMS_OF_PLACES = ["{}", "{} and {}", "> {}", "- [ ] {}", "| {} | x |", "([{}])", "%% {} %%", "**{}**, ({})"]
+
+
+@st.composite
+def linked_vaults(draw: st.DrawFn) -> dict[str, bytes]:
+    """Draw a vault of odd names whose links are those the program itself would write, in any of its settings."""
+    names = [*draw(st.lists(ODD_NAMES, min_size=3, max_size=5, unique_by=fold)), "x"]
+    folders = ["", "", *(f"{draw(st.sampled_from(names))}/" for _ in range(2))]
+    folders.append(draw(st.sampled_from(folders)) + names[0] + "/")
+    parts = st.tuples(st.sampled_from(folders), st.sampled_from(names), st.sampled_from([".md", ".md", ".md", ".png"]))
+    paths = draw(st.lists(parts.map("".join).map(VaultPath), min_size=3, max_size=7, unique_by=fold))
+
+    def link(path: VaultPath) -> str:
+        form = Settings(new_link_format=draw(st.sampled_from(FORMATS)), use_markdown_links=draw(st.booleans()))
+        display = draw(st.sampled_from(["", "", "d", "[d]"]))
+        return link_to(path, draw(st.sampled_from(paths)), paths, form, is_embed=draw(st.booleans()), display=display)
+
+    vault = dict.fromkeys(paths, b"")
+    for path in filter(is_note, paths):
+        forms = draw(st.lists(st.sampled_from(FORMS_OF_PLACES), min_size=1, max_size=4))
+        lines = [form.replace("{}", link(path), 1).replace("{}", link(path)) for form in forms]
+        top = link(path)
+        if draw(st.booleans()) and "'" not in top:
+            lines.insert(0, f"---\nk: ['{top}']\n---")
+        vault[path] = "\n\n".join(lines).encode()
+    return vault
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow], deadline=None)
+@given(linked_vaults(), st.data())
+def test_whatever_names_files_and_folders_have_links_follow_them(
+    tmp_path_factory: pytest.TempPathFactory, vault: dict[str, bytes], data: st.DataObject
+) -> None:
+    root = tmp_path_factory.mktemp("vault")
+    for path, content in vault.items():
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).write_bytes(content)
+    for _ in range(3):
+        files = sorted(path.relative_to(root).as_posix() for path in root.rglob("*"))
+        source = data.draw(st.sampled_from(files))
+        suffix = "" if (root / source).is_dir() else source[source.rindex(".") :]
+        folder = data.draw(
+            st.one_of(st.just(""), ODD_NAMES.map("{}/".format), st.just(f"{source.rpartition('/')[0]}/"))
+        )
+        moved_right(
+            root, source, folder.lstrip("/") + data.draw(ODD_NAMES) + suffix, data.draw(st.sampled_from(FORMATS))
+        )
+
+
+def test_a_note_that_names_itself_keeps_to_a_form_that_leads_to_it(tmp_path: Path) -> None:
+    write_vault(tmp_path, "=== A/x.md\n[a](A/x.md#h)\n=== b.md\n")
+    with pytest.raises(VaultError, match="links end a name at '#'"):
+        plan(tmp_path, "A", "#", "absolute")
+    moved(tmp_path, "A", "#", "relative")
+    assert (tmp_path / "#/x.md").read_text() == "[a](x.md#h)\n"

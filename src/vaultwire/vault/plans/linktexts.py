@@ -8,6 +8,7 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterable
+from urllib.parse import quote
 
 from vaultwire.markdown.inline import read_line
 from vaultwire.markdown.link_spans import destination
@@ -15,6 +16,10 @@ from vaultwire.vault.links import LinkTargets, names_led_to, names_sought
 from vaultwire.vault.model import VaultPath
 from vaultwire.vault.paths import NOTE_SUFFIX, fold, is_note, stem
 from vaultwire.vault.settings import Settings
+
+# What has a meaning within a Markdown link's text: brackets, and what opens code, math or HTML.
+_BRACKETS = re.compile(r"[\[\]]")
+_MARKUP = re.compile(r"[\[\]`$<>\\]")
 
 
 def link_to(
@@ -40,7 +45,16 @@ def link_to(
             return link
     suffix = target[-len(NOTE_SUFFIX) :] if is_note(target) and not is_note(linkpath) else ""
     shown = display or ("" if is_embed else stem(target))
-    return f"{mark}[{_escaped(shown)}]({destination(linkpath + suffix)})"
+    # What else stands in it may make something else of it: "[b]" a wikilink, two backticks code.
+    escaped, written = _MARKUP.sub(r"\\\g<0>", shown), destination(linkpath + suffix)
+    forms = [(shown, written), (_BRACKETS.sub(r"\\\g<0>", shown), written), (escaped, quote(linkpath + suffix))]
+    link = ""
+    for text, target_text in forms:
+        link = f"{mark}[{text}]({target_text})"
+        found = [(one.linktext, one.start, one.end) for one in read_line(link)[1]]
+        if found == [(linkpath + suffix, len(mark), len(link))]:
+            break
+    return link
 
 
 def linkpath_to(source: VaultPath, target: VaultPath, paths: Iterable[VaultPath], new_link_format: str) -> str:
@@ -61,16 +75,6 @@ def linkpath_to(source: VaultPath, target: VaultPath, paths: Iterable[VaultPath]
         forms = [whole.rpartition("/")[2]] if is_alone else []
     forms += [whole, target]
     return next((form for form in forms if targets.resolve(source, form) == target), whole)
-
-
-def _escaped(display: str) -> str:
-    """Return a Markdown link's text: brackets without their other half would end it."""
-    depth = 0
-    for character in display:
-        depth += (character == "[") - (character == "]")
-        if depth < 0:
-            break
-    return re.sub(r"([\[\]])", r"\\\1", display) if depth else display
 
 
 def _without_suffix(path: VaultPath) -> str:

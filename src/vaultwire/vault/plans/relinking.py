@@ -134,10 +134,13 @@ class Moves:
         is_wikilink = span is not None and not span.is_markdown
         is_last = is_wikilink and not mark and (span is None or span.shown is None)
         for form in forms:
+            # There a link's path ends: of "#/x" nothing is left, and nothing means the note itself.
+            if "#" in form:
+                continue
             # What opens or ends a wikilink cannot stand at its ends.
             if (is_wikilink and form.startswith("[")) or (is_last and form.endswith("]")):
                 continue
-            if self._after.resolve(place, linkpath_of(form)) == target:
+            if self._after.resolve(place, form) == target:
                 return form + mark + subpath
         raise VaultError(
             INVALID_ARGUMENTS,
