@@ -6,10 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from support.calls import call
 from support.refusals import refusal, refused
-from support.vaults import snapshot, write_vault
+from support.vaults import open_vault, snapshot, write_vault
 from vaultwire.app.engine import open_index
 from vaultwire.markdown.parse import has_tag, parse_note
+from vaultwire.trust.policy_paths import PathRules, Rule
 from vaultwire.vault.changes.change import Step, Write
 from vaultwire.vault.errors import INVALID_ARGUMENTS
 from vaultwire.vault.files import Files
@@ -120,9 +122,67 @@ def test_bytes_that_are_no_text_and_a_byte_order_mark_stay(tmp_path: Path) -> No
     ]
 
 
-def test_notes_the_vault_excludes_stay_as_they_are(tmp_path: Path) -> None:
-    write_vault(tmp_path, VAULT + "=== .vaultwireignore\nb/\n")
-    assert list(changes(rename_tag(tmp_path, "project", "x").steps)) == ["a.md"]
+EXCLUDED = """
+=== .obsidian/app.json
+{"userIgnoreFilters": ["Templates/"]}
+=== .vaultwireignore
+Old/
+=== Templates/Day.md
+---
+status: new
+tags: Project/day
+---
+=== Templates/Broken.md
+---
+status: {{title}}
+tags: [project
+---
+=== Old/x.md
+---
+STATUS: done
+---
+#project #projects
+"""
+
+
+def test_notes_the_vault_excludes_are_renamed_too_and_counted(tmp_path: Path) -> None:
+    write_vault(tmp_path, VAULT + EXCLUDED)
+    plan = rename_tag(tmp_path, "project", "x")
+    assert list(changes(plan.steps)) == ["a.md", "b/c.md", "Old/x.md", "Templates/Day.md"]
+    assert changes(plan.steps)["Old/x.md"].endswith("#x #projects\n")
+    assert (plan.places, plan.excluded) == (6, 2)
+    named = rename_property(tmp_path, "status", "state")
+    assert list(changes(named.steps)) == ["a.md", "e.md", "Old/x.md", "Templates/Day.md"]
+    assert named.excluded == 2
+    assert [problem.path for problem in named.left] == ["Templates/Broken.md"]
+
+
+def test_a_name_that_only_excluded_notes_have_is_renamed(tmp_path: Path) -> None:
+    write_vault(tmp_path, "=== .vaultwireignore\nOld/\n=== a.md\n#other\n" + EXCLUDED)
+    assert list(changes(rename_tag(tmp_path, "projects", "x").steps)) == ["Old/x.md"]
+    write_vault(tmp_path, "=== Templates/Day.md\n=== Old/x.md\n")
+    error = refusal(rename_property, tmp_path, "status", "state")
+    assert error.details["notes"] == ["Templates/Broken.md"]
+
+
+def test_what_is_told_of_excluded_notes(tmp_path: Path) -> None:
+    vault = open_vault(write_vault(tmp_path, VAULT + EXCLUDED))
+    done = call(vault, "rename_property", old="status", new="state").data
+    assert done["file_count"] == 4
+    assert done["notices"][0] == "Of the notes changed, 2 are ones that the vault excludes from searches."
+    assert done["notices"][1].startswith(
+        "Templates/Broken.md was left as it is (the vault excludes it): the frontmatter"
+    )
+    assert call(vault, "rename_tag", old="work", new="job").data["notices"] == []
+
+
+def test_notes_that_may_not_be_seen_are_neither_renamed_nor_counted(tmp_path: Path) -> None:
+    root = write_vault(tmp_path, VAULT + EXCLUDED)
+    rules = PathRules(deny=(Rule("deny", "Templates/", 1),))
+    done = call(open_vault(root, rules=rules), "rename_tag", old="project", new="x").data
+    assert (done["file_count"], done["places"]) == (3, 5)
+    assert done["notices"] == ["Of the notes changed, 1 is one that the vault excludes from searches."]
+    assert "Project/day" in (root / "Templates/Day.md").read_text()
 
 
 def test_every_tag_of_real_notes_can_be_renamed() -> None:

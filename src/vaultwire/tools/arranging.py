@@ -81,6 +81,7 @@ def rename_heading(
 @tool(title="Rename tag", destructive=True, time_class="search")
 def rename_tag(vault: Vault, progress: Progress, /, old: Name, new: Name, dry_run: bool = False) -> Outcome[Renamed]:
     """Rename a tag in every note, in the text and in the properties, with the tags below it: "a/b" becomes "new/b".
+    Notes that the vault excludes from searches are renamed too; the result says how many.
 
     Renaming to a tag that is in use merges the two; the result says so.
 
@@ -98,7 +99,8 @@ def rename_tag(vault: Vault, progress: Progress, /, old: Name, new: Name, dry_ru
 def rename_property(
     vault: Vault, progress: Progress, /, old: Name, new: Name, dry_run: bool = False
 ) -> Outcome[Renamed]:
-    """Rename a property in every note that has it. Values, order and everything else stay as they are.
+    """Rename a property in every note that has it, also in those the vault excludes from searches. Values, order and
+    everything else stay as they are.
 
     If a note has both, or its frontmatter is broken, nothing is renamed and the error names the notes.
 

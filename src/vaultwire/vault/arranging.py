@@ -65,6 +65,7 @@ class Arranging:
                 f"#{tag.tag} was in use already ({tag.notes} notes): both are one now, and another renaming cannot part them."
                 for tag in plan.merged
             ]
+            notices += _told_of_excluded(plan)
             return plan, self._finish(plan.steps, notices, progress, dry_run=dry_run)
 
     def rename_property(self, old: str, new: str, progress: Progress, *, dry_run: bool) -> tuple[PropertyPlan, Done]:
@@ -73,6 +74,7 @@ class Arranging:
         with bench.held(progress):
             plan = plan_rename_property(bench.files, bench.index, old, new, progress)
             notices = [f"{new!r} was in use already, in {plan.in_use} notes."] if plan.in_use else []
+            notices += _told_of_excluded(plan)
             return plan, self._finish(plan.steps, notices, progress, dry_run=dry_run)
 
     def merge(
@@ -177,6 +179,15 @@ class Arranging:
             return to
         folder = source.rpartition("/")[0]
         return f"{folder}/{to[2:]}" if folder else to[2:]
+
+
+def _told_of_excluded(plan: TagPlan | PropertyPlan) -> list[str]:
+    """Return what a caller should know of notes that no search shows, and that were renamed in too, or could not be."""
+    notices = []
+    if plan.excluded:
+        are = "is one" if plan.excluded == 1 else "are ones"
+        notices.append(f"Of the notes changed, {plan.excluded} {are} that the vault excludes from searches.")
+    return notices + [f"{path} was left as it is (the vault excludes it): {reason}" for path, reason in plan.left]
 
 
 def _told(gained: Iterable[tuple[VaultPath, str, VaultPath]], left: Iterable[Problem]) -> list[str]:

@@ -29,7 +29,7 @@ class Index(Protocol):
 
     ``folder`` narrows to the notes below it. A call may have to wait until the vault is looked over: it says so by
     ``progress.report``, and hears by ``progress.check`` whether to go on. Notes that the vault's own rules exclude are
-    there in ``notes``, ``paths`` and ``resolve_all``; no other answer has them.
+    there in ``notes``, ``paths``, ``resolve_all`` and ``excluded_with``; no other answer has them.
     """
 
     def notes(self, folder: VaultPath | None, progress: Progress) -> list[NoteStat]:
@@ -77,6 +77,11 @@ class Index(Protocol):
 
     def tagged(self, tags: Sequence[str], folder: VaultPath | None, progress: Progress, *, every: bool) -> list[Tagged]:
         """Return the notes that have every one of the tags, or any of them, in path order. ``a`` is there in ``a/b``."""
+
+    def excluded_with(self, tag: str, name: str, progress: Progress) -> list[VaultPath]:
+        """Return the notes that the vault's rules exclude and that have the tag, or one below it, or else the property of that
+        name, in path order: for those who change what all notes have. One of both is empty.
+        """
 
     def count_tags(self, folder: VaultPath | None, progress: Progress) -> list[TagCount]:
         """Return the tags in use and those above them, each with the notes that have it or one below; most used first."""

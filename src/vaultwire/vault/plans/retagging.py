@@ -1,7 +1,8 @@
 """Plans for calling a tag or a property something else in every note that has it.
 
 How a note's text changes is ``markdown``'s matter (``tag_spans``, ``property_edits``). Plans are steps; nothing is written
-here. Notes that the vault's own rules exclude stay as they are: no answer of the index has their tags and properties.
+here. Notes that the vault's own rules exclude are renamed too, as their links are when a note moves: a template or an
+archived note that kept the old name would bring it back. One of these that cannot be changed is left, and told of.
 """
 
 from __future__ import annotations
@@ -30,6 +31,8 @@ _MAX_NEAR = 5
 class TagPlan(NamedTuple):
     """What renaming a tag does: a step for each note, how many places change in all, and the tags it merges with.
 
+    ``excluded`` is how many of the notes the vault's rules exclude; ``left`` are such notes that cannot be changed.
+
     ``merged`` are tags in use already that a renamed one becomes one with, each with the notes that had it. Such a
     renaming cannot be taken back by another: nobody knows any more which note had which.
     """
@@ -39,15 +42,22 @@ class TagPlan(NamedTuple):
     steps: list[Step]
     places: int
     merged: list[TagCount]
+    excluded: int
+    left: list[Problem]
 
 
 class PropertyPlan(NamedTuple):
-    """What renaming a property does: a step for each note, and in how many notes the new name was in use before."""
+    """What renaming a property does: a step for each note, and in how many notes the new name was in use before.
+
+    ``excluded`` and ``left`` are as in ``TagPlan``.
+    """
 
     old: str
     new: str
     steps: list[Step]
     in_use: int
+    excluded: int
+    left: list[Problem]
 
 
 def plan_rename_tag(files: Files, index: Index, old: str, new: str, progress: Progress) -> TagPlan:
@@ -64,7 +74,8 @@ def plan_rename_tag(files: Files, index: Index, old: str, new: str, progress: Pr
     except TagError as error:
         raise VaultError(INVALID_ARGUMENTS, f"new: {error}", argument="new") from None
     noted = index.tagged([old], None, progress, every=True) if old else []
-    if not noted:
+    excluded = index.excluded_with(old, "", progress) if old else []
+    if not noted and not excluded:
         raise _no_such_tag(index, old, progress)
 
     def edited(text: str) -> str:
@@ -79,11 +90,18 @@ def plan_rename_tag(files: Files, index: Index, old: str, new: str, progress: Pr
         progress.check()
         places += _plan_note(files, note.path, edited, steps, problems, _is_tag(old))
     _refuse(problems, f"#{old} cannot be renamed")
+    seen = len(steps)
+    left: list[Problem] = []
+    for path in excluded:
+        progress.check()
+        places += _plan_note(files, path, lambda text: rename_tag(text, old, new), steps, left, _is_tag(old))
+    if not steps:
+        _refuse(left, f"#{old} cannot be renamed")
     in_use = index.count_tags(None, progress)
     renamed = {tag.tag.casefold(): renamed_tag(tag.tag, old, new).casefold() for tag in in_use}
     results = {result for tag, result in renamed.items() if result != tag}
     merged = [tag for tag in in_use if renamed[folded := tag.tag.casefold()] == folded and folded in results]
-    return TagPlan(old, new, steps, places, merged)
+    return TagPlan(old, new, steps, places, merged, len(steps) - seen, left)
 
 
 def plan_rename_property(files: Files, index: Index, old: str, new: str, progress: Progress) -> PropertyPlan:
@@ -99,7 +117,8 @@ def plan_rename_property(files: Files, index: Index, old: str, new: str, progres
         raise VaultError(INVALID_ARGUMENTS, "A property needs a name.", argument="old" if not old else "new")
     wanted = Wanted(conditions=(Condition(fold(old), ""),), sort="path")
     noted, _ = index.find(wanted, None, 0, _ALL, progress)
-    if not noted:
+    excluded = index.excluded_with("", old, progress)
+    if not noted and not excluded:
         raise VaultError(INVALID_ARGUMENTS, f"old: no note has a property {old!r}.", argument="old")
     steps: list[Step] = []
     problems: list[Problem] = []
@@ -107,8 +126,15 @@ def plan_rename_property(files: Files, index: Index, old: str, new: str, progres
         progress.check()
         _plan_note(files, note.stat.path, lambda text: rename_property(text, old, new), steps, problems)
     _refuse(problems, f"The property {old!r} cannot be renamed to {new!r}")
+    seen = len(steps)
+    left: list[Problem] = []
+    for path in excluded:
+        progress.check()
+        _plan_note(files, path, lambda text: rename_property(text, old, new), steps, left)
+    if not steps:
+        _refuse(left, f"The property {old!r} cannot be renamed to {new!r}")
     in_use = index.properties(new, None, progress) if fold(old) != fold(new) else []
-    return PropertyPlan(old, new, steps, sum(used.notes for used in in_use))
+    return PropertyPlan(old, new, steps, sum(used.notes for used in in_use), len(steps) - seen, left)
 
 
 def _is_tag(old: str) -> Callable[[str], int]:

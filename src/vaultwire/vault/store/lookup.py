@@ -96,6 +96,18 @@ def tagged(catalog: Catalog, tags: Sequence[str], folder: VaultPath | None, *, e
     return list(found.values())
 
 
+def excluded_with(catalog: Catalog, tag: str, name: str) -> list[VaultPath]:
+    """Return the excluded notes that have the tag, or one below it, or else the property of that name, in path order."""
+    if not tag:
+        rows = catalog.rows(
+            "SELECT path FROM files JOIN properties ON note = id WHERE hidden AND properties.name = ?", [fold(name)]
+        )
+        return sorted(path for (path,) in rows)
+    wanted = fold(tag)
+    found = catalog.rows("SELECT path, tag FROM files JOIN tags ON note = id WHERE hidden")
+    return sorted({path for path, other in found if f"{fold(other)}/".startswith(f"{wanted}/")})
+
+
 def count_tags(catalog: Catalog, folder: VaultPath | None) -> list[TagCount]:
     """Return the tags in use below the folder, and those above them, most used first."""
     if folder is None:

@@ -160,6 +160,10 @@ class StoredIndex:
         """Return the notes that have every one of the tags, or any of them, in path order."""
         return self._ask(lambda catalog: lookup.tagged(catalog, tags, folder, every=every), progress)
 
+    def excluded_with(self, tag: str, name: str, progress: Progress) -> list[VaultPath]:
+        """Return the excluded notes that have the tag, or one below it, or else the property, in path order."""
+        return self._ask(lambda catalog: lookup.excluded_with(catalog, tag, name), progress)
+
     def count_tags(self, folder: VaultPath | None, progress: Progress) -> list[TagCount]:
         """Return the tags in use and those above them, most used first."""
 
