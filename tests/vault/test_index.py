@@ -307,3 +307,112 @@ def test_a_search_for_words_agrees_with_looking_into_each_note(
     found = search(open_index(root), query)
     assert set(paths(found)) == expected
     assert found.total == len(expected)
+
+
+# ---------------------------------------------------------------------- canvases
+
+
+CANVAS = """{
+\t"nodes":[
+\t\t{"id":"a","type":"text","text":"Plum jam\\n- [ ] boil #sweet\\n[[Garden]]","x":0,"y":0,"width":1,"height":1},
+\t\t{"id":"b","type":"group","label":"Kitchen shelf","x":0,"y":0,"width":1,"height":1},
+\t\t{"id":"plum","type":"file","file":"Plum.md","x":0,"y":0,"width":1,"height":1}
+\t],
+\t"edges":[]
+}"""
+CANVASES = """
+=== Plum.md
+plum note
+=== Boards/Jam session.canvas
+=== Boards/Flat.canvas
+{"nodes":[{"text":"--- plum one"},{"text":"two"}]}
+=== Boards/Empty.canvas
+=== Boards/Broken.CANVAS
+{"nodes": plum
+=== Boards/Half.canvas
+{"nodes":[{"text":"plum \\ud83d half"}]}
+"""
+
+
+@pytest.fixture
+def boards(root: Path) -> Path:
+    write_vault(root, CANVASES)
+    (root / "Boards/Jam session.canvas").write_text(CANVAS)
+    return root
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ("plum", ["Boards/Broken.CANVAS", "Boards/Flat.canvas", "Boards/Half.canvas", "Boards/Jam session.canvas", "Plum.md"]),
+        ("jam", ["Boards/Jam session.canvas"]),
+        ('"plum jam - [ ] boil"', ["Boards/Jam session.canvas"]),
+        ("kitchen", ["Boards/Jam session.canvas"]),
+        ("session", ["Boards/Jam session.canvas"]),
+        ("canvas", []),
+        ("nodes", ["Boards/Broken.CANVAS"]),
+        ("file:canvas -jam", [f"Boards/{name}" for name in ("Broken.CANVAS", "Empty.canvas", "Flat.canvas", "Half.canvas")]),
+        ("path:boards half", ["Boards/Half.canvas"]),
+        ("content:session", []),
+        ("line:(plum boil)", ["Boards/Jam session.canvas"]),
+        ("block:(boil shelf)", []),
+        ("block:(plum boil)", ["Boards/Jam session.canvas"]),
+        ('"one two"', []),
+        ("plum -jam -note -path:Boards/B", ["Boards/Flat.canvas", "Boards/Half.canvas"]),
+        ("/^Plum.*boil/", ["Boards/Jam session.canvas"]),
+        ("tag:#sweet", []),
+        ('task:""', []),
+        ("[nodes]", []),
+    ],
+)  # fmt: skip
+def test_searches_look_into_the_cards_of_canvases(
+    boards: Path, open_index: Callable[[Path], Index], query: str, found: list[str]
+) -> None:
+    index = open_index(boards)
+    assert isinstance(index, StoredIndex)
+    for _ in range(2):  # by the files themselves, then by the text index
+        result = search(index, query)
+        assert sorted(paths(result)) == sorted(found)
+        assert (result.total, result.searched, result.skipped) == (len(found), 11, 0)
+        assert index._upkeep.flush()
+
+
+def test_a_card_is_shown_on_its_line_of_the_canvas(boards: Path, open_index: Callable[[Path], Index]) -> None:
+    index = open_index(boards)
+    assert isinstance(index, StoredIndex)
+    for _ in range(2):
+        (hit,) = search(index, "boil OR kitchen").hits
+        assert hit.lines == [(3, "Plum jam - [ ] boil #sweet [[Garden]]"), (4, "Kitchen shelf")]
+        assert index._upkeep.flush()
+    assert [hit.lines for hit in search(index, "plum path:Flat").hits] == [[(1, "--- plum one \u00b7 two")]]
+    assert CANVAS.split("\n")[2].count("Plum jam") == 1
+
+
+def test_canvases_are_searched_and_no_notes(boards: Path, open_index: Callable[[Path], Index]) -> None:
+    index = open_index(boards)
+    search(index, "plum")
+    assert len(index.notes(None, NO_PROGRESS)) == 6
+    assert index.recent(None, 99, NO_PROGRESS)[1] == 6
+    assert index.recent(VaultPath("Boards"), 99, NO_PROGRESS) == ([], 0)
+    assert index.incoming(VaultPath("Garden.md"), NO_PROGRESS) == []
+    assert "sweet" not in [tag.tag for tag in index.count_tags(None, NO_PROGRESS)]
+    assert search(index, "plum", "Boards").searched == 5
+
+
+def test_a_canvas_that_changes_goes_or_cannot_be_read_is_taken_up(
+    boards: Path, open_index: Callable[[Path], Index]
+) -> None:
+    index = open_index(boards)
+    assert isinstance(index, StoredIndex)
+    assert paths(search(index, "kitchen")) == ["Boards/Jam session.canvas"]
+    assert index._upkeep.flush()
+    jam, flat = boards / "Boards/Jam session.canvas", boards / "Boards/Flat.canvas"
+    jam.write_text(CANVAS.replace("Kitchen", "Cellar"))
+    flat.write_text('{"nodes":[{"text":"kitchen' + "x" * MAX_BYTES + '"}]}')
+    assert search(index, "kitchen").total == 0
+    found = search(index, "cellar")
+    assert (paths(found), found.searched, found.skipped) == (["Boards/Jam session.canvas"], 10, 1)
+    jam.unlink()
+    flat.write_text('{"nodes":[{"text":"cellar"}]}')
+    found = search(index, "cellar")
+    assert (paths(found), found.searched, found.skipped) == (["Boards/Flat.canvas"], 10, 0)

@@ -17,6 +17,8 @@ from vaultwire.markdown.link_spans import Edit, LinkSpan, NewLink, Rewriting, Re
 _TOKEN = re.compile(r'"(?:[^"\\]++|\\.)*+"|[{}\[\]:,]', re.DOTALL)
 # One character: of those beyond 16 bits two escapes make one (RFC 8259, 7).
 _PIECE = re.compile(r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|\\.|.", re.DOTALL)
+# More than a space: no phrase goes from one card to the next.
+_BETWEEN_CARDS = " · "
 
 
 class NotACanvasError(ValueError):
@@ -38,6 +40,29 @@ def file_nodes(text: str) -> list[tuple[FileNode, int]]:
         for node, places in _nodes(text)
         if "file" in places
     ]
+
+
+def cards_text(text: str) -> str:
+    """Return the text of cards and the labels of groups, each on the line of the canvas's text on which it begins.
+
+    All other lines are empty, so a line's number means the same in both. Raises NotACanvasError.
+    """
+    said = sorted(
+        (places[key][0], " ".join(line.strip() for line in node[key].splitlines()).strip())
+        for node, places in _nodes(text)
+        for key in ("text", "label")
+        if key in places
+    )
+    pieces: list[str] = []
+    counted = 0
+    for position, words in said:
+        breaks = text.count("\n", counted, position)
+        counted = position
+        pieces.append("\n" * breaks if breaks or not pieces else _BETWEEN_CARDS)
+        pieces.append(words)
+    whole = "".join([*pieces, "\n" * text.count("\n", counted)])
+    whole = whole.encode("utf-8", "replace").decode()  # JSON can say half a character, which no index can hold
+    return f" {whole}" if whole.startswith("---") else whole  # a canvas has no frontmatter
 
 
 def canvas_edits(

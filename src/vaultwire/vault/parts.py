@@ -11,7 +11,7 @@ from typing import NamedTuple
 from vaultwire.markdown.model import ParsedNote, Span
 from vaultwire.markdown.properties import Frontmatter, parse_frontmatter
 from vaultwire.markdown.yaml_core import PropertyValue
-from vaultwire.vault.paths import stem
+from vaultwire.vault.searched import is_canvas, parse_searched, searched_name
 from vaultwire.vault.terms import BARE, FOLDED, Forms, Leaf
 
 _BOX = re.compile(r"\[.\]")
@@ -49,7 +49,7 @@ class NoteParts:
     @cached_property
     def name(self) -> Forms:
         """The note's name."""
-        return Forms(stem(self.path))
+        return Forms(searched_name(self.path))
 
     @property
     def has_marks(self) -> bool:
@@ -59,7 +59,7 @@ class NoteParts:
     @cached_property
     def parsed(self) -> ParsedNote:
         """The note's structure."""
-        return self._parse(self.text)
+        return parse_searched(self.path, self.text) if is_canvas(self.path) else self._parse(self.text)
 
     @cached_property
     def frontmatter(self) -> Frontmatter:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterable
-from urllib.parse import quote
 
 from vaultwire.markdown.inline import read_line
 from vaultwire.markdown.link_spans import destination
@@ -47,7 +46,7 @@ def link_to(
     shown = display or ("" if is_embed else stem(target))
     # What else stands in it may make something else of it: "[b]" a wikilink, two backticks code.
     escaped, written = _MARKUP.sub(r"\\\g<0>", shown), destination(linkpath + suffix)
-    forms = [(shown, written), (_BRACKETS.sub(r"\\\g<0>", shown), written), (escaped, quote(linkpath + suffix))]
+    forms = [(shown, written), (_BRACKETS.sub(r"\\\g<0>", shown), written), (escaped, _encoded(linkpath + suffix))]
     link = ""
     for text, target_text in forms:
         link = f"{mark}[{text}]({target_text})"
@@ -75,6 +74,11 @@ def linkpath_to(source: VaultPath, target: VaultPath, paths: Iterable[VaultPath]
         forms = [whole.rpartition("/")[2]] if is_alone else []
     forms += [whole, target]
     return next((form for form in forms if targets.resolve(source, form) == target), whole)
+
+
+def _encoded(linkpath: str) -> str:
+    """Return a destination in which nothing but letters, digits and what no markup has is left as it is."""
+    return re.sub(r"[^A-Za-z0-9/._~-]", lambda found: "".join(f"%{byte:02X}" for byte in found[0].encode()), linkpath)
 
 
 def _without_suffix(path: VaultPath) -> str:

@@ -126,7 +126,7 @@ class Catalog:
 
         That is not so of hidden ones either. ``stats`` are in path order. A third of the time that ``folder`` takes.
         """
-        size = f"CASE WHEN is_racy OR hidden OR (is_note AND digest = {UNREAD}) THEN -1 ELSE size END"
+        size = f"CASE WHEN is_racy OR hidden OR (digest = {UNREAD} AND (is_note OR problem IS NOT NULL)) THEN -1 ELSE size END"
         rows = self.rows(f"SELECT path, {size}, modified, stamp FROM files WHERE folder = ?", (folder,))
         rows.sort()  # most often they are in order
         return rows == stats
@@ -213,7 +213,7 @@ class Catalog:
         with self.writing() as connection:
             self._count_change(connection)
             for path in paths:
-                found = connection.execute("SELECT id, is_note FROM files WHERE path = ?", (path,)).fetchone()
+                found = connection.execute("SELECT id, is_note OR digest FROM files WHERE path = ?", (path,)).fetchone()
                 if found is None:
                     continue
                 forget_note(connection, found[0])

@@ -22,7 +22,7 @@ _MAX_TRIES = 3
 # Each set of rules about what may be seen has an index of its own. One that no run has opened for a month is left over;
 # a run that goes on for longer keeps the files it has open, or makes them anew.
 _UNUSED_SECONDS = 30 * 24 * 3600
-_SETTLED = f"SELECT count(*) FROM files WHERE is_note AND NOT hidden AND state = {SETTLED} AND digest <> {UNREAD}"
+_SETTLED = f"SELECT count(*) FROM files WHERE NOT hidden AND state = {SETTLED} AND digest <> {UNREAD}"
 
 
 class Parts(NamedTuple):

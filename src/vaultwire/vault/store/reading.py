@@ -6,11 +6,10 @@ import hashlib
 import time
 from typing import NamedTuple
 
-from vaultwire.markdown.parse import parse_note
 from vaultwire.vault.errors import VaultError
 from vaultwire.vault.files import Files
 from vaultwire.vault.model import VaultPath
-from vaultwire.vault.plain import plain_text
+from vaultwire.vault.searched import parse_searched, searched_text
 from vaultwire.vault.store.facts import to_facts
 from vaultwire.vault.store.grams import Grams
 from vaultwire.vault.store.plan import BODY
@@ -59,14 +58,14 @@ def read_note(files: Files, wanted: ToRead, grams: Grams) -> Reading | str:
     if digest == wanted.known:
         return Reading(digest, is_racy, PENDING, None, None, None)
     try:
-        state, problem, facts, fields = _looked_into(wanted, plain_text(data), grams)
+        state, problem, facts, fields = _looked_into(wanted, searched_text(wanted.path, data), grams)
     except Exception as error:  # noqa: BLE001 - whatever one note does to its reader, the others stay searchable
         state, problem, facts, fields = READ_EACH_TIME, _NOT_INDEXED.format(type(error).__name__), NO_FACTS, None
     return Reading(digest, is_racy, state, problem, facts, fields)
 
 
 def _looked_into(wanted: ToRead, text: str, grams: Grams) -> tuple[int, str | None, Facts, Fields | None]:
-    parsed = parse_note(text)
+    parsed = parse_searched(wanted.path, text)
     state = READ_EACH_TIME if has_endless_piece(text) else PENDING
     fields = None
     if state == PENDING and (wanted.for_text or len(text) > _LONG):

@@ -72,6 +72,7 @@ INDEXES = {
     "files_state": "files (state) WHERE state > 0",
     "files_modified": "files (modified) WHERE is_note AND NOT hidden",
     "files_visible": "files (path) WHERE is_note AND NOT hidden",
+    "files_canvases": "files (path) WHERE NOT is_note AND NOT hidden AND digest <> 0",
     "files_hidden": "files (id) WHERE hidden",
     "files_problem": "files (id) WHERE problem IS NOT NULL",
     "links_name": "links (name)",
@@ -92,6 +93,8 @@ NO_FACTS: Facts = tuple([] for _ in FACTS)
 
 class Record(NamedTuple):
     """What is known of one file. ``facts`` is None for an attachment and for a note that cannot be read.
+
+    A canvas is an attachment with a digest: the text index has it, and it has no facts.
 
     ``is_racy``: it was read so soon after its last change that a further one may not show in its time.
     """

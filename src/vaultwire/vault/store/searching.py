@@ -9,8 +9,9 @@ from vaultwire.vault.errors import VaultError
 from vaultwire.vault.files import Files
 from vaultwire.vault.matching import Matcher
 from vaultwire.vault.model import Found, Hit, NoteStat, Progress, VaultPath
-from vaultwire.vault.plain import plain_text, read_plain
+from vaultwire.vault.paths import is_note
 from vaultwire.vault.query import Query
+from vaultwire.vault.searched import read_searched, searched_text
 from vaultwire.vault.store import lookup
 from vaultwire.vault.store.catalog import Catalog
 from vaultwire.vault.store.grams import Grams
@@ -132,9 +133,10 @@ class Search:
         except VaultError:
             return None
         is_known = not is_racy and (len(file.data), file.modified_ns, file.stamp) == stat[1:]
-        if is_known and self._known_lines is not None and (found := self._known_lines.find(file.data)) is not None:
+        known_lines = self._known_lines if is_known and is_note(stat.path) else None
+        if known_lines is not None and (found := known_lines.find(file.data)) is not None:
             return Hit(stat.path, score, *found)
-        match = self._matcher.show(stat.path, plain_text(file.data), is_known=is_known)
+        match = self._matcher.show(stat.path, searched_text(stat.path, file.data), is_known=is_known)
         return None if match is None else Hit(stat.path, score, match.matches, match.lines)
 
     def _look_all(self, ids: Sequence[int]) -> Iterator[Hit]:
@@ -146,7 +148,7 @@ class Search:
         """Yield those of the notes that match."""
         for path in paths:
             self._progress.check()
-            text = read_plain(self._files, path)
+            text = read_searched(self._files, path)
             match = None if text is None else self._matcher.match(path, text)
             if match is not None:
                 yield Hit(path, match.score, match.matches, match.lines)

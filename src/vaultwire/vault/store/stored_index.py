@@ -95,7 +95,7 @@ class StoredIndex:
     def recent(self, folder: VaultPath | None, limit: int, progress: Progress) -> tuple[list[NoteStat], int]:
         """Return the notes changed last, the latest first, and how many there are in all."""
         return self._ask(
-            lambda catalog: (lookup.recent(catalog, folder, limit), sum(lookup.count_searched(catalog, folder))),
+            lambda catalog: (lookup.recent(catalog, folder, limit), lookup.count_notes(catalog, folder)),
             progress,
         )
 

@@ -10,7 +10,7 @@ from typing import NamedTuple, Protocol, TypeAlias
 
 from vaultwire.markdown.bounds import tags_and_above
 from vaultwire.markdown.model import ParsedNote
-from vaultwire.vault.paths import stem
+from vaultwire.vault.searched import searched_name
 from vaultwire.vault.store.grams import Grams
 from vaultwire.vault.store.plan import (
     ALIAS,
@@ -102,7 +102,7 @@ def to_fields(path: str, text: str, parsed: ParsedNote, grams: Grams) -> Fields:
     folders = path.split("/")[:-1]
     words = {
         BODY: folded_words(text),
-        NAME: folded_words(stem(path)),
+        NAME: folded_words(searched_name(path)),
         ALIAS: _apart(parsed.frontmatter.texts("aliases")),
         HEADING: _apart([heading.text for heading in parsed.headings]),
         TAG: _apart(parsed.tags),

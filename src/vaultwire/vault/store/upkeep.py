@@ -15,7 +15,7 @@ from vaultwire.vault.excludes import Excludes
 from vaultwire.vault.files import Files
 from vaultwire.vault.model import NO_PROGRESS, NoteStat, Progress, VaultPath
 from vaultwire.vault.paths import is_note
-from vaultwire.vault.plain import read_plain
+from vaultwire.vault.searched import is_searched, read_searched
 from vaultwire.vault.store.grams import Grams
 from vaultwire.vault.store.home import Parts
 from vaultwire.vault.store.plan import BODY, PATH
@@ -176,7 +176,9 @@ class Upkeep:
         taken: list[Row] = []
         self._done, self._total = 0, len(changed)
         try:
-            wanted = [_to_read(stat, known, rules, for_text=is_many) for stat, known in changed if is_note(stat.path)]
+            wanted = [
+                _to_read(stat, known, rules, for_text=is_many) for stat, known in changed if is_searched(stat.path)
+            ]
             grams = self._its_grams(wanted) if is_many else Grams()
             with self._catalog.unindexed() if is_anew else nullcontext():
                 with closing(read_all(self._files, wanted, _BATCH, grams, second)) as readings:
@@ -185,7 +187,7 @@ class Upkeep:
                         found = []
                         for stat, known in batch:
                             progress.check()
-                            reading = next(readings) if is_note(stat.path) else None
+                            reading = next(readings) if is_searched(stat.path) else None
                             found.append(_found(stat, known, reading, hidden=rules.hides(stat.path)))
                         rows = self._write_down(found, batch)
                         if is_many:
@@ -236,7 +238,7 @@ class Upkeep:
         grams = self._words.grams()
         if grams is None:
             kept = [note.path for note in notes if note.for_text]
-            texts = (read_plain(self._files, path) for path in kept[:: len(kept) // _SAMPLE + 1])
+            texts = (read_searched(self._files, path) for path in kept[:: len(kept) // _SAMPLE + 1])
             grams = self._words.learn_grams(folded_words(text) for text in texts if text is not None)
         return grams
 
@@ -339,7 +341,7 @@ def _is_other(stat: NoteStat, known: Known | None, rules: Excludes) -> bool:
         or known.is_racy
         or (stat.size, stat.modified_ns, stat.stamp) != known[:3]
         or rules.hides(stat.path) != known.hidden
-        or (known.digest == UNREAD and is_note(stat.path))  # permissions and clouds change no time
+        or (known.digest == UNREAD and is_searched(stat.path))  # permissions and clouds change no time
     )
 
 
@@ -362,8 +364,8 @@ def _found(stat: NoteStat, known: Known | None, reading: Reading | str | None, *
     digest, is_racy, state, problem, facts, fields = reading
     if facts is None:
         return _Found(None, is_racy)
-    return _Found(Record(stat, True, hidden, state, digest, is_racy, problem, facts), is_racy, fields)
+    return _Found(Record(stat, is_note(stat.path), hidden, state, digest, is_racy, problem, facts), is_racy, fields)
 
 
 def _unreadable(stat: NoteStat, problem: str, *, hidden: bool) -> Record:
-    return Record(stat, is_note=True, hidden=hidden, state=PENDING, problem=problem)
+    return Record(stat, is_note=is_note(stat.path), hidden=hidden, state=PENDING, problem=problem)
