@@ -286,3 +286,37 @@ def test_fifty_notes_stay_within_the_limit_and_more_are_refused(tmp_path: Path) 
         )
         assert isinstance(outcome, Failure)
         assert outcome.code == "INVALID_ARGUMENTS"
+
+
+BOARD = """{
+\t"nodes":[
+\t\t{"id":"a","type":"text","text":"Sow beans\\nin May","x":0,"y":0,"width":1,"height":1},
+\t\t{"id":"b","type":"text","text":"Reap","x":0,"y":0,"width":1,"height":1}
+\t],
+\t"edges":[]
+}
+"""
+
+
+@pytest.mark.parametrize("name", ["Boards/Year.canvas", "year.CANVAS", "[[Year.canvas]]"])
+def test_a_canvas_that_a_search_finds_is_read_at_the_line_it_is_found_on(tmp_path: Path, name: str) -> None:
+    write_vault(tmp_path, f"=== Boards/Year.canvas\n{BOARD}=== Year.md\nbeans\n")
+    vault = open_vault(tmp_path)
+    found = invoke(TOOLS["search_notes"], DESCRIPTIONS["search_notes"], {"query": "beans may"}, vault, NO_PROGRESS)
+    assert isinstance(found, Outcome)
+    assert [(note["path"], note["matches"]) for note in found.data["notes"]] == [
+        ("Boards/Year.canvas", [{"line": 3, "text": "Sow beans in May"}])
+    ]
+    data = read(tmp_path, path=name, lines="3")
+    assert (data["path"], data["content"]) == ("Boards/Year.canvas", BOARD.split("\n")[2] + "\n")
+    assert read(tmp_path, path=name)["content"] == BOARD
+
+
+@pytest.mark.parametrize("tool", ["get_outline", "list_links", "edit_note"])
+def test_a_canvas_is_no_note_otherwise(tmp_path: Path, tool: str) -> None:
+    write_vault(tmp_path, f"=== Year.canvas\n{BOARD}")
+    more = {"edits": [{"action": "delete", "lines": "1"}]} if tool == "edit_note" else {}
+    arguments = {"path": "Year.canvas", **more}
+    outcome = invoke(TOOLS[tool], DESCRIPTIONS[tool], arguments, open_vault(tmp_path), NO_PROGRESS)
+    assert isinstance(outcome, Failure)
+    assert outcome.code == "FILE_NOT_FOUND"

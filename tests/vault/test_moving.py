@@ -574,7 +574,7 @@ def linked_vaults(draw: st.DrawFn) -> dict[str, bytes]:
         display = draw(st.sampled_from(["", "", "d", "[d]"]))
         return link_to(path, draw(st.sampled_from(paths)), paths, form, is_embed=draw(st.booleans()), display=display)
 
-    vault = dict.fromkeys(paths, b"")
+    vault: dict[str, bytes] = dict.fromkeys(paths, b"")
     for path in filter(is_note, paths):
         forms = draw(st.lists(st.sampled_from(FORMS_OF_PLACES), min_size=1, max_size=4))
         lines = [form.replace("{}", link(path), 1).replace("{}", link(path)) for form in forms]

@@ -13,7 +13,7 @@ import pytest
 from support.calls import attempt, call, refusal
 from support.vaults import open_vault, snapshot, write_in_place, write_vault
 from vaultwire.app.engine import open_index
-from vaultwire.tools.registry import Failure
+from vaultwire.tools.registry import Failure, Outcome
 from vaultwire.trust.policy_paths import PathRules, Rule
 from vaultwire.vault.errors import FILE_NOT_FOUND, NOTE_EXISTS, POLICY_DENIED, VaultError
 from vaultwire.vault.files import Files
@@ -154,6 +154,25 @@ def test_a_hidden_name_is_answered_as_one_that_is_not_there(
     expected = missing.message
     assert (hidden.code, hidden.message) == (missing.code, expected)
     assert snapshot(root) == before
+
+
+BOARD = '{"nodes":[{"type":"text","text":"zucchini plans"}]}'
+
+
+def test_a_hidden_canvas_is_neither_found_nor_read(root: Path) -> None:
+    write_vault(root, f"=== Secret/Board.canvas\n{BOARD}\n=== Work/Board.canvas\n{BOARD}\n")
+    vault = open_with(root, **DENY)
+    found = call(vault, "search_notes", query="zucchini").data
+    assert ([note["path"] for note in found["notes"]], found["total"]) == (["Work/Board.canvas"], 1)
+    assert (
+        found["notes_searched"] == call(open_vault(root), "search_notes", query="zucchini").data["notes_searched"] - 2
+    )
+    for name in ("Secret/Board.canvas", "secret/board.CANVAS"):
+        there, missing = (refusal(vault, "read_note", path=path) for path in (name, name.replace("oard", "eard")))
+        assert there == (missing[0], missing[1].replace("eard", "oard"))
+    read = attempt(vault, "read_note", path="Board.canvas")
+    assert isinstance(read, Outcome)
+    assert read.data["path"] == "Work/Board.canvas"
 
 
 @pytest.mark.parametrize("name", ["Secret/Map.png", "Map.png", "[[map.png]]", "SECRET/map.PNG"])

@@ -36,8 +36,9 @@ from vaultwire.vault.errors import (
 )
 from vaultwire.vault.finding import WantedTasks
 from vaultwire.vault.links import linkpath_of
+from vaultwire.vault.model import Hit as SearchHit
 from vaultwire.vault.model import Placed, Progress, VaultPath
-from vaultwire.vault.paths import NOTE_SUFFIX, fold, parse_note_path, parse_path, parse_set_folder
+from vaultwire.vault.paths import NOTE_SUFFIX, fold, is_note, parse_note_path, parse_path, parse_set_folder
 from vaultwire.vault.plain import plain_text
 from vaultwire.vault.plans.targets import Edit
 from vaultwire.vault.settings import CONFIG_FOLDER, KeptFile
@@ -161,14 +162,17 @@ class Headless:
         asked = f"match-case:({query})" if case else query
         found = self.vault.search(asked, folder, 0, _MAX_SEARCHED, progress)
         hits = sorted(found.hits, key=lambda hit: in_order(hit.path))[:limit]
-        return [
-            (hit.path, self._whole(hit.path, [line.number for line in hit.lines], progress)) for hit in hits
-        ], found.total
+        return [(hit.path, self._whole(hit, progress)) for hit in hits], found.total
 
-    def _whole(self, path: VaultPath, numbers: list[int], progress: Progress) -> list[tuple[int, str]]:
-        """Return whole lines of a note: the engine cuts long ones around what was found, the app does not."""
-        lines = self.vault.read(path, progress).text.split("\n") if numbers else []
-        return [(number, shown_line(lines[number - 1])) for number in numbers if number <= len(lines)]
+    def _whole(self, hit: SearchHit, progress: Progress) -> list[tuple[int, str]]:
+        """Return whole lines of a note: the engine cuts long ones around what was found, the app does not.
+
+        Of a canvas, the text of cards: its lines are JSON.
+        """
+        if not is_note(hit.path):
+            return [(number, shown_line(text)) for number, text in hit.lines]
+        lines = self.vault.read(hit.path, progress).text.split("\n") if hit.lines else []
+        return [(number, shown_line(lines[number - 1])) for number, _ in hit.lines if number <= len(lines)]
 
     def tags(self, path: VaultPath | None, progress: Progress) -> list[str]:
         """Return the tags of a note, or those in use, without ``#``."""

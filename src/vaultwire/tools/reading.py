@@ -123,7 +123,8 @@ def read_note(
     look at its outline first and read the section needed.
 
     Args:
-        path: The note: its path in the vault ("Folder/Note.md"), its name ("Note"), or wikilink text ("[[Note]]").
+        path: The note: its path in the vault ("Folder/Note.md"), its name ("Note"), or wikilink text ("[[Note]]"). Or a
+            canvas with its extension ("Board.canvas"), which is read as the JSON it is.
         section: Read only this section ("Heading", or "Heading#Subheading") or block ("^id").
         lines: Read only these lines: "10-20", "10-" or "10". Not together with section.
         part: "outline" for its headings with their lines, "frontmatter" for its properties as written. Not together with

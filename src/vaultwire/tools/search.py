@@ -18,12 +18,12 @@ _BYTES_A_TOKEN = 4
 class MatchingLine(TypedDict):
     """A line that matched."""
 
-    line: Annotated[int, "Line number in the note, from 1"]
-    text: Annotated[str, "The line, cut if it is long"]
+    line: Annotated[int, "Line number in the note or canvas, from 1"]
+    text: Annotated[str, "The line, cut if it is long; of a canvas the text of the card that begins there"]
 
 
 class FoundNote(TypedDict):
-    """A note that matched."""
+    """A note or canvas that matched."""
 
     path: Annotated[str, "Path in the vault"]
     score: Annotated[int, "How well it matches; larger is better"]
@@ -36,8 +36,8 @@ class FoundNotes(TypedDict):
 
     notes: list[FoundNote]
     total: Annotated[int, "Notes that match, on all pages together"]
-    notes_searched: Annotated[int, "Notes looked at"]
-    notes_skipped: Annotated[int, "Notes that could not be read"]
+    notes_searched: Annotated[int, "Notes and canvases looked at"]
+    notes_skipped: Annotated[int, "Those that could not be read"]
     next_cursor: Annotated[NotRequired[str], "Pass as cursor for the next page; absent on the last"]
 
 
@@ -67,7 +67,8 @@ def search_notes(
     max_tokens: Annotated[int, Bounds(100, 100_000)] = 4000,
     cursor: Cursor = None,
 ) -> Outcome[FoundNotes]:
-    """Search the text and names of all notes. Returns the best notes first, each with its first matching lines.
+    """Search the text and names of all notes, and of canvases (their cards). Returns the best notes first, each with its
+    first matching lines.
 
     The query is written as in Obsidian's own search: words must all occur in a note, in any case and also inside longer
     words; a "quoted phrase" matches full words only; -word and -(group) leave notes out; OR separates alternatives;

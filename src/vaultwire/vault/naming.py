@@ -9,6 +9,7 @@ from vaultwire.vault.index import Index
 from vaultwire.vault.model import Progress, VaultPath
 from vaultwire.vault.paths import fold, is_note, parse_path
 from vaultwire.vault.resolve import ambiguous, near, resolve, wanted_paths
+from vaultwire.vault.searched import is_canvas
 
 
 def locate(files: Files, index: Index, name: str, progress: Progress) -> VaultPath:
@@ -50,6 +51,12 @@ def locate_file(files: Files, index: Index, name: str, progress: Progress) -> Va
         if alike:
             return alike[0]
     return locate(files, index, name, progress)
+
+
+def locate_readable(files: Files, index: Index, name: str, progress: Progress) -> VaultPath:
+    """Return the path of the note or canvas that ``name`` means. Raises VaultError as ``locate`` does."""
+    is_board = is_canvas(name.strip()) or is_canvas(parse_linktext(name).linkpath)
+    return (locate_file if is_board else locate)(files, index, name, progress)
 
 
 def _look_for(files: Files, index: Index, name: str, progress: Progress) -> tuple[VaultPath | None, bool]:

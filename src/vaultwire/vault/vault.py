@@ -43,7 +43,7 @@ from vaultwire.vault.model import (
     WriteMode,
     Written,
 )
-from vaultwire.vault.naming import locate, locate_file
+from vaultwire.vault.naming import locate, locate_file, locate_readable
 from vaultwire.vault.paths import is_note, parse_folder, parse_note_path, parse_path
 from vaultwire.vault.query import parse_query
 from vaultwire.vault.sections import line_count, line_span, section_span
@@ -129,8 +129,8 @@ class Vault:
         return locate(self._files, self._index, name, progress)
 
     def read(self, name: str, progress: Progress = NO_PROGRESS) -> Note:
-        """Return the note that ``name`` means. Raises VaultError as ``locate`` does, and TOO_LARGE."""
-        path = self.locate(name, progress)
+        """Return the note or canvas that ``name`` means. Raises VaultError as ``locate`` does, and TOO_LARGE."""
+        path = locate_readable(self._files, self._index, name, progress)
         file = self._files.read(path)
         etag = etag_of(file.data)
         self._bench.caller.saw(path, etag, file.data)
@@ -261,7 +261,7 @@ class Vault:
 
     def links(self, name: str, progress: Progress = NO_PROGRESS) -> tuple[VaultPath, list[OutgoingLink]]:
         """Return the path of the note that ``name`` means, and its links. Raises VaultError as ``read`` does."""
-        note = self.read(name, progress)
+        note = self.read(self.locate(name, progress), progress)
         return note.path, graph.outgoing(self._index, note.path, parse_note(note.text).links, progress)
 
     def backlinks(
@@ -332,7 +332,7 @@ class Vault:
 
     def structure(self, name: str, progress: Progress = NO_PROGRESS) -> Structure:
         """Return how the note that ``name`` means is built. Raises VaultError as ``read`` does."""
-        note = self.read(name, progress)
+        note = self.read(self.locate(name, progress), progress)
         return graph.structure(note.path, note.text)
 
     def count_tags(self, folder: str, progress: Progress = NO_PROGRESS) -> list[TagCount]:
