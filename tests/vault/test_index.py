@@ -328,7 +328,8 @@ plum note
 {"nodes":[{"text":"--- plum one"},{"text":"two"}]}
 === Boards/Empty.canvas
 === Boards/Broken.CANVAS
-{"nodes": plum
+<<<<<<< mine
+{"nodes":[{"text":"plum broken"},
 === Boards/Half.canvas
 {"nodes":[{"text":"plum \\ud83d half"}]}
 """
@@ -350,7 +351,8 @@ def boards(root: Path) -> Path:
         ("kitchen", ["Boards/Jam session.canvas"]),
         ("session", ["Boards/Jam session.canvas"]),
         ("canvas", []),
-        ("nodes", ["Boards/Broken.CANVAS"]),
+        ("nodes", []),
+        ("broken", ["Boards/Broken.CANVAS"]),
         ("file:canvas -jam", [f"Boards/{name}" for name in ("Broken.CANVAS", "Empty.canvas", "Flat.canvas", "Half.canvas")]),
         ("path:boards half", ["Boards/Half.canvas"]),
         ("content:session", []),

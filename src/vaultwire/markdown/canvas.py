@@ -45,21 +45,17 @@ def file_nodes(text: str) -> list[tuple[FileNode, int]]:
 def cards_text(text: str) -> str:
     """Return the text of cards and the labels of groups, each on the line of the canvas's text on which it begins.
 
-    All other lines are empty, so a line's number means the same in both. Raises NotACanvasError.
+    All other lines are empty, so a line's number means the same in both. Of a broken canvas what can be made out.
     """
-    said = sorted(
-        (places[key][0], " ".join(line.strip() for line in node[key].splitlines()).strip())
-        for node, places in _nodes(text)
-        for key in ("text", "label")
-        if key in places
-    )
     pieces: list[str] = []
     counted = 0
-    for position, words in said:
-        breaks = text.count("\n", counted, position)
-        counted = position
+    for _, key, (start, end) in _strings(text):
+        if key not in ("text", "label"):
+            continue
+        breaks = text.count("\n", counted, start)
+        counted = start
         pieces.append("\n" * breaks if breaks or not pieces else _BETWEEN_CARDS)
-        pieces.append(words)
+        pieces.append(" ".join(line.strip() for line in _said(text[start:end]).splitlines()).strip())
     whole = "".join([*pieces, "\n" * text.count("\n", counted)])
     whole = whole.encode("utf-8", "replace").decode()  # JSON can say half a character, which no index can hold
     return f" {whole}" if whole.startswith("---") else whole  # a canvas has no frontmatter
@@ -136,6 +132,13 @@ def _nodes(text: str) -> Iterator[tuple[dict[str, str], dict[str, tuple[int, int
 def _places(text: str) -> dict[int, dict[str, tuple[int, int]]]:
     """Return where the strings of each node stand, by the node's number and their key; of a key told twice the last."""
     places: dict[int, dict[str, tuple[int, int]]] = {}
+    for number, key, place in _strings(text):
+        places.setdefault(number, {})[key] = place
+    return places
+
+
+def _strings(text: str) -> Iterator[tuple[int, str, tuple[int, int]]]:
+    """Yield each string of a node: the node's number, its key, and where it stands. Of broken JSON what comes before."""
     path: list[str | int] = []  # of the value that is read: keys and numbers, one for each level
     is_key = False
     for token in _TOKEN.finditer(text):
@@ -143,21 +146,30 @@ def _places(text: str) -> dict[int, dict[str, tuple[int, int]]]:
         if mark in "{[":
             path.append("" if mark == "{" else 0)
             is_key = mark == "{"
+        elif not path:
+            return
         elif mark in "}]":
             path.pop()
             is_key = False
         elif mark == ",":
             last = path[-1]
-            if isinstance(last, int):
-                path[-1] = last + 1
-            else:
-                is_key = True
+            is_key = isinstance(last, str)
+            path[-1] = last if isinstance(last, str) else last + 1
         elif mark == ":":
             is_key = False
         elif is_key:
-            path[-1] = json.loads(mark)
-        elif len(path) == 3 and path[0] == "nodes":  # noqa: PLR2004 - the canvas, its nodes, one node
-            number, key = path[1:]
-            if isinstance(number, int) and isinstance(key, str):
-                places.setdefault(number, {})[key] = token.span()
-    return places
+            path[-1] = _said(mark)
+        else:
+            match path:
+                case ["nodes", int(number), str(key)]:
+                    yield number, key, token.span()
+
+
+def _said(string: str) -> str:
+    """Return what a JSON string stands for, nothing for one that is broken."""
+    if "\\" not in string:
+        return string[1:-1]
+    try:
+        return str(json.loads(string, strict=False))
+    except ValueError:
+        return ""

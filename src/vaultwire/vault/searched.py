@@ -34,16 +34,13 @@ def searched_name(path: str) -> str:
 
 
 def searched_text(path: str, data: bytes) -> str:
-    """Return what a search looks into; of a canvas that is broken all of it."""
+    """Return what a search looks into."""
     text = plain_text(data)
     if not is_canvas(path):
         return text
-    from vaultwire.markdown.canvas import NotACanvasError, cards_text  # noqa: PLC0415 - only where there is one
+    from vaultwire.markdown.canvas import cards_text  # noqa: PLC0415 - only where there is one
 
-    try:
-        return cards_text(text)
-    except NotACanvasError:
-        return text
+    return cards_text(text)
 
 
 def read_searched(files: Files, path: VaultPath) -> str | None:
