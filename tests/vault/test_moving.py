@@ -340,6 +340,28 @@ def test_a_base_changes_where_it_names_the_file(tmp_path: Path, before: str, aft
     assert (tmp_path / "b.base").read_bytes().decode() == text.format(quoted.format(doubled))
 
 
+@pytest.mark.parametrize(
+    ("link_format", "there", "back"),
+    [
+        ("relative", "../New (folder) [x]/[1]", "Old"),
+        ("absolute", "New (folder) [x]/[1]", "B/Old"),
+        ("shortest", "New (folder) [x]/[1]", "B/Old"),
+    ],
+)
+def test_a_base_follows_a_file_through_names_with_brackets(
+    tmp_path: Path, link_format: str, there: str, back: str
+) -> None:
+    write_vault(tmp_path, '=== A/Old.md\n=== B/b.base\nf: \'link("[[Old]]") + link("[[Old|x]]") + [[Old#h]]\'\n')
+    moved(tmp_path, "A/Old.md", "New (folder) [x]/[1].md", link_format)
+    assert (tmp_path / "B/b.base").read_text() == (
+        f'f: \'link("[[{there}.md]]") + link("[[{there}.md|x]]") + [[{there}#h]]\'\n'
+    )
+    moved(tmp_path, "New (folder) [x]/[1].md", "B/Old.md", link_format)
+    assert [part.partition("]]")[0] for part in (tmp_path / "B/b.base").read_text().split("[[")[1:]] == [
+        f"{back}.md", f"{back}.md|x", f"{back}#h",
+    ]  # fmt: skip
+
+
 def test_a_base_follows_a_folder(tmp_path: Path) -> None:
     write_vault(
         tmp_path,

@@ -15,8 +15,8 @@ from vaultwire.markdown.bounds import MOST_PROPERTIES
 from vaultwire.markdown.link_spans import Edit, Rewriting, Rewritten, applied
 from vaultwire.markdown.yaml_core import NotYamlError, read_yaml
 
-Kind: TypeAlias = Literal["link", "path", "folder"]
-"""What a text names: as a link does, by its whole path, or a folder by its whole path."""
+Kind: TypeAlias = Literal["link", "wiki", "path", "folder"]
+"""What a text names: as a link does, so too but between ``[[`` and ``]]``, by its whole path, or a folder by that."""
 
 # Quotes as a YAML text may hold them: plain, escaped, doubled.
 _TEXT = r"""(?P<{0}q>\\"|''|"|')(?P<{0}>(?!\[\[)(?:(?!(?P={0}q))[^\\\n])++)(?P={0}q)"""
@@ -25,9 +25,10 @@ _NAMES = re.compile(
     rf"|\binFolder\(\s*+{_TEXT.format('folder')}"
     rf"|\bfile\.folder\s*+[!=]=\s*+{_TEXT.format('equal')}"
     rf"|\bfile\.path\s*+[!=]=\s*+{_TEXT.format('path')}"
-    r"|\[\[(?P<wiki>[^\[\]|\\\n]++)(?=\||\]\])"
+    # One bracket does not end it, as in a note (engine facts §2.1).
+    r"|\[\[(?!\[)(?P<wiki>(?:[^\[\]|\\\n]++|\[(?!\[)|\](?!\]))++)(?=\||\]\])"
 )
-_KINDS: dict[str, Kind] = {"link": "link", "wiki": "link", "path": "path", "folder": "folder", "equal": "folder"}
+_KINDS: dict[str, Kind] = {"link": "link", "wiki": "wiki", "path": "path", "folder": "folder", "equal": "folder"}
 
 
 class NotABaseError(ValueError):

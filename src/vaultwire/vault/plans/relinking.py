@@ -112,11 +112,19 @@ class Moves:
             return None
         return self._after.resolve(self.place(source), linkpath)
 
-    def linktext(self, source: VaultPath, linktext: str, target: VaultPath, span: LinkSpan | None = None) -> str:
+    def linktext(
+        self,
+        source: VaultPath,
+        linktext: str,
+        target: VaultPath,
+        span: LinkSpan | None = None,
+        *,
+        in_brackets: bool = False,
+    ) -> str:
         """Return what a link in ``source`` says to lead to ``target``, in the form the vault's settings ask for.
 
-        ``.md`` stays written or left out, the subpath stays; in place of a wikilink, at ``span``, it has to be one that a
-        wikilink can say. Raises VaultError if no link can lead to such a name.
+        ``.md`` stays written or left out, the subpath stays; in place of a wikilink, at ``span`` or ``in_brackets`` that
+        are no note's, it has to be one that a wikilink can say. Raises VaultError if no link can lead to such a name.
         """
         linkpath, mark, subpath = linktext.partition("#")
         place = self.place(source)
@@ -131,7 +139,7 @@ class Moves:
             suffix = target[-len(NOTE_SUFFIX) :]
             with_suffix = [form if is_note(form) else form + suffix for form in forms]
             forms = with_suffix if is_note(linkpath.strip()) else [*forms, *with_suffix]
-        is_wikilink = span is not None and not span.is_markdown
+        is_wikilink = in_brackets if span is None else not span.is_markdown
         is_last = is_wikilink and not mark and (span is None or span.shown is None)
         for form in forms:
             # There a link's path ends: of "#/x" nothing is left, and nothing means the note itself.
@@ -192,9 +200,10 @@ class Moves:
             whole = self._moved_file(linkpath) or self._moved_file(linkpath + NOTE_SUFFIX)
             if "/" in linkpath and whole is not None and self.moved[whole] == target:
                 path = target if is_note(linkpath) or not is_note(target) else target[: -len(NOTE_SUFFIX)]
-                if self._after.resolve(self.place(source), path) == target:
+                is_sayable = kind != "wiki" or not (path.startswith("[") or path.endswith("]"))
+                if is_sayable and self._after.resolve(self.place(source), path) == target:
                     return path + mark + subpath
-            return self.linktext(source, name, target)
+            return self.linktext(source, name, target, in_brackets=kind == "wiki")
 
         return new_name
 
