@@ -175,6 +175,26 @@ def test_a_hidden_canvas_is_neither_found_nor_read(root: Path) -> None:
     assert read.data["path"] == "Work/Board.canvas"
 
 
+@pytest.mark.parametrize(
+    ("text", "is_private"),
+    [
+        ("zucchini #hush", True),
+        ("zucchini\\n\\u0023HUSH/deep", True),
+        ("#hushed zucchini", False),
+        ("zucchini `#hush`", False),
+        ('``` `"},{"text":"#hush zucchini"},{"text":"` ```', True),
+        ('```\\n"},{"text":"zucchini\\n#hush"},{"text":"$$', True),
+    ],
+)
+def test_a_canvas_with_a_private_tag_in_a_card_is_not_there(root: Path, text: str, is_private: bool) -> None:
+    board = f'{{"nodes":[{{"text":"other"}},{{"type":"text","text":"{text}"}}]}}'
+    write_vault(root, f"=== Board.canvas\n{board}\n")
+    vault = open_with(root, privacy=Privacy(["hush"]))
+    assert call(vault, "search_notes", query="zucchini").data["total"] == (not is_private)
+    assert isinstance(attempt(vault, "read_note", path="Board.canvas"), Failure) is is_private
+    assert vault.has_file("Board.canvas") is not is_private
+
+
 @pytest.mark.parametrize("name", ["Secret/Map.png", "Map.png", "[[map.png]]", "SECRET/map.PNG"])
 def test_a_hidden_attachment_has_backlinks_as_one_that_is_not_there(root: Path, tmp_path: Path, name: str) -> None:
     write_vault(root, "=== Secret/Map.png\n=== Links.md\n![[Map.png]] ![[Secret/Map.png]]\n")

@@ -42,22 +42,27 @@ def file_nodes(text: str) -> list[tuple[FileNode, int]]:
     ]
 
 
+def cards(text: str) -> Iterator[tuple[int, str]]:
+    """Yield what each card says, and the label of each group, with where it stands. Of a broken canvas what can be made out."""
+    for _, key, (start, end) in _strings(text):
+        if key in ("text", "label"):
+            # JSON can say half a character, which no file can hold.
+            yield start, _said(text[start:end]).encode("utf-8", "replace").decode()
+
+
 def cards_text(text: str) -> str:
     """Return the text of cards and the labels of groups, each on the line of the canvas's text on which it begins.
 
-    All other lines are empty, so a line's number means the same in both. Of a broken canvas what can be made out.
+    All other lines are empty, so a line's number means the same in both.
     """
     pieces: list[str] = []
     counted = 0
-    for _, key, (start, end) in _strings(text):
-        if key not in ("text", "label"):
-            continue
+    for start, said in cards(text):
         breaks = text.count("\n", counted, start)
         counted = start
         pieces.append("\n" * breaks if breaks or not pieces else _BETWEEN_CARDS)
-        pieces.append(" ".join(line.strip() for line in _said(text[start:end]).splitlines()).strip())
+        pieces.append(" ".join(line.strip() for line in said.splitlines()).strip())
     whole = "".join([*pieces, "\n" * text.count("\n", counted)])
-    whole = whole.encode("utf-8", "replace").decode()  # JSON can say half a character, which no index can hold
     return f" {whole}" if whole.startswith("---") else whole  # a canvas has no frontmatter
 
 

@@ -7,9 +7,8 @@ from vaultwire.vault.errors import FILE_NOT_FOUND, VaultError
 from vaultwire.vault.files import Files
 from vaultwire.vault.index import Index
 from vaultwire.vault.model import Progress, VaultPath
-from vaultwire.vault.paths import fold, is_note, parse_path
+from vaultwire.vault.paths import fold, is_canvas, is_note, parse_path
 from vaultwire.vault.resolve import ambiguous, near, resolve, wanted_paths
-from vaultwire.vault.searched import is_canvas
 
 
 def locate(files: Files, index: Index, name: str, progress: Progress) -> VaultPath:

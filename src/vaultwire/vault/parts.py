@@ -11,7 +11,8 @@ from typing import NamedTuple
 from vaultwire.markdown.model import ParsedNote, Span
 from vaultwire.markdown.properties import Frontmatter, parse_frontmatter
 from vaultwire.markdown.yaml_core import PropertyValue
-from vaultwire.vault.searched import is_canvas, parse_searched, searched_name
+from vaultwire.vault.paths import is_canvas
+from vaultwire.vault.searched import parse_searched, searched_name
 from vaultwire.vault.terms import BARE, FOLDED, Forms, Leaf
 
 _BOX = re.compile(r"\[.\]")

@@ -12,6 +12,7 @@ from vaultwire.vault.errors import FILE_NOT_FOUND, INVALID_ARGUMENTS, PATH_OUTSI
 from vaultwire.vault.model import VaultPath
 
 NOTE_SUFFIX = ".md"
+CANVAS_SUFFIX = ".canvas"
 
 # https://learn.microsoft.com/windows/win32/fileio/naming-a-file: devices, whatever follows the first dot.
 _RESERVED = frozenset(
@@ -167,6 +168,11 @@ def parse_folder(text: str) -> VaultPath | None:
 def is_note(path: str) -> bool:
     """Tell whether the path has the extension of a note."""
     return path[-3:].lower() == NOTE_SUFFIX
+
+
+def is_canvas(path: str) -> bool:
+    """Tell whether the path has the extension of a canvas."""
+    return path[-len(CANVAS_SUFFIX) :].lower() == CANVAS_SUFFIX
 
 
 def fold(name: str) -> str:

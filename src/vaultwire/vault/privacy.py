@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from vaultwire.vault.paths import fold
+from vaultwire.vault.paths import fold, is_canvas, is_note
 
 if TYPE_CHECKING:
     from vaultwire.markdown.yaml_core import PropertyValue
@@ -58,6 +58,18 @@ class Privacy:
             if not any(f"#{tag}" in folded for tag in self._tags):
                 return False
         return self._covers_text(text, is_named=is_named)
+
+    def covers_file(self, path: str, data: bytes) -> bool:
+        """Tell whether a file of these bytes is private: a note, or a canvas with a card that would make a note so.
+
+        Obsidian counts no tags in canvases; who writes a private tag there means it all the same.
+        """
+        if not is_canvas(path):
+            return is_note(path) and self.covers(data)
+        from vaultwire.markdown.canvas import cards  # noqa: PLC0415 - as below
+        from vaultwire.vault.plain import plain_text  # noqa: PLC0415
+
+        return any(self.covers(card.encode()) for _, card in cards(plain_text(data)))
 
     def _covers_text(self, text: str, *, is_named: bool) -> bool:
         """Tell whether a text is private; ``is_named``: what stands before it mentions one of the names."""

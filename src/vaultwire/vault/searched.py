@@ -12,15 +12,8 @@ from vaultwire.markdown.properties import Frontmatter
 from vaultwire.vault.errors import VaultError
 from vaultwire.vault.files import Files
 from vaultwire.vault.model import VaultPath
-from vaultwire.vault.paths import is_note, stem
+from vaultwire.vault.paths import CANVAS_SUFFIX, is_canvas, is_note, stem
 from vaultwire.vault.plain import plain_text
-
-CANVAS_SUFFIX = ".canvas"
-
-
-def is_canvas(path: str) -> bool:
-    """Tell whether the path has the extension of a canvas."""
-    return path[-len(CANVAS_SUFFIX) :].lower() == CANVAS_SUFFIX
 
 
 def is_searched(path: str) -> bool:

@@ -17,7 +17,7 @@ from vaultwire.vault.changes.change import TRASH, lies_in
 from vaultwire.vault.errors import FILE_NOT_FOUND, POLICY_DENIED, TOO_LARGE, VaultError
 from vaultwire.vault.files import NAMES_ARE_EXACT, FileBytes, Files
 from vaultwire.vault.model import NoteStat, VaultPath
-from vaultwire.vault.paths import fold, is_note
+from vaultwire.vault.paths import fold, is_canvas, is_note
 from vaultwire.vault.privacy import Privacy
 from vaultwire.vault.walk import Oddity, is_dataless, walk_folders
 
@@ -146,7 +146,7 @@ class VisibleFiles(Files):
         """See ``Files.read``. What may not be seen is not there."""
         if self._may_see(path):
             privacy = self._privacy
-            if privacy is None or not is_note(path):
+            if privacy is None or not (is_note(path) or is_canvas(path)):
                 return super().read(path, max_bytes)
             try:
                 file = super().read(path, max_bytes)
@@ -155,7 +155,7 @@ class VisibleFiles(Files):
                 if error.code == TOO_LARGE:
                     raise _not_there(path) from None
                 raise
-            if not privacy.covers(file.data):
+            if not privacy.covers_file(path, file.data):
                 return file
         raise _not_there(path)
 
@@ -226,9 +226,9 @@ class VisibleFiles(Files):
     # ------------------------------------------------------------------ what notes say of themselves
 
     def _is_private(self, file: NoteStat) -> bool:
-        """Tell whether a file is a note that says it is private. One that cannot be read may say so, too."""
+        """Tell whether a file is a note or canvas that says it is private. One that cannot be read may say so, too."""
         privacy = self._privacy
-        if privacy is None or not is_note(file.path):
+        if privacy is None or not (is_note(file.path) or is_canvas(file.path)):
             return False
         verdict = self._verdicts.get(file.path)
         if verdict is not None and verdict[:3] == file[1:]:
@@ -241,7 +241,7 @@ class VisibleFiles(Files):
             data, modified_ns, stamp = super().read(file.path)
         except VaultError:
             return True
-        is_private = privacy.covers(data)
+        is_private = privacy.covers_file(file.path, data)
         if now - modified_ns > _SETTLED_NS:
             self._verdicts[file.path] = _Verdict(len(data), modified_ns, stamp, is_private)
         return is_private
