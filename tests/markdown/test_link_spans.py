@@ -166,7 +166,7 @@ def test_display_text_is_replaced_where_it_is_asked_for() -> None:
 @pytest.mark.parametrize("name", ["a]]b", "a|b", "[[a", "a\nb", "`a", "a]"])
 def test_a_name_that_would_break_the_link_is_refused(name: str) -> None:
     with pytest.raises(UnwritableLinkError, match="line 2"):
-        _rewritten("`\n[[Old]] ` x", name)
+        _rewritten("x\n[[Old]] ` x", name)
 
 
 @pytest.mark.parametrize("quoted", ['"[[Old]]"', "'[[Old]]'"])

@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from vaultwire.markdown.inline import read_line
-from vaultwire.markdown.lines import read_lines
+from vaultwire.markdown.inline import read_inline
+from vaultwire.markdown.lines import read_body
 
 BEGINNINGS = [
     "word",
@@ -66,10 +66,11 @@ lines_of_text = st.builds(
 @example(["> ```", "> ```", "", "word <!--", "word #a", "-->"])
 @given(st.lists(st.just("") | lines_of_text, max_size=14))
 def test_a_line_is_read_as_one_behind_a_blank_is(texts: list[str]) -> None:
-    short, blocks = read_lines("\n".join(texts), 1)
-    long, same_blocks = read_lines("\n".join(f" {text}" if text else "" for text in texts), 1)
+    short, headings, blocks = read_body("\n".join(texts), 1)
+    long, same_headings, same_blocks = read_body("\n".join(f" {text}" if text else "" for text in texts), 1)
     assert blocks == same_blocks
-    assert [(line.number, line.first) for line in short] == [(line.number, line.first) for line in long]
+    assert headings == same_headings
+    assert [(line.number, *line[6:]) for line in short] == [(line.number, *line[6:]) for line in long]
     assert [f" {line.prose}" for line in short] == [line.prose for line in long]
     assert [link[:4] for line in short for link in line.links] == [link[:4] for line in long for link in line.links]
 
@@ -77,9 +78,11 @@ def test_a_line_is_read_as_one_behind_a_blank_is(texts: list[str]) -> None:
 @example(["[[n]n]]"])
 @example(["[[#]]"])
 @example(["[[[n]]]"])
-@given(st.lists(st.sampled_from(["[[", "]]", "[", "]", "!", "n", "|", "#", " ", "`", "<!--", "-->"]), max_size=14))
+@example(["[[n\nn]]"])
+@given(
+    st.lists(st.sampled_from(["[[", "]]", "[", "]", "!", "n", "|", "#", " ", "`", "<!--", "-->", "\n"]), max_size=14)
+)
 def test_wikilinks_alone_are_read_as_beside_what_asks_for_the_long_way(pieces: list[str]) -> None:
-    line = "".join(pieces)
-    prose, links, closing = read_line(line)
-    if closing is None:  # else what is put behind it would not be seen
-        assert read_line(f"{line} <") == (f"{prose} <", links, None)
+    text = "".join(pieces)
+    prose, links = read_inline(text)
+    assert read_inline(f"{text} <") == (f"{prose} <", links)

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from support.odd_names import ODD_NAMES
-from vaultwire.markdown.inline import read_line
+from vaultwire.markdown.inline import read_inline
 from vaultwire.vault.links import LinkTargets, linkpath_of
 from vaultwire.vault.model import VaultPath
 from vaultwire.vault.plans.linktexts import link_to
@@ -42,6 +42,6 @@ def test_a_new_link_leads_to_its_file(data: st.DataObject, link_format: str, mar
     if "#" in target:  # nothing leads there
         return
     display = data.draw(st.sampled_from(["", "", *names]))
-    (read,) = read_line(link_to(source, target, paths, settings, is_embed=is_embed, display=display))[1]
+    (read,) = read_inline(link_to(source, target, paths, settings, is_embed=is_embed, display=display))[1]
     assert LinkTargets(paths).resolve(source, linkpath_of(read.linktext)) == target
     assert read.is_embed is is_embed

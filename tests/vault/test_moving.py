@@ -102,6 +102,15 @@ RENAMES = [
         *["---\nup:\n  - '[x](Sub/New%20name.md)'\n---"] * 2,
         REWRITES + " 1.11",
     ),
+    ("[Old](\nOld.md)", "[New name](\nNew%20name.md)", *["[New name](\nSub/New%20name.md)"] * 2, "CommonMark 0.31, Links"),
+    (
+        "> - [the\n>   note](\n>   <Sub/Old.md>)",
+        "> - [the\n>   note](\n>   <New name.md>)",
+        *["> - [the\n>   note](\n>   <Sub/New name.md>)"] * 2,
+        "CommonMark 0.31, Links",
+    ),
+    ("a $$ b\n[[Old]]", "a $$ b\n[[New name]]", *["a $$ b\n[[Sub/New name]]"] * 2, "a stray mark of math"),
+    ("- ```\n\n[[Old]]", "- ```\n\n[[New name]]", *["- ```\n\n[[Sub/New name]]"] * 2, "code ends with its item"),
     ("%% [[Old]] %%", "%% [[New name]] %%", "%% [[Sub/New name]] %%", "%% [[Sub/New name]] %%", RESOLUTION + " comments count"),
     *[
         (kept, kept, kept, kept, source)

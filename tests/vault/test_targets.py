@@ -37,6 +37,16 @@ def check(text: str, edit: Edit, expected: str) -> None:
         assert edited(text[:-1], edit) in (expected, expected.removesuffix("\n"))
 
 
+def test_an_underlined_heading_is_in_the_outline_and_a_section_of_its_own() -> None:
+    note = structure(PATH, "Top\n===\na\n\nSub: *one*\ntwo\n---\nb\n# Last\n%%\n# no\n%%\n")
+    assert [(entry.level, entry.text, entry.line, entry.last_line) for entry in note.outline] == [
+        (1, "Top", 1, 8),
+        (2, "Sub: *one* two", 5, 8),
+        (1, "Last", 9, 12),
+    ]
+    assert section_span(note, "Top#sub one two") == (5, 8)
+
+
 def ids(cases: list[Case]) -> list[str]:
     return [f"{case[1].action} {case[1].content!r} in {case[0]!r}" for case in cases]
 
@@ -84,6 +94,21 @@ SECTIONS = [
     ("# A\n> q\n\n^id\n", Edit("append", "- new", section="A"), "# A\n> q\n\n^id\n\n- new\n"),
     ("# A\n- a ^id\n", Edit("append", "- b", section="A"), "# A\n- a ^id\n- b\n"),
     ("# A\na\n\n***\n", Edit("append", "new", section="A"), "# A\na\n\n***\nnew\n"),
+    # ... and from a line that would underline it, or an underlined heading it would become a part of
+    ("# A\nb\n---\n", Edit("prepend", "new", section="A"), "# A\nnew\n\nb\n---\n"),
+    ("# A\n\nText\n\n---\n", Edit("prepend", "new", section="A"), "# A\nnew\n\nText\n\n---\n"),
+    ("# A\na\n", Edit("append", "===", section="A"), "# A\na\n\n===\n"),
+    ("# A\na\n", Edit("append", "B\n---", section="A"), "# A\na\n\nB\n---\n"),
+    ("# A\n- a\n", Edit("append", "---", section="A"), "# A\n- a\n---\n"),
+    # an underlined heading has two lines, and its text may have more
+    ("A\n===\na\n\nB\n---\nb\n", Edit("append", "new", section="A"), "A\n===\na\n\nB\n---\nb\nnew\n"),
+    ("A\n===\na\n\nB\n===\nb\n", Edit("append", "new", section="A"), "A\n===\na\nnew\n\nB\n===\nb\n"),
+    ("A\n===\nB\n===\nb\n", Edit("append", "new", section="A"), "A\n===\nnew\n\nB\n===\nb\n"),
+    ("A\n===\na\n", Edit("prepend", "new", section="A"), "A\n===\nnew\na\n"),
+    ("A\nB\n---\n", Edit("append", "new", section="A B"), "A\nB\n---\nnew\n"),
+    ("A\n===\na\n\nB\n===\n", Edit("replace", "new", section="A"), "A\n===\nnew\n\nB\n===\n"),
+    ("A\n===\na\n\nB\n===\n", Edit("replace", "A\n===\nnew", section="A"), "A\n===\nnew\n\nB\n===\n"),
+    ("A\n===\na\n\nB\n===\n", Edit("delete", section="A"), "B\n===\n"),
     # prepend: right below the heading
     (PLAN, Edit("prepend", "new", section="A"), PLAN.replace("# A\n\n", "# A\nnew\n\n")),
     (PLAN, Edit("prepend", "new", section="C"), PLAN + "new\n"),

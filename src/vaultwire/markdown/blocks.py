@@ -9,7 +9,8 @@ import re
 from bisect import bisect_right
 from typing import NamedTuple
 
-from vaultwire.markdown.lines import HEADING, read_lines
+from vaultwire.markdown.lines import read_body
+from vaultwire.markdown.marks import HEADING, UNDERLINE
 from vaultwire.markdown.model import Span
 from vaultwire.markdown.parse import parse_note
 
@@ -114,7 +115,7 @@ def with_id(content: str, name: str) -> str:
     if any(found.lower() == name.lower() for found in _ids(text).values()):
         return text
     lines = text.split("\n")
-    blocks = read_lines(text, 1)[1]
+    blocks = read_body(text, 1).blocks
     places = [len(lines)]
     if blocks and _ITEM.match(lines[0]):  # what is nested follows the item's own text and is not what the id names
         places = [blocks[0].last, 1]
@@ -129,7 +130,7 @@ def with_id(content: str, name: str) -> str:
 def above_id(content: str, below: list[str]) -> str:
     """Return a block's text that its id follows on a line of its own, the last of those ``below``, so that it stays its own."""
     lines = [*content.split("\n"), *below]
-    block = read_lines("\n".join(lines), 1)[1][-1]
+    block = read_body("\n".join(lines), 1).blocks[-1]
     # Right below rows an id would be one; behind a code block's end it is a paragraph.
     loose = block.first == len(lines) or _kind(lines[block.first - 1]) == "table"
     return content + "\n\n" if loose and len(below) == 1 else content
@@ -152,13 +153,14 @@ def set_apart(lines: list[str], blocks: list[Span], after: int, content: str, *,
     if not content:
         return content
     new = content.removesuffix("\n").split("\n")
-    new_blocks = read_lines(content, 1)[1]
+    new_blocks = read_body(content, 1).blocks
     above, below = _last_kind(lines[:after], blocks), _kind(lines[after]) if after < len(lines) else ""
-    ends_block = is_block or (after > 0 and bool(_ids(lines[after - 1])))
+    ends_block = is_block or (after > 0 and bool(_ids(lines[after - 1]))) or _is_underlined(new, new_blocks, 1)
+    last = _last_kind(new, new_blocks)
     if _joins(above, _kind(new[0]), is_block=ends_block):
         new.insert(0, "")
-    ends_block = is_block or bool(_ids(new[-1]))
-    if _joins(_last_kind(new, new_blocks), below, is_block=ends_block):
+    ends_block = is_block or bool(_ids(new[-1])) or _is_underlined(lines, blocks, after + 1)
+    if _joins(last, below, is_block=ends_block):
         return "\n".join([*new, "", ""])
     return "\n".join(new) + content[len(content.removesuffix("\n")) :]
 
@@ -174,10 +176,20 @@ def _last_kind(lines: list[str], blocks: list[Span]) -> str:
     return _kind(lines[blocks[position].first - 1])
 
 
+def _is_underlined(lines: list[str], blocks: list[Span], number: int) -> bool:
+    """Tell whether a heading that is underlined begins on line ``number``: text above would become a part of it."""
+    position = bisect_right(blocks, number, key=lambda span: span.first) - 1
+    if position < 0 or blocks[position].first != number or blocks[position].last == number:
+        return False
+    return _kind(lines[number - 1]) == "text" and UNDERLINE.match(lines[blocks[position].last - 1]) is not None
+
+
 def _joins(above: str, below: str, *, is_block: bool) -> bool:
     """Tell whether a line of one kind right below a block of another would become part of it."""
-    if not above or not below or above == "heading" or below == "heading":
+    if not above or not below or above in ("heading", "dashes", "equals") or below == "heading":
         return False
+    if below == "dashes":  # underline text; below anything else they are a rule or an item
+        return above == "text"
     if above == "id":  # has empty lines around it (help, Internal links)
         return True
     if above == below:
@@ -191,6 +203,8 @@ def _kind(line: str) -> str:
         return ""
     if HEADING.match(line):
         return "heading"
+    if UNDERLINE.match(line):
+        return "equals" if "=" in line else "dashes"
     if _ITEM.match(line):
         return "item"
     if _OWN_ID.match(line):

@@ -1,48 +1,52 @@
-"""One line of prose: what on it is code, math, comment or HTML, and the links, tags and block id that stand outside these.
+"""The text of one paragraph, heading or table row: what of it is code, math, comment or HTML, and the links, tags and block
+ids that stand outside these. Which lines make a paragraph is ``lines``' matter.
 
-Each pattern ends at the first character it excludes, so a line costs its length and no more, whatever it holds.
+Each pattern ends at the first character it excludes, so a text costs its length and no more, whatever it holds.
 """
 
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator
+from functools import cached_property
 from typing import NamedTuple
 
 from vaultwire.markdown.links import decoded_destination, split_display
+from vaultwire.markdown.marks import HTML_TAG
 
 # Obsidian's own token: everything but general punctuation, ASCII punctuation other than - _ /, and white space.
 _TAG = re.compile(r"#([^\u2000-\u206F\u2E00-\u2E7F'!\"#$%&()*+,.:;<=>?@^`{|}~\[\]\\\s]+)")
 _BLOCK_ID = re.compile(r"\^([A-Za-z0-9-]+)[ \t]*+\Z")
-_COMMENT_END = re.compile("-->")
-_MATH_END = re.compile(r"\$\$")
 _BACKTICKS = re.compile(r"`+")
-# Inline math: no blank inside its marks, no digit behind them (money).
-_NO_PROSE = re.compile(
-    r"\$(?:\$[^$]*+\$\$|(?<![\\$]\$)(?=[^\s$])[^$]*+(?<!\s)\$(?!\d))"
-    r"|</?[A-Za-z][^<>]*+>"
-)
 # Each alternative begins with one literal character: the engine then skips plain text without trying any of them.
 _TOKEN = re.compile(
-    r"\\[\\\[\]]"
+    r"\\(?P<escape>[!-/:-@\[-`{-~])?"  # CommonMark 0.31 "Backslash escapes"
     # engine facts §2.1: one ``]`` does not end a wikilink, of nested ones the inner is the link
-    r"|\[(?:\[(?!\[)(?P<wiki>(?:[^\[\]]++|\[(?!\[)|\](?!\]))*+)\]\])?"
-    # §2.1: ``<a b>``, or no blank but in front of a title; parentheses in pairs, one within another
-    r"|\](?P<target>\([ \t]*+"
-    r"(?:<(?P<angled>[^<>]*+)>|(?!<)(?P<bare>(?:[^\s()\\]++|\\.|\((?:[^\s()\\]++|\\.|\([^\s()]*+\))*+\))*+))"
-    r"""(?:[ \t]++(?:"(?:[^"\\]++|\\.)*+"|'(?:[^'\\]++|\\.)*+'|\((?:[^()\\]++|\\.)*+\)))?[ \t]*+\))?"""
-    r"|\$(?:(?P<math>\$[^$]*+\$\$|(?<![\\$]\$)(?=[^\s$])[^$]*+(?<!\s)\$(?!\d))|(?P<open>\$))?"
-    r"|<(?P<html>/?[A-Za-z][^<>]*+>)?"
+    r"|\[(?:\[(?!\[)(?P<wiki>(?:[^\[\]\n]++|\[(?!\[)|\](?!\]))*+)\]\])?"
+    # §2.1: ``<a b>``, or no blank but in front of a title; parentheses in pairs, one within another. CommonMark 0.31 "Links":
+    # a line may end on either side of the destination.
+    r"|\](?P<target>\([ \t\n]*+"
+    r"(?:<(?P<angled>[^<>\n]*+)>|(?!<)(?P<bare>(?:[^\s()\\]++|\\.|\\|\((?:[^\s()\\]++|\\.|\([^\s()]*+\))*+\))*+))"
+    r"""(?:[ \t\n]++(?:"(?:[^"\\]++|\\.)*+"|'(?:[^'\\]++|\\.)*+'|\((?:[^()\\]++|\\.)*+\)))?[ \t\n]*+\))?"""
+    # Inline math: no blank inside its marks, no digit behind them (money).
+    r"|\$(?P<math>\$[^$]*+\$\$|(?<!\$\$)(?=[^\s$])[^$\n]*+(?<!\s)\$(?!\d))?"
+    r"|<(?:(?P<comment>!--)|(?P<html>" + HTML_TAG + r"|[A-Za-z][A-Za-z0-9+.-]{1,31}:[^\s<>]*+>))?"
+    r"|(?P<code>`+)"
 )
-# Stands for what is not prose. A punctuation mark, because those block a tag right behind them, as ``]`` and ``)`` do.
+# Stands for each character that is not prose. A punctuation mark, because those block a tag right behind them, as ``]`` and
+# ``)`` do.
 _BLANKED = "."
+# Stands for markup that a tag may follow: white space, but none that ends a block id's line.
+_MARKUP = "\u00a0"
 
 
 class RawLink(NamedTuple):
     """A link and what it stands for: ``linktext``, ``display``, ``is_embed``, ``is_markdown`` of the model's Link.
 
-    Where it stands, in characters from the line's start: from its first bracket on (the ``!`` of an embed is before that),
-    its target (of a wikilink all between the brackets, of a Markdown link the destination without ``<>``), its end.
+    Where it stands, in characters of the text: from its first bracket on (the ``!`` of an embed is before that), where a
+    Markdown link's display text ends, its target (of a wikilink all between the brackets, of a Markdown link the
+    destination without ``<>``), its end.
     """
 
     linktext: str
@@ -50,139 +54,141 @@ class RawLink(NamedTuple):
     is_embed: bool
     is_markdown: bool
     start: int
+    shown_end: int
     target: int
     target_end: int
     end: int
 
 
-def read_line(line: str) -> tuple[str, list[RawLink], re.Pattern[str] | None]:
-    """Return the line with all that is not prose blanked out, its links, and what ends the block it opens, if it does."""
-    masked = _without_code(line) if "`" in line else line
-    closing: re.Pattern[str] | None = None
-    if "<" in masked and "<!--" in masked:
-        masked, is_open = _without_comments(masked)
-        closing = _COMMENT_END if is_open else None
-    if "[[" in masked or "](" in masked:
-        plain = _wikilinks(line, masked)
+def read_inline(text: str) -> tuple[str, list[RawLink]]:
+    """Return the text, as long as it was, with all that is not prose blanked out, and its links."""
+    if "\\" not in text and "$" not in text and "<" not in text and "`" not in text:
+        if "[[" not in text and "](" not in text:
+            return text, []
+        plain = _wikilinks(text)
         if plain is not None:
-            return *plain, closing
-        prose, links, is_math = _links(line, masked)
-        return prose, links, closing or (_MATH_END if is_math else None)
-    if "$" in masked or "<" in masked:
-        masked = _NO_PROSE.sub(_BLANKED, masked)
-        start = masked.find("$$") if closing is None else -1
-        if start >= 0:
-            return masked[:start] + _BLANKED, [], _MATH_END
-    return masked, [], closing
+            return plain
+    return _Inline(text).read()
 
 
-def _wikilinks(line: str, masked: str) -> tuple[str, list[RawLink]] | None:
-    """Return what ``_links`` does, in a third of the time, for a line with nothing but wikilinks; None for any other."""
-    if "\\" in masked or "$" in masked or "<" in masked or ("(" in masked and "](" in masked):
+def _wikilinks(text: str) -> tuple[str, list[RawLink]] | None:
+    """Return what ``_Inline`` does, in a third of the time, for a text with nothing but wikilinks; None for any other."""
+    if "](" in text:
         return None
     links: list[RawLink] = []
     pieces: list[str] = []
     position = 0
-    while (start := masked.find("[[", position)) >= 0:
+    while (start := text.find("[[", position)) >= 0:
         first = start + 2
-        last = masked.find("]", first)
-        if last < 0 or masked.find("[", first, last) >= 0 or masked[last + 1 : last + 2] != "]":
+        last = text.find("]", first)
+        if last < 0 or text.find("[", first, last) >= 0 or text[last + 1 : last + 2] != "]":
             return None
-        linktext, display = split_display(line[first:last])
+        if text.find("\n", first, last) >= 0:
+            return None
+        linktext, display = split_display(text[first:last])
         if linktext.strip("# \t"):
-            links.append(RawLink(linktext, display, _is_embed(masked, start), False, start, first, last, last + 2))
-        pieces.append(masked[position:start])
+            links.append(RawLink(linktext, display, _is_embed(text, start), False, start, last, first, last, last + 2))
+        pieces += text[position:start], _BLANKED * (last + 2 - start)
         position = last + 2
-    pieces.append(masked[position:])
-    return _BLANKED.join(pieces), links
+    pieces.append(text[position:])
+    return "".join(pieces), links
 
 
-def _links(line: str, masked: str) -> tuple[str, list[RawLink], bool]:
-    """Return the prose of a line, its links, and whether it leaves math open.
+class _Inline:
+    """One text, read from left to right: what begins first counts, and what stands within it does not."""
 
-    ``masked`` is as long as ``line``: it says where links are, the line itself what they say.
-    """
-    links: list[RawLink] = []
-    pieces: list[str] = []
-    position = 0  # up to where pieces hold the line
-    brackets: list[int] = []
-    closed = 0  # a plain bracket before this one holds a link already: CommonMark 0.31, links do not contain links
-    for token in _TOKEN.finditer(masked):
-        kind, start = token.lastgroup, token.start()
-        if kind is None:
-            if masked[start] == "[":
-                brackets.append(start)
-            elif masked[start] == "]" and brackets:
-                brackets.pop()
-            continue
-        if kind == "wiki":
-            end = token.end()
-            linktext, display = split_display(line[start + 2 : end - 2])
-            links.append(RawLink(linktext, display, _is_embed(masked, start), False, start, start + 2, end - 2, end))
-        elif kind == "target":
-            opening = brackets.pop() if brackets else -1
-            is_embed = _is_embed(masked, opening)
-            if opening >= (0 if is_embed else closed):
-                closed = closed if is_embed else start
-                first, end = token.span("bare" if token["angled"] is None else "angled")
-                linktext = decoded_destination(line[first:end])
-                display = line[opening + 1 : start]
-                links.append(RawLink(linktext, display, is_embed, True, opening, first, end, token.end()))
-            start += 1
-        pieces.append(masked[position:start])
-        position = token.end()
-        if kind == "open":
-            pieces.append("")  # blanked to the line's end
-            break
-    else:
-        pieces.append(masked[position:])
-        kind = None
-    prose = _BLANKED.join(pieces)
-    return prose, [link for link in links if link.linktext.strip("# \t")], kind == "open"
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.links: list[RawLink] = []
+        self.pieces: list[str] = []
+        self.held = 0  # up to where the pieces hold the text
+        self.brackets: list[int] = []
+        # A plain bracket before this place holds a link already: CommonMark 0.31, links do not contain links.
+        self.closed = 0
+        self.runs: dict[int, list[int]] = {}  # of backticks: where those of a length begin
+        for run in _BACKTICKS.finditer(text) if "`" in text else ():
+            self.runs.setdefault(len(run[0]), []).append(run.start())
+
+    def read(self) -> tuple[str, list[RawLink]]:
+        """Return the prose of the text and its links."""
+        text, position = self.text, 0
+        while (token := _TOKEN.search(text, position)) is not None:
+            kind, start = token.lastgroup, token.start()
+            position = end = token.end()
+            if kind is None:
+                if text[start] == "[":
+                    self.brackets.append(start)
+                elif text[start] == "]" and self.brackets:
+                    self.brackets.pop()
+            elif kind in ("code", "comment"):
+                position = self._code_end(end, end - start) if kind == "code" else self._comment_end(end)
+                if position > end:
+                    self._blank(start, position)
+            elif kind == "wiki":
+                position = self._read_wikilink(start, end)
+            elif kind == "target":
+                position = self._read_link(token)
+            else:
+                self._blank(start, end, _MARKUP if kind in ("html", "escape") else _BLANKED)
+        self.pieces.append(text[self.held :])
+        return "".join(self.pieces), [link for link in self.links if link.linktext.strip("# \t")]
+
+    def _comment_end(self, place: int) -> int:
+        """Return where an HTML comment ends whose mark ends at a place; that place where none does."""
+        # CommonMark 0.31 "Raw HTML": <!--> is one.
+        return self.text.find("-->", place - 2) + 3 if place - 2 <= self._last_comment else place
+
+    @cached_property
+    def _last_comment(self) -> int:
+        return self.text.rfind("-->")
+
+    def _blank(self, start: int, end: int, mark: str = _BLANKED) -> None:
+        self.pieces += self.text[self.held : start], mark * (end - start)
+        self.held = end
+
+    def _code_end(self, place: int, length: int) -> int:
+        """Return where a code span ends whose marks, so many backticks, end at a place; that place where no such run follows.
+
+        A backslash keeps a backtick from opening one, never from closing it (CommonMark 0.31 "Code spans").
+        """
+        alike = self.runs.get(length, [])
+        following = bisect_left(alike, place)
+        return alike[following] + length if following < len(alike) else place
+
+    def _read_wikilink(self, start: int, end: int) -> int:
+        """Take a wikilink up and return where it ends. It is none where a code span begins in it and ends behind it."""
+        text = self.text
+        run = _BACKTICKS.search(text, start, end) if self.runs else None
+        while run is not None:
+            behind = self._code_end(run.end(), len(run[0]))
+            if behind > end:
+                self.brackets += start, start + 1
+                return start + 2
+            run = _BACKTICKS.search(text, behind, end)
+        linktext, display = split_display(text[start + 2 : end - 2])
+        is_embed = _is_embed(text, start)
+        self.links.append(RawLink(linktext, display, is_embed, False, start, end - 2, start + 2, end - 2, end))
+        self._blank(start, end)
+        return end
+
+    def _read_link(self, token: re.Match[str]) -> int:
+        """Take a Markdown link up, whose destination a token is, and return where it ends. Without text it is none."""
+        text, (start, end) = self.text, token.span()
+        opening = self.brackets.pop() if self.brackets else -1
+        is_embed = _is_embed(text, opening)
+        if opening < (0 if is_embed else self.closed):
+            return start + 1
+        self.closed = self.closed if is_embed else start
+        first, last = token.span("bare" if token["angled"] is None else "angled")
+        display = text[opening + 1 : start].replace("\n", " ")
+        linktext = decoded_destination(text[first:last])
+        self.links.append(RawLink(linktext, display, is_embed, True, opening, start, first, last, end))
+        self._blank(start + 1, end)
+        return end
 
 
-def _is_embed(masked: str, bracket: int) -> bool:
-    return bracket > 0 and masked[bracket - 1] == "!" and masked[bracket - 2 : bracket - 1] != "\\"
-
-
-def _without_comments(line: str) -> tuple[str, bool]:
-    """Return the line with its HTML comments blanked out, as long as it was, and whether one stays open."""
-    pieces: list[str] = []
-    position = 0
-    while (start := line.find("<!--", position)) >= 0:
-        pieces.append(line[position:start])
-        end = line.find("-->", start)
-        if end < 0:
-            return "".join([*pieces, _BLANKED]), True
-        position = end + len("-->")
-        pieces.append(_BLANKED * (position - start))
-    return "".join([*pieces, line[position:]]), False
-
-
-def _without_code(line: str) -> str:
-    """Return the line with its code spans blanked out, as long as it was.
-
-    A span is a run of backticks up to the next run of the same length.
-    """
-    runs = [(run.start(), run.end()) for run in _BACKTICKS.finditer(line)]
-    closing: dict[int, int] = {}  # run → next run of its length
-    latest: dict[int, int] = {}
-    for index in range(len(runs) - 1, -1, -1):
-        length = runs[index][1] - runs[index][0]
-        if length in latest:
-            closing[index] = latest[length]
-        latest[length] = index
-    pieces: list[str] = []
-    index = position = 0
-    while index < len(runs):
-        if index in closing:
-            start = runs[index][0]
-            pieces.append(line[position:start])
-            index = closing[index]
-            position = runs[index][1]
-            pieces.append(_BLANKED * (position - start))
-        index += 1
-    return "".join([*pieces, line[position:]])
+def _is_embed(text: str, bracket: int) -> bool:
+    return bracket > 0 and text[bracket - 1] == "!" and text[bracket - 2 : bracket - 1] != "\\"
 
 
 def line_tags(prose: str) -> list[str]:
@@ -193,15 +199,17 @@ def line_tags(prose: str) -> list[str]:
 def tag_places(prose: str) -> Iterator[tuple[int, int, int]]:
     """Yield the ``#`` of each tag on one line of prose, and where its name begins and ends.
 
-    A tag starts the line or follows white space, an underscore or another tag; any other punctuation before it blocks
-    it, except the bar of a table row.
+    A tag starts the line or follows white space, another tag or a mark that begins markup: ``*``, ``_``, ``==``, ``~~``,
+    ``[``, an HTML tag, an escaped character. Any other punctuation before it blocks it, except the bar of a table row.
     """
     in_table = prose.lstrip().startswith("|")
     end_of_tag = -1
     for match in _TAG.finditer(prose):
         mark = match.start()
         before = prose[mark - 1] if mark else " "
-        if not (before.isspace() or before == "_" or mark == end_of_tag or (in_table and before == "|")):
+        if not (before.isspace() or before in "_*[" or mark == end_of_tag or (in_table and before == "|")) and (
+            before not in "=~" or prose[mark - 2 : mark] != before * 2
+        ):
             continue
         end_of_tag = match.end()
         name = match[1].rstrip("_") if before == "_" else match[1]
@@ -220,4 +228,4 @@ def line_block_id(prose: str) -> str:
     match = _BLOCK_ID.match(prose, start) if start >= 0 else None
     if match is None:
         return ""
-    return match[1] if start == 0 or prose[start - 1] in " \t" or not prose[:start].strip(" \t>") else ""
+    return match[1] if start == 0 or prose[start - 1] in " \t" else ""

@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 from vaultwire.markdown.bounds import end_of_reading
 from vaultwire.markdown.edits import to_plain
-from vaultwire.markdown.inline import RawLink, read_line
-from vaultwire.markdown.lines import read_lines
+from vaultwire.markdown.inline import RawLink, read_inline
+from vaultwire.markdown.lines import read_body
 from vaultwire.markdown.links import decoded_destination
 from vaultwire.markdown.parse import frontmatter_links
 from vaultwire.markdown.properties import Frontmatter, parse_frontmatter
@@ -107,16 +107,13 @@ def link_spans(text: str, of: Container[str] | None = None) -> list[LinkSpan]:
     plain = to_plain(text)
     frontmatter = parse_frontmatter(plain)
     spans = list(_property_spans(plain, frontmatter, of))
-    first = plain.count("\n", 0, frontmatter.end) + 1
-    start, number = frontmatter.end, first
-    for line in read_lines(plain[frontmatter.end : end_of_reading(plain, frontmatter.end)], first)[0]:
-        links = line.links if of is None else [link for link in line.links if link.linktext in of]
-        if not links:
-            continue
-        for _ in range(line.number - number):
-            start = plain.index("\n", start) + 1
-        number = line.number
-        spans += [_span(link, line.text, number, None, start) for link in links]
+    body = plain[frontmatter.end : end_of_reading(plain, frontmatter.end)]
+    for line in read_body(body, plain.count("\n", 0, frontmatter.end) + 1).lines:
+        spans += [
+            _span(link, body, line.number, None, frontmatter.end)
+            for link in line.links
+            if of is None or link.linktext in of
+        ]
     return spans if plain == text else _in_file(spans, text)
 
 
@@ -177,36 +174,18 @@ def _is_read_back(text: str, edits: list[Edit], changed: list[tuple[LinkSpan, st
     if any("\n" in edit.text or "\r" in edit.text for edit in edits):
         return False
     wanted = {span.start: linktext.strip() for span, linktext in changed}
-    # Which lines are prose is decided by how they begin and by what they leave open, and a link ends neither: so the lines
-    # themselves tell. Not those that begin with a tag, nor those of a property.
-    is_simple = not any(span.in_frontmatter for span, _ in changed)
-    by_line: dict[int, list[Edit]] = {}
-    starts = [0, *(found.end() for found in re.finditer("\n", text))]
-    for edit in edits:
-        by_line.setdefault(starts[bisect_right(starts, edit.start) - 1], []).append(edit)
-    for start, its_edits in by_line.items():
-        end = text.find("\n", start)
-        end = len(text) if end < 0 else end
-        line = text[start:end].rstrip("\r")
-        if not is_simple or line.lstrip(" \t>").startswith("<"):
-            now = [(span.linktext, *span[5:8]) for span in link_spans(applied(text, edits))]
-            return now == [(wanted.get(span.start, span.linktext), *span[5:8]) for span in link_spans(text)]
-        _, old_links, old_closing = read_line(line)
-        _, links, closing = read_line(applied(text, its_edits, start, end).rstrip("\r"))
-        expected = [(wanted.get(start + link.start - link.is_embed, link.linktext), *link[2:4]) for link in old_links]
-        if [(link.linktext, *link[2:4]) for link in links] != expected or closing is not old_closing:
-            return False
-    return True
+    now = [(span.linktext, *span[5:8]) for span in link_spans(applied(text, edits))]
+    return now == [(wanted.get(span.start, span.linktext), *span[5:8]) for span in link_spans(text)]
 
 
 def _culprit(text: str, changed: list[tuple[LinkSpan, str]]) -> tuple[LinkSpan, str]:
     """Return the change that by itself is not read back, the first one if each is."""
     for span, wanted in changed:
         target = _target(text, span, wanted)
-        read = read_line(
+        _, links = read_inline(
             f"[x]({'<' * span.is_angled}{target}{'>' * span.is_angled})" if span.is_markdown else f"[[{target}]]"
         )
-        if [link.linktext for link in read[1]] != [wanted.strip()]:
+        if [link.linktext for link in links] != [wanted.strip()]:
             return span, wanted
     return changed[0]
 
@@ -234,14 +213,14 @@ def destination(linktext: str, *, is_angled: bool = False) -> str:
     """
     written = linktext if is_angled else linktext.replace(" ", "%20")
     link = f"[x](<{written}>)" if is_angled else f"[x]({written})"
-    if not written or [found.linktext for found in read_line(link)[1]] == [linktext.strip()]:
+    if not written or [found.linktext for found in read_inline(link)[1]] == [linktext.strip()]:
         return written
     return _UNSAFE.sub(lambda found: "".join(f"%{byte:02X}" for byte in found[0].encode()), linktext)
 
 
 def _can_show(display: str, *, is_markdown: bool) -> bool:
     """Tell whether a link may have the text: brackets in it come in pairs, and none ends the link before its end."""
-    read = read_line(f"[{display}](x)" if is_markdown else f"[[x|{display}]]")[1]
+    read = read_inline(f"[{display}](x)" if is_markdown else f"[[x|{display}]]")[1]
     return len(read) == 1 and read[0].display == display and read[0].end == len(display) + (5 if is_markdown else 6)
 
 
@@ -260,7 +239,7 @@ class _Scalar(NamedTuple):
 
 
 def _span(link: RawLink, source: str, number: int, scalar: _Scalar | None, base: int = 0) -> LinkSpan:
-    """Return the span of a link read from ``source``, a line that begins at ``base`` or the text of a scalar."""
+    """Return the span of a link read from ``source``, a body that begins at ``base`` or the text of a scalar."""
 
     def place(position: int) -> int:
         return base + position if scalar is None else scalar.places[position]
@@ -272,7 +251,7 @@ def _span(link: RawLink, source: str, number: int, scalar: _Scalar | None, base:
 
     if link.is_markdown:
         target = place(link.target), place(link.target_end)
-        shown: tuple[int, int] | None = place(link.start + 1), place(link.start + 1 + len(link.display))
+        shown: tuple[int, int] | None = place(link.start + 1), place(link.shown_end)
     else:
         bar = _BAR.search(source, link.target, link.target_end)
         target = trimmed(link.target, bar.start() if bar else link.target_end)

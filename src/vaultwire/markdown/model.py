@@ -8,11 +8,12 @@ from vaultwire.markdown.properties import Frontmatter
 
 
 class Heading(NamedTuple):
-    """A heading's level (1 to 6), text and line."""
+    """A heading's level (1 to 6), text and line, and how many lines more it has: an underlined one has one at least."""
 
     level: int
     text: str
     line: int
+    more: int = 0
 
 
 class Link(NamedTuple):

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 Extent: TypeAlias = tuple[int, int]
 """Where something begins in a text, and where it ends."""
 
-_WORD = re.compile(r"[^,\s]+")
 _BLANK = re.compile(r"\s")
 # A node's anchor and type, where its start includes them.
 _NODE_PROPERTIES = re.compile(r"(?:[&!][^ \t\n]*+(?:[ \t\n]++(?:#.*+[ \t\n]++)*+|\Z))*+")
@@ -33,19 +32,18 @@ _NEXT_PROPERTY = re.compile(r"^(?![ \t#\]}]|-(?:[ \t]|$)|$)", re.MULTILINE)
 
 
 class Word(NamedTuple):
-    """A word of a property: all of it, its name without ``#``, and the tag that is, empty for none."""
+    """What a text of a property says: where its name stands, without ``#``, and the tag that is, empty for none."""
 
-    extent: Extent
     name: Extent
     tag: str
 
 
 class Scalar(NamedTuple):
-    """A text: where its source stands, how that is written (a quote, ``|`` or ``>``, or empty), its words."""
+    """A text: where its source stands, how that is written (a quote, ``|`` or ``>``, or empty), its word."""
 
     extent: Extent
     style: str
-    words: list[Word]
+    word: Word
 
 
 class TagsProperty(NamedTuple):
@@ -57,7 +55,8 @@ class TagsProperty(NamedTuple):
     def words(self) -> Iterator[Word]:
         """Yield all words, in their order."""
         for _, scalar in self.elements:
-            yield from scalar.words if scalar else ()
+            if scalar:
+                yield scalar.word
 
 
 class _Node:
@@ -151,9 +150,10 @@ def _place(starts: list[int], mark: Any) -> int:
 def _tags_of(plain: str, extent: Extent, node: _Node, value: PropertyValue) -> TagsProperty | None:
     """Return the property that a node is, None if it does not say what was read."""
     if isinstance(value, str) and node.is_a("ScalarEvent"):
-        text = _scalar(plain, node, is_element=False)
-        tags = [_tag(word) for word in _WORD.findall(value)]
-        return TagsProperty("text", [(extent, text)]) if [word.tag for word in text.words] == tags else None
+        if "," in value:
+            return None
+        text = _scalar(plain, node)
+        return TagsProperty("text", [(extent, text)]) if text.word.tag == _tag(value.strip()) else None
     if not isinstance(value, list) or not node.is_a("SequenceStartEvent") or len(value) != len(node.children):
         return None
     elements: list[tuple[Extent, Scalar | None]] = []
@@ -161,8 +161,8 @@ def _tags_of(plain: str, extent: Extent, node: _Node, value: PropertyValue) -> T
         if not isinstance(element, str):
             elements.append((place, None))
             continue
-        scalar = _scalar(plain, child, is_element=True)
-        if [word.tag for word in scalar.words] != [_tag(element.strip())]:
+        scalar = _scalar(plain, child)
+        if scalar.word.tag != _tag(element.strip()):
             return None
         elements.append((place, scalar))
     return TagsProperty("flow" if node.event.flow_style else "block", elements)  # type: ignore[attr-defined]
@@ -174,8 +174,8 @@ def _tag(word: str) -> str:
     return "" if tag.isdecimal() or _BLANK.search(tag) else tag
 
 
-def _scalar(plain: str, node: _Node, *, is_element: bool) -> Scalar:
-    """Return a scalar with its words, an element of a list being one word."""
+def _scalar(plain: str, node: _Node) -> Scalar:
+    """Return a scalar with its word, which is all of it."""
     style: str = node.event.style or ""  # type: ignore[attr-defined]
     start = _NODE_PROPERTIES.match(plain, node.start, node.end).end()  # type: ignore[union-attr] # matches anything
     first, last = start, node.end
@@ -184,17 +184,9 @@ def _scalar(plain: str, node: _Node, *, is_element: bool) -> Scalar:
     elif style:
         first, last = start + 1, node.end - 1
     text, places = _decoded(plain, first, last, style)
-    spans = [found.span() for found in _WORD.finditer(text)]
-    if is_element:
-        spans = [(len(text) - len(text.lstrip()), len(text.rstrip()))]
-    words = []
-    for begin, end in spans:
-        word = text[begin:end]
-        tag = _tag(word)
-        at = begin + word.find(tag)
-        name = places[at], places[at + len(tag)]
-        words.append(Word((places[begin], places[max(begin, end)]), name, tag))
-    return Scalar((start, node.end), style, words)
+    tag = _tag(text.strip())
+    at = text.find(tag)
+    return Scalar((start, node.end), style, Word((places[at], places[at + len(tag)]), tag))
 
 
 def _decoded(plain: str, first: int, last: int, style: str) -> tuple[str, list[int]]:

@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 from vaultwire.markdown.bounds import end_of_reading
 from vaultwire.markdown.edits import to_plain
-from vaultwire.markdown.inline import line_tags, read_line, tag_places
-from vaultwire.markdown.lines import read_lines
+from vaultwire.markdown.inline import line_tags, tag_places
+from vaultwire.markdown.lines import read_body
 from vaultwire.markdown.properties import parse_frontmatter
 from vaultwire.markdown.tag_property import Extent, TagsProperty, tags_property
 from vaultwire.markdown.yaml_core import plain_scalar
@@ -144,41 +144,10 @@ def _inline_tags(plain: str, top: int) -> Iterator[Extent]:
     """Yield where the name of each tag in the body stands."""
     if plain.find("#", top) < 0:
         return
-    start, number = top, 1
-    for line in read_lines(plain[top : end_of_reading(plain, top)], 1)[0]:
-        if "#" not in line.prose or not line_tags(line.prose):
-            continue
-        for _ in range(line.number - number):
-            start = plain.index("\n", start) + 1
-        number = line.number
-        columns = _columns(line.text, line.prose)
-        for mark, first, last in tag_places(line.prose):
-            behind = start + columns[mark] - mark
-            yield behind + first, behind + last
-
-
-def _columns(line: str, prose: str) -> dict[int, int]:
-    """Return the column on the line of each ``#`` in its prose, which leaves out code, links and the like.
-
-    Each ``#`` of the line has a number, and the line is read once for each of its binary digits, with another mark in its
-    place where that is 1: a mark that means as little to the reading, so that the prose stays the same besides.
-    """
-    left = [found.start() for found in re.finditer("#", prose)]
-    if len(prose) == len(line):
-        return {column: column for column in left}
-    marks = [found.start() for found in re.finditer("#", line)]
-    numbers = dict.fromkeys(left, 0)
-    for digit in range(len(marks).bit_length() if len(left) < len(marks) else 0):
-        marked = list(line)
-        for number, column in enumerate(marks):
-            if number >> digit & 1:
-                marked[column] = "&"
-        read = read_line("".join(marked))[0]
-        for column in left:
-            numbers[column] |= (read[column] == "&") << digit
-    if len(left) == len(marks):
-        numbers = {column: number for number, column in enumerate(left)}
-    return {column: marks[number] for column, number in numbers.items()}
+    for line in read_body(plain[top : end_of_reading(plain, top)], 1).lines:
+        if "#" in line.prose:
+            for _, first, last in tag_places(line.prose):
+                yield top + line.start + first, top + line.start + last
 
 
 # ---------------------------------------------------------------------- the property
@@ -188,28 +157,21 @@ def _property_edits(plain: str, tags: TagsProperty, old: str, new: str) -> dict[
     words = list(tags.words())
     kept = {word.tag.casefold() for word in words if word.tag and renamed_tag(word.tag, old, new) == word.tag}
     edits: dict[Extent, str] = {}
-    dropped: list[int] = []  # numbers of words or, in a list, of elements
-    number = 0
+    dropped: list[int] = []  # numbers of elements
     for element, (_, scalar) in enumerate(tags.elements):
-        is_changed = False
-        own: dict[Extent, str] = {}
-        for word in scalar.words if scalar else ():
-            name = renamed_tag(word.tag, old, new) if word.tag else ""
-            if name != word.tag:
-                is_changed = True
-                if name.casefold() in kept:
-                    dropped.append(number if tags.form == "text" else element)
-                else:
-                    kept.add(name.casefold())
-                    own[word.name] = name
-            number += 1
-        if tags.form == "text":
-            own |= dict.fromkeys(_joined([word.extent for word in words], dropped), "")
-        if scalar and is_changed and not scalar.style:
-            source = _replaced(plain, *scalar.extent, own)
+        word = scalar.word if scalar else None
+        if scalar is None or word is None or not word.tag or (name := renamed_tag(word.tag, old, new)) == word.tag:
+            continue
+        if name.casefold() in kept:
+            dropped.append(element)
+            continue
+        kept.add(name.casefold())
+        edits[word.name] = name
+        if not scalar.style:
+            source = _replaced(plain, *scalar.extent, edits)
             if not _is_plain(source):
-                own = {scalar.extent: _quoted(source)}
-        edits |= own
+                del edits[word.name]
+                edits[scalar.extent] = _quoted(source)
     extents = [extent for extent, _ in tags.elements]
     if tags.form == "flow":
         edits |= dict.fromkeys(_joined(extents, dropped), "")

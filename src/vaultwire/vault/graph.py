@@ -60,6 +60,6 @@ def structure(path: VaultPath, text: str) -> Structure:
     nearest = [last + 1] * 7  # by level: the line of the next heading of that level
     for heading in reversed(parsed.headings):
         last_line = min(nearest[: heading.level + 1]) - 1
-        outline.append(OutlineEntry(heading.level, heading.text, heading.line, last_line))
+        outline.append(OutlineEntry(heading.level, heading.text, heading.line, last_line, heading.more))
         nearest[heading.level] = heading.line
     return Structure(path, parsed, outline[::-1], lines)

@@ -124,12 +124,16 @@ class Backlink(NamedTuple):
 
 
 class OutlineEntry(NamedTuple):
-    """A heading and the last line of its section, which is the one before the next heading of its level or above."""
+    """A heading and the last line of its section, which is the one before the next heading of its level or above.
+
+    ``more`` is how many lines the heading has besides its first: an underlined one has one at least.
+    """
 
     level: int
     text: str
     line: int
     last_line: int
+    more: int = 0
 
 
 class Structure(NamedTuple):

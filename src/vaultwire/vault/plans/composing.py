@@ -23,8 +23,8 @@ from vaultwire.markdown.joining import (
     with_block_ids,
     with_properties,
 )
-from vaultwire.markdown.lines import HEADING
 from vaultwire.markdown.link_spans import LinkSpan, NewLink, Rewriting, UnwritableLinkError, applied, rewrite_links
+from vaultwire.markdown.marks import HEADING
 from vaultwire.markdown.model import Span
 from vaultwire.markdown.parse import parse_note
 from vaultwire.markdown.properties import parse_frontmatter

@@ -9,7 +9,7 @@ import posixpath
 import re
 from collections.abc import Iterable
 
-from vaultwire.markdown.inline import read_line
+from vaultwire.markdown.inline import read_inline
 from vaultwire.markdown.link_spans import destination
 from vaultwire.vault.links import LinkTargets, names_led_to, names_sought
 from vaultwire.vault.model import VaultPath
@@ -40,7 +40,7 @@ def link_to(
     mark = "!" if is_embed else ""
     if not settings.use_markdown_links:
         link = f"{mark}[[{linkpath}{'|' + display if display else ''}]]"
-        if [found.linktext for found in read_line(link)[1]] == [linkpath]:  # "a|b", say, needs the other form
+        if [found.linktext for found in read_inline(link)[1]] == [linkpath]:  # "a|b", say, needs the other form
             return link
     suffix = target[-len(NOTE_SUFFIX) :] if is_note(target) and not is_note(linkpath) else ""
     shown = display or ("" if is_embed else stem(target))
@@ -50,7 +50,7 @@ def link_to(
     link = ""
     for text, target_text in forms:
         link = f"{mark}[{text}]({target_text})"
-        found = [(one.linktext, one.start, one.end) for one in read_line(link)[1]]
+        found = [(one.linktext, one.start, one.end) for one in read_inline(link)[1]]
         if found == [(linkpath + suffix, len(mark), len(link))]:
             break
     return link

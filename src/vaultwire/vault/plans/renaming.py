@@ -12,8 +12,8 @@ from functools import partial
 from typing import NamedTuple
 
 from vaultwire.markdown.canvas import FileNode, canvas_edits
-from vaultwire.markdown.lines import HEADING
 from vaultwire.markdown.link_spans import LinkSpan, NewLink, rewrite_links
+from vaultwire.markdown.marks import HEADING
 from vaultwire.vault.changes.change import Step
 from vaultwire.vault.errors import INVALID_ARGUMENTS, SECTION_NOT_FOUND, VaultError
 from vaultwire.vault.files import Files
@@ -60,25 +60,20 @@ def plan_rename_heading(
     old_sections = Sections(before)
     if subpath.strip().removeprefix("#").startswith("^"):
         raise VaultError(INVALID_ARGUMENTS, f"{subpath!r} is a block, not a heading.", path=path)
-    number = old_sections.span(subpath).first
+    heading = _one_line_heading(old_sections, path, subpath)
+    number = heading.line
     text = text.strip()
 
     def renamed(line: str) -> str:
-        opening = HEADING.match(line)
-        start = opening.end() if opening else 0
-        bare = line[start:].strip()
-        blanks = line[start : line.index(bare, start)] if bare else ""
-        return f"{line[:start]}{blanks or ' '}{text}{_closing(line[start:])}"
+        return _with_text(line, text, is_underlined=heading.more > 0)
 
     after = structure(path, _with_line(plain, number, renamed))
-    expected = [
-        heading._replace(text=text) if heading.line == number else heading for heading in before.parsed.headings
-    ]
+    expected = [each._replace(text=text) if each.line == number else each for each in before.parsed.headings]
     is_heading = len(text.splitlines()) == 1 and after.parsed.headings == expected
     if not is_heading or _others(before, number) != _others(after, number):
         raise VaultError(
             INVALID_ARGUMENTS,
-            f"A heading cannot have the text {text!r}: give one line that ends in no '#' and opens no comment or math.",
+            f"A heading cannot have the text {text!r}: give one line that ends in no '#'.",
             path=path,
         )
 
@@ -200,6 +195,31 @@ def _with_line(text: str, number: int, renamed: Callable[[str], str]) -> str:
     lines = text.split("\n")
     lines[number - 1] = renamed(lines[number - 1])
     return "\n".join(lines)
+
+
+def _one_line_heading(sections: Sections, path: VaultPath, subpath: str) -> OutlineEntry:
+    """Return the first heading a subpath fits. Raises VaultError for one whose text goes over several lines."""
+    heading = sections.headings(subpath)[0]
+    if heading.more > 1:
+        lines = f"{heading.line}-{heading.line + heading.more}"
+        raise VaultError(
+            INVALID_ARGUMENTS,
+            f"The heading {heading.text!r} is written over several lines ({lines}) and cannot be renamed. Put its text on one "
+            "line first.",
+            path=path,
+        )
+    return heading
+
+
+def _with_text(line: str, text: str, *, is_underlined: bool) -> str:
+    """Return a heading's line with another text; its marks stay."""
+    opening = None if is_underlined else HEADING.match(line)
+    start = opening.end() if opening else 0
+    bare = line[start:].strip()
+    blanks = line[start : line.index(bare, start)] if bare else ""
+    if is_underlined:
+        return blanks + text + line[len(line.rstrip()) :]
+    return f"{line[:start]}{blanks or ' '}{text}{_closing(line[start:])}"
 
 
 def _closing(text: str) -> str:

@@ -239,14 +239,16 @@ def _line_change(note: _Note, edit: Edit, content: str) -> Change:
 def _section_change(note: _Note, edit: Edit, section: OutlineEntry, content: str) -> Change:
     if edit.action == "delete":
         return _over(note, section.line, section.last_line, "")
-    first, last = section.line + 1, _last_filled(note, section.line, section.last_line)
+    heading_last = section.line + section.more
+    first, last = heading_last + 1, _last_filled(note, heading_last, section.last_line)
     if edit.action == "append":
         return _added(note, last, content)
     if edit.action == "prepend":
-        return _added(note, section.line, content)
+        return _added(note, heading_last, content)
     lines = content.split("\n")
-    if lines[0].rstrip() == note.lines[section.line - 1].rstrip():  # as it was read: the heading stays, and stays one
-        lines = lines[1:]
+    heading = [line.rstrip() for line in note.lines[section.line - 1 : heading_last]]
+    if [line.rstrip() for line in lines[: len(heading)]] == heading:  # as it was read: the heading stays, and stays one
+        lines = lines[len(heading) :]
     if lines and lines[0].strip():
         while first < last and not note.lines[first - 1].strip():
             first += 1

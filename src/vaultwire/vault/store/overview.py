@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from vaultwire.markdown.inline import line_tags, read_line
+from vaultwire.markdown.inline import line_tags, read_inline
 from vaultwire.markdown.parse import has_tag
 from vaultwire.markdown.yaml_core import PropertyValue
 from vaultwire.vault.finding import WantedTasks, scalar_texts
@@ -130,7 +130,9 @@ def tasks(
 
 
 def _holds(task: str, tag: str, text: str) -> bool:
-    return (not tag or has_tag(line_tags(read_line(task)[0]), tag)) and (not text or text in bare_text(fold_text(task)))
+    return (not tag or has_tag(line_tags(read_inline(task)[0]), tag)) and (
+        not text or text in bare_text(fold_text(task))
+    )
 
 
 # ---------------------------------------------------------------------- in numbers

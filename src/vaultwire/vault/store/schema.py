@@ -6,7 +6,8 @@ from typing import Any, NamedTuple, TypeAlias
 
 from vaultwire.vault.model import NoteStat
 
-# Part of the cache folder's name: a catalog of another shape is never opened, only left behind and removed.
+# Part of the cache folder's name: a catalog of another shape, or of notes that were read in another way, is never opened,
+# only left behind and removed.
 FORMAT = 10
 
 # What the text index has of a note: all; not this version of it yet; nothing ever, so that each search reads it.
