@@ -1,4 +1,7 @@
-"""What in a note's own text makes it private: a tag, or a property. Pure; who asks, and what follows, is decided elsewhere."""
+"""What in a note's own text makes it private: a tag, or a property. Pure; who asks, and what follows, is decided elsewhere.
+
+Where Obsidian's rules leave a doubt whether a word is a tag, it is one here: a note is rather hidden than shown.
+"""
 
 from __future__ import annotations
 
@@ -55,7 +58,7 @@ class Privacy:
             if not self._tags:
                 return False
             folded = fold(text)
-            if not any(f"#{tag}" in folded for tag in self._tags):
+            if "#" not in folded or not any(tag in folded for tag in self._tags):
                 return False
         return self._covers_text(text, is_named=is_named)
 
@@ -74,6 +77,7 @@ class Privacy:
     def _covers_text(self, text: str, *, is_named: bool) -> bool:
         """Tell whether a text is private; ``is_named``: what stands before it mentions one of the names."""
         from vaultwire.markdown.parse import parse_note  # noqa: PLC0415 - as above
+        from vaultwire.markdown.possible_tags import possible_tags  # noqa: PLC0415 - as above
 
         parsed = parse_note(text)
         broken = parsed.frontmatter.problems
@@ -84,7 +88,7 @@ class Privacy:
             folded = fold(name)
             if folded in self._properties and _says(value, self._properties[folded]):
                 return True
-        return any(self._covers_tag(fold(tag)) for tag in parsed.tags)
+        return bool(self._tags) and any(self._covers_tag(fold(tag)) for tag in possible_tags(text, parsed))
 
     def _covers_tag(self, tag: str) -> bool:
         return tag in self._tags or any(tag.startswith(f"{own}/") for own in self._tags)

@@ -1,0 +1,53 @@
+"""What a reader may take for a tag although Obsidian may not: asked where a tag hides a note, and a wrong no would show it.
+
+What is a tag for search and lists is said by ``parse``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from vaultwire.markdown.lines import read_body
+from vaultwire.markdown.model import ParsedNote
+from vaultwire.markdown.yaml_core import PropertyValue
+
+_NAMES = ("tags", "tag")  # the second until Obsidian 1.9
+_BETWEEN = re.compile(r"[,\s]+")
+# Not within a word or an address, whatever else stands before it.
+_TAG = re.compile(r"(?<![^\W_])(?<![/&])#([^\u2000-\u206F\u2E00-\u2E7F'!\"#$%&()*+,.:;<=>?@^`{|}~\[\]\\\s]+)")
+# Without these nothing is math, HTML or an HTML comment.
+_NO_MATH_OR_HTML = str.maketrans("$<", "  ")
+
+
+def possible_tags(text: str, parsed: ParsedNote) -> Iterator[str]:
+    """Yield all that may be a tag in a note, ``parsed`` from its text, without ``#``; some of it more than once.
+
+    That is every word behind a ``#`` but those in code, in links and within a word, and every word of the properties
+    ``tags`` and ``tag``, in whatever form of YAML.
+    """
+    yield from parsed.tags
+    for name, value in parsed.frontmatter.values.items():
+        if name.casefold() in _NAMES:
+            for word in _words(value):
+                yield word.removeprefix("#").strip("/")
+    body = text[parsed.frontmatter.end :]
+    for read in {body, body.translate(_NO_MATH_OR_HTML)}:
+        for line in read_body(read, 1).lines:
+            for found in _TAG.finditer(line.prose):
+                yield found[1].strip("/")
+                yield found[1].strip("/_")
+
+
+def _words(value: PropertyValue) -> Iterator[str]:
+    if isinstance(value, str):
+        yield from _BETWEEN.split(value)
+    elif isinstance(value, list):
+        for each in value:
+            yield from _words(each)
+    elif isinstance(value, dict):
+        for name, each in value.items():
+            yield from _words(name)
+            yield from _words(each)
+    elif value is not None:
+        yield str(value)
