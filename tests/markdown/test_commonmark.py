@@ -137,7 +137,7 @@ def _destinations(tokens: list[Token]) -> list[str]:
 
 def _ours(text: str, lists: list[Span]) -> Seen:
     body = read_body(text, 1)
-    links = [(link.start, link.linktext) for line in body.lines for link in line.links]
+    links = [(line.base + link.start, link.linktext) for line in body.lines for link in line.links]
     in_lists = {number for span in lists for number in range(span.first, span.last + 1)}
     return Seen(
         body.headings,

@@ -126,6 +126,10 @@ PROPERTIES = [
     ('a: "see [[Note]]"', [], WHOLE),
     ('a: "[[b]] and [[c]]"', [], WHOLE),
     ('a: "see [b](c.md)"', [], WHOLE),
+    ('a: "[b](c.md) and more"', [], WHOLE),
+    ('a: "...[[b]]"', [], WHOLE),
+    ('a: "![[b]]"', [("b", "", 2)], SINCE_4),
+    ('a: "![b](c.md)"', [("@c.md", "b", 2)], SINCE_11),
     ("# [[Note]]\na: b # [[Note]]", [], "YAML: comments"),
     ('a:\n  - "[[b]]"\n  c: d', [], OURS),  # a form that is not read
     ("a: |\n  [[b]]", [], OURS),

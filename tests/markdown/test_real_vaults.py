@@ -43,6 +43,8 @@ NOTES = [
     ("[x]: y.md\nTitle\n===", Held([(1, "Title", 2, 1)]), "CommonMark 0.31, Link reference definitions"),
     ("---\na: b\n---\nTitle\n---", Held([(2, "Title", 4, 1)]), COMMONMARK),
     ("```\nTitle\n===\n```", Held(), COMMONMARK),
+    ("<!-- x -->\n---\n<!-- y --> #a\n===", Held(tags=["a"]), COMMONMARK),
+    ("<!-- x -->\nTitle\n---", Held([(2, "Title", 2, 1)]), COMMONMARK),
     ("Title ^id\n===", Held([(1, "Title ^id", 1, 1)]), "as of other headings: the text is the name"),
     # what is not closed ends with its block
     ("price $$ each [[a]]\n[[b]]\n\n[[c]] #d\n# e", Held([(1, "e", 5, 0)], ["a", "b", "c"], ["d"]), STRAY),

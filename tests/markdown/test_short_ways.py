@@ -70,7 +70,7 @@ def test_a_line_is_read_as_one_behind_a_blank_is(texts: list[str]) -> None:
     long, same_headings, same_blocks = read_body("\n".join(f" {text}" if text else "" for text in texts), 1)
     assert blocks == same_blocks
     assert headings == same_headings
-    assert [(line.number, *line[6:]) for line in short] == [(line.number, *line[6:]) for line in long]
+    assert [(line.number, *line[7:]) for line in short] == [(line.number, *line[7:]) for line in long]
     assert [f" {line.prose}" for line in short] == [line.prose for line in long]
     assert [link[:4] for line in short for link in line.links] == [link[:4] for line in long for link in line.links]
 

@@ -497,3 +497,16 @@ def test_after_any_extraction_every_link_leads_where_its_content_is(
         left = [] if leave == "nothing" else [new_path]
         assert {target for _, target in more} == {*left, *(target for *_, target in plan.gained)}
         assert plan.gained or more.total() == len(left)
+
+
+def test_an_underlined_section_becomes_a_note_with_links_over_several_lines(tmp_path: Path) -> None:
+    write_vault(
+        tmp_path,
+        "=== In.md\n[x](\nNote.md#Sub) [[Note#Top]]\n=== Note.md\nTop\n===\na\n\nSub\n---\n[b\nc](In.md)\n\nEnd\n===\n",
+    )
+    made = extract(tmp_path, "Note.md", Part(section="Sub"), "New.md")
+    assert after(tmp_path, made.steps) == {
+        "In.md": "[x](\nNew.md#Sub) [[Note#Top]]\n",
+        "New.md": "Sub\n---\n[b\nc](In.md)\n",
+        "Note.md": "Top\n===\na\n\n[[New]]\n\nEnd\n===\n",
+    }

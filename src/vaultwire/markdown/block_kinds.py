@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable
 
 from vaultwire.markdown.marks import (
+    COMMENT_AND_TEXT,
     DEFINITION,
     FENCE,
     HEADING,
@@ -108,7 +109,7 @@ def _begins_html(blocks: OpenBlocks) -> bool:
     for begins, ends in RAW_HTML:
         if begins.match(line, first):
             is_closed = ends.search(line, first) is not None
-            if is_closed and line.startswith("<!--", first):
+            if is_closed and COMMENT_AND_TEXT.match(line, first):
                 return False
             blocks.close()
             blocks.begin("" if is_closed else "html")
@@ -182,7 +183,7 @@ GO_ON: dict[str, Callable[[OpenBlocks], bool]] = {
     "html": _goes_on_to_mark,
     "indented": _goes_on_indented,
 }
-# What may begin, by the line's first character that is no blank, in the order of trying.
+# What may begin, by the first character of the line's text, in the order in which they are tried.
 BEGIN: dict[str, tuple[Callable[[OpenBlocks], bool], ...]] = {
     "#": (_begins_heading,),
     "`": (_begins_code,),

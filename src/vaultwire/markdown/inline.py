@@ -24,19 +24,19 @@ _TOKEN = re.compile(
     r"\\(?P<escape>[!-/:-@\[-`{-~])?"  # CommonMark 0.31 "Backslash escapes"
     # engine facts §2.1: one ``]`` does not end a wikilink, of nested ones the inner is the link
     r"|\[(?:\[(?!\[)(?P<wiki>(?:[^\[\]\n]++|\[(?!\[)|\](?!\]))*+)\]\])?"
-    # §2.1: ``<a b>``, or no blank but in front of a title; parentheses in pairs, one within another. CommonMark 0.31 "Links":
+    # §2.1: ``<a b>``, or no space but in front of a title; parentheses in pairs, one within another. CommonMark 0.31 "Links":
     # a line may end on either side of the destination.
     r"|\](?P<target>\([ \t\n]*+"
     r"(?:<(?P<angled>[^<>\n]*+)>|(?!<)(?P<bare>(?:[^\s()\\]++|\\.|\\|\((?:[^\s()\\]++|\\.|\([^\s()]*+\))*+\))*+))"
     r"""(?:[ \t\n]++(?:"(?:[^"\\]++|\\.)*+"|'(?:[^'\\]++|\\.)*+'|\((?:[^()\\]++|\\.)*+\)))?[ \t\n]*+\))?"""
-    # Inline math: no blank inside its marks, no digit behind them (money).
+    # Inline math: no space inside its marks, no digit behind them (money).
     r"|\$(?P<math>\$[^$]*+\$\$|(?<!\$\$)(?=[^\s$])[^$\n]*+(?<!\s)\$(?!\d))?"
     r"|<(?:(?P<comment>!--)|(?P<html>" + HTML_TAG + r"|[A-Za-z][A-Za-z0-9+.-]{1,31}:[^\s<>]*+>))?"
     r"|(?P<code>`+)"
 )
 # Stands for each character that is not prose. A punctuation mark, because those block a tag right behind them, as ``]`` and
 # ``)`` do.
-_BLANKED = "."
+_HIDDEN = "."
 # Stands for markup that a tag may follow: white space, but none that ends a block id's line.
 _MARKUP = "\u00a0"
 
@@ -61,7 +61,7 @@ class RawLink(NamedTuple):
 
 
 def read_inline(text: str) -> tuple[str, list[RawLink]]:
-    """Return the text, as long as it was, with all that is not prose blanked out, and its links."""
+    """Return the text, as long as it was, with dots for all that is not prose, and its links."""
     if "\\" not in text and "$" not in text and "<" not in text and "`" not in text:
         if "[[" not in text and "](" not in text:
             return text, []
@@ -88,7 +88,7 @@ def _wikilinks(text: str) -> tuple[str, list[RawLink]] | None:
         linktext, display = split_display(text[first:last])
         if linktext.strip("# \t"):
             links.append(RawLink(linktext, display, _is_embed(text, start), False, start, last, first, last, last + 2))
-        pieces += text[position:start], _BLANKED * (last + 2 - start)
+        pieces += text[position:start], _HIDDEN * (last + 2 - start)
         position = last + 2
     pieces.append(text[position:])
     return "".join(pieces), links
@@ -123,13 +123,13 @@ class _Inline:
             elif kind in ("code", "comment"):
                 position = self._code_end(end, end - start) if kind == "code" else self._comment_end(end)
                 if position > end:
-                    self._blank(start, position)
+                    self._hide(start, position)
             elif kind == "wiki":
                 position = self._read_wikilink(start, end)
             elif kind == "target":
                 position = self._read_link(token)
             else:
-                self._blank(start, end, _MARKUP if kind in ("html", "escape") else _BLANKED)
+                self._hide(start, end, _MARKUP if kind in ("html", "escape") else _HIDDEN)
         self.pieces.append(text[self.held :])
         return "".join(self.pieces), [link for link in self.links if link.linktext.strip("# \t")]
 
@@ -142,7 +142,7 @@ class _Inline:
     def _last_comment(self) -> int:
         return self.text.rfind("-->")
 
-    def _blank(self, start: int, end: int, mark: str = _BLANKED) -> None:
+    def _hide(self, start: int, end: int, mark: str = _HIDDEN) -> None:
         self.pieces += self.text[self.held : start], mark * (end - start)
         self.held = end
 
@@ -156,7 +156,7 @@ class _Inline:
         return alike[following] + length if following < len(alike) else place
 
     def _read_wikilink(self, start: int, end: int) -> int:
-        """Take a wikilink up and return where it ends. It is none where a code span begins in it and ends behind it."""
+        """Read a wikilink and return where it ends. It is none where a code span begins in it and ends behind it."""
         text = self.text
         run = _BACKTICKS.search(text, start, end) if self.runs else None
         while run is not None:
@@ -168,11 +168,11 @@ class _Inline:
         linktext, display = split_display(text[start + 2 : end - 2])
         is_embed = _is_embed(text, start)
         self.links.append(RawLink(linktext, display, is_embed, False, start, end - 2, start + 2, end - 2, end))
-        self._blank(start, end)
+        self._hide(start, end)
         return end
 
     def _read_link(self, token: re.Match[str]) -> int:
-        """Take a Markdown link up, whose destination a token is, and return where it ends. Without text it is none."""
+        """Read a Markdown link, of which a token is the destination, and return where it ends. Without text it is none."""
         text, (start, end) = self.text, token.span()
         opening = self.brackets.pop() if self.brackets else -1
         is_embed = _is_embed(text, opening)
@@ -183,7 +183,7 @@ class _Inline:
         display = text[opening + 1 : start].replace("\n", " ")
         linktext = decoded_destination(text[first:last])
         self.links.append(RawLink(linktext, display, is_embed, True, opening, start, first, last, end))
-        self._blank(start + 1, end)
+        self._hide(start + 1, end)
         return end
 
 
@@ -222,7 +222,7 @@ def tag_places(prose: str) -> Iterator[tuple[int, int, int]]:
 def line_block_id(prose: str) -> str:
     """Return the block id a line of prose ends with, empty if none.
 
-    Engine facts §2.1: Latin letters, digits and dashes, at the line's end behind a blank or alone on the line.
+    Engine facts §2.1: Latin letters, digits and dashes, at the line's end behind a space or alone on the line.
     """
     start = prose.rfind("^")
     match = _BLOCK_ID.match(prose, start) if start >= 0 else None

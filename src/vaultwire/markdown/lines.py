@@ -3,7 +3,7 @@
 Blocks are found as CommonMark 0.31 finds them ("Appendix: A parsing strategy"): each line first goes on with the quotes and
 list items that are open, then may begin new ones, then belongs to one block in the innermost. Obsidian adds four things,
 and they are as observed in its own cache: tables (GFM), math between lines of ``$$``, comments between lines of ``%%``, and
-an HTML comment that ends on its first line is a part of a paragraph.
+an HTML comment that ends on its first line is a part of a paragraph if text follows it there.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class _Scanner(OpenBlocks):
                     return False
             if leaf:
                 self.end_leaf()
-            self.behind_blank = True
+            self.behind_empty = True
             return True
         mark = line[0]
         if mark not in NOT_TEXT and not mark.isdecimal():
@@ -74,7 +74,7 @@ class _Scanner(OpenBlocks):
             self.touch()
         else:
             return False
-        self.behind_blank = False
+        self.behind_empty = False
         return True
 
     # ------------------------------------------------------------------ one line
@@ -90,12 +90,12 @@ class _Scanner(OpenBlocks):
             self.comment = -1
         is_comment = self.comment >= 0
         if self.first == len(self.line):
-            self._read_blank()
-            self.behind_blank = True
+            self._read_empty()
+            self.behind_empty = True
             return
         if not (self.is_whole and self.leaf in GO_ON and GO_ON[self.leaf](self)):
             self._begin_blocks()
-        self.behind_blank = False
+        self.behind_empty = False
         if is_comment and "%%" in self.line and self.leaf not in GO_ON:
             self.comment = -1
             self.end_leaf()
@@ -122,7 +122,7 @@ class _Scanner(OpenBlocks):
         if self.indent:
             self.consume(1)
 
-    def _read_blank(self) -> None:
+    def _read_empty(self) -> None:
         """Read a line on which nothing stands but marks of quotes."""
         goes_on = self.is_whole and (
             self.leaf in ("code", "math", "indented") or (self.leaf == "html" and self.closing)
@@ -163,7 +163,7 @@ class _Scanner(OpenBlocks):
     def _begin_text(self) -> None:
         self.close()
         self.begin("text")
-        if self.containers or not (self.behind_blank and self.key and OWN_ID.match(self.line, self.first)):
+        if self.containers or not (self.behind_empty and self.key and OWN_ID.match(self.line, self.first)):
             self.add_row()
         else:  # engine facts §2.1: an id alone on its line names the block before it
             self.rows.append(self.row())

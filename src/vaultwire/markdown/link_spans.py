@@ -110,7 +110,9 @@ def link_spans(text: str, of: Container[str] | None = None) -> list[LinkSpan]:
     body = plain[frontmatter.end : end_of_reading(plain, frontmatter.end)]
     for line in read_body(body, plain.count("\n", 0, frontmatter.end) + 1).lines:
         spans += [
-            _span(link, body, line.number, None, frontmatter.end)
+            _span(
+                RawLink(*link[:4], *[line.base + place for place in link[4:]]), body, line.number, None, frontmatter.end
+            )
             for link in line.links
             if of is None or link.linktext in of
         ]

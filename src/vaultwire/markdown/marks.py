@@ -1,6 +1,6 @@
 """The marks by which blocks begin and end, as patterns. What is made of them is ``lines``' matter.
 
-Those without an indentation of their own are matched where a line's first character that is no blank stands.
+Those without an indentation of their own are matched where a line's text begins, behind its spaces and tabs.
 """
 
 from __future__ import annotations
@@ -16,9 +16,10 @@ FENCE = re.compile(r"`{3,}(?=[^`]*\Z)|~{3,}")
 MARK = re.compile(r"(?:[-*+]|(\d{1,9})[.)])(?=[ \t]|\Z)")
 RULE = re.compile(r"(?:(?:-[ \t]*+){3,}+|(?:\*[ \t]*+){3,}+|(?:_[ \t]*+){3,}+)\Z")
 TABLE_RULE = re.compile(r"(?=[^|]*+\|)[ \t|:]*-[-| :\t]*+\Z")
-# A paragraph of these has no text that could be underlined.
-DEFINITION = re.compile(r"\[(?:\^[^\[\]]++\]:|[^\[\]]++\]:[ \t]*+\S++(?:[ \t]++[\"'(].*+)?[ \t]*+\Z)")
-BLANKS = re.compile(r"[ \t]*+")
+# Lines of a paragraph that are no text to be underlined: definitions, and what CommonMark has for HTML.
+DEFINITION = re.compile(r"\[(?:\^[^\[\]]++\]:|[^\[\]]++\]:[ \t]*+\S++(?:[ \t]++[\"'(].*+)?[ \t]*+\Z)|<!--.*-->")
+COMMENT_AND_TEXT = re.compile(r"<!--.*-->[ \t]*[^ \t]")
+SPACES = re.compile(r"[ \t]*+")
 # How a line begins that may go on with a quote or a list item; as empty as one that has ended.
 MARGIN = ("", " ", "\t", ">")
 # What a block that is no paragraph may begin with, digits of a list's mark besides; ``^`` stands alone for an id.
@@ -31,7 +32,7 @@ HTML_TAG = (
     r"""(?:\s++[A-Za-z_:][A-Za-z0-9_.:-]*+(?:\s*+=\s*+(?:[^\s"'=<>`]++|'[^']*+'|"[^"]*+"))?+)*+\s*+/?>"""
     r"|/[A-Za-z][A-Za-z0-9-]*+\s*+>)"
 )
-# CommonMark 0.31 "HTML blocks": what begins one, and what ends it; conditions 6 and 7 end at a blank line. By condition 7
+# CommonMark 0.31 "HTML blocks": what begins one, and what ends it; conditions 6 and 7 end at an empty line. By condition 7
 # any tag begins one, but only where it stands alone on a line and not in a paragraph, which may well begin with <mark>.
 RAW_HTML = (
     (

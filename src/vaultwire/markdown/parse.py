@@ -79,14 +79,7 @@ def frontmatter_links(frontmatter: Frontmatter, text: str) -> list[tuple[RawLink
         for item, number in zip(texts, frontmatter.lines[name], strict=True):
             if "[[" not in item and "](" not in item:
                 continue
-            prose, found = read_inline(item)
-            if len(found) != 1:
-                continue
-            link = found[0]
-            if (
-                item.removeprefix("!").startswith(f"[{link.display}](")
-                if link.is_markdown
-                else not prose.removeprefix("!").strip(".")
-            ):
-                links.append((link, item, number))
+            found = read_inline(item)[1]
+            if len(found) == 1 and found[0].start == found[0].is_embed and found[0].end == len(item):
+                links.append((found[0], item, number))
     return links
