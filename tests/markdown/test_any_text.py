@@ -154,9 +154,11 @@ def test_a_long_line_of_anything_is_read_in_linear_time(number: int) -> None:
         "".join("  " * depth + "- #a\n" for depth in range(400)),
         "".join("\t" * depth + "- #a\n" for depth in range(500)),
         "> - " * 100 + "#a\n" * 25_000,
+        "![" * 25_000 + "](a)" * 25_000,
+        "![" * 25_000 + "![b](c)](a)" * 25_000,
     ],
-    ids=["items, then empty lines", "quotes", "items in items", "tabs", "lazy lines"],
+    ids=["items, then empty lines", "quotes", "items in items", "tabs", "lazy lines", "images", "images beside images"],
 )
-def test_blocks_within_blocks_take_time_in_proportion_to_their_length(text: str) -> None:
-    """How deep they go is bounded: else each line would cost as much as there are blocks around it."""
-    parse_note(text)
+def test_what_is_within_each_other_takes_time_and_room_in_proportion_to_its_length(text: str) -> None:
+    """How deep they go is bounded: else each line, or each text, would cost as much as there is around it."""
+    assert sum(len(link.display) for link in parse_note(text).links) < 200 * len(text)

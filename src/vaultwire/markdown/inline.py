@@ -34,6 +34,8 @@ _TOKEN = re.compile(
     r"|<(?:(?P<comment>!--)|(?P<html>" + HTML_TAG + r"|[A-Za-z][A-Za-z0-9+.-]{1,31}:[^\s<>]*+>))?"
     r"|(?P<code>`+)"
 )
+# Images within the text of images may go this deep: each has all that is within it for its display text.
+_MAX_DEPTH = 100
 # Stands for each character that is not prose. A punctuation mark, because those block a tag right behind them, as ``]`` and
 # ``)`` do.
 _HIDDEN = "."
@@ -102,7 +104,8 @@ class _Inline:
         self.links: list[RawLink] = []
         self.pieces: list[str] = []
         self.held = 0  # up to where the pieces hold the text
-        self.brackets: list[int] = []
+        self.brackets: list[int] = []  # that are open
+        self.depths: list[int] = [0]  # of links and images within each other: outside of all brackets, then in each
         # A plain bracket before this place holds a link already: CommonMark 0.31, links do not contain links.
         self.closed = 0
         self.runs: dict[int, list[int]] = {}  # of backticks: where those of a length begin
@@ -117,9 +120,9 @@ class _Inline:
             position = end = token.end()
             if kind is None:
                 if text[start] == "[":
-                    self.brackets.append(start)
-                elif text[start] == "]" and self.brackets:
-                    self.brackets.pop()
+                    self._open_bracket(start)
+                elif text[start] == "]":
+                    self._close_bracket()
             elif kind in ("code", "comment"):
                 position = self._code_end(end, end - start) if kind == "code" else self._comment_end(end)
                 if position > end:
@@ -132,6 +135,18 @@ class _Inline:
                 self._hide(start, end, _MARKUP if kind in ("html", "escape") else _HIDDEN)
         self.pieces.append(text[self.held :])
         return "".join(self.pieces), [link for link in self.links if link.linktext.strip("# \t")]
+
+    def _open_bracket(self, place: int) -> None:
+        self.brackets.append(place)
+        self.depths.append(0)
+
+    def _close_bracket(self) -> tuple[int, int]:
+        """Close the last bracket that is open, and return where it is (-1 for none) and how deep links go in it."""
+        if not self.brackets:
+            return -1, 0
+        depth = self.depths.pop()
+        self.depths[-1] = max(self.depths[-1], depth)
+        return self.brackets.pop(), depth
 
     def _comment_end(self, place: int) -> int:
         """Return where an HTML comment ends whose mark ends at a place; that place where none does."""
@@ -162,7 +177,8 @@ class _Inline:
         while run is not None:
             behind = self._code_end(run.end(), len(run[0]))
             if behind > end:
-                self.brackets += start, start + 1
+                self._open_bracket(start)
+                self._open_bracket(start + 1)
                 return start + 2
             run = _BACKTICKS.search(text, behind, end)
         linktext, display = split_display(text[start + 2 : end - 2])
@@ -174,10 +190,11 @@ class _Inline:
     def _read_link(self, token: re.Match[str]) -> int:
         """Read a Markdown link, of which a token is the destination, and return where it ends. Without text it is none."""
         text, (start, end) = self.text, token.span()
-        opening = self.brackets.pop() if self.brackets else -1
+        opening, depth = self._close_bracket()
         is_embed = _is_embed(text, opening)
-        if opening < (0 if is_embed else self.closed):
+        if opening < (0 if is_embed else self.closed) or depth >= _MAX_DEPTH:
             return start + 1
+        self.depths[-1] = max(self.depths[-1], depth + 1)
         self.closed = self.closed if is_embed else start
         first, last = token.span("bare" if token["angled"] is None else "angled")
         display = text[opening + 1 : start].replace("\n", " ")
