@@ -30,7 +30,6 @@ from vaultwire.server.vaults import Vaults
 from vaultwire.tools.catalog import Toolset, load_catalog
 from vaultwire.tools.sets import OUTSIDE
 from vaultwire.trust.policy import Policy
-from vaultwire.vault import mounts
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VAULT_NOT_FOUND
 from vaultwire.vault.model import NO_PROGRESS
 from vaultwire.vault.vault import Vault
@@ -116,18 +115,6 @@ def test_a_vault_is_opened_when_it_is_first_used(opened: Opened) -> None:
     opened.vaults.get("Home")
     opened.vaults.load()
     assert (opened.order, opened.loads) == (["Home", "Work"], 1)
-
-
-def test_only_a_vault_that_is_open_and_on_no_share_is_at_hand(
-    opened: Opened, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    listed = tmp_path / "mountinfo"
-    listed.write_text(f"1 0 0:1 / / rw - ext4 /dev/vda rw\n2 1 0:2 / {tmp_path / 'Home'} rw - nfs4 nas:/home rw\n")
-    monkeypatch.setattr(mounts, "_MOUNTS", str(listed))
-    assert [opened.vaults.is_at_hand(name) for name in NAMES] == [False, False]
-    for name in NAMES:
-        opened.vaults.get(name)
-    assert [opened.vaults.is_at_hand(name) for name in NAMES] == [True, False]
 
 
 def test_many_threads_get_the_same_vault(opened: Opened) -> None:

@@ -32,8 +32,7 @@ class Said(TypedDict):
     text: str
 
 
-# As a search, what it takes cannot be told from what it took: a file tool that was quick is run by the door's own thread.
-@tool(title="Wait", time_class="search", read_only=True)
+@tool(title="Wait", read_only=True)
 def wait(vault: Vault, progress: Progress, /, fifo: str) -> Outcome[Said]:
     """Wait until somebody has written to a named pipe, and say what was written.
 

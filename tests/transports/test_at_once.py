@@ -1,4 +1,7 @@
-"""A request whose answer is there at once takes a shorter way through the server: the same answer, and the same checks."""
+"""A request with one answer takes a shorter way through the server: the same answer, and the same checks.
+
+``tools/list`` is answered at once; a call is worked on by another thread, and its answer takes the shorter way later.
+"""
 
 from __future__ import annotations
 
@@ -157,19 +160,34 @@ def request(message: dict[str, Any], path: str = "/mcp", **headers: str) -> tupl
     return head.encode(), body
 
 
+def listing(**headers: str) -> tuple[bytes, bytes]:
+    return request({"method": "tools/list"}, **headers)
+
+
 def call(tool: str = "may_ask", **headers: str) -> tuple[bytes, bytes]:
     return request({"method": "tools/call", "params": {"name": tool, "arguments": {}}}, **headers)
 
 
-def stateless_call() -> tuple[bytes, bytes]:
-    params = {"name": "may_ask", "arguments": {}, "_meta": envelope()}
-    routing = {"MCP_Protocol_Version": STATELESS_REVISION, "Mcp_Method": "tools/call", "Mcp_Name": "may_ask"}
-    return request({"method": "tools/call", "params": params}, **routing)
+def stateless(method: str) -> tuple[bytes, bytes]:
+    params: dict[str, Any] = {"_meta": envelope()}
+    routing = {"MCP_Protocol_Version": STATELESS_REVISION, "Mcp_Method": method}
+    if method == "tools/call":
+        params |= {"name": "may_ask", "arguments": {}}
+        routing["Mcp_Name"] = "may_ask"
+    return request({"method": method, "params": params}, **routing)
+
+
+ANSWERS = {"tools/list": b'"tools":[', "tools/call": b'"text":"sure"'}
+AT_ONCE = {"tools/list": True, "tools/call": False}
+both_methods = pytest.mark.parametrize("method", AT_ONCE)
+
+
+def asking(method: str, **headers: str) -> tuple[bytes, bytes]:
+    return call(**headers) if method == "tools/call" else listing(**headers)
 
 
 @pytest.fixture
-def handlers(stage: AskingStage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Handlers:
-    monkeypatch.setattr(workers, "_QUICK_SECONDS", 0.5)  # the machine may be busy
+def handlers(stage: AskingStage, tmp_path: Path) -> Handlers:
     by_class = {"file": PATIENCE, "search": PATIENCE}
     return Handlers(stage.toolset(), lambda: open_vault(tmp_path), Policy(), by_class)
 
@@ -180,13 +198,10 @@ def hall(handlers: Handlers) -> Hall:
 
 
 async def warmed(hall: Hall, **headers: str) -> Line:
-    """Return a connection on which calls are known to be quick."""
+    """Return a connection on which the head of a call came before."""
     line = Line(hall.app)
-    for _ in range(100):
-        assert b'"result"' in await line.ask(b"".join(call(**headers)))
-        if hall.ways[-1]:
-            return line
-    raise AssertionError("no call was answered at once")
+    assert b'"result"' in await line.ask(b"".join(call(**headers)))
+    return line
 
 
 async def open_session(line: Line) -> dict[str, str]:
@@ -200,12 +215,15 @@ async def open_session(line: Line) -> dict[str, str]:
 # ---------------------------------------------------------------------- the same answer
 
 
+@both_methods
 @pytest.mark.parametrize("kind", ["stateless", "no session", "session"])
-def test_an_answer_at_once_is_to_the_byte_what_one_is_that_was_waited_for(hall: Hall, kind: str) -> None:
+def test_an_answer_by_the_shorter_way_is_to_the_byte_what_the_longer_one_says(
+    hall: Hall, kind: str, method: str
+) -> None:
     async def main() -> None:
         line = await warmed(hall)
         headers = await open_session(line) if kind == "session" else {}
-        head, body = stateless_call() if kind == "stateless" else call(**headers)
+        head, body = stateless(method) if kind == "stateless" else asking(method, **headers)
         answers = [
             await line.ask(head + body),  # parsed
             await line.ask(head + body),  # known
@@ -213,51 +231,72 @@ def test_an_answer_at_once_is_to_the_byte_what_one_is_that_was_waited_for(hall: 
             await line.ask(head[:20], head[20:] + body[:5], body[5:]),
             await line.ask(head + body[:1], *(body[number : number + 1] for number in range(1, len(body)))),
         ]
-        assert hall.ways[-5:] == [True, True, False, False, False]
+        assert hall.ways[-5:] == [AT_ONCE[method]] * 2 + [False] * 3
         assert answers[0].startswith(b"HTTP/1.1 200 OK\r\n")
-        assert b'"text":"sure"' in answers[0]
+        assert ANSWERS[method] in answers[0]
         assert {VARYING.sub(b"", answer) for answer in answers} == {VARYING.sub(b"", answers[0])}
 
     asyncio.run(main())
 
 
-def test_the_last_answer_of_a_connection_says_so_either_way(hall: Hall) -> None:
+@both_methods
+def test_the_last_answer_of_a_connection_says_so_either_way(hall: Hall, method: str) -> None:
     async def main() -> None:
         await warmed(hall)
-        head, body = call(Connection="close")
+        head, body = asking(method, Connection="close")
         answers = []
         for pieces in ([head + body], [head, body]):
             line = Line(hall.app)
             answers.append(VARYING.sub(b"", await line.ask(*pieces)))
             assert line.wire.is_closed
-        assert hall.ways[-2:] == [True, False]
+        assert hall.ways[-2:] == [AT_ONCE[method], False]
         assert answers[0] == answers[1]
         assert b"connection: close\r\n\r\n" in answers[0]
 
     asyncio.run(main())
 
 
-def test_a_client_that_takes_nothing_is_waited_for(hall: Hall) -> None:
+@both_methods
+def test_a_client_that_takes_nothing_is_waited_for(hall: Hall, method: str) -> None:
     async def main() -> None:
         line = await warmed(hall)
         line.connection.pause_writing()
-        line.connection.data_received(b"".join(call()))
+        line.connection.data_received(b"".join(asking(method)))
         assert hall.ways[-1] is False
+        other = Line(hall.app)
+        await other.ask(b"".join(call()))  # which came later, so the first is done as well
         assert line.wire.written == b""
         line.connection.resume_writing()
-        assert b'"text":"sure"' in await line.answer()
+        assert ANSWERS[method] in await line.answer()
 
     asyncio.run(main())
 
 
-def test_a_call_that_cannot_be_answered_at_once_is_waited_for(hall: Hall, stage: AskingStage) -> None:
+def test_no_call_is_ever_run_by_the_doors_own_thread_however_quick_it_was(hall: Hall, stage: AskingStage) -> None:
     async def main() -> None:
         line = await warmed(hall)
-        line.connection.data_received(b"".join(call("echo")))  # a search's deadline: it may take long
-        assert hall.ways[-1] is False
-        assert b'"result"' in await line.answer()
+        for _ in range(200):
+            await line.ask(b"".join(call()))
 
     asyncio.run(main())
+    assert (len(stage.order), set(stage.order)) == (201, {"vaultwire-worker"})
+
+
+def test_a_call_whose_client_has_left_is_not_held_on_to(hall: Hall, stage: AskingStage) -> None:
+    async def main() -> None:
+        line = await warmed(hall)
+        before = len(hall.observer.ends)
+        params = {"name": "count", "arguments": {"gate": "a"}}
+        line.connection.data_received(b"".join(request({"method": "tools/call", "params": params})))
+        line.wire.is_closed = True
+        line.connection.connection_lost(None)
+        async with asyncio.timeout(PATIENCE):
+            await asyncio.gather(*line.connection.server.tasks)
+        assert hall.observer.ends[before:] == [("mcp", 499, "")]
+        assert line.wire.written == b""
+
+    asyncio.run(main())
+    stage.gate("a").released.set()
 
 
 def test_an_error_is_answered_either_way(hall: Hall) -> None:
@@ -271,12 +310,17 @@ def test_an_error_is_answered_either_way(hall: Hall) -> None:
     asyncio.run(main())
 
 
-def test_very_many_requests_that_come_together_are_each_answered_in_turn(hall: Hall) -> None:
+@pytest.mark.parametrize("method", ["ping", "tools/call"])
+def test_very_many_requests_that_come_together_are_each_answered_in_turn(hall: Hall, method: str) -> None:
     async def main() -> None:
         line = await warmed(hall)
-        message = {"method": "tools/call", "params": {"name": "may_ask", "arguments": {}}}
+        message = {"method": method, "params": {"name": "may_ask", "arguments": {}}}
         many = [b"".join(request({**message, "id": number})) for number in range(2000)]
         line.connection.data_received(b"".join(many))
+        async with asyncio.timeout(PATIENCE):
+            while line.wire.written.count(b'"result"') < len(many):
+                line.wire.wanted.clear()
+                await line.wire.wanted.wait()
         assert re.findall(rb'"id":(\d+),"result"', line.wire.written) == [b"%d" % number for number in range(2000)]
 
     asyncio.run(main())
@@ -336,7 +380,7 @@ def test_a_key_that_was_taken_back_opens_nothing_at_the_very_next_call(handlers:
         assert len(stage.order) == ran
         owners["key"] = "somebody"
         await line.ask(b"".join(call(X_Api_Key="key")))
-        assert hall.ways[-1] is True
+        assert len(stage.order) == ran + 1
 
     asyncio.run(main())
 
@@ -359,11 +403,12 @@ def test_each_exchange_is_told_of_once(hall: Hall) -> None:
     async def main() -> None:
         line = await warmed(hall)
         before = len(hall.observer.ends)
-        head, body = call()
-        await line.ask(head + body)
-        await line.ask(head, body)
-        assert hall.ways[-2:] == [True, False]
-        assert hall.observer.ends[before:] == [("mcp", 200, "")] * 2
+        for method in AT_ONCE:
+            head, body = asking(method)
+            await line.ask(head + body)
+            await line.ask(head, body)
+        assert hall.ways[-4:] == [True, False, False, False]
+        assert hall.observer.ends[before:] == [("mcp", 200, "")] * 4
 
     asyncio.run(main())
 

@@ -18,7 +18,7 @@ from support.vaults import open_vault
 from support.wire import HANDSHAKE_REVISIONS, STATELESS_REVISION, envelope
 from vaultwire.protocol.events import Identity
 from vaultwire.protocol.session import Session
-from vaultwire.server import exchange, streams, subscriptions, workers
+from vaultwire.server import exchange, streams, subscriptions
 from vaultwire.server.handlers import Handlers
 from vaultwire.server.subscriptions import LIST_CHANGES, RESOURCE_CHANGES, Subscriptions
 from vaultwire.server.workers import Workers
@@ -366,23 +366,17 @@ def test_a_tool_asks_on_the_stream_of_its_call_and_hears_the_answer_from_another
     assert stream.event() is None
 
 
-def test_a_call_that_is_known_to_be_quick_runs_at_once_and_one_that_turns_out_to_wait_does_not(
-    door: Door, stage: AskingStage, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(workers, "_QUICK_SECONDS", 0.5)  # the machine may be busy
+def test_a_call_that_was_quick_many_times_may_wait_for_its_client_the_next_time(door: Door, stage: AskingStage) -> None:
     client = door.open()
-    while "test-loop" not in stage.order:
+    for _ in range(50):
         assert text_of(client.call("may_ask").json()) == "sure"
-        assert len(stage.order) < 100
     stream = client.call("may_ask", sure=False)
     question = stream.message()
     assert client.post("ping", id_=2).status == 200
     answer = {"jsonrpc": "2.0", "id": question["id"], "result": {"roots": []}}
     assert door.send("POST", client.headers, answer).status == 202
     assert text_of(stream.message()) == "0 roots"
-    assert stage.order[-1] == "vaultwire-worker"
-    assert text_of(client.call("may_ask").json()) == "sure"
-    assert stage.order[-1] == "vaultwire-worker"  # from now on
+    assert set(stage.order) == {"vaultwire-worker"}
 
 
 def test_another_session_cannot_answer_for_the_client(door: Door) -> None:

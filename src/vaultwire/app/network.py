@@ -44,7 +44,8 @@ def serve_http(
     ``on_ready`` is called with the server's URL once it answers, and with ``in_the_open=True`` if what it says can be read
     on the way.
     """
-    from functools import partial  # noqa: PLC0415 - only this door's own code, here and below
+    import asyncio  # noqa: PLC0415 - only this door's own code, here and below
+    from functools import partial  # noqa: PLC0415
 
     from vaultwire.config import ConfigError  # noqa: PLC0415
     from vaultwire.server.one_shot import Tending, ask  # noqa: PLC0415
@@ -98,6 +99,7 @@ def serve_http(
     )
 
     def begin() -> None:
+        workers.collect(asyncio.get_running_loop().call_soon)
         tending.begin()
         if protected is not None:
             protected.fetch()  # so that the log says at once if that cannot work

@@ -186,10 +186,8 @@ class Exchanges:
             id_ = message.get("id") if isinstance(message, dict) else None
             return _no_session(id_ if jsonrpc.is_request_id(id_) else None)
         stream = Stream(self._workers, found.revision, takes_more=headers.takes_stream, kept=True)
-        answered = self._run(found.session, message, stream)
-        if answered is stream and stream.takes_more and not stream.done:
-            found.keep(stream)
-        return answered
+        stream.home = found
+        return self._run(found.session, message, stream)
 
     def get(self, headers: Headers, principal: str = "") -> Reply | tuple[Stream, int]:
         """Return the stream a client wants to hear, and the number of the frame behind which it starts."""

@@ -127,9 +127,7 @@ class _Passing(Job):
     __slots__ = ("_fail", "_gate", "_job", "_passage")
 
     def __init__(self, gate: Gate, job: Job, passage: _Passage, fail: Fail) -> None:
-        super().__init__(
-            job.name, job.seconds, changes_vault=job.changes_vault, is_bounded=job.is_bounded, vault=job.vault
-        )
+        super().__init__(job.name, job.seconds, changes_vault=job.changes_vault, vault=job.vault)
         self._gate = gate
         self._job = job
         self._passage = passage

@@ -73,7 +73,6 @@ class ToolCall(Job):
         self.name = description["name"]
         self.seconds = seconds
         self.changes_vault = not description["annotations"]["readOnlyHint"]
-        self.is_bounded = description["timeClass"] == "file" and handlers.vaults.is_at_hand(vault)
         self._handlers = handlers
         self.request = request
         self.description = description

@@ -9,7 +9,7 @@ import threading
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable
+    from collections.abc import Callable, Hashable, Iterable
 
     from vaultwire.server.tasks import Task
 
@@ -32,19 +32,24 @@ class Lane:
         self._waiting: dict[Hashable, list[Task]] = {}  # whose turn it is next is first
         self._running: dict[Hashable, int] = {}  # without abandoned tasks, and those that wait for a person
         self._threads = 0  # as well
-        self._idle = 0
-        self._ready = threading.Condition(threading.Lock())
+        self._idle: list[threading.Lock] = []  # the bells of threads that sleep
+        self._lock = threading.Lock()
 
     def put(self, task: Task) -> None:
         """Have the task run as soon as a thread is free and it is its client's turn."""
-        task.lane = self
-        with self._ready:
-            self._waiting.setdefault(self._client_of(task), []).append(task)
+        self.put_all((task,))
+
+    def put_all(self, tasks: Iterable[Task]) -> None:
+        """Do as ``put`` does with each of them, one after the other."""
+        with self._lock:
+            for task in tasks:
+                task.lane = self
+                self._waiting.setdefault(self._client_of(task), []).append(task)
             self._find_thread()
 
     def replace_thread(self, task: Task) -> None:
         """Count no longer on the thread of a task that was abandoned: what waits behind it must not wait with it."""
-        with self._ready:
+        with self._lock:
             self._threads -= 1
             self._leave(task)
             self._find_thread()
@@ -57,18 +62,23 @@ class Lane:
     def take_back_thread(self, task: Task) -> None:
         """Count on the thread again; for a while there may be more than the most."""
         if self._most > 1:
-            with self._ready:
+            with self._lock:
                 self._threads += 1
                 self._enter(task)
 
     def _find_thread(self) -> None:
-        """See that what may run is taken soon. Holds the lock."""
-        may_run = sum(min(len(tasks), self._free(client)) for client, tasks in self._waiting.items())
-        if may_run > self._idle and self._threads < self._most:
+        """See that what waits is taken soon. Holds the lock.
+
+        One thread is woken, and wakes the next if it leaves something behind: for calls that are over before another
+        thread is awake, that would only be one more that waits for Python.
+        """
+        if not self._waiting:
+            return
+        if self._idle:
+            self._idle.pop().release()
+        elif self._threads < self._most:
             self._threads += 1
             threading.Thread(target=self._work, daemon=True, name="vaultwire-worker").start()
-        elif may_run:
-            self._ready.notify()
 
     def _free(self, client: Hashable) -> int:
         """Return how many more tasks of a client may begin. Holds the lock."""
@@ -99,14 +109,21 @@ class Lane:
         self._enter(task, -1)
 
     def _work(self) -> None:
+        bell = threading.Lock()  # held while nobody has woken this thread
+        bell.acquire()
+        task: Task | None = None
         while True:
-            with self._ready:
-                self._idle += 1
-                while (task := self._take()) is None:
-                    self._ready.wait()
-                self._idle -= 1
+            with self._lock:
+                if task is not None:
+                    self._leave(task)
+                task = self._take()
+                if task is None:
+                    self._idle.append(bell)
+                else:
+                    self._find_thread()
+            if task is None:
+                bell.acquire()
+                continue
             self._run(task)
             if task.is_abandoned:
                 return  # another thread has taken this one's place
-            with self._ready:
-                self._leave(task)

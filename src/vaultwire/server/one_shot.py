@@ -28,7 +28,7 @@ def ask(workers: Workers, request: Request, on_answer: Callable[[Answer], None])
     single: Any = _Single(on_answer)  # the little of a session and of an outlet that the workers need
     task = workers.act(request, single, single)
     if task is not None:
-        workers.reading_lane.put(task)
+        workers.run_soon(task)
 
 
 class Tending:

@@ -29,8 +29,8 @@ class Stream:
     """The frames that answer one POST, or those of a session that answer nothing. Fills the workers' ``Outlet``."""
 
     __slots__ = (
-        "_base", "_lock", "_wake", "can_ask", "code", "consumer", "delivered", "done", "frames", "kept", "most", "number",
-        "paused", "revision", "session", "session_id", "takes_more",
+        "_base", "_lock", "_wake", "can_ask", "code", "consumer", "delivered", "done", "frames", "home", "kept", "most",
+        "number", "paused", "revision", "session", "session_id", "takes_more",
     )  # fmt: skip
 
     def __init__(self, workers: Workers, revision: Revision, *, takes_more: bool, kept: bool = False) -> None:
@@ -46,6 +46,7 @@ class Stream:
         self.can_ask = kept and takes_more
         self.number = 0
         self.session: Session | None = None  # whose request it answers
+        self.home: HttpSession | None = None  # where it is kept once it is more than a single answer
         self.session_id = ""  # to be told the client with the answer: the session this request opened
         self.code: int | None = None
         self.done = False
@@ -97,6 +98,12 @@ class Stream:
             self.paused = False
             self.consumer += 1
             return self.consumer
+
+    def begin(self) -> None:
+        """Become a stream on the wire, which a client may come back to. A single answer is not kept: nobody could name it."""
+        home, self.home = self.home, None
+        if home is not None:
+            home.keep(self)
 
     def detach(self, consumer: int) -> None:
         """Take no more frames."""

@@ -27,26 +27,18 @@ if TYPE_CHECKING:
 ASKING_SECONDS = 600.0
 
 
-class MustWait(BaseException):
-    """Work begun on the thread that reads turns out to wait for the client. No Exception: tools catch those."""
-
-
 class Job:
     """Work for a worker, which must be done within ``seconds``.
 
-    ``changes_vault``: jobs that change the same ``vault`` run one at a time, in the order they came. ``is_bounded``: it
-    reads a few files at most.
+    ``changes_vault``: jobs that change the same ``vault`` run one at a time, in the order they came.
     """
 
-    __slots__ = ("changes_vault", "is_bounded", "name", "seconds", "vault")
+    __slots__ = ("changes_vault", "name", "seconds", "vault")
 
-    def __init__(
-        self, name: str, seconds: float, *, changes_vault: bool, is_bounded: bool = False, vault: str = ""
-    ) -> None:
+    def __init__(self, name: str, seconds: float, *, changes_vault: bool, vault: str = "") -> None:
         self.name = name
         self.seconds = seconds
         self.changes_vault = changes_vault
-        self.is_bounded = is_bounded
         self.vault = vault
 
     def run(self, client: Any) -> Answer:
@@ -97,8 +89,8 @@ class Task:
     """One job on its way; what the job sees of it is ``Client``."""
 
     __slots__ = (
-        "deadline", "has_started", "id", "is_abandoned", "is_at_once", "job", "lane", "outlet", "request", "session",
-        "stopped", "woken", "workers",
+        "deadline", "has_started", "id", "is_abandoned", "job", "lane", "outlet", "request", "session", "stopped",
+        "woken", "workers",
     )  # fmt: skip
 
     def __init__(self, workers: Workers, session: Session, request: Request, job: Job, outlet: Outlet) -> None:
@@ -113,7 +105,6 @@ class Task:
         self.deadline = time.monotonic() + job.seconds
         self.stopped = False  # cancelled or past the deadline: nobody waits for the answer
         self.woken: threading.Event | None = None  # while it waits for the client's answers
-        self.is_at_once = False  # runs on the thread that reads, which must not wait
         self.id = workers.current_id()
 
     @property
@@ -156,8 +147,6 @@ class Task:
         from vaultwire.tools.registry import check_answers, check_capabilities  # noqa: PLC0415 - loaded with the tools
 
         check_capabilities(wanted, self.capabilities)
-        if self.is_at_once:
-            raise MustWait
         woken = threading.Event()
         with self.workers.lock:
             questions: dict[str, Question] = {}

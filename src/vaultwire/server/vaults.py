@@ -41,7 +41,6 @@ class Vaults:
         self._by_folded = {name.casefold(): name for name in self.names}
         self._opening = threading.Lock()
         self._opened: dict[str, Vault] = {}
-        self._at_hand: set[str] = set()
         self._tended: list[threading.Thread] | None = None  # besides the first; None while nothing is tended
         self._is_closed = False
 
@@ -78,13 +77,6 @@ class Vaults:
         """Return what a message says behind its end for callers who may have meant another vault."""
         return f" (In the vault {name!r}; others are served, too.)" if self.are_several else ""
 
-    def is_at_hand(self, name: str) -> bool:
-        """Tell whether reading a file of the vault takes no longer than the disk does.
-
-        It need not be opened first, and it lies on no share: there a read may wait for another computer, for good.
-        """
-        return name in self._at_hand
-
     def load(self) -> None:
         """Load the code that calls need, once, on whichever thread asks first; the others wait.
 
@@ -105,17 +97,8 @@ class Vaults:
                 self._load_once()
                 vault = self._opened.get(name)
                 if vault is None:
-                    vault = self._open(name)
-        return vault
-
-    def _open(self, name: str) -> Vault:
-        """Open the vault. Holds the lock."""
-        from vaultwire.vault.mounts import unseen_file_system  # noqa: PLC0415 - loaded with the vault, not at start
-
-        vault = self._opened[name] = self._openers[name]()
-        if not unseen_file_system(vault.root):
-            self._at_hand.add(name)
-        self._tend_beside(name)
+                    vault = self._opened[name] = self._openers[name]()
+                    self._tend_beside(name)
         return vault
 
     def used_by(self, peer: Peer, name: str, tool: str) -> Vault:

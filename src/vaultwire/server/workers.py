@@ -15,9 +15,10 @@ import time
 from vaultwire.protocol.events import Answered, Cancel, Request, Send
 from vaultwire.protocol.jsonrpc import INTERNAL_ERROR
 from vaultwire.server.answers import INTERNAL, Refusal, Result
+from vaultwire.server.handover import Handover
 from vaultwire.server.lanes import Lane
 from vaultwire.server.subscriptions import Listening
-from vaultwire.server.tasks import Job, MustWait, Task, client_of
+from vaultwire.server.tasks import Job, Task, client_of
 from vaultwire.vault.errors import TIMEOUT, Stopped
 
 TYPE_CHECKING = False
@@ -65,13 +66,6 @@ if TYPE_CHECKING:
 # second hides the waiting for the disk of a first, more hide little.
 READERS = 4
 
-# A call that takes no longer costs less than handing it to a thread and its answer back (which takes 60 µs when nothing
-# else goes on, and up to 5 ms when Python has to be talked into changing threads), and holds nobody up.
-_QUICK_SECONDS = 0.001
-# How much of the slowest late pair of calls still counts one later: 50 ms, forty calls. One alone may be the system's doing.
-_STILL_COUNTS = 0.9
-_UNKNOWN = (float("inf"), float("inf"))  # for good, if a job has been seen to wait for the client
-
 BUSY = "SERVER_BUSY"
 """The error code of a call that was not begun because too many are."""
 
@@ -107,7 +101,13 @@ class Workers:
         # By the vault's name: a long change in one vault holds up nothing in another.
         self._changing_lanes: dict[str, Lane] = {}
         self.reading_lane = Lane(self.run, READERS + 1, READERS, client_of)
-        self._paces: dict[str, tuple[float, float]] = {}  # seconds to expect of a kind of job, its last ones'
+        self.run_soon: Callable[[Task], None] = self.reading_lane.put
+        """Have a thread run a reading task. For doors whose one thread reads for all clients and so never runs a task:
+        any file may keep its reader waiting, one on a share or in a cloud for as long as the network does."""
+
+    def collect(self, soon: Callable[[Callable[[], None]], object]) -> None:
+        """Hand tasks over together that ``run_soon`` gets before the thread that calls it gets to what ``soon`` was given."""
+        self.run_soon = Handover(soon, self.reading_lane.put_all).put
 
     def act(self, event: Event, session: Session, outlet: Outlet) -> Task | None:
         """Do what the event asks for; return the task of a reading call, which somebody has to take."""
@@ -183,28 +183,11 @@ class Workers:
 
     # ------------------------------------------------------------------ on the threads
 
-    def run_soon(self, task: Task) -> None:
-        """Run a reading task: at once if such tasks are quick, else on a thread. For doors whose one thread must not wait.
-
-        Only what looks at single files runs at once: what a search takes depends on what is searched for.
-        """
-        if task.job.is_bounded and self._paces.get(task.job.name, _UNKNOWN)[0] < _QUICK_SECONDS:
-            task.is_at_once = True
-            try:
-                self.run(task)
-            except MustWait:  # it has changed nothing yet, and is begun anew
-                task.is_at_once = False
-                self._paces[task.job.name] = _UNKNOWN
-            else:
-                return
-        self.reading_lane.put(task)
-
     def run(self, task: Task) -> None:
         """Run the task's job and send its answer, if anybody still waits for it."""
         job = task.job
         answer: Answer | None = None
         task.has_started = True  # then looks whether it was stopped; the watchdog does it the other way round
-        started = time.perf_counter()
         try:
             if not task.stopped:  # cancelled or timed out while it waited for a thread
                 answer = job.run(task)
@@ -212,13 +195,6 @@ class Workers:
             pass
         except Exception:  # noqa: BLE001 - whatever it is, the client must get an answer
             answer = self._crashed(task)
-        if job.is_bounded:
-            took = time.perf_counter() - started
-            slow, last = self._paces.get(job.name) or (took, took)
-            slow *= _STILL_COUNTS
-            if took > slow < last:
-                slow = min(took, last)
-            self._paces[job.name] = slow, took
         with self.lock:
             if self._tasks.pop(task.request, None) is not None and self.awaited:
                 self._ended.notify_all()

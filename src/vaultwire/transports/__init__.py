@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     App: TypeAlias = Callable[[Scope, Receive, Send], Awaitable[None]]
 
     class AtOnce(Protocol):
-        """A shorter way for the usual request, whose body is there and whose answer is one piece."""
+        """A shorter way for the usual request, whose body is there and whose answer is one piece, now or a little later."""
 
         besides: bytes
         """Headers that go with such an answer, whoever gives it, as they go onto the wire."""
@@ -33,6 +33,12 @@ if TYPE_CHECKING:
 
             ``lines`` are headers as they go onto the wire, but for the body's length.
             """
+
+        def put_off(self) -> None:
+            """Have what the callable returns begun only at ``go_on``: a task that waits costs more than most answers."""
+
+        def go_on(self) -> None:
+            """Have it begun, if it is not. This also comes when the client has left, and after a second or so."""
 
 
 MEMO = "vaultwire.memo"

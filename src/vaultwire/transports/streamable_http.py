@@ -12,6 +12,7 @@ import asyncio
 from vaultwire.protocol import http
 from vaultwire.protocol.http import Headers
 from vaultwire.server.exchange import Exchanges, Reply
+from vaultwire.server.handover import Handover, call_each
 from vaultwire.server.streams import Stream
 from vaultwire.transports import AT_ONCE, DONE, MEMO
 
@@ -48,6 +49,7 @@ class StreamableHttp:
     def __init__(self, exchanges: Exchanges, key_name: str) -> None:
         self._exchanges = exchanges
         self._key_name = key_name
+        self._handover: Handover | None = None
 
     def close(self) -> None:
         """End the streams that would go on for ever, so that the server can end."""
@@ -65,38 +67,38 @@ class StreamableHttp:
             body = at_once.body()
             if body is not None:
                 answer = self._exchanges.post(headers, body, principal)
-                # Most answers are results that are there by now, and open no session.
-                if (
-                    isinstance(answer, Stream)
-                    and answer.code is None
-                    and _is_single(answer, headers)
-                    and answer.frames
-                    and not answer.session_id
-                    and at_once.reply(200, _JSON, answer.frames[0])
-                ):
-                    answer.kept = False  # as in ``_to_reply``
+                if isinstance(answer, Reply):
+                    return _send_reply(send, answer)
+                if _reply(answer, headers, at_once):
                     return DONE
-                return self._answer(answer, headers, receive, send)
+                writer = self._writer(answer, receive, send)
+                writer.put_off(at_once)
+                return writer.answer(headers)
         return self._serve(scope["method"], headers, principal, receive, send)
 
-    async def _answer(self, answer: Reply | Stream, headers: Headers, receive: Receive, send: Send) -> None:
-        if isinstance(answer, Reply):
-            await _send_reply(send, answer)
-        else:
-            await _Writer(answer, receive, send, self._exchanges).answer(headers)
+    def _writer(self, stream: Stream, receive: Receive, send: Send) -> _Writer:
+        if self._handover is None:
+            self._loop = asyncio.get_running_loop()
+            self._handover = Handover(self._loop.call_soon_threadsafe, call_each)
+        return _Writer(stream, receive, send, self._exchanges, self._loop, self._handover)
 
     async def _serve(self, method: str, headers: Headers, principal: str, receive: Receive, send: Send) -> None:
         match method:
             case "POST":
                 body = await _read(receive)
-                if body is not None:
-                    await self._answer(self._exchanges.post(headers, body, principal), headers, receive, send)
+                if body is None:
+                    return
+                answer = self._exchanges.post(headers, body, principal)
+                if isinstance(answer, Reply):
+                    await _send_reply(send, answer)
+                else:
+                    await self._writer(answer, receive, send).answer(headers)
             case "GET":
                 meant = self._exchanges.get(headers, principal)
                 if isinstance(meant, Reply):
                     await _send_reply(send, meant)
                 else:
-                    await _Writer(meant[0], receive, send, self._exchanges).resume(meant[1])
+                    await self._writer(meant[0], receive, send).resume(meant[1])
             case "DELETE":
                 await _send_reply(send, self._exchanges.delete(headers, principal))
             case _:
@@ -106,26 +108,46 @@ class StreamableHttp:
 class _Writer:
     """Puts one stream onto one response."""
 
-    def __init__(self, stream: Stream, receive: Receive, send: Send, exchanges: Exchanges) -> None:
+    def __init__(
+        self,
+        stream: Stream,
+        receive: Receive,
+        send: Send,
+        exchanges: Exchanges,
+        loop: asyncio.AbstractEventLoop,
+        handover: Handover,
+    ) -> None:
         self._stream = stream
         self._receive = receive
         self._send = send
         self._exchanges = exchanges
-        self._loop = asyncio.get_running_loop()
+        self._loop = loop
+        self._handover = handover
+        self._at_once: AtOnce | None = None
         self._wanted: asyncio.Future[None] | None = None
         self._is_awake = False
         self._is_gone = False
         self._listener: asyncio.Task[None] | None = None
         self._consumer = 0
 
+    def put_off(self, at_once: AtOnce) -> None:
+        """Have ``answer`` begun when there is something to send, or the client has left, or it takes long."""
+        self._at_once = at_once
+        self._consumer = self._stream.attach(self._wake)
+        if not self._has_something():
+            at_once.put_off()
+
     async def answer(self, headers: Headers) -> None:
         """Send what answers a POST: as JSON if there is one frame, else as a stream."""
         stream = self._stream
-        self._consumer = stream.attach(self._wake)
+        if not self._consumer:
+            self._consumer = stream.attach(self._wake)
         try:
-            if not (stream.done or stream.frames or stream.paused):
+            if not self._has_something():
                 await self._wait(KEEP_ALIVE_SECONDS if stream.takes_more else None)
             if self._is_gone:
+                return
+            if self._at_once is not None and _reply(stream, headers, self._at_once):
                 return
             if _is_single(stream, headers):
                 await _send_reply(self._send, _to_reply(stream))
@@ -133,6 +155,9 @@ class _Writer:
                 await self._stream_from(0)
         finally:
             self._end()
+
+    def _has_something(self) -> bool:
+        return self._stream.done or bool(self._stream.frames) or self._stream.paused
 
     async def resume(self, after: int) -> None:
         """Send what comes on a stream behind the frame of this number."""
@@ -144,6 +169,7 @@ class _Writer:
 
     async def _stream_from(self, after: int) -> None:
         stream = self._stream
+        stream.begin()
         extra = ((http.SESSION, stream.session_id.encode("ascii")),) if stream.session_id else ()
         await self._send({"type": "http.response.start", "status": 200, "headers": [*_STREAM_HEADERS, *extra]})
         if stream.kept and stream.revision.primed_streams:
@@ -169,13 +195,12 @@ class _Writer:
 
     def _wake(self) -> None:
         """Have the writer look. From any thread, any number of times."""
-        try:
-            self._loop.call_soon_threadsafe(self._look)
-        except RuntimeError:  # the server has ended
-            pass
+        self._handover.put(self._look)
 
     def _look(self) -> None:
         self._is_awake = True
+        if self._at_once is not None:
+            self._at_once.go_on()
         if self._wanted is not None and not self._wanted.done():
             self._wanted.set_result(None)
 
@@ -231,6 +256,20 @@ def make_app(
 def _is_single(stream: Stream, headers: Headers) -> bool:
     """Tell whether a POST's answer is there, and is one that is sent as JSON."""
     return stream.done and len(stream.frames) <= 1 and (stream.code is not None or headers.takes_json)
+
+
+def _reply(stream: Stream, headers: Headers, at_once: AtOnce) -> bool:
+    """Send that answer the shorter way if it is a result, as most are, and opens no session; tell whether it was sent."""
+    if (
+        stream.code is None
+        and _is_single(stream, headers)
+        and stream.frames
+        and not stream.session_id
+        and at_once.reply(200, _JSON, stream.frames[0])
+    ):
+        stream.kept = False  # as in ``_to_reply``
+        return True
+    return False
 
 
 def _to_reply(stream: Stream) -> Reply:

@@ -82,7 +82,7 @@ class Connection(asyncio.Protocol):
         self.is_gone = True
         self.server.connections.discard(self)
         self.resume_writing()
-        for exchange in self._exchanges:
+        for exchange in tuple(self._exchanges):
             exchange.wake()
         # No circles, in which what is frozen at the time would never be freed (``Handlers.tend``).
         self._exchanges.clear()
@@ -306,6 +306,8 @@ class Connection(asyncio.Protocol):
 
     def look(self, now: float) -> None:
         """Let go of a client that takes too long to send, or to take what it asked for."""
+        if self._exchanges:
+            self._exchanges[0].go_on()
         unsent = self.transport.get_write_buffer_size()
         if unsent == 0 or unsent < self._unsent or self._unsent == 0:
             self._unsent_since = now

@@ -29,8 +29,8 @@ class Exchange:
     """One request and its answer, as ASGI has them."""
 
     __slots__ = (
-        "_body", "_chunked", "_connection", "_given", "_head", "_left", "_silent", "_size", "_waiting", "besides",
-        "is_answered", "is_begun", "is_started", "more", "scope", "status", "stays",
+        "_body", "_chunked", "_connection", "_given", "_head", "_is_put_off", "_left", "_rest", "_silent", "_size",
+        "_waiting", "besides", "is_answered", "is_begun", "is_started", "more", "scope", "status", "stays",
     )  # fmt: skip
 
     def __init__(
@@ -49,10 +49,12 @@ class Exchange:
         self._body: list[bytes] = [] if body is None else [body]
         self._size = 0
         self._given = False  # the end of the request's body was handed on
+        self._is_put_off = False
+        self._rest: Coroutine[Any, Any, None] | None = None  # what was put off
         self._waiting: asyncio.Future[None] | None = None
 
     def begin(self, app: App) -> Coroutine[Any, Any, None] | None:
-        """Have the callable answer; return what is left to wait for, None if nothing is.
+        """Have the callable answer; return what is left to wait for, None if nothing is, or not yet.
 
         One that does not, or not to the end, ends the connection; why, it has told itself.
         """
@@ -61,10 +63,25 @@ class Exchange:
             left = app(self.scope, self.receive, self.send)
         except Exception:  # noqa: BLE001 - see above
             left = DONE
-        if left is not DONE:
-            return self._see_through(left)
-        self._end()
+        if left is DONE:
+            self._end()
+            return None
+        rest = self._see_through(left)
+        if not self._is_put_off:
+            return rest
+        self._rest = rest
         return None
+
+    def put_off(self) -> None:
+        """Have what the callable returns begun later. See ``AtOnce``."""
+        self._is_put_off = True
+
+    def go_on(self) -> None:
+        """Have it begun now. See ``AtOnce``."""
+        self._is_put_off = False
+        rest, self._rest = self._rest, None
+        if rest is not None:
+            self._connection.server.see_through(rest)
 
     async def _see_through(self, left: Awaitable[None]) -> None:
         try:
@@ -90,6 +107,7 @@ class Exchange:
 
     def wake(self) -> None:
         """Have whoever waits for news look."""
+        self.go_on()
         if self._waiting is not None and not self._waiting.done():
             self._waiting.set_result(None)
 

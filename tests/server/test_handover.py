@@ -1,0 +1,77 @@
+"""What threads hand over: all of it, in order, and few wake-ups for much."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+from vaultwire.server.handover import Handover, call_each
+
+THREADS, EACH = 8, 2000
+
+
+def test_all_that_many_threads_put_is_taken_in_the_order_of_each() -> None:
+    wakings: list[Callable[[], None]] = []
+    woken = threading.Condition()
+    taken: list[tuple[int, int]] = []
+
+    def wake(run: Callable[[], None]) -> None:
+        with woken:
+            wakings.append(run)
+            woken.notify()
+
+    handover = Handover(wake, taken.extend)
+
+    def put(thread: int) -> None:
+        for number in range(EACH):
+            handover.put((thread, number))
+
+    threads = [threading.Thread(target=put, args=(number,)) for number in range(THREADS)]
+    for thread in threads:
+        thread.start()
+    while len(taken) < THREADS * EACH:
+        with woken:
+            assert woken.wait_for(lambda: wakings, 30)
+            run = wakings.pop()
+        run()
+    for thread in threads:
+        thread.join()
+    for number in range(THREADS):
+        assert [each for thread, each in taken if thread == number] == list(range(EACH))
+
+
+def test_what_is_put_before_the_other_side_looks_costs_one_waking() -> None:
+    wakings: list[Callable[[], None]] = []
+    called: list[int] = []
+    handover = Handover(wakings.append, call_each)
+    for turn in range(3):
+        for number in range(10):
+            handover.put(lambda number=number: called.append(number))
+        assert len(wakings) == turn + 1
+        wakings[-1]()
+        assert called == [*range(10)] * (turn + 1)
+
+
+def test_what_is_put_while_the_other_side_takes_is_taken_next() -> None:
+    wakings: list[Callable[[], None]] = []
+    called: list[str] = []
+    handover = Handover(wakings.append, call_each)
+
+    def first() -> None:
+        called.append("first")
+        handover.put(lambda: called.append("second"))
+
+    handover.put(first)
+    wakings.pop()()
+    assert called == ["first"]
+    wakings.pop()()
+    assert called == ["first", "second"]
+
+
+def test_a_side_that_has_ended_is_no_error() -> None:
+    def ended(_: Callable[[], None]) -> None:
+        raise RuntimeError("Event loop is closed")
+
+    handover = Handover(ended, call_each)
+    handover.put(lambda: None)
+    handover.put(lambda: None)
