@@ -15,7 +15,6 @@ import time
 from vaultwire.protocol.events import Answered, Cancel, Request, Send
 from vaultwire.protocol.jsonrpc import INTERNAL_ERROR
 from vaultwire.server.answers import INTERNAL, Refusal, Result
-from vaultwire.server.handover import Handover
 from vaultwire.server.lanes import Lane
 from vaultwire.server.subscriptions import Listening
 from vaultwire.server.tasks import Job, Task, client_of
@@ -107,6 +106,8 @@ class Workers:
 
     def collect(self, soon: Callable[[Callable[[], None]], object]) -> None:
         """Hand tasks over together that ``run_soon`` gets before the thread that calls it gets to what ``soon`` was given."""
+        from vaultwire.server.handover import Handover  # noqa: PLC0415 - not before a first answer on stdout
+
         self.run_soon = Handover(soon, self.reading_lane.put_all).put
 
     def act(self, event: Event, session: Session, outlet: Outlet) -> Task | None:
