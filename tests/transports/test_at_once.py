@@ -25,6 +25,7 @@ from vaultwire.server.handlers import Handlers
 from vaultwire.transports import DONE, guard, streamable_http
 from vaultwire.transports.http_server import Limits
 from vaultwire.transports.http_server.connection import Connection
+from vaultwire.transports.http_server.places import NEAR, Places
 from vaultwire.transports.http_server.server import Server
 from vaultwire.transports.observing import Observer
 from vaultwire.trust.policy import Policy
@@ -113,7 +114,7 @@ class Line:
         server = Server(app, Limits(), is_tls=False, heeds_signals=False)
         server.loop = asyncio.get_running_loop()
         server.date = b"date: x\r\n"
-        self.connection = Connection(server)
+        self.connection = Connection(server, NEAR, Places(1))
         self.wire = Wire()
         self.connection.connection_made(self.wire)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -352,7 +353,8 @@ def is_hung_up_on(connection: socket.socket, drip: bytes = b"") -> bool:
         try:
             if drip:
                 connection.sendall(drip)
-            if not connection.recv(65536):
+            answer = connection.recv(65536)
+            if not answer or answer.startswith(b"HTTP/1.1 408 "):
                 return True
         except TimeoutError:
             continue
@@ -449,16 +451,29 @@ def open_connections(pid: int) -> list[str]:
     return [row[1] for row in rows if row[9] in inodes and row[3] != "0A"]
 
 
-def test_more_connections_than_there_may_be_are_turned_away_and_the_others_served(impatient: Serving) -> None:
-    taken = [impatient.connect() for _ in range(5)]
-    try:
+def test_more_calls_than_there_may_be_connections_are_turned_away_and_the_others_answered(
+    impatient: Serving, tmp_path: Path
+) -> None:
+    with contextlib.ExitStack() as stack:
+        waiting, pipes = [], []
+        for number in range(5):
+            fifo = tmp_path / f"fifo {number}"
+            os.mkfifo(fifo)
+            arguments = {"arguments": {"fifo": str(fifo)}}
+            path, asked = "/bridge/v1/tools/wait/call", json.dumps(arguments)
+            if number == 4:  # of another client: one alone may not have all threads
+                call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "wait", **arguments}}
+                path, asked = "/mcp", json.dumps(call)
+            lines = [f"POST {path} HTTP/1.1", "Host: localhost", "Content-Type: application/json", "Accept: */*"]
+            waiting.append(stack.enter_context(impatient.connect()))
+            waiting[-1].sendall("\r\n".join([*lines, f"Content-Length: {len(asked)}", "", asked]).encode())
+            pipes.append(os.open(fifo, os.O_WRONLY))  # so the call has begun
         with impatient.connect() as one_more:
-            assert status_of(received(one_more)) == 503
-        taken[0].sendall(b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n")
-        assert status_of(taken[0].recv(65536)) == 200
-    finally:
-        for connection in taken:
-            connection.close()
+            answer = received(one_more)
+        assert status_of(answer) == 503
+        for pipe in pipes:
+            os.close(pipe)
+        assert [status_of(connection.recv(65536)) for connection in waiting] == [200] * 5
 
 
 # ---------------------------------------------------------------------- what is told

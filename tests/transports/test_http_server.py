@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import re
+import signal
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
-from support.serving import Serving, received
+from support.serving import Serving, received, stage
 from support.vaults import write_vault
 from vaultwire.transports.http_server.at_once import begin_at_once
 
@@ -61,6 +63,57 @@ def test_a_body_may_come_in_any_form(server: Serving, body: bytes) -> None:
     answer = answers(server, CALL + body + LAST)
     assert statuses(answer)[-2:] == [200, 200]
     assert b"the text" in answer
+
+
+@pytest.mark.parametrize("word", [b"100-continue", b"100-Continue", b"100-CONTINUE \t"])
+def test_a_client_that_waits_to_be_asked_for_its_body_is_asked(server: Serving, word: bytes) -> None:
+    with server.connect() as connection:
+        connection.sendall(CALL + b"Content-Length: %d\r\nExpect: %s\r\n\r\n" % (len(BODY), word))
+        assert connection.recv(1 << 16) == b"HTTP/1.1 100 Continue\r\n\r\n"
+        connection.sendall(BODY)
+        assert b"the text" in connection.recv(1 << 16)
+
+
+@pytest.mark.parametrize("version", [b"2.0", b"0.9"])
+def test_another_version_of_http_is_505(server: Serving, version: bytes) -> None:
+    answer = answers(server, b"GET /health HTTP/%s\r\nHost: localhost\r\n\r\n" % version)
+    assert statuses(answer) == [505]
+    assert statuses(answers(server, GET + b"GET /health HTTP/%s\r\nHost: localhost\r\n\r\n" % version)) == [200]
+
+
+def test_a_broken_body_behind_its_refusal_ends_the_connection_and_is_no_crash(tmp_path: Path) -> None:
+    with Serving(tmp_path) as server:
+        with server.connect() as connection:
+            connection.sendall(b"POST /nothing HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n")
+            assert statuses(connection.recv(1 << 16)) == [404]
+            connection.sendall(b"no length of a chunk\r\n")
+            assert received(connection) == b""
+        assert server.end(signal.SIGTERM) == (0, "", "")
+
+
+def test_what_comes_behind_the_last_request_takes_nothing_from_its_answer(server: Serving) -> None:
+    for last in (LAST, b"GET /health HTTP/1.0\r\nHost: localhost\r\n\r\n"):
+        for behind in (GET, b"nonsense", b"x" * 100_000):
+            assert statuses(answers(server, last + behind)) == [200]
+
+
+def test_a_client_that_ends_its_side_behind_its_requests_gets_all_its_answers(server: Serving) -> None:
+    call = CALL + b"Content-Length: %d\r\n\r\n" % len(BODY) + BODY
+    for sent, count in ((call, 1), (call * 5, 5), (call * 3 + CALL, 3), (GET * 2 + call + b"GET /he", 3)):
+        for _ in range(20):
+            answer = server.send(sent)
+            assert [status for status in statuses(answer) if status != 100] == [200] * count
+            assert answer.count(b"the text") == sent.count(BODY)
+
+
+def test_a_client_that_is_too_slow_is_told_so(tmp_path: Path) -> None:
+    with stage(tmp_path, "--limits", '{"head": 0.5, "body": 0.5, "idle": 0.5}') as server:
+        for begun in (b"GET /health HTTP/1.1\r\nX: ", CALL + b"Content-Length: 9\r\n\r\n{"):
+            with server.connect() as connection:
+                connection.sendall(begun)
+                assert statuses(received(connection)) == [408]
+        with server.connect() as silent:
+            assert received(silent) == b""
 
 
 def test_head_gets_the_head_alone(server: Serving) -> None:

@@ -6,46 +6,48 @@ What of a request and its answer is the callable's matter is an ``Exchange``.
 from __future__ import annotations
 
 import asyncio
+import socket
 import time
 from collections import deque
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import unquote
 
 import httptools
 
 from vaultwire.transports import MEMO
-from vaultwire.transports.http_server.exchange import Exchange
+from vaultwire.transports.http_server.exchange import CONTINUE, Exchange
+from vaultwire.transports.http_server.known_heads import KnownHeads
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from vaultwire.transports.http_server.places import Places
     from vaultwire.transports.http_server.server import Server
 
 # More than this comes of no client (``guard.MAX_HEAD_BYTES``, in a piece that may be as long again).
 _MAX_HEAD_BYTES = 32 * 1024
-# Heads of one connection that need not be parsed again, and how long they may be: a client calls a few tools in turn, and
-# says the same each time but for a name and a length.
-_MOST_KNOWN_HEADS = 16
-_MOST_KNOWN_BYTES = 4096
-_HEAD_END = b"\r\n\r\n"
 _FOREVER = float("inf")
+# After the end of what a client sends: so soon there is a look whether it still waits for its answer.
+_PROBE_SECONDS = 0.1
+# What a client gets at the end of the server to finish its request, or to take its answer.
+_LAST_SECONDS = 2.0
+_VERSIONS = ("1.0", "1.1")
+_REFUSALS = 400  # and above
 _ASGI = {"version": "3.0", "spec_version": "2.3"}
-
-
-class _Head(NamedTuple):
-    """A head that came before, and what it says."""
-
-    data: bytes
-    end: int  # how long it is
-    scope: dict[str, Any]
-    length: int  # of the body
 
 
 class Connection(asyncio.Protocol):
     """One connection: bytes to requests, which are answered one after the other."""
 
-    def __init__(self, server: Server) -> None:
+    def __init__(self, server: Server, address: str, places: Places) -> None:
+        """``address``: where it comes from, as ``places`` know it, where it has its place already."""
         self.server = server
+        self.address = address
+        self.idle_since = time.monotonic()
+        self.was_served = False
+        self.is_refused = False  # there was no place
+        self.entering: asyncio.Task[None] | None = None  # until its handshake is over
         self.transport: Any = None
+        self._places = places
         self.blocked: asyncio.Future[None] | None = None  # while the client takes no more bytes
         self.is_gone = False
         self._limits = server.limits
@@ -54,8 +56,7 @@ class Connection(asyncio.Protocol):
         self._coming: Exchange | None = None  # whose body is not here yet
         self._url = b""
         self._headers: list[tuple[bytes, bytes]] = []
-        self._known: dict[bytes, _Head] = {}
-        self._latest: _Head | None = None  # of those, the one that came last
+        self._known = KnownHeads()
         self._is_paused = False
         self._is_going_on = False
         self._left = 0  # of the body of a request whose head was known
@@ -63,6 +64,8 @@ class Connection(asyncio.Protocol):
         self._in_head = True
         self._in_message = False
         self._is_last = False  # nothing that comes now is a request any more
+        self._has_ended = False  # nothing comes any more at all
+        self._wrong = (400, "Invalid request")  # what the parser is told to stop for
         self._until = _FOREVER  # when patience with the client ends
         self._unsent = 0
         self._unsent_since = 0.0
@@ -70,17 +73,20 @@ class Connection(asyncio.Protocol):
     # ------------------------------------------------------------------ what asyncio says
 
     def connection_made(self, transport: Any) -> None:
-        """Take up the connection, if there are not too many."""
+        """Begin to listen to the client, if there was a place for it."""
         self.transport = transport
         self.server.connections.add(self)
         self._until = time.monotonic() + self._limits.head
-        if len(self.server.connections) > self._limits.connections:
+        if self.is_refused:
             self._refuse(503, "Too many connections", b"retry-after: 1\r\n")
+        elif self.server.is_ending:
+            self.transport.close()
 
     def connection_lost(self, exception: Exception | None) -> None:  # noqa: ARG002 - asyncio's own names
         """Tell the request that is worked on."""
         self.is_gone = True
         self.server.connections.discard(self)
+        self._places.leave(self)
         self.resume_writing()
         for exchange in tuple(self._exchanges):
             exchange.wake()
@@ -88,6 +94,58 @@ class Connection(asyncio.Protocol):
         self._exchanges.clear()
         self._parser = self._coming = None
         self.server.look_for_end()
+
+    def eof_received(self) -> bool:
+        """Take note that the client sends nothing more; True if it may still wait for an answer.
+
+        Whether it does, or has left for good, its system says alike. It does not say so in the middle of a request, and
+        who hangs up on a stream wants no more of it.
+        """
+        exchanges = self._exchanges
+        if self._coming is not None and exchanges and self._coming is exchanges[-1]:
+            exchanges.pop()
+        self._coming = None
+        if not exchanges or exchanges[0].is_started:
+            return False
+        self._is_last = self._has_ended = True
+        self._until = _FOREVER
+        exchanges[-1].stays = False
+        self.server.loop.call_later(_PROBE_SECONDS, self._probe)
+        return True
+
+    def _probe(self) -> None:
+        """Send a client that sends nothing more what it may ignore, so that its system says if it is gone."""
+        if self._is_waited_for() and self._exchanges[0].scope["http_version"] == "1.1":
+            self.transport.write(CONTINUE)
+            self.server.loop.call_later(_PROBE_SECONDS, self._look_for_client)
+
+    def _look_for_client(self) -> None:
+        """Let go of a client that turned out to be gone. Nobody reads from it, so nobody else would notice."""
+        if self._is_waited_for():
+            connected = self.transport.get_extra_info("socket")
+            if connected is not None and connected.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR):
+                self.transport.abort()
+
+    def _is_waited_for(self) -> bool:
+        """Tell whether a client that sends nothing more waits for an answer that has not begun."""
+        return (
+            self._has_ended
+            and not self.transport.is_closing()
+            and bool(self._exchanges)
+            and not self._exchanges[0].is_started
+        )
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether no request of it is worked on."""
+        return not self._exchanges
+
+    def hang_up(self) -> None:
+        """Make room for somebody else."""
+        if self.entering is not None and self.transport is None:
+            self.entering.cancel()
+        elif self.transport is not None:
+            self.transport.abort()
 
     def pause_writing(self) -> None:
         """Have who writes wait for the client."""
@@ -113,8 +171,8 @@ class Connection(asyncio.Protocol):
         elif self._take_known(data):
             self._go_on()
         elif self._parse(data):
-            if len(self._exchanges) == 1:
-                self._learn(data)
+            if len(self._exchanges) == 1 and self._exchanges[0].stays:
+                self._known.learn(data, self._exchanges[0].scope)
             self._go_on()
 
     def _parse(self, data: bytes) -> bool:
@@ -126,8 +184,9 @@ class Connection(asyncio.Protocol):
         except httptools.HttpParserUpgrade:
             self._is_last = True  # the request itself is answered, which says no
         except httptools.HttpParserError:
-            if not self._is_last:
-                self._refuse(400, "Invalid request")
+            if self._is_last:  # bytes behind the last request; that is answered
+                return True
+            self._refuse(*self._wrong)
             return False
         if self._in_head and self._head_bytes > _MAX_HEAD_BYTES:
             self._refuse(431, "Request headers too large")
@@ -136,36 +195,13 @@ class Connection(asyncio.Protocol):
 
     # ------------------------------------------------------------------ heads that came before
 
-    def _learn(self, data: bytes) -> None:
-        """Keep the head of a request that is all there is in ``data``, so far as its body is here."""
-        scope = self._exchanges[0].scope
-        end = data.find(_HEAD_END) + 4
-        head = data[:end]
-        lengths = [value for name, value in scope["headers"] if name == b"content-length"]
-        if (
-            self._exchanges[0].stays
-            and len(lengths) == 1
-            and len(data) <= end + int(lengths[0])
-            and end <= _MOST_KNOWN_BYTES
-            and data.startswith(b"POST ")  # no line before it
-            and head.count(b"\n") == head.count(b"\r\n")  # so it ends where the parser ends it, too
-            and not any(name in (b"transfer-encoding", b"expect", b"upgrade") for name, _ in scope["headers"])
-        ):
-            if len(self._known) >= _MOST_KNOWN_HEADS:
-                self._known.clear()
-            self._known[head] = self._latest = _Head(head, end, {**scope}, int(lengths[0]))
-
     def _take_known(self, data: bytes) -> bool:
         """Take a request whose head came before, as the parser would; False if this is none, or there is more behind it."""
-        known = self._latest
-        if known is None or not data.startswith(known.data):
-            known = self._latest = self._known.get(data[: data.find(_HEAD_END) + 4])
-            if known is None:
-                return False
+        known = self._known.find(data)
+        if known is None:
+            return False
         _, end, scope, length = known
         left = end + length - len(data)
-        if left < 0:
-            return False
         if left:
             exchange = Exchange(self, scope.copy(), stays=True)
             self._coming, self._left = exchange, left
@@ -217,6 +253,9 @@ class Connection(asyncio.Protocol):
         text = path.decode("ascii")
         parser = self._parser
         version = parser.get_http_version()
+        if version not in _VERSIONS:
+            self._wrong = (505, "HTTP version not supported")
+            raise ValueError(version)
         scope = {
             "type": "http",
             "asgi": _ASGI,
@@ -273,6 +312,8 @@ class Connection(asyncio.Protocol):
     def on_answered(self, exchange: Exchange) -> None:
         """Go on to the next request, or let the connection go."""
         self._exchanges.popleft()
+        self.idle_since = time.monotonic()
+        self.was_served = self.was_served or exchange.status < _REFUSALS
         if self.transport.is_closing():
             return
         if not exchange.stays or (self.server.is_ending and not self._exchanges):
@@ -301,25 +342,38 @@ class Connection(asyncio.Protocol):
         """Hang up after what is worked on, at once if that is nothing."""
         if self._exchanges:
             self._exchanges[-1].stays = False
-        else:
+            self._until = min(self._until, time.monotonic() + _LAST_SECONDS)
+        elif self.transport is not None:
             self.transport.close()
 
     def look(self, now: float) -> None:
         """Let go of a client that takes too long to send, or to take what it asked for."""
         if self._exchanges:
             self._exchanges[0].go_on()
+        self._look_for_client()
+        if self.transport.is_closing() and not self.transport.get_write_buffer_size():
+            return
         unsent = self.transport.get_write_buffer_size()
         if unsent == 0 or unsent < self._unsent or self._unsent == 0:
             self._unsent_since = now
         self._unsent = unsent
-        if now > self._until or now - self._unsent_since > self._limits.stalled:
+        patience = min(self._limits.stalled, _LAST_SECONDS) if self.server.is_ending else self._limits.stalled
+        if now - self._unsent_since > patience:
             # Not closed in good order: that would wait for the client to take what is unsent.
             self.transport.abort()
+        elif now > self._until:
+            if self._in_message and not self.transport.is_closing():
+                self._refuse(408, "Request timeout")
+            else:
+                self.transport.abort()
 
     def _refuse(self, status: int, error: str, header: bytes = b"") -> None:
         """Answer what cannot be understood, behind all that could be, and hang up."""
         self._is_last = True
         coming, self._coming = self._coming, None
+        if coming is not None and coming.is_answered:  # refused before its body came
+            self.transport.close()
+            return
         if coming is not None and coming is not self._exchanges[0]:
             self._exchanges.pop()
             coming = None
@@ -331,7 +385,7 @@ class Connection(asyncio.Protocol):
         if coming is None or not coming.is_started:
             body = b'{"error":"%s","message":"%s"}' % (error.encode(), error.encode())
             self.transport.write(
-                b"HTTP/1.1 %d %s\r\ncontent-type: application/json\r\ncontent-length: %d\r\n%sconnection: close\r\n\r\n%s"
-                % (status, error.encode(), len(body), header, body)
+                b"HTTP/1.1 %d %s\r\ncontent-type: application/json\r\ncontent-length: %d\r\n%s%sconnection: close\r\n\r\n%s"
+                % (status, error.encode(), len(body), self.server.refusal_lines, header, body)
             )
         self.transport.close()

@@ -22,6 +22,8 @@ _MAX_LENGTH = 1 << 62
 
 _STATUS_LINES = {status.value: b"HTTP/1.1 %d %s\r\n" % (status, status.phrase.encode()) for status in HTTPStatus}
 _WITHOUT_BODY = (204, 304)  # RFC 9110, 6.4.1
+CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
+"""No answer yet: what a client may wait for before it sends its body, and else has no use for."""
 _LAST_LINES = b"connection: close\r\n\r\n"  # where nothing comes behind the answer
 
 
@@ -147,13 +149,8 @@ class Exchange:
     async def receive(self) -> Message:
         """Return what has come of the body; once that is all, wait for the client to leave."""
         connection = self._connection
-        if (
-            self.more
-            and not self._body
-            and not self.is_started
-            and (b"expect", b"100-continue") in self.scope["headers"]
-        ):
-            connection.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+        if self.more and not self._body and not self.is_started and _asks_first(self.scope["headers"]):
+            connection.transport.write(CONTINUE)
         while not (connection.is_gone or self.is_answered):
             if self._body or not (self.more or self._given):
                 body, self._body, self._size = b"".join(self._body), [], 0
@@ -179,6 +176,7 @@ class Exchange:
 
     def _start(self, status: int, headers: Iterable[tuple[bytes, bytes]]) -> None:
         """Put the head together."""
+        self.status = status
         self._head = b""  # of an answer whose body is to go out with it
         self._silent = False  # an answer without body
         self._chunked = False
@@ -229,3 +227,8 @@ class Exchange:
             self.is_answered = True
             self.wake()
             self._connection.on_answered(self)
+
+
+def _asks_first(headers: Iterable[tuple[bytes, bytes]]) -> bool:
+    """Tell whether a client waits with its body until it is asked for it. The word is one in any case (RFC 9110, 10.1.1)."""
+    return any(name == b"expect" and value.strip(b" \t").lower() == b"100-continue" for name, value in headers)

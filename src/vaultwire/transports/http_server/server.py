@@ -8,16 +8,18 @@ import sys
 import time
 from typing import Any, NamedTuple
 
+from vaultwire.transports.http_server.arrivals import Arrivals, most_connections
 from vaultwire.transports.http_server.at_once import begin_at_once
-from vaultwire.transports.http_server.connection import Connection
+from vaultwire.transports.http_server.places import Places
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import socket
     import ssl
-    from collections.abc import Awaitable, Callable, Coroutine
+    from collections.abc import Awaitable, Callable, Coroutine, Sequence
 
     from vaultwire.transports import App
+    from vaultwire.transports.http_server.connection import Connection
 
 # How often there is a look at who takes too long.
 _LOOK_SECONDS = 1.0
@@ -51,15 +53,18 @@ def run(
     on_stop: Callable[[], Awaitable[None]],
     limits: Limits,
     beside: tuple[App, socket.socket] | None = None,
+    refusal_headers: Sequence[tuple[bytes, bytes]] = (),
 ) -> None:
     """Serve until SIGTERM, SIGINT or SIGHUP; then finish what is in flight and return. A second signal does not wait.
 
     ``on_ready`` is called once connections are taken, ``on_stop`` when no more are: it ends what would go on for ever.
-    ``beside`` is what answers, without TLS, at another socket, one in the file system.
+    ``beside`` is what answers, without TLS, at another socket, one in the file system. ``refusal_headers`` go with answers
+    that are given before ``app`` hears of a request.
     """
     sys.setswitchinterval(_SWITCH_SECONDS)
     with asyncio.Runner(loop_factory=_loop_factory()) as runner:
-        runner.run(Server(app, limits, is_tls=tls is not None).serve(listener, tls, on_ready, on_stop, beside))
+        server = Server(app, limits, is_tls=tls is not None, refusal_headers=refusal_headers)
+        runner.run(server.serve(listener, tls, on_ready, on_stop, beside))
 
 
 def run_aside(
@@ -81,8 +86,17 @@ def run_aside(
 class Server:
     """All connections of one listener, and their end."""
 
-    def __init__(self, app: App, limits: Limits, *, is_tls: bool, heeds_signals: bool = True) -> None:
+    def __init__(
+        self,
+        app: App,
+        limits: Limits,
+        *,
+        is_tls: bool,
+        heeds_signals: bool = True,
+        refusal_headers: Sequence[tuple[bytes, bytes]] = (),
+    ) -> None:
         self.app = app
+        self.refusal_lines = b"".join(b"%s: %s\r\n" % header for header in refusal_headers)
         self._heeds_signals = heeds_signals
         self.limits = limits
         self.scheme = "https" if is_tls else "http"
@@ -104,21 +118,18 @@ class Server:
         self._told, self._empty = asyncio.Event(), asyncio.Event()
         if self._heeds_signals:
             self._heed_signals()
-        patience = None if tls is None else self.limits.head
-        server = await loop.create_server(
-            lambda: Connection(self), sock=listener, ssl=tls, backlog=1024, ssl_handshake_timeout=patience
-        )
-        servers = [server]
+        most = most_connections(self.limits.connections)
+        arrivals = [Arrivals(self, listener, tls, Places(most))]
         if beside is not None:
             twin: Any = _Beside(self, beside[0])
-            servers.append(await loop.create_unix_server(lambda: Connection(twin), sock=beside[1]))
+            arrivals.append(Arrivals(twin, beside[1], None, Places(max(1, most // 2))))
         self._look()
         on_ready()
         await self._told.wait()
         self._told.clear()
-        for server in servers:
-            server.close()
         self.is_ending = True
+        for each in arrivals:
+            await each.end()
         await on_stop()
         for connection in list(self.connections):
             connection.end()
