@@ -75,6 +75,7 @@ def serve_http(
             rest.Rest(partial(ask, workers), openapi.to_document, guard.KEY_NAME),
             rest.MAX_BODY_BYTES,
             for_any_page=guard.EVERYTHING if serving.any_origin else guard.READING,
+            refusal_headers=rest.CORS,
         ),
     ]
     pair = _make_pair(workers, new_session) if serving.legacy_sse else None
@@ -112,7 +113,8 @@ def serve_http(
 
     try:
         beside = None if met is None else (_make_private_door(doors[0], observer), met.socket)
-        http_server.run(guard.Guard(doors, rules, observer), listener, tls, begin, stop, limits, beside)
+        app = guard.Guard(doors, rules, observer)
+        http_server.run(app, listener, tls, begin, stop, limits, beside, refusal_headers=rest.CORS)
     finally:
         workers.end(_LEFT_SECONDS)
         tending.end()

@@ -35,7 +35,7 @@ _CALL = re.compile(rb"/tools/([^/]+)/call")
 # Callers, told apart by key or token: what they have read is remembered. The first of them starts anew beyond that.
 _MAX_PEERS = 1000
 # The contract's, on every answer; who may not call from where is decided before.
-_CORS = (
+CORS = (
     (b"access-control-allow-origin", b"*"),
     (b"access-control-allow-methods", b"GET, POST, OPTIONS"),
     (b"access-control-allow-headers", b"Content-Type"),
@@ -242,7 +242,7 @@ async def _send_error(
 async def _send(send: Send, status: int, body: bytes, *headers: tuple[bytes, bytes]) -> None:
     """Send JSON, or nothing."""
     own = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))] if body else []
-    await send({"type": "http.response.start", "status": status, "headers": [*own, *_CORS, *headers]})
+    await send({"type": "http.response.start", "status": status, "headers": [*own, *CORS, *headers]})
     await send({"type": "http.response.body", "body": body})
 
 

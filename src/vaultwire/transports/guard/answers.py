@@ -65,12 +65,13 @@ class Answer:
             message["headers"] = headers
         await self._send(message)
 
-    async def refuse(self, refusal: Refusal) -> None:
-        """Send a refusal in the words of the REST API's errors."""
+    async def refuse(self, refusal: Refusal, besides: Sequence[tuple[bytes, bytes]] = ()) -> None:
+        """Send a refusal in the words of the REST API's errors. ``besides`` are headers that the door's answers carry."""
         body = json.dumps({"error": refusal.error, "message": refusal.message}).encode()
         headers = [
             (b"content-type", b"application/json"),
             (b"content-length", str(len(body)).encode()),
+            *besides,
             *refusal.headers,
         ]
         await self.send({"type": "http.response.start", "status": refusal.status, "headers": headers})

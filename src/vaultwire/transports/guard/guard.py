@@ -66,15 +66,23 @@ class Guard:
         except Refusal as refusal:
             if _status(scope, answer):
                 raise
-            await answer.refuse(refusal)
+            await self._refuse(scope, answer, refusal)
         except Exception:
             self._observer.crashed(id=answer.id, what=f"{scope['method']} {scope['path'][:200]}")
             if _status(scope, answer):
                 raise
-            await answer.refuse(Refusal(500, "Internal server error", "The server's log says more"))
+            await self._refuse(scope, answer, Refusal(500, "Internal server error", "The server's log says more"))
         finally:
             if self._observer.listens:
                 self._tell_end(scope, answer, started)
+
+    async def _refuse(self, scope: Scope, answer: Answer, refusal: Refusal) -> None:
+        """Turn a request away, so that the page it came from can read why if it can read anything behind this door."""
+        if answer.origin is None:
+            pages = [value.strip(b" \t") for name, value in scope["headers"] if name == b"origin"]
+            if len(pages) == 1 and pages[0].decode("latin-1") in self._rules.origins:
+                answer.origin = pages[0]
+        await answer.refuse(refusal, self._door(scope["path"]).refusal_headers)
 
     def _tell_end(self, scope: Scope, answer: Answer, started: float) -> None:
         self._observer.ended(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from typing import NamedTuple, Protocol
 
 TYPE_CHECKING = False
@@ -27,6 +27,8 @@ class Door(NamedTuple):
     needs_key: bool = True
     # Which methods any page in a browser may use: it sees what everybody sees, and changes nothing.
     for_any_page: Collection[str] = ()
+    # What its answers carry that the guard gives for it, so that a page which may not come in can read why.
+    refusal_headers: Sequence[tuple[bytes, bytes]] = ()
 
 
 class Rules(NamedTuple):
