@@ -100,6 +100,10 @@ class Arrivals:
                 ssl_handshake_timeout=patience,
                 ssl_shutdown_timeout=goodbye,
             )
+        except asyncio.CancelledError:
+            if connection.transport is not None:  # uvloop closes what it was about to hand over and tells nobody
+                connection.connection_lost(None)
+            raise
         except Exception:  # noqa: BLE001, S110 - no TLS, too slow, or gone: nobody is left to be told
             pass
         finally:

@@ -75,12 +75,16 @@ class Connection(asyncio.Protocol):
     def connection_made(self, transport: Any) -> None:
         """Begin to listen to the client, if there was a place for it."""
         self.transport = transport
+        if transport.is_closing():  # it had to go while it entered
+            self.is_gone = True
+            self._places.leave(self)
+            return
         self.server.connections.add(self)
         self._until = time.monotonic() + self._limits.head
         if self.is_refused:
             self._refuse(503, "Too many connections", b"retry-after: 1\r\n")
         elif self.server.is_ending:
-            self.transport.close()
+            self.server.loop.call_soon(self.end)
 
     def connection_lost(self, exception: Exception | None) -> None:  # noqa: ARG002 - asyncio's own names
         """Tell the request that is worked on."""
@@ -102,11 +106,11 @@ class Connection(asyncio.Protocol):
         who hangs up on a stream wants no more of it.
         """
         exchanges = self._exchanges
-        if self._coming is not None and exchanges and self._coming is exchanges[-1]:
-            exchanges.pop()
-        self._coming = None
-        if not exchanges or exchanges[0].is_started:
+        if not exchanges or exchanges[0] is self._coming or exchanges[0].is_started:
             return False
+        if self._coming is not None:
+            self._coming = None
+            exchanges.pop()  # nobody has begun on it
         self._is_last = self._has_ended = True
         self._until = _FOREVER
         exchanges[-1].stays = False
