@@ -72,7 +72,7 @@ def test_a_way_that_is_shown_lets_in_who_should_come_in(options: list[str], issu
 def test_the_bounds_are_those_of_the_code() -> None:
     mib = 1 << 20
     said: list[tuple[str, Any]] = [
-        ("| connections | {} |", Limits().connections),
+        ("| connections | {}, or", Limits().connections),
         ("16 KiB, 64 lines, 10 seconds", (guard.MAX_HEAD_BYTES, guard.MAX_HEADERS, Limits().head) == (16384, 64, 10)),
         ("{} MiB for the REST API", rest.MAX_BODY_BYTES // mib),
         ("{} MiB for MCP", limits.MAX_MESSAGE_BYTES // mib),

@@ -323,7 +323,7 @@ def broken_requests(draw: st.DrawFn) -> bytes:
 @hypothesis.given(broken_requests())
 def test_no_bytes_whatever_make_the_server_fail(server: Serving, data: bytes) -> None:
     statuses = re.findall(rb"HTTP/1\.1 (\d{3}) ", server.send(data))
-    assert all(status < b"500" for status in statuses), statuses
+    assert all(status < b"500" or status == b"505" for status in statuses), statuses  # of another version of HTTP
     assert server.process.poll() is None
 
 

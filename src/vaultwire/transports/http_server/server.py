@@ -31,7 +31,7 @@ _SIGNALS = ("SIGTERM", "SIGINT", "SIGHUP", "SIGBREAK")
 class Limits(NamedTuple):
     """How much a client may take of the server's patience; in seconds, but for ``connections``."""
 
-    # A process on macOS may have 256 files open unless somebody changed that; each connection is one.
+    # Each is an open file, of which there are never more than half as many as the process may have (``arrivals``).
     connections: int = 200
     # From the first byte of a request to the end of its head: a few hundred bytes over the slowest line.
     head: float = 10.0
