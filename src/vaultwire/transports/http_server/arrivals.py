@@ -74,6 +74,8 @@ class Arrivals:
                 self._take(taken, peer)
             except OSError:  # it has left by now
                 taken.close()
+            # Where more wait, accept does not: those that had to make room must close their files in between.
+            await asyncio.sleep(0)
 
     def _take(self, taken: socket.socket, peer: Any) -> None:
         taken.setblocking(False)
