@@ -239,7 +239,7 @@ def test_a_change_is_on_record_under_the_name_of_its_key(vault: Path, state: Pat
     with Serving(vault, "--require-key", VAULTWIRE_STATE=str(state)) as server:
         server.call("write_note", {"path": "Called", "content": "x"}, x_api_key=key)
         listed = server.call("list_changes", {}, x_api_key=key).json["content"][0]["text"]
-    assert "rest (phone)" in listed
+    assert "phone (rest)" in listed
 
 
 # ---------------------------------------------------------------------- sizes

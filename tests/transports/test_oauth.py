@@ -200,7 +200,7 @@ def test_a_change_is_on_record_under_the_name_in_the_token(server: Serving, issu
     token = f"Bearer {issuer.token(resource(server), scope='notes', sub='auth0|5')}"
     server.call("write_note", {"path": "Called", "content": "x"}, authorization=token)
     listed = server.call("list_changes", {}, authorization=token).json["content"][0]["text"]
-    assert "rest (oauth:auth0|5)" in listed
+    assert "oauth:auth0|5 (rest)" in listed
 
 
 def test_a_browser_may_ask_whether_it_may_send_a_token(vault: Path, issuer: Issuer) -> None:

@@ -405,7 +405,7 @@ def test_so_many_callers_are_remembered(tmp_path: Path, monkeypatch: pytest.Monk
             path = b"/bridge/v1/tools/echo/call"
             reply = http.send("POST", None, {"arguments": {}}, raw_path=path, key=f"caller {number}")
             assert reply.status == 200
-    assert len(door._peers) == 3  # nothing else shows how many there are
+    assert len(door._callers) == 3  # nothing else shows how many there are
 
 
 def test_a_tool_that_takes_too_long_is_an_error_that_says_so(tmp_path: Path) -> None:

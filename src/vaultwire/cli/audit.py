@@ -93,9 +93,9 @@ def _to_text(record: dict[str, Any]) -> str:
     what = get("tool_name") or get("method") or ""
     match get("type"):
         case "request":
-            who = get("client") or "?"
+            who = json.dumps(get("client") or "?", ensure_ascii=False)  # in quotes: a client says here what it likes
             if get("principal"):
-                who += f" ({get('principal')})"
+                who = f"{get('principal')}, which calls itself {who}"
             rest = f"{who}: {what} {json.dumps(get('arguments', {}), ensure_ascii=False)}"
         case "response":
             status = get("error_code") or get("result_status")

@@ -26,7 +26,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     explained.add_argument("tool", help="the tool, such as read_note")
     explained.add_argument("path", help="the file's path in the vault, such as Folder/Note.md")
     explained.add_argument("--policy", metavar="FILE", help=f"the policy's file (else: ${POLICY_VARIABLE})")
-    explained.add_argument("--client", default="", metavar="NAME", help="for the client of this name")
+    explained.add_argument("--client", default="", metavar="NAME", help="for the client that calls itself so")
+    explained.add_argument(
+        "--key", default="", metavar="NAME", help="and came with the key of this name, or the token: oauth:SUBJECT"
+    )
     explained.add_argument(
         "--vault",
         metavar="PATH",
@@ -57,7 +60,7 @@ def run(options: argparse.Namespace) -> int:
         raise ConfigError(f"no file of a vault: {error.message}") from None
     annotations = tool["annotations"]
     reasons = {
-        "the tool": explain_tool(loaded, tool["name"], annotations, options.client),
+        "the tool": explain_tool(loaded, tool["name"], annotations, options.client, options.key),
         "the file": explain_path(loaded, path, changes=not annotations["readOnlyHint"]),
     }
     vault = _vault(options.vault)

@@ -58,7 +58,8 @@ class Batch:
 class Peer:
     """The other side of one connection: ``name`` is what it calls itself, empty as long as it has not said.
 
-    ``principal`` is whose key it came with, empty where there are no keys or it came with none.
+    ``principal`` is whose key or token it came with, empty where it came with neither. A name says what its client likes:
+    where who it is matters, the principal goes first.
     ``memory`` is the handlers': what they keep of this peer between its requests. The session does not look at it.
     """
 
@@ -71,6 +72,18 @@ class Peer:
         self.memory: Any = None
         self.watched: set[str] = set()  # URIs of resources it wants to hear of
         self.shown: frozenset[str] = frozenset()  # tools listed to it besides those listed to everybody
+
+    @property
+    def identity(self) -> tuple[str, str]:
+        """Who it is: its principal, or, without one, the name it gives itself. No name is equal to a principal."""
+        return (self.principal, "") if self.principal else ("", self.name)
+
+    @property
+    def signature(self) -> str:
+        """Who it is in words, its principal first."""
+        if not (self.principal and self.name):
+            return self.principal or self.name
+        return f"{self.principal} ({self.name})"
 
     def introduce(self, client_info: Json) -> None:
         """Take note of what the peer says of itself in ``clientInfo``."""

@@ -87,7 +87,7 @@ class Gate:
                 name, of = known, f" for tool: {known}"
                 changes = not descriptions[known]["annotations"]["readOnlyHint"]
         try:
-            self._rates.count(request.peer.principal or request.peer.name, name, changes=changes)
+            self._rates.count(request.peer.identity, name, changes=changes)
         except TooOften as refused:
             return fail(RATE_LIMITED, f"Rate limit exceeded{of} ({refused}).", {"retryAfter": refused.retry_after})
         return None

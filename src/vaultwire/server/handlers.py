@@ -221,9 +221,11 @@ class Handlers:
 
     def offered(self, request: Request) -> list[dict[str, Any]]:
         """Return the tools that whoever asks may call."""
-        names = (request.peer.name, request.peer.principal)
+        peer = request.peer
         tools = self.toolset.descriptions.values()
-        return [each for each in tools if self._policy.allows(each["annotations"], each["name"], *names)]
+        return [
+            each for each in tools if self._policy.allows(each["annotations"], each["name"], peer.name, peer.principal)
+        ]
 
     def _listed(self, request: Request) -> list[dict[str, Any]]:
         """Return those of them that ``tools/list`` shows."""

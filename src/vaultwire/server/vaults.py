@@ -111,7 +111,7 @@ class Vaults:
 
             known = peer.memory.setdefault(name, (Caller(), {}))
         caller, in_hands = known
-        caller.client = peer.name
+        caller.client = peer.signature
         used = in_hands.get(tool)
         if used is None:
             used = in_hands[tool] = self.get(name).used_by(caller, tool)

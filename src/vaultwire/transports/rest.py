@@ -32,7 +32,7 @@ MAX_BODY_BYTES = 1024 * 1024  # the contract's: "Max body size: 1 MiB"
 
 _PAGES = frozenset((b"/health", b"/tools", b"/openapi.json"))
 _CALL = re.compile(rb"/tools/([^/]+)/call")
-# Callers, told apart by key or token: what they have read is remembered. The first of them starts anew beyond that.
+# Callers, told apart by key or token: what they have read is remembered. Beyond that the first of them is forgotten.
 _MAX_PEERS = 1000
 # The contract's, on every answer; who may not call from where is decided before.
 CORS = (
@@ -47,6 +47,17 @@ _REASONS = {
     429: "Too many requests",
     500: "Internal server error",
 }
+
+
+class _Caller:
+    """Who comes with one key, or with none. ``pages``: what GET shows to it by path, once it has asked."""
+
+    __slots__ = ("pages", "peer")
+
+    def __init__(self, key: str) -> None:
+        self.peer = Peer(key)
+        self.peer.name = "rest"
+        self.pages: dict[bytes, bytes] = {}
 
 
 class Rest:
@@ -65,9 +76,10 @@ class Rest:
         self._ask = ask
         self._to_document = to_document
         self._key_name = key_name
-        self._pages: dict[bytes, bytes] = {}
         # There are no sessions here: all calls with one key, or with none, are one caller's.
-        self._peers: dict[str, Peer] = {}
+        self._callers: dict[str, _Caller] = {}
+        # By the names of the tools in them: who may call the same tools is shown the same pages.
+        self._pages: dict[tuple[str, ...], dict[bytes, bytes]] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -83,11 +95,19 @@ class Rest:
             await _send_error(send, 405, f"{scope['method']} is not possible here; {allowed} is", None, allow)
         elif found:
             name = unquote(found[1].decode("latin-1"))
-            await self._call(name, scope.get(self._key_name, ""), receive, send)
+            await self._call(name, self._caller(scope).peer, receive, send)
         else:
-            if not self._pages:
-                self._pages = await self._make_pages()
-            await _send(send, 200, self._pages[raw_path])
+            await self._show(raw_path, self._caller(scope), send)
+
+    def _caller(self, scope: Scope) -> _Caller:
+        """Return who sent a request, as known from the requests before it."""
+        key: str = scope.get(self._key_name, "")
+        caller = self._callers.get(key)
+        if caller is None:
+            if len(self._callers) >= _MAX_PEERS:
+                del self._callers[next(iter(self._callers))]
+            caller = self._callers[key] = _Caller(key)
+        return caller
 
     async def _answer(self, request: Request) -> Answer:
         loop = asyncio.get_running_loop()
@@ -106,23 +126,43 @@ class Rest:
         self._ask(request, on_answer)
         return await answer
 
-    async def _make_pages(self) -> dict[bytes, bytes]:
-        """Return what GET shows, by path. It stays the same as long as the process runs, and clients ask every few seconds."""
+    async def _show(self, path: bytes, caller: _Caller, send: Send) -> None:
+        if path == b"/health":
+            await _send(send, 200, _HEALTH)
+            return
+        pages = caller.pages or await self._make_pages(caller.peer)
+        if isinstance(pages, Refusal):
+            await _send_refusal(send, pages)
+        else:
+            caller.pages = pages
+            await _send(send, 200, pages[path])
+
+    async def _make_pages(self, peer: Peer) -> dict[bytes, bytes] | Refusal:
+        """Return what GET shows a caller, by path. It stays the same as long as the process runs, and is asked for often.
+
+        A refusal for a caller that may not ask, because it has asked too often.
+        """
         tools: list[dict[str, Any]] = []
         params: dict[str, Any] | None = {}
         while params is not None:
-            answer = await self._answer(_request("tools/list", params, Peer()))
-            assert isinstance(answer, Result)
+            answer = await self._answer(_request("tools/list", params, peer))
+            if isinstance(answer, Refusal):
+                return answer
             tools += map(_to_listed, answer.value["tools"])
             params = {"cursor": answer.value["nextCursor"]} if "nextCursor" in answer.value else None
         tools.sort(key=lambda tool: str(tool["name"]))
+        names = tuple(tool["name"] for tool in tools)
+        if names not in self._pages:
+            self._pages[names] = self._pages_of(tools)
+        return self._pages[names]
+
+    def _pages_of(self, tools: list[dict[str, Any]]) -> dict[bytes, bytes]:
         return {
-            b"/health": _to_json({"status": "ok", "version": __version__, "protocolVersion": PROTOCOL_VERSION}),
             b"/tools": _to_json({"tools": tools, "hash": tools_hash(tools)}),
             b"/openapi.json": _to_json(self._to_document(tools)),
         }
 
-    async def _call(self, name: str, key: str, receive: Receive, send: Send) -> None:
+    async def _call(self, name: str, peer: Peer, receive: Receive, send: Send) -> None:
         body = await _read(receive)
         if body is None:
             return  # the client is gone
@@ -131,17 +171,10 @@ class Rest:
         except _InvalidBody as problem:
             await _send_error(send, 400, "The request body cannot be used", str(problem))
             return
-        peer = self._peers.get(key)
-        if peer is None:
-            if len(self._peers) >= _MAX_PEERS:
-                del self._peers[next(iter(self._peers))]
-            peer = self._peers[key] = Peer(key)
-            peer.name = f"rest ({key})" if key else "rest"
         answer = await self._answer(_request("tools/call", {"name": name, "arguments": arguments}, peer))
         seconds = _retry_after(answer)
-        if seconds is not None:
-            text = answer.value["content"][0]["text"] if isinstance(answer, Result) else answer.message
-            await _send_error(send, 429, text, None, (b"retry-after", b"%d" % seconds))
+        if isinstance(answer, Result) and seconds is not None:
+            await _send_error(send, 429, answer.value["content"][0]["text"], None, (b"retry-after", b"%d" % seconds))
         elif isinstance(answer, Result):
             await _send(send, 200, _to_json(_to_called(answer.value)))
         elif answer.data is not None and answer.data.get("errorCode") == TOOL_NOT_FOUND:
@@ -215,14 +248,18 @@ def _to_called(result: dict[str, Any]) -> dict[str, Any]:
 
 def _retry_after(answer: Answer) -> int | None:
     """Return after how many seconds a client that called too often may call again; None for any other answer."""
-    meta = answer.value.get("_meta", {}) if isinstance(answer, Result) else {}
-    seconds = meta.get("errorDetails", {}).get("retryAfter")
+    details = answer.value.get("_meta", {}).get("errorDetails") if isinstance(answer, Result) else answer.data
+    seconds = (details or {}).get("retryAfter")
     return seconds if isinstance(seconds, int) else None
 
 
 async def _send_refusal(send: Send, refusal: Refusal) -> None:
-    """Answer for a call the protocol refuses as such, which a sound body cannot bring about."""
-    await _send_error(send, 500, refusal.message)
+    """Answer for what the protocol refuses as such: there were too many requests, or nobody foresaw it."""
+    seconds = _retry_after(refusal)
+    if seconds is not None:
+        await _send_error(send, 429, refusal.message, None, (b"retry-after", b"%d" % seconds))
+    else:
+        await _send_error(send, 500, refusal.message)
 
 
 async def _send_error(
@@ -251,3 +288,6 @@ def _to_json(value: dict[str, Any]) -> bytes:
         return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8")
     except UnicodeEncodeError:  # a lone surrogate, which only an escape can spell
         return json.dumps(value).encode("ascii")
+
+
+_HEALTH = _to_json({"status": "ok", "version": __version__, "protocolVersion": PROTOCOL_VERSION})

@@ -32,9 +32,8 @@ class ToolRules:
 class Policy:
     """What the person allows. ``read_only``: no tool that could change the vault is listed or run.
 
-    ``tools`` are the rules for every client, ``clients`` those for one on top, by the name it gives itself or its key has;
-    the one named ``*`` is for clients that have none. ``hosts`` may be reached by tools that leave this computer, ``*.`` in
-    front meaning all below; none, if it is empty.
+    ``tools`` are the rules for every client, ``clients`` those for one on top (``rules_for``). ``hosts`` may be reached by
+    tools that leave this computer, ``*.`` in front meaning all below; none, if it is empty.
     """
 
     __slots__ = ("_allows_all", "allows_everything", "clients", "hosts", "read_only", "tools")
@@ -55,28 +54,36 @@ class Policy:
         self.allows_everything = self._allows_all and not read_only
         """Whether any client may call any tool."""
 
-    def allows(self, annotations: Mapping[str, Any], tool: str = "", *clients: str) -> bool:
-        """Tell whether a tool with these MCP annotations is listed at all, for a client of these names."""
+    def allows(self, annotations: Mapping[str, Any], tool: str = "", client: str = "", principal: str = "") -> bool:
+        """Tell whether a tool with these MCP annotations is listed at all, for a client as ``rules_for`` has it."""
         if self.read_only and annotations.get("readOnlyHint") is not True:
             return False
         if self._allows_all:
             return True
-        own = self.rules_for(*clients)
+        own = self.rules_for(client, principal)
         return (self.tools is None or self.tools.allows(tool)) and all(rules.allows(tool) for rules in own)
 
-    def refusal(self, tool: str, annotations: Mapping[str, Any], *clients: str) -> str | None:
+    def refusal(self, tool: str, annotations: Mapping[str, Any], client: str = "", principal: str = "") -> str | None:
         """Return why the call is refused, None if it may go ahead."""
-        if self.allows(annotations, tool, *clients):
+        if self.allows(annotations, tool, client, principal):
             return None
         if self.read_only and annotations.get("readOnlyHint") is not True:
             hint = "Start vaultwire without --read-only, and with no policy that says so, to allow changes."
             return f"This vault is served read-only, so {tool} cannot run. {hint}"
         return f"The policy of this server does not allow {tool}."
 
-    def rules_for(self, *clients: str) -> list[ToolRules]:
-        """Return the rules for a client on top of those for every client, one for each of its names that has some."""
-        named = [rules for name, rules in self.clients.items() if name in clients]
-        return named or [rules for name, rules in self.clients.items() if name == EVERY_OTHER_CLIENT]
+    def rules_for(self, client: str, principal: str = "") -> list[ToolRules]:
+        """Return the rules for a client on top of those for every client; all of them hold.
+
+        ``client``: the name it gives itself; ``principal``: whose key or token it came with, empty for neither. Beside a
+        principal the client's own name only adds rules: it could be any.
+        """
+        names = [principal or client]
+        if names[0] not in self.clients:
+            names = [EVERY_OTHER_CLIENT]
+        if principal and client not in (*names, EVERY_OTHER_CLIENT):
+            names.append(client)
+        return [self.clients[name] for name in names if name in self.clients]
 
     def may_reach(self, host: str) -> bool:
         """Tell whether a tool may connect to the host."""

@@ -35,13 +35,15 @@ def describe(loaded: LoadedPolicy) -> list[str]:
     ]
 
 
-def explain_tool(loaded: LoadedPolicy, tool: str, annotations: Mapping[str, Any], client: str) -> Reason:
-    """Say whether a client may use a tool, and why."""
+def explain_tool(
+    loaded: LoadedPolicy, tool: str, annotations: Mapping[str, Any], client: str, principal: str = ""
+) -> Reason:
+    """Say whether a client may use a tool, and why. Who it is is said as ``Policy.rules_for`` has it."""
     policy = loaded.policy
     if policy.read_only and annotations.get("readOnlyHint") is not True:
         return Reason(False, "it changes notes, and read_only is true")
     own = [("[tools]", policy.tools)] if policy.tools is not None else []
-    own += [(_table_of(loaded, rules), rules) for rules in policy.rules_for(client)]
+    own += [(_table_of(loaded, rules), rules) for rules in policy.rules_for(client, principal)]
     for table, rules in own:
         if not rules.allows(tool):
             why = (

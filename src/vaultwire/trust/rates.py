@@ -11,7 +11,7 @@ from collections import deque
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Hashable, Mapping
 
 WINDOW_SECONDS = 60.0
 
@@ -43,9 +43,9 @@ class Rates:
         self._most = dict(most)
         self._now = now
         self._lock = threading.Lock()
-        self._windows: dict[tuple[str, str], deque[float]] = {}  # what was used last is last
+        self._windows: dict[tuple[Hashable, str], deque[float]] = {}  # what was used last is last
 
-    def count(self, client: str, tool: str, *, changes: bool) -> None:
+    def count(self, client: Hashable, tool: str, *, changes: bool) -> None:
         """Count a call. Raises TooOften; a call that is refused does not count."""
         most = self._most.get(tool)
         if most is None:
@@ -65,7 +65,7 @@ class Rates:
             while len(self._windows) > _MOST_WINDOWS:
                 del self._windows[next(iter(self._windows))]
 
-    def _checked(self, key: tuple[str, str], most: int, of: str, now: float) -> deque[float]:
+    def _checked(self, key: tuple[Hashable, str], most: int, of: str, now: float) -> deque[float]:
         """Return the window, without what is older than a minute. Raises TooOften if it is full. Holds the lock."""
         window = self._windows.pop(key, None)
         if window is None:

@@ -18,7 +18,7 @@ class Caller:
     """One client in one session. Safe to use from several threads."""
 
     def __init__(self, client: str = "") -> None:
-        """``client``: its own name for itself, empty if it gave none."""
+        """``client``: who it is, in words for the record of changes; empty if nobody knows."""
         self.client = client
         self._lock = threading.Lock()
         self._etags: dict[VaultPath, str] = {}  # as last read, the note read longest ago first

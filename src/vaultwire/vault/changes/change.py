@@ -32,7 +32,7 @@ Step: TypeAlias = Write | Move
 
 
 class Author(NamedTuple):
-    """Who changes the vault: the client as it called itself, and the tool it used."""
+    """Who changes the vault: the client, by its key and by what it calls itself, and the tool it used."""
 
     client: str
     tool: str
