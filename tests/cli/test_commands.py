@@ -143,7 +143,38 @@ def test_doctor_finds_a_healthy_vault_healthy(vault: Path) -> None:
     assert finished.returncode == 0, finished.stdout
     assert "2 notes" in finished.stdout
     assert "spawn to initialize" in finished.stdout
-    assert finished.stdout.endswith("All is well.\n")
+    assert "  ! " not in finished.stdout
+    is_slow = "  ~ spawn to initialize" in finished.stdout  # where the computer has much to do
+    assert finished.stdout.endswith("say what could be better.\n" if is_slow else "All is well.\n")
+
+
+def test_doctor_calls_nothing_well_beside_what_it_lists(vault: Path, tmp_path: Path) -> None:
+    environment = {"HOME": str(tmp_path), "VAULTWIRE_CACHE": str(tmp_path / "cache")}
+    (tmp_path / "cache").write_text("a file, so no folder for the index")
+    finished = run("doctor", "--vault", str(vault), **environment)
+    assert (finished.returncode, "  ~ kept in memory" in finished.stdout) == (0, True)
+    assert finished.stdout.endswith("It works. The lines marked ~ above say what could be better.\n")
+    (tmp_path / ".claude" / "ide").mkdir(parents=True)
+    for number in (1, 2):
+        lock = {"pid": os.getpid(), "workspaceFolders": [str(vault)], "ideName": f"Editor {number}"}
+        (tmp_path / ".claude" / "ide" / f"{number}.lock").write_text(json.dumps(lock))
+    finished = run("doctor", "--vault", str(vault), **environment)
+    assert (finished.returncode, "  ! as there are several, claude --ide connects to none" in finished.stdout) == (
+        1,
+        True,
+    )
+    assert finished.stdout.endswith("Something needs your attention: see the lines marked ! above.\n")
+    report = json.loads(run("doctor", "--json", "--vault", str(vault), **environment).stdout)
+    assert (report["healthy"], len(report["problems"])) == (False, 1)
+    assert any(remark.startswith("kept in memory") for remark in report["remarks"])
+
+
+@pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="the system lets root write anywhere")
+def test_doctor_finds_a_vault_that_cannot_be_written_to(vault: Path) -> None:
+    vault.chmod(0o500)
+    finished = run("doctor", "--vault", str(vault))
+    vault.chmod(0o700)
+    assert (finished.returncode, "  ! the vault's folder cannot be written to" in finished.stdout) == (1, True)
 
 
 def test_doctor_says_where_changes_are_on_record_and_how_many(vault: Path, tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import sys
 
+from vaultwire.cli.terminal import complain, say
 from vaultwire.config import ConfigError, make_config
 
 TYPE_CHECKING = False
@@ -30,7 +31,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
         return commands.run(given)
     except ConfigError as error:
-        print(f"vaultwire: {error}", file=sys.stderr)
+        complain(str(error))
         return EXIT_USAGE
     except KeyboardInterrupt:  # Ctrl-C while a command works, or before the stdio door listens to signals
         return EXIT_INTERRUPTED
@@ -43,13 +44,10 @@ def serve_stdio(**options: Any) -> int:
     if config.prompts is not None and not any(
         os.path.isdir(os.path.join(vault, config.prompts)) for vault in config.vaults.values()
     ):
-        print(f"vaultwire: no folder {config.prompts!r} in the vault yet, so no prompts from it", file=sys.stderr)
+        complain(f"no folder {config.prompts!r} in the vault yet, so no prompts from it")
     if sys.stdin is not None and sys.stdin.isatty():
-        print(
-            "vaultwire: waiting for an MCP client's messages on stdin. Clients start this command themselves;",
-            file=sys.stderr,
-        )
-        print("vaultwire demo shows what happens then. Ctrl-D ends it.", file=sys.stderr)
+        complain("waiting for an MCP client's messages on stdin. Clients start this command themselves;")
+        say("vaultwire demo shows what happens then. Ctrl-D ends it.", to_stderr=True)
     from vaultwire import app  # noqa: PLC0415 - a vault that is not there is said before anything is loaded
 
     app.run_stdio(config, standalone=standalone)

@@ -7,10 +7,10 @@ import collections
 import json
 import os
 import re
-import sys
 from collections.abc import Iterator
 from typing import Any
 
+from vaultwire.cli.terminal import complain, say
 from vaultwire.config import audit_file
 from vaultwire.trust.chained_log import records, verify
 
@@ -54,12 +54,12 @@ def run(options: argparse.Namespace) -> int:
         some = False
         for record in kept:
             some = True
-            print(json.dumps(record) if options.json else _to_text(record))
+            say(json.dumps(record) if options.json else _to_text(record))
     except OSError as error:
-        print(f"vaultwire: cannot read the audit log {path}: {error.strerror}", file=sys.stderr)
+        complain(f"cannot read the audit log {path}: {error.strerror}")
         return 1
     except re.error as error:
-        print(f"vaultwire: no regular expression: {options.pattern!r} ({error})", file=sys.stderr)
+        complain(f"no regular expression: {options.pattern!r} ({error})")
         return 2
     return 0 if some or options.action == "tail" else 1
 
@@ -87,7 +87,7 @@ def _fitting(path: str, options: argparse.Namespace) -> Iterator[dict[str, Any]]
 
 
 def _to_text(record: dict[str, Any]) -> str:
-    """Return a line for a person. Whatever a client sent, it stays one line and moves no cursor."""
+    """Return a line for a person."""
     get = record.get
     short = str(get("request_id", ""))[:8]
     what = get("tool_name") or get("method") or ""
@@ -102,25 +102,24 @@ def _to_text(record: dict[str, Any]) -> str:
             rest = f"-> {what} {status} in {get('execution_time_ms')} ms"
         case _:
             rest = f"!! {get('event_type')} {json.dumps(get('details', {}), ensure_ascii=False)}"
-    text = f"{get('timestamp')} {short:8} {rest}"
-    return "".join(character if character.isprintable() else " " for character in text)
+    return f"{get('timestamp')} {short:8} {rest}"
 
 
 def _verify(path: str, wanted: str | None) -> int:
     report = verify(path, wanted)
     for problem in report.problems[:_SHOWN]:
-        print(f"{problem.file}, line {problem.line}: {problem.what}")
+        say(f"{problem.file}, line {problem.line}: {problem.what}")
     if len(report.problems) > _SHOWN:
-        print(f"and {len(report.problems) - _SHOWN} more")
+        say(f"and {len(report.problems) - _SHOWN} more")
     if not report.is_complete:
-        print(
+        say(
             "Earlier files were removed, as the oldest are when there are many; the chain begins with the oldest there is."
         )
     if not report.has_wanted:
-        print(f"No line has the hash {wanted}: lines were removed at the end, or the log was made anew.")
+        say(f"No line has the hash {wanted}: lines were removed at the end, or the log was made anew.")
     is_whole = not report.problems and report.has_wanted
     lines = f"{report.lines} lines in {report.files} file{'' if report.files == 1 else 's'}"
-    print(
+    say(
         f"{lines}, {'every one as it was written' if is_whole else 'NOT as they were written'}. Last hash: {report.last}"
     )
     return 0 if is_whole else 1

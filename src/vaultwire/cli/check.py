@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 from vaultwire.app.engine import load_policy, open_vault
+from vaultwire.cli.terminal import say, say_data
 from vaultwire.config import Config
 from vaultwire.tools.wording import counted
 from vaultwire.vault.checks import Finding
@@ -24,17 +25,17 @@ def run(config: Config, note: str | None, *, as_json: bool) -> int:
             path, findings = vault.check(note)
             found, checked = [(path, findings)], 1
     except VaultError as error:
-        print(error.message)
+        say(error.message)
         return 1
     finally:
         vault.close()
     faults = [(path, finding) for path, findings in found for finding in findings]
     if as_json:
-        print(json.dumps([_to_json(path, finding) for path, finding in faults], indent=2, ensure_ascii=False))
+        say_data(json.dumps([_to_json(path, finding) for path, finding in faults], indent=2, ensure_ascii=False))
     else:
         for path, finding in faults:
-            print(f"{path}:{finding.line}:{finding.column}: {finding.kind}: {finding.message}")
-        print(f"{counted(len(faults), 'fault')} in {counted(checked, 'file')}")
+            say(f"{path}:{finding.line}:{finding.column}: {finding.kind}: {finding.message}")
+        say(f"{counted(len(faults), 'fault')} in {counted(checked, 'file')}")
     return 1 if faults else 0
 
 

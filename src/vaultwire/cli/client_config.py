@@ -11,6 +11,7 @@ import shlex
 import sys
 from typing import Any, NamedTuple
 
+from vaultwire.cli.terminal import say, say_data
 from vaultwire.config import Config
 
 
@@ -43,12 +44,12 @@ CLIENTS = tuple(_CLIENTS)
 
 def run(client: str, config: Config) -> int:
     """Print the client's entry for this vault and return the exit code."""
-    print(f"Put this into {_CLIENTS[client].file}, beside what is there:", file=sys.stderr)
-    print(entry(client, config))
+    say(f"Put this into {_CLIENTS[client].file}, beside what is there:", to_stderr=True)
+    say_data(entry(client, config))
     if client == "claude-code":
         command = " ".join(map(shlex.quote, [*server_command(), *_options(config)]))
-        print(f"Or run: claude mcp add --scope user vaultwire -- {command}", file=sys.stderr)
-    print("Then restart the client.", file=sys.stderr)
+        say(f"Or run: claude mcp add --scope user vaultwire -- {command}", to_stderr=True)
+    say("Then restart the client.", to_stderr=True)
     return 0
 
 

@@ -8,6 +8,7 @@ import sys
 from urllib.parse import urlsplit
 
 from vaultwire import app
+from vaultwire.cli.terminal import complain
 from vaultwire.config import ConfigError
 
 KEY_VARIABLE = "VAULTWIRE_KEY"
@@ -49,11 +50,11 @@ def run(options: argparse.Namespace) -> int:
         key = _read_key(options.key_file)
     connecting = make_connecting(options.url, transport=options.transport, key=key, ca_file=options.ca_file)
     if connecting.in_the_open:
-        _say("without TLS, the key and notes can be read on their way")
+        complain("without TLS, the key and notes can be read on their way")
     if sys.stdin is not None and sys.stdin.isatty():
-        _say("waiting for an MCP client's messages on stdin. Clients start this command themselves. Ctrl-D ends it")
+        complain("waiting for an MCP client's messages on stdin. Clients start this command themselves. Ctrl-D ends it")
     try:
-        app.run_connect(connecting, _say)
+        app.run_connect(connecting, complain)
     except OSError as error:
         if connecting.ca_file is None:
             raise
@@ -134,7 +135,3 @@ def _read_key(path: str) -> str:
     if not key:
         raise ConfigError(f"there is no key in {path}")
     return key
-
-
-def _say(words: str) -> None:
-    print(f"vaultwire: {words}", file=sys.stderr, flush=True)

@@ -7,13 +7,13 @@ refused, and proves that not a byte changed.
 from __future__ import annotations
 
 import os
-import sys
 import tempfile
 from typing import Any
 
 from vaultwire.app import engine
 from vaultwire.cli.client_config import server_command
 from vaultwire.cli.conversation import Conversation
+from vaultwire.cli.terminal import say, say_styled
 from vaultwire.config import CACHE_VARIABLE, STATE_VARIABLE, Config
 
 # Enough of an answer to see what it is; a note of hundreds of lines would bury the conversation.
@@ -46,7 +46,7 @@ def run(config: Config | None) -> int:
             os.makedirs(os.path.dirname(target), exist_ok=True)
             with open(target, "w", encoding="utf-8", newline="\n") as file:
                 file.write(text)
-        print(f"A sample vault of {len(_SAMPLE)} notes in {vault}")
+        say(f"A sample vault of {len(_SAMPLE)} notes in {vault}")
         # Index and journal go with the sample.
         kept = {CACHE_VARIABLE: os.path.join(folder, "cache"), STATE_VARIABLE: os.path.join(folder, "state")}
         with _conversation("--vault", vault, environment=kept) as talk:
@@ -61,15 +61,14 @@ def run(config: Config | None) -> int:
             changes = _call(talk, "list_changes")["structuredContent"]["changes"]
             _call(talk, "undo_change", change=changes[0]["change"])
             _call(talk, "read_note", path="Kitchen shelf")
-        print()
-        print("Done. Every change was on record and could be taken back; the sample vault is removed now.")
-    print("Next: vaultwire client-config claude-desktop --vault PATH prints what your client needs.")
+        say("", "Done. Every change was on record and could be taken back; the sample vault is removed now.")
+    say("Next: vaultwire client-config claude-desktop --vault PATH prints what your client needs.")
     return 0
 
 
 def _on_own_vault(config: Config) -> int:
     before = engine.fingerprint_vault(config)
-    print(f"Your vault {config.vault}: {before.files} files. Read-only: nothing in it will change.")
+    say(f"Your vault {config.vault}: {before.files} files. Read-only: nothing in it will change.")
     with _conversation("--vault", config.vault, "--read-only") as talk:
         _open(talk)
         listing = _call(talk, "list_notes", limit=1000)
@@ -82,13 +81,13 @@ def _on_own_vault(config: Config) -> int:
             # The one call that must fail: it shows that a model cannot change what was opened read-only.
             _call(talk, "write_note", path=path, content="This must never be written.", mode="overwrite")
     after = engine.fingerprint_vault(config)
-    print()
+    say("")
     if before != after:
-        print(
+        say(
             f"The vault CHANGED meanwhile: {before.files} files before, {after.files} after. Did another program write?"
         )
         return 1
-    print(f"Nothing changed: {after.files} files, the same fingerprint before and after ({after.digest}).")
+    say(f"Nothing changed: {after.files} files, the same fingerprint before and after ({after.digest}).")
     return 0
 
 
@@ -116,7 +115,8 @@ def _call(talk: Conversation, tool: str, **arguments: Any) -> dict[str, Any]:
 
 def _show_request(text: str, milliseconds: float, remark: str = "") -> None:
     time = f"{milliseconds:.1f} ms"
-    print(f"\n{_styled('→ ' + text, '1')}  {_styled(f'{time} {remark}'.strip(), '2')}")
+    say("")
+    say_styled((f"→ {text}", "1"), ("  ", ""), (f"{time} {remark}".strip(), "2"))
 
 
 def _show_answer(text: str, *, failed: bool = False) -> None:
@@ -126,11 +126,4 @@ def _show_answer(text: str, *, failed: bool = False) -> None:
         lines = [*lines[: _MAX_LINES - 2], f"… {left_out} lines …", lines[-1]]
     for line in lines:
         short = line if len(line) <= _MAX_WIDTH else line[: _MAX_WIDTH - 1] + "…"
-        print("  " + _styled("│ ", "2") + (_styled(short, "31") if failed else short))
-
-
-def _styled(text: str, style: str) -> str:
-    """Return the text with a terminal style, where it goes to a terminal that wants one (https://no-color.org)."""
-    if not sys.stdout.isatty() or os.environ.get("NO_COLOR"):
-        return text
-    return f"\x1b[{style}m{text}\x1b[0m"
+        say_styled(("  ", ""), ("│ ", "2"), (short, "31" if failed else ""))

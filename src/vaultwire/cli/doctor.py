@@ -6,16 +6,20 @@ import json
 import platform
 import statistics
 import sys
+from collections.abc import Iterator
 from typing import Any
 
 from vaultwire import __version__
 from vaultwire.app import engine
 from vaultwire.cli.client_config import server_command
 from vaultwire.cli.conversation import Conversation, ServerEndedError
+from vaultwire.cli.terminal import say, say_data
 from vaultwire.config import Config
 from vaultwire.obsidian.known_vaults import known_vaults
 from vaultwire.transports.lock_file import gemini_folder, listed, lock_folders, qwen_folder
 
+# How lines are marked: what keeps something from working, and what could be better.
+_HEADING, _FACT, _PROBLEM, _REMARK = "#", "", "!", "~"
 _STARTS = 5
 # More problems than this are counted, not listed: the first ones show what is the matter.
 _MAX_PROBLEMS = 20
@@ -27,10 +31,13 @@ def run(config: Config, *, as_json: bool) -> int:
     reports = {name: _examine(config.alone(name)) for name in config.vaults}
     if as_json:
         shown: dict[str, Any] = reports if len(reports) > 1 else next(iter(reports.values()))
-        print(json.dumps(shown, indent=2, ensure_ascii=False))
+        say_data(json.dumps(shown, indent=2, ensure_ascii=False))
     else:
-        texts = [(f"{name}\n\n" if len(reports) > 1 else "") + _to_text(report) for name, report in reports.items()]
-        print("\n\n".join(texts))
+        for number, (name, report) in enumerate(reports.items()):
+            say(*[""] * (number > 0), *([name, ""] if len(reports) > 1 else []))
+            lines = list(_lines(report))
+            say(*(_shown(mark, text) for mark, text in lines))
+            say(_verdict({mark for mark, _ in lines}))
     return 0 if all(report["healthy"] for report in reports.values()) else 1
 
 
@@ -46,8 +53,7 @@ def _examine(config: Config) -> dict[str, Any]:
         start["error"] = str(error)
     else:
         start |= {"median_ms": round(statistics.median(times), 1), "slowest_ms": round(max(times), 1)}
-    return {
-        "healthy": not problems and not journal.problem and "error" not in start,
+    report: dict[str, Any] = {
         "environment": {
             "vaultwire": __version__,
             "python": platform.python_version(),
@@ -88,6 +94,9 @@ def _examine(config: Config) -> dict[str, Any]:
         },
         "start": start,
     }
+    said = list(_lines(report))
+    told = {kind: [text for mark, text in said if mark == kind] for kind in (_PROBLEM, _REMARK)}
+    return {"healthy": not told[_PROBLEM], "problems": told[_PROBLEM], "remarks": told[_REMARK], **report}
 
 
 def _time_start(config: Config) -> float:
@@ -96,75 +105,104 @@ def _time_start(config: Config) -> float:
         return talk.initialize()[1]
 
 
-def _to_text(report: dict[str, Any]) -> str:
-    environment, vault, start = report["environment"], report["vault"], report["start"]
-    lines = [
-        "Environment",
-        f"  vaultwire {environment['vaultwire']}, Python {environment['python']}, {environment['system']}",
-        f"  started as {' '.join(environment['command'])}",
-        "  Obsidian knows "
-        + (", ".join(sorted({*environment["obsidian_vaults"].values()})) or "no vaults on this computer"),
-        "Vault",
-        f"  {vault['path']}",
-        f"  {vault['notes']} notes, {vault['note_bytes'] / 1e6:.1f} MB; {vault['other_files']} other files",
-        "  "
-        + ("an Obsidian vault (.obsidian is there)" if vault["has_obsidian_folder"] else "a plain folder of notes"),
-    ]
+def _lines(report: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield what is said, a line each with its mark. What is marked here decides what is said and returned at the end."""
+    environment, vault = report["environment"], report["vault"]
+    yield _HEADING, "Environment"
+    yield _FACT, f"vaultwire {environment['vaultwire']}, Python {environment['python']}, {environment['system']}"
+    yield _FACT, f"started as {' '.join(environment['command'])}"
+    known = ", ".join(sorted({*environment["obsidian_vaults"].values()}))
+    yield _FACT, f"Obsidian knows {known or 'no vaults on this computer'}"
+    yield _HEADING, "Vault"
+    yield _FACT, vault["path"]
+    yield _FACT, f"{vault['notes']} notes, {vault['note_bytes'] / 1e6:.1f} MB; {vault['other_files']} other files"
+    kind = "an Obsidian vault (.obsidian is there)" if vault["has_obsidian_folder"] else "a plain folder of notes"
+    yield _FACT, kind
     if not vault["writable"]:
-        lines.append("  the vault's folder cannot be written to: notes can be read, not changed")
+        yield _PROBLEM, "the vault's folder cannot be written to: notes can be read, not changed"
     problems = vault["problems"]
-    lines.append(f"  {len(problems)} problems" + (":" if problems else ""))
-    lines += [f"  - {problem}" for problem in problems[:_MAX_PROBLEMS]]
+    yield _FACT, f"{len(problems)} problems" + (":" if problems else "")
+    yield from ((_PROBLEM, problem) for problem in problems[:_MAX_PROBLEMS])
     if len(problems) > _MAX_PROBLEMS:
-        lines.append(f"  … and {len(problems) - _MAX_PROBLEMS} more (--json lists all)")
-    index = report["index"]
-    lines += ["Index", f"  kept in {index['folder'] or 'memory: ' + index['not_kept_because']}"]
-    lines.append(f"  brought up to date in {index['brought_up_to_date_ms']} ms")
-    lines.append(
-        "  changes made by other programs are seen as they happen"
-        if index["watched"]
-        else f"  every call looks for changes first, because the vault cannot be watched: {index['not_watched_because']}"
-    )
-    journal = report["journal"]
-    lines += ["Journal", f"  {journal['changes']} changes on record in {journal['folder']}"]
-    if journal["not_kept_because"]:
-        lines.append(f"  notes cannot be changed, because changes cannot be recorded: {journal['not_kept_because']}")
-    lines += ["Policy", f"  {report['policy'] or 'none: every client may read and change all notes'}"]
-    lines += ["Claude Code", *_editor_lines(report["editors"])]
-    lines += ["Gemini CLI and Qwen Code", *_companion_lines(report["companions"]), "Start"]
-    if "error" in start:
-        lines.append(f"  FAILED: {start['error']}")
+        yield _FACT, f"… and {len(problems) - _MAX_PROBLEMS} more (--json lists all)"
+    yield from _kept_lines(report["index"], report["journal"])
+    yield _HEADING, "Policy"
+    yield _FACT, report["policy"] or "none: every client may read and change all notes"
+    yield _HEADING, "Claude Code"
+    yield from _editor_lines(report["editors"])
+    yield _HEADING, "Gemini CLI and Qwen Code"
+    yield from _companion_lines(report["companions"])
+    yield _HEADING, "Start"
+    yield from _start_lines(report["start"])
+
+
+def _shown(mark: str, text: str) -> str:
+    if mark == _HEADING:
+        return text
+    return f"  {mark} {text}" if mark else f"  {text}"
+
+
+def _kept_lines(index: dict[str, Any], journal: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    yield _HEADING, "Index"
+    if index["folder"]:
+        yield _FACT, f"kept in {index['folder']}"
     else:
-        verdict = "" if start["median_ms"] <= _CONTRACT_MILLISECONDS else f" (should be under {_CONTRACT_MILLISECONDS})"
-        lines.append(f"  spawn to initialize: {start['median_ms']} ms, median of {start['runs']}{verdict}")
-    lines.append("All is well." if report["healthy"] else "Something needs your attention, see above.")
-    return "\n".join(lines)
+        yield _REMARK, f"kept in memory and made at every start: {index['not_kept_because']}"
+    yield _FACT, f"brought up to date in {index['brought_up_to_date_ms']} ms"
+    if index["watched"]:
+        yield _FACT, "changes made by other programs are seen as they happen"
+    else:
+        why = index["not_watched_because"]
+        yield _REMARK, f"every call looks for changes first, because the vault cannot be watched: {why}"
+    yield _HEADING, "Journal"
+    yield _FACT, f"{journal['changes']} changes on record in {journal['folder']}"
+    if journal["not_kept_because"]:
+        why = journal["not_kept_because"]
+        yield _PROBLEM, f"notes cannot be changed, because changes cannot be recorded: {why}"
 
 
-def _editor_lines(editors: dict[str, Any]) -> list[str]:
-    """Return what Claude Code's /ide list has for the vault, and what to do where that is not what one wants."""
+def _editor_lines(editors: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield what Claude Code's /ide list has for the vault, and what to do where that is not what one wants."""
     found = editors["listed"]
-    lines = [f"  /ide lists {editor['name']} (port {editor['port']}) for this vault" for editor in found]
+    for editor in found:
+        yield _FACT, f"/ide lists {editor['name']} (port {editor['port']}) for this vault"
     if not any(editor["is_ours"] for editor in found):
-        lines.append(
-            "  /ide does not list this vault: vaultwire ide does not run for it, or with another CLAUDE_CONFIG_DIR"
+        yield (
+            _FACT,
+            "/ide does not list this vault: vaultwire ide does not run for it, or with another CLAUDE_CONFIG_DIR",
         )
-        lines.append(f"  than this command (what is listed is looked for in {' and '.join(editors['folders'])})")
+        yield _FACT, f"than this command (what is listed is looked for in {' and '.join(editors['folders'])})"
     if len(found) > 1:
-        lines.append("  as there are several, claude --ide connects to none by itself: choose one in /ide")
-    return lines
+        yield _PROBLEM, "as there are several, claude --ide connects to none by itself: choose one in /ide"
 
 
-def _companion_lines(companions: dict[str, Any]) -> list[str]:
-    """Return what these clients find for the vault."""
-    lines = [
-        f"  {client} finds {editor['name']} (port {editor['port']}) for this vault"
-        for client, editors in companions.items()
-        for editor in editors["listed"]
-    ]
+def _companion_lines(companions: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield what these clients find for the vault."""
+    for client, editors in companions.items():
+        for editor in editors["listed"]:
+            yield _FACT, f"{client} finds {editor['name']} (port {editor['port']}) for this vault"
     for client, editors in companions.items():
         if not any(editor["is_ours"] for editor in editors["listed"]):
-            lines.append(f"  no vaultwire ide --{client.split()[0].lower()} for this vault in {editors['folder']}")
+            yield _FACT, f"no vaultwire ide --{client.split()[0].lower()} for this vault in {editors['folder']}"
         if len(editors["listed"]) > 1:
-            lines.append(f"  as there are several, {client} takes one by itself (docs/gemini-cli.md)")
-    return lines
+            yield _REMARK, f"as there are several, {client} takes one by itself (docs/gemini-cli.md)"
+
+
+def _start_lines(start: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    if "error" in start:
+        first, *others = start["error"].splitlines()
+        yield _PROBLEM, f"FAILED: {first}"
+        yield from ((_FACT, line) for line in others)
+        return
+    is_slow = start["median_ms"] > _CONTRACT_MILLISECONDS
+    should = f" (should be under {_CONTRACT_MILLISECONDS})" if is_slow else ""
+    took = f"spawn to initialize: {start['median_ms']} ms, median of {start['runs']}{should}"
+    yield _REMARK if is_slow else _FACT, took
+
+
+def _verdict(marks: set[str]) -> str:
+    if _PROBLEM in marks:
+        return f"Something needs your attention: see the lines marked {_PROBLEM} above."
+    if _REMARK in marks:
+        return f"It works. The lines marked {_REMARK} above say what could be better."
+    return "All is well."

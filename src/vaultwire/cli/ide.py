@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import sys
 from collections.abc import Callable, Sequence
 
+from vaultwire.cli.terminal import complain, say
 from vaultwire.config import Config
 
 # The clients besides Claude Code, by their options.
@@ -39,11 +39,8 @@ def run(config: Config, options: argparse.Namespace) -> int:
     """Serve until told to end; return the exit code."""
     from vaultwire.app.editors import run_ide  # noqa: PLC0415 - 150 ms, which no other command should pay
 
-    def log(line: str) -> None:
-        print(f"vaultwire: {line}", file=sys.stderr, flush=True)
-
     asked = companions(options)
-    heard = log if options.debug else None
+    heard = complain if options.debug else None
     run_ide(config, teller(asked), announce, heard, opens_browser=not options.no_browser, companions=asked)
     return 0
 
@@ -53,10 +50,10 @@ def teller(asked: Sequence[str]) -> Callable[[str, int, str, int], None]:
     names = " and ".join(_COMPANIONS[each] for each in asked)
 
     def tell(vault: str, port: int, page: str, companion_port: int) -> None:
-        print(f"{vault} is in Claude Code's /ide list (port {port})")
+        say(f"{vault} is in Claude Code's /ide list (port {port})")
         if companion_port:
-            print(f"{names}, started in that folder, find it as Obsidian (port {companion_port}): /ide enable")
-        print(f"Changes to look at: {page}", flush=True)
+            say(f"{names}, started in that folder, find it as Obsidian (port {companion_port}): /ide enable")
+        say(f"Changes to look at: {page}", flush=True)
 
     return tell
 
@@ -64,4 +61,4 @@ def teller(asked: Sequence[str]) -> Callable[[str, int, str, int], None]:
 def announce(path: str, page: str) -> None:
     """Say that a change waits for the person."""
     with contextlib.suppress(OSError):  # whoever started it may read no more
-        print(f"A change to {path} waits for you: {page}", flush=True)
+        say(f"A change to {path} waits for you: {page}", flush=True)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import argparse
-import sys
 
+from vaultwire.cli.terminal import complain, say
 from vaultwire.config import keys_folder
 from vaultwire.trust.keys import KeyRefused, Keys
 
@@ -25,18 +25,18 @@ def run(options: argparse.Namespace) -> int:
     try:
         if options.action == "issue":
             secret = keys.issue(options.name)
-            print(f"The key for {options.name}. It is shown this once; only its fingerprint is kept:", file=sys.stderr)
-            print(secret)
+            say(f"The key for {options.name}. It is shown this once; only its fingerprint is kept:", to_stderr=True)
+            say(secret)
         elif options.action == "list":
             for key in keys.all():
-                print(f"{key.name}\tsince {key.created}")
+                say(f"{key.name}\tsince {key.created}")
         elif not keys.revoke(options.name):
-            print(f"vaultwire: there is no key named {options.name}", file=sys.stderr)
+            complain(f"there is no key named {options.name}")
             return 1
     except KeyRefused as error:
-        print(f"vaultwire: {error}", file=sys.stderr)
+        complain(str(error))
         return 1
     except OSError as error:
-        print(f"vaultwire: cannot use the folder of the keys: {error}", file=sys.stderr)
+        complain(f"cannot use the folder of the keys: {error}")
         return 1
     return 0

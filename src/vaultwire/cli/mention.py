@@ -6,9 +6,9 @@ import argparse
 import json
 import os
 import re
-import sys
 from typing import Any
 
+from vaultwire.cli.terminal import complain, say
 from vaultwire.config import Config, ConfigError, make_config
 from vaultwire.desk.agreed import KEY_HEADER, NOBODY, PATH, PRIVATE
 
@@ -43,7 +43,7 @@ def run(options: argparse.Namespace, do: str) -> int:
     if told.get("outcome") == PRIVATE:
         return _fail(f"{told.get('path')} is private, so nobody was told")
     lines = "" if not first else f", line {first}" if last == first else f", lines {first} to {last}"
-    print(f"{'Mentioned' if do == 'mention' else 'Selected'} {told.get('path')}{lines}")
+    say(f"{'Mentioned' if do == 'mention' else 'Selected'} {told.get('path')}{lines}")
     return 0
 
 
@@ -79,5 +79,5 @@ def _ask(config: Config, command: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def _fail(words: str) -> int:
-    print(f"vaultwire: {words}", file=sys.stderr)
+    complain(words)
     return 1

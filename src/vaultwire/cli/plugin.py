@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import argparse
-import sys
 
+from vaultwire.cli.terminal import complain, say
 from vaultwire.config import make_config
 
 
@@ -26,16 +26,14 @@ def run(options: argparse.Namespace) -> int:
     for vault in make_config(options.vault).vaults.values():
         try:
             if options.action == "install":
-                print(f"The plugin is in {install_companion(vault)}")
-                print(
-                    "Enable it in Obsidian: Settings, Community plugins, Vaultwire. If it was enabled before, turn it"
-                )
-                print("off and on again, or restart Obsidian.")
+                say(f"The plugin is in {install_companion(vault)}")
+                say("Enable it in Obsidian: Settings, Community plugins, Vaultwire. If it was enabled before, turn it")
+                say("off and on again, or restart Obsidian.")
             elif remove_companion(vault):
-                print(f"The plugin is no longer in {vault}; an Obsidian that runs forgets it when it restarts")
+                say(f"The plugin is no longer in {vault}; an Obsidian that runs forgets it when it restarts")
             else:
-                print(f"There is no plugin in {vault}")
+                say(f"There is no plugin in {vault}")
         except CompanionError as error:
-            print(f"vaultwire: {error}", file=sys.stderr)
+            complain(str(error))
             return 1
     return 0

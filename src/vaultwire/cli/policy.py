@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
 
+from vaultwire.cli.terminal import complain, say
 from vaultwire.config import POLICY_VARIABLE, VAULT_VARIABLE, ConfigError, make_config, policy_place
 from vaultwire.tools.catalog import APP_CATALOG, load_catalog
 from vaultwire.trust.policy_explained import describe, explain_path, explain_tool, told
@@ -46,10 +46,10 @@ def run(options: argparse.Namespace) -> int:
     try:
         loaded = load_policy(place, tools)
     except PolicyError as error:
-        print(f"vaultwire: {error}", file=sys.stderr)
+        complain(str(error))
         return 1
     if options.action == "check":
-        print("\n".join([f"{place} is a policy:", *(f"- {line}" for line in describe(loaded))]))
+        say(f"{place} is a policy:", *(f"- {line}" for line in describe(loaded)))
         return 0
     tool = tools.get(options.tool.replace("-", "_"))
     if tool is None:
@@ -67,9 +67,9 @@ def run(options: argparse.Namespace) -> int:
     if vault is not None and reasons["the file"].is_allowed:
         reasons["the file itself"] = _look_at(loaded, vault, path)
     is_allowed = all(reason.is_allowed for reason in reasons.values())
-    print(f"{tool['name']} {path}: {'allowed' if is_allowed else 'not allowed'}")
+    say(f"{tool['name']} {path}: {'allowed' if is_allowed else 'not allowed'}")
     for what, reason in reasons.items():
-        print(f"- {what}: {told(loaded, reason)}")
+        say(f"- {what}: {told(loaded, reason)}")
     return 0 if is_allowed else 1
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import argparse
 import re
-import sys
 
 from vaultwire import app
 from vaultwire.cli import ide
+from vaultwire.cli.terminal import complain, say
 from vaultwire.config import Config, ConfigError, make_serving
 from vaultwire.trust.tokens import Trusted
 
@@ -88,8 +88,8 @@ def run(config: Config, options: argparse.Namespace) -> int:
 
     def on_ready(url: str, *, in_the_open: bool) -> None:
         if in_the_open:
-            print("vaultwire: without TLS, keys and notes can be read on their way (see --tls-cert)", file=sys.stderr)
-        print(f"vaultwire serves {', '.join(config.vault_options)} at {url}", flush=True)
+            complain("without TLS, keys and notes can be read on their way (see --tls-cert)")
+        say(f"vaultwire serves {', '.join(config.vault_options)} at {url}", flush=True)
 
     companions = ide.companions(options)
     if companions and not options.ide:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from vaultwire.cli.terminal import say
 from vaultwire.obsidian.known_vaults import known_vaults, settings_folders
 
 
@@ -11,7 +12,7 @@ def run() -> int:
     """Print a line for each and return the exit code."""
     vaults = known_vaults()
     if not vaults:
-        print(f"Obsidian knows no vaults here (looked for obsidian.json in {', '.join(settings_folders())})")
+        say(f"Obsidian knows no vaults here (looked for obsidian.json in {', '.join(settings_folders())})")
     for vault in vaults:
-        print(f"{vault.name}: {vault.path}" + ("" if os.path.isdir(vault.path) else " (not there)"))
+        say(f"{vault.name}: {vault.path}" + ("" if os.path.isdir(vault.path) else " (not there)"))
     return 0
