@@ -16,10 +16,13 @@ from support.stores import answers, answers_of_new, difference, open_stored
 from support.vaults import write_vault
 from vaultwire.vault.errors import Stopped
 from vaultwire.vault.files import Files
+from vaultwire.vault.model import VaultPath
+from vaultwire.vault.privacy import Privacy
 from vaultwire.vault.store import reading_ahead, upkeep
 from vaultwire.vault.store.grams import Grams
 from vaultwire.vault.store.reading import Reading, ToRead, read_note
 from vaultwire.vault.store.reading_ahead import read_all
+from vaultwire.vault.visibility import OnlyPrivacy, VisibleFiles
 
 CHUNK = 10
 NOTES = 6 * CHUNK + 3
@@ -68,8 +71,8 @@ def started(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[subprocess.Popen[b
     monkeypatch.setattr(os, "cpu_count", lambda: 2)
     start, processes = reading_ahead._start, []
 
-    def kept(files: Files) -> subprocess.Popen[bytes] | None:
-        process = start(files)
+    def kept() -> subprocess.Popen[bytes] | None:
+        process = start()
         if process is not None:
             processes.append(process)
         return process
@@ -109,6 +112,27 @@ def test_the_second_process_reads_what_this_one_would(root: Path, monkeypatch: p
     assert [path for path, reading in zip(notes, read, strict=True) if reading is None] == [notes[1]]
     assert [own if isinstance(own, str) else other for own, other in zip(alone, read, strict=True)] == alone
     assert list(read_all(files, notes, CHUNK, GRAMS)) == alone
+
+
+def test_nobody_reads_in_the_list_of_processes_what_is_private(
+    root: Path, started: list[subprocess.Popen[bytes]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (root / "Diary.md").write_text("#sorrow\n")
+    privacy = Privacy(["sorrow"], {"illness": "yes"})
+    files = VisibleFiles(str(root), MAX_BYTES, OnlyPrivacy(privacy))
+    notes = [ToRead(VaultPath("Diary.md"), 1, None, True), ToRead(VaultPath("sub/001.md"), 1, None, True)]
+    second = second_that_reads_all(files, monkeypatch)
+    second.exchange(notes, GRAMS)
+    read = second.exchange([], GRAMS)
+    (process,) = started
+    arguments = [str(each) for each in process.args]  # type: ignore[union-attr]
+    if sys.platform == "linux":
+        shown = Path(f"/proc/{process.pid}/cmdline").read_bytes().split(b"\0")
+        assert len(shown) >= len(arguments)
+        arguments += [os.fsdecode(each) for each in shown]
+    second.close()
+    assert [reading is None for reading in read] == [True, False], "the marks have reached it"
+    assert not any(mark in each for each in arguments for mark in ("sorrow", "illness", "Diary", str(root)))
 
 
 @pytest.mark.parametrize("text", ["word " * 300_000, "[[n]]\n" * 35_000], ids=["text", "links"])

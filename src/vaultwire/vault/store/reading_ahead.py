@@ -46,7 +46,7 @@ _OBJECTS = 100_000
 _USUAL = gc.get_threshold()[0]
 # Modules come from where they came from here, and not from the folder this happens to run in, nor is anything loaded
 # that is there for every start of Python.
-_PROGRAM = f"import sys; sys.path[:] = sys.argv[4:]; from {__name__} import answer; answer()"
+_PROGRAM = f"import sys; sys.path[:] = sys.argv[1:]; from {__name__} import answer; answer()"
 
 
 def read_all(
@@ -82,14 +82,16 @@ class Second:
 
     def __init__(self, files: Files) -> None:
         self.given = 0  # notes that it has to read of the chunk in hand, the last ones
-        self._files: Files | None = files  # until it has been started
+        self._files = files
+        self._is_wanted = True  # until it has been started, once
+        self._is_told = False  # which files they are
         self._share = _FIRST_SHARE
         self._process: Popen[bytes] | None = None
 
     def expect(self, total: int) -> None:
         """Start it, if so many notes are worth while: best as soon as there are so many."""
-        if self._files is not None and total > _MANY:
-            self._process, self._files = _start(self._files), None
+        if self._is_wanted and total > _MANY:
+            self._process, self._is_wanted = _start(), False
 
     def exchange(self, following: Sequence[ToRead], grams: Grams) -> list[Reading | None]:
         """Give it its share of the following chunk, and return what it has read of this one: None where it has not."""
@@ -97,6 +99,10 @@ class Second:
         if self._process is None:
             return []
         try:
+            if not self._is_told:
+                # Not as arguments: all who use this computer can read those, and they would tell what marks a private note.
+                _send(self._process.stdin, [self._files.root, self._files.max_bytes, self._files.private_marks])
+                self._is_told = True
             answered = self._receive() if given else b""
             count = int((self._share if given else _LATE_SHARE) * len(following))
             _send(self._process.stdin, [grams.kept, *map(tuple, following[len(following) - count :])])
@@ -128,17 +134,16 @@ class Second:
                 pass
 
 
-def _start(files: Files) -> Popen[bytes] | None:
+def _start() -> Popen[bytes] | None:
     """Start a process that runs ``answer``; None where that cannot be."""
     if (os.cpu_count() or 1) == 1 or not sys.executable or getattr(sys, "frozen", False):
         return None
     import subprocess  # noqa: PLC0415 - 5 ms, for what happens once
 
     flags = ["-S", "-B", "-X", f"utf8={sys.flags.utf8_mode}"]  # file names must be read as they are here
-    arguments = [files.root, str(files.max_bytes), files.private_marks]
     try:
         return subprocess.Popen(  # noqa: S603 - this very program
-            [sys.executable, *flags, "-c", _PROGRAM, *arguments, *filter(None, sys.path)],
+            [sys.executable, *flags, "-c", _PROGRAM, *filter(None, sys.path)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -152,13 +157,13 @@ def answer() -> None:
     """Read what another process asks for at stdin and answer at stdout, until either ends: the second process's work."""
     asked, answers = sys.stdin.buffer, sys.stdout.buffer
     gc.set_threshold(_OBJECTS)
-    files = open_files(sys.argv[1], int(sys.argv[2]), sys.argv[3])
     grams = Grams()
     with contextlib.suppress(EOFError, OSError):
+        files = open_files(*_receive(asked))
         while True:
             left = _MOST_TEXT
             readings: list[tuple[Any, ...] | None] = []
-            kept, *wanted = marshal.loads(_receive_data(asked, _receive_size(asked)))  # noqa: S302 - this program's own
+            kept, *wanted = _receive(asked)
             if kept != grams.kept:
                 grams = Grams(kept)
             for each in wanted:
@@ -182,6 +187,11 @@ def _send(pipe: IO[bytes] | None, value: list[Any]) -> None:
     pipe.write(len(data).to_bytes(_HEAD_BYTES, "big"))
     pipe.write(data)
     pipe.flush()
+
+
+def _receive(pipe: IO[bytes]) -> list[Any]:
+    value: list[Any] = marshal.loads(_receive_data(pipe, _receive_size(pipe)))  # noqa: S302 - this program's own
+    return value
 
 
 def _receive_size(pipe: IO[bytes] | None) -> int:
