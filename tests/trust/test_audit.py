@@ -24,8 +24,10 @@ class Record:
         self.complaints: list[str] = []
         self.audit = Audit(ChainedLog(str(self.path)), self.complaints.append, strict=strict)
 
-    def call(self, params: Any, code: str | None = None, method: str = "tools/call") -> None:
-        self.audit.end(self.audit.begin(method, params, "a client", ""), code)
+    def call(
+        self, params: Any, code: str | None = None, method: str = "tools/call", tool: str | None = "read_note"
+    ) -> None:
+        self.audit.end(self.audit.begin(method, params, "a client", "", tool if method == "tools/call" else None), code)
 
     def lines(self) -> list[dict[str, Any]]:
         return list(records(str(self.path)))
@@ -37,7 +39,7 @@ def record(tmp_path: Path) -> Record:
 
 
 def test_a_call_leaves_a_line_of_its_own_and_one_of_its_result(record: Record) -> None:
-    asked = record.audit.begin("tools/call", READ, "claude-code", "phone")
+    asked = record.audit.begin("tools/call", READ, "claude-code", "phone", "read_note")
     (request,) = record.lines()  # before it runs
     record.audit.end(asked, None)
     request, response = record.lines()
@@ -110,14 +112,14 @@ def test_requests_that_are_no_calls_are_on_record_too(record: Record) -> None:
     ],
 )
 def test_whatever_was_sent_a_line_is_a_line(record: Record, params: dict[str, Any]) -> None:
-    record.call(params)
+    record.call(params, tool=None)
     assert len(record.lines()) == 2
     assert verify(str(record.path)).problems == []
     assert record.path.stat().st_size < 40_000
 
 
 def test_a_name_with_line_breaks_makes_no_line_of_its_own(record: Record) -> None:
-    record.call({"name": 'x\n{"type": "response"}', "arguments": {"path": "a\nb\r\u2028"}})
+    record.call({"name": 'x\n{"type": "response"}', "arguments": {"path": "a\nb\r\u2028"}}, tool=None)
     assert len(record.path.read_bytes().splitlines()) == 2
 
 
@@ -129,6 +131,12 @@ def test_content_is_not_on_record(record: Record) -> None:
     assert "March" not in text
     assert "hunter2" not in text
     assert record.lines()[0]["arguments"]["content"]["length"] == 17
+
+
+def test_a_name_that_is_no_tools_is_not_on_record(record: Record) -> None:
+    record.call({"name": "hunter2", "arguments": {}}, "TOOL_NOT_FOUND", tool=None)
+    assert "hunter2" not in record.path.read_text()
+    assert [line["tool_name"] for line in record.lines()] == ["(no such tool), 7 characters"] * 2
 
 
 def test_a_strict_record_refuses_what_it_cannot_write_before_it_happens(tmp_path: Path) -> None:

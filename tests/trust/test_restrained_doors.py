@@ -55,7 +55,7 @@ def test_every_request_over_stdio_is_on_record(notes: Path, log: Path, revision:
     with Server(notes, "--audit", str(log), "--standalone") as server:
         server.open(revision)
         server.request("tools/list")
-        server.call("read_note", path="A.md")
+        server.call("obsidian-read-note", path="A.md")
         server.call("write_note", path="C.md", content="Gamma.")
         server.request("tools/call", {"name": "read_note", "arguments": {"path": "Nowhere.md"}})
         server.request("tools/call", {"name": "read_note", "arguments": {"wrong": 1}})
@@ -69,7 +69,7 @@ def test_every_request_over_stdio_is_on_record(notes: Path, log: Path, revision:
         ("write_note", "success"),
         ("read_note", "FILE_NOT_FOUND"),
         ("read_note", "INVALID_ARGUMENTS"),
-        ("nosuch", "TOOL_NOT_FOUND"),
+        ("(no such tool), 6 characters", "TOOL_NOT_FOUND"),
         ("resources/list", "success"),
         ("resources/read", "success"),
     ]

@@ -100,6 +100,8 @@ def _to_text(record: dict[str, Any]) -> str:
         case "response":
             status = get("error_code") or get("result_status")
             rest = f"-> {what} {status} in {get('execution_time_ms')} ms"
+        case "rotation":
+            rest = f"-- removed by the log itself: the oldest files, by number: {', '.join(get('removed', {}))}"
         case _:
             rest = f"!! {get('event_type')} {json.dumps(get('details', {}), ensure_ascii=False)}"
     return f"{get('timestamp')} {short:8} {rest}"
@@ -113,7 +115,7 @@ def _verify(path: str, wanted: str | None) -> int:
         say(f"and {len(report.problems) - _SHOWN} more")
     if not report.is_complete:
         say(
-            "Earlier files were removed, as the oldest are when there are many; the chain begins with the oldest there is."
+            "The chain begins with the oldest file there is; where the log says so, earlier ones were removed by itself."
         )
     if not report.has_wanted:
         say(f"No line has the hash {wanted}: lines were removed at the end, or the log was made anew.")

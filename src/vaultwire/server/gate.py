@@ -62,7 +62,7 @@ class Gate:
         if self._rates is not None:
             answer = self._refuse_flood(request, fail, descriptions)
         answer = answer or handle(request, dialect)
-        passage = _Passage(self._audit, request)
+        passage = _Passage(self._audit, request, None if self._audit is None else _tool_called(request, descriptions))
         if isinstance(answer, Job):
             return _Passing(self, answer, passage, fail)
         try:
@@ -79,8 +79,7 @@ class Gate:
         assert self._rates is not None
         name, changes, of = request.method, False, ""
         if request.method == "tools/call":
-            given = request.params.get("name")
-            known = known_name(given, descriptions) if isinstance(given, str) else None
+            known = _tool_called(request, descriptions)
             if known is None:
                 name = "an unknown tool"  # all of them together: whoever makes up names gets no more calls for it
             else:
@@ -171,7 +170,8 @@ def make_gate(asked: Restraints, complain: Callable[[str], None], *, rates: Mapp
 class _Passage:
     """One request's way through the record: one line when it begins, one when it ends, whoever says so first."""
 
-    def __init__(self, audit: Audit | None, request: Request) -> None:
+    def __init__(self, audit: Audit | None, request: Request, tool: str | None) -> None:
+        self._tool = tool
         self._audit = audit
         self._request = request
         self._asked: list[Asked] = []
@@ -181,8 +181,8 @@ class _Passage:
         """Put the request on record, once. Raises VaultError if that fails and must not."""
         if self._audit is None or self._has_begun:
             return
-        request = self._request
-        self._asked.append(self._audit.begin(request.method, request.params, request.peer.name, request.peer.principal))
+        method, params, peer = self._request.method, self._request.params, self._request.peer
+        self._asked.append(self._audit.begin(method, params, peer.name, peer.principal, self._tool))
         self._has_begun = True
 
     def end(self, code: str | None) -> None:
@@ -194,6 +194,12 @@ class _Passage:
         except IndexError:
             return
         self._audit.end(asked, code)
+
+
+def _tool_called(request: Request, descriptions: Mapping[str, Mapping[str, Any]]) -> str | None:
+    """Return the name of the tool that is called, as it is known here; None if none is, or one that is not there."""
+    given = request.params.get("name") if request.method == "tools/call" else None
+    return known_name(given, descriptions) if isinstance(given, str) else None
 
 
 def _refuse(code: str, message: str, details: Mapping[str, Any]) -> Answer:

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 
 AUDIT_FAILED = "AUDIT_FAILED"
+UNKNOWN_TOOL = "(no such tool)"
+"""What is on record in place of the name of a tool that is none: it could be a secret as well."""
 CANCELLED = "CANCELLED"
 """What came of a request that its client took back, as far as this server knows."""
 
@@ -61,13 +63,13 @@ class Audit:
         self._lost = 0
         self._writing = threading.Lock()
 
-    def begin(self, method: str, params: dict[str, Any], client: str, principal: str) -> Asked:
+    def begin(self, method: str, params: dict[str, Any], client: str, principal: str, tool: str | None = None) -> Asked:
         """Put a request on record, before it runs. Raises VaultError (AUDIT_FAILED) if it must not run.
 
-        ``client``: its own name for itself; ``principal``: whose key or token it came with, empty for neither.
+        ``client``: its own name for itself; ``principal``: whose key or token it came with, empty for neither. ``tool``:
+        the one that is called, as it is named here; None if there is no such tool.
         """
-        tool = params.get("name") if method == "tools/call" else None
-        asked = Asked(str(uuid.uuid4()), tool if isinstance(tool, str) else None, time.perf_counter())
+        asked = Asked(str(uuid.uuid4()), _tool_name(method, params, tool), time.perf_counter())
         record: dict[str, Any] = {"type": "request", "timestamp": _now(), "request_id": asked.id}
         record["client"] = redact_text(client)
         if principal:
@@ -75,7 +77,7 @@ class Audit:
         record["method"] = method
         arguments = {key: value for key, value in params.items() if key != "_meta"}
         if asked.tool is not None:
-            record["tool_name"] = asked.tool[:100]
+            record["tool_name"] = asked.tool
             given = arguments.get("arguments")
             arguments = given if isinstance(given, dict) else {}
         record["arguments"] = _short(redact(arguments))
@@ -93,7 +95,7 @@ class Audit:
         took = round((time.perf_counter() - asked.started) * 1000, 3)
         record: dict[str, Any] = {"type": "response", "timestamp": _now(), "request_id": asked.id}
         if asked.tool is not None:
-            record["tool_name"] = asked.tool[:100]
+            record["tool_name"] = asked.tool
         record["result_status"] = {None: "success", CANCELLED: "cancelled"}.get(code, "error")
         if record["result_status"] == "error":
             record["error_code"] = code
@@ -120,6 +122,14 @@ class Audit:
                 self._lost += 1
                 return problem
         return None
+
+
+def _tool_name(method: str, params: dict[str, Any], known: str | None) -> str | None:
+    """Return the called tool's name for the record. Where there is no such tool, the name is any text of the client's."""
+    if method != "tools/call" or known is not None:
+        return known
+    given = params.get("name")
+    return f"{UNKNOWN_TOOL}, {len(given)} characters" if isinstance(given, str) else None
 
 
 def _short(arguments: dict[str, Any]) -> dict[str, Any]:

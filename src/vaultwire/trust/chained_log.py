@@ -1,8 +1,9 @@
 """A log that is only ever appended to, by any number of processes, and shows when it was tampered with.
 
 A line is a JSON object that holds the SHA-256 of the line before (``prev``), across files: a file that is full is given a
-number and a new one begun. Who can write the file can also make a whole new chain; ``verify`` therefore tells the last
-hash, for those who keep it elsewhere. What the lines say is ``audit``'s matter.
+number and a new one begun. Of many full files the oldest are removed, which a line of the log says first: so a file that
+somebody else has removed shows. Who can write the file can also make a whole new chain; ``verify`` therefore tells the
+last hash, for those who keep it elsewhere. What the lines say is ``audit``'s matter.
 """
 
 from __future__ import annotations
@@ -23,6 +24,10 @@ FULL = 10_000_000
 KEPT = 50
 FIRST = "0" * 64
 """What the very first line holds in place of the hash of a line before."""
+
+ROTATION = "rotation"
+"""The type of a line of the log's own, which tells what it removes: ``removed`` has the files' numbers, and the hash of the
+last line of each."""
 
 _TAIL = 65_536
 # Somebody else writes one line, in 0.1 ms. A process that was stopped meanwhile would hold up everybody.
@@ -54,20 +59,23 @@ class ChainedLog:
         with self._threads, self._lock.held(_Impatient()):
             descriptor = os.open(self.path, _FLAGS, 0o600)
             try:
-                found = os.fstat(descriptor)
-                if found.st_size >= self._full and self._put_away(descriptor):
+                if os.fstat(descriptor).st_size >= self._full and self._put_away(descriptor):
                     os.close(descriptor)
                     descriptor = os.open(self.path, _FLAGS, 0o600)
-                    found = os.fstat(descriptor)
-                last, torn = self._last, False
-                if (found.st_ino, found.st_size) != self._seen:
-                    last, torn = self._find_last(descriptor, found)
-                line = json.dumps({**record, "prev": last}).encode()
-                self._write(descriptor, b"\n" * torn + line + b"\n", found.st_size)
-                self._seen = (found.st_ino, found.st_size + torn + len(line) + 1)
-                self._last = hashlib.sha256(line).hexdigest()
+                    self._remove_oldest(descriptor)
+                self._add(descriptor, record)
             finally:
                 os.close(descriptor)
+
+    def _add(self, descriptor: int, record: dict[str, Any]) -> None:
+        found = os.fstat(descriptor)
+        last, torn = self._last, False
+        if (found.st_ino, found.st_size) != self._seen:
+            last, torn = self._find_last(descriptor, found)
+        line = json.dumps({**record, "prev": last}).encode()
+        self._write(descriptor, b"\n" * torn + line + b"\n", found.st_size)
+        self._seen = (found.st_ino, found.st_size + torn + len(line) + 1)
+        self._last = hashlib.sha256(line).hexdigest()
 
     def _write(self, descriptor: int, data: bytes, size: int) -> None:
         try:
@@ -92,8 +100,7 @@ class ChainedLog:
         if found.st_size == 0:
             if number == 0:
                 return FIRST, False
-            with open(_numbered(self.path, number), "rb") as file:
-                tail, _ = _tail(file.fileno(), os.fstat(file.fileno()).st_size)
+            return _last_hash(_numbered(self.path, number)), False
         return hashlib.sha256(tail).hexdigest(), torn
 
     def _put_away(self, descriptor: int) -> bool:
@@ -101,17 +108,26 @@ class ChainedLog:
         size = os.fstat(descriptor).st_size
         if _tail(descriptor, size)[1]:
             return False  # the line is ended first, by the next one
-        numbers = sorted(_numbers(self.path))
         try:
-            os.rename(self.path, _numbered(self.path, numbers[-1] + 1 if numbers else 1))
+            os.rename(self.path, _numbered(self.path, max(_numbers(self.path), default=0) + 1))
         except OSError:
             return False
-        for number in numbers[: len(numbers) + 1 - self._kept]:
+        return True
+
+    def _remove_oldest(self, descriptor: int) -> None:
+        """Remove the full files that are too many, once the log says so. Raises OSError where it cannot say it."""
+        numbers = sorted(_numbers(self.path))
+        too_many = numbers[: max(0, len(numbers) - self._kept)]
+        if not too_many:
+            return
+        when = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+        removed = {str(number): _last_hash(_numbered(self.path, number)) for number in too_many}
+        self._add(descriptor, {"type": ROTATION, "timestamp": when, "removed": removed})
+        for number in too_many:
             try:
                 os.unlink(_numbered(self.path, number))
-            except OSError:  # next time
-                continue
-        return True
+            except OSError:  # somebody reads it on Windows: next time, it and those after it, so that no gap is left
+                return
 
 
 class Problem(NamedTuple):
@@ -123,7 +139,7 @@ class Problem(NamedTuple):
 
 
 class Report(NamedTuple):
-    """What ``verify`` found. ``last``: the hash of the last line; ``is_complete``: no earlier files were removed."""
+    """What ``verify`` found. ``last``: the hash of the last line; ``is_complete``: the first file is still there."""
 
     files: int
     lines: int
@@ -144,12 +160,18 @@ def verify(path: str, wanted: str | None = None) -> Report:
     is_complete = min(_numbers(path), default=1) == 1
     problems: list[Problem] = []
     last = FIRST if is_complete else None
+    first: str | None = None  # what the first line there is holds
+    removed: dict[str, Any] = {}  # hashes of last lines, by the numbers of files the log removed itself
     lines, has_wanted = 0, wanted is None
     for name in names:
         with open(name, "rb") as file:
             for number, raw in enumerate(file, 1):
                 line = raw.removesuffix(b"\n")
-                before = _before(line)
+                record = _parsed(line) or {}
+                before = _before(record)
+                first = before if lines == 0 else first
+                if record.get("type") == ROTATION and isinstance(record.get("removed"), dict):
+                    removed |= record["removed"]
                 if before is None or raw == line:
                     problems.append(Problem(name, number, "is not whole: its writing was cut short, or it was changed"))
                 elif last is not None and before != last:
@@ -158,6 +180,9 @@ def verify(path: str, wanted: str | None = None) -> Report:
                 last = hashlib.sha256(line).hexdigest()
                 has_wanted = has_wanted or last == wanted
                 lines += 1
+    if not is_complete and (first is None or removed.get(str(min(_numbers(path)) - 1)) != first):
+        what = "follows a file that is not there, and that this log did not remove itself"
+        problems.insert(0, Problem(names[0], 1, what))
     if names[-1] != path:
         problems.append(Problem(path, 0, "is not there, though full files before it are"))
     return Report(len(names), lines, last or FIRST, is_complete, has_wanted, problems)
@@ -225,6 +250,13 @@ def _tail(descriptor: int, size: int) -> tuple[bytes, bool]:
     return line[line.rfind(b"\n") + 1 :], size > 0 and not read.endswith(b"\n")
 
 
+def _last_hash(path: str) -> str:
+    """Return the hash of a file's last line."""
+    with open(path, "rb") as file:
+        tail, _ = _tail(file.fileno(), os.fstat(file.fileno()).st_size)
+    return hashlib.sha256(tail).hexdigest()
+
+
 def _parsed(line: bytes) -> dict[str, Any] | None:
     try:
         record = json.loads(line)
@@ -233,8 +265,7 @@ def _parsed(line: bytes) -> dict[str, Any] | None:
     return record if isinstance(record, dict) else None
 
 
-def _before(line: bytes) -> str | None:
+def _before(record: dict[str, Any]) -> str | None:
     """Return the hash a line holds, None for one that is no line of ours."""
-    record = _parsed(line)
-    before = record.get("prev") if record is not None else None
+    before = record.get("prev")
     return before if isinstance(before, str) else None
