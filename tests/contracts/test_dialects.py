@@ -7,6 +7,7 @@ the contracts line by line.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,6 +17,16 @@ import pytest
 
 from support.vaults import write_vault
 from support.wire import REVISIONS, STATELESS_REVISION, Server
+from vaultwire.app import make_handlers
+from vaultwire.config import make_config
+from vaultwire.protocol.dialects import DIALECTS
+from vaultwire.protocol.events import Peer, Request
+from vaultwire.protocol.revisions import LATEST_HANDSHAKE
+from vaultwire.server.answers import Refusal, Result, Wording
+from vaultwire.server.tasks import Job
+from vaultwire.tools.catalog import APP_CATALOG, load_catalog
+from vaultwire.trust.chained_log import records
+from vaultwire.trust.limits import Restraints
 
 NOTES = """
 === Projects/Plan.md
@@ -137,6 +148,48 @@ def test_obsidian_cli_create_note_is_answered_as_printed(vault: Path) -> None:
         assert (vault / "Meeting Notes.md").read_text() == "# Meeting Notes\n\n- Agenda item 1"
 
 
+def test_obsidian_cli_gives_no_call_more_than_30_seconds(vault: Path) -> None:
+    restraints = Restraints()
+    restraints.seconds = {**restraints.seconds, "file": 20.0, "web": 100.0}
+    for dialect, longest in (("obsidian-cli", 30.0), ("filesystem", 100.0)):
+        handlers = make_handlers(make_config([str(vault)], dialect=dialect, restraints=restraints))
+        peer = Peer()
+        jobs = [
+            handlers.handle(Request(1, "tools/call", {"name": name}, LATEST_HANDSHAKE, peer), DIALECTS[dialect])
+            for name in handlers.toolset.descriptions
+        ]
+        jobs.append(handlers.handle(Request(1, "resources/list", {}, LATEST_HANDSHAKE, peer), DIALECTS[dialect]))
+        seconds = {job.seconds for job in jobs if isinstance(job, Job)}
+        assert len(jobs) > 30
+        assert seconds <= {20.0, min(60.0, longest), longest}
+
+
+def test_obsidian_cli_names_only_tools_that_are_listed(vault: Path) -> None:
+    write_vault(vault, "=== Projects/read_note.md\nx\n")
+    with client(vault, "obsidian-cli", "--require-read-first", "--backend", "files") as server:
+        ask(server, OBSIDIAN_INITIALIZE)
+        listed = {
+            tool["name"] for tool in ask(server, '{"jsonrpc":"2.0","id":2,"method":"tools/list"}')["result"]["tools"]
+        }
+        known = {each["name"] for each in [*load_catalog(), *load_catalog(APP_CATALOG)]}
+        failed = [
+            call(server, "edit_note", path="Home", edits=[{"action": "append", "content": "x"}]),
+            call(server, "obsidian_create_note", content="no name"),
+            call(server, "show_change", change=77),
+            call(server, "obsidian_list_links", path="Nowhere"),
+            call(server, "obsidian_rename_note", file="Home", name="a/b"),
+            call(server, "obsidian_set_task", file="Home", line=1, status="x"),
+            call(server, "get_outline", path="edit_note"),
+            call(server, "no_such_tool"),
+        ]
+        said = [answer["error"]["message"] for answer in failed]
+    named = [re.sub(r"'[^']*'", "", each) for each in said]
+    words = {word for each in named for word in re.findall(r"[a-z]+(?:_[a-z]+)+", each)}
+    assert len(words & listed) > 5
+    assert not words & (known - listed)
+    assert "'edit_note'" in said[6], "a name that the client gave stays as it is"
+
+
 def test_obsidian_cli_overwrites_only_when_asked(vault: Path) -> None:
     with obsidian(vault) as server:
         ask(server, CREATE)
@@ -181,6 +234,14 @@ SECURE_INITIALIZE = (
 )
 
 
+INITIALIZED = b'{"jsonrpc":"2.0","method":"notifications/initialized"}'
+
+
+def shake_hands(server: Server) -> None:
+    ask(server, SECURE_INITIALIZE)
+    server.send_line(INITIALIZED)
+
+
 def test_secure_session_goes_as_printed(vault: Path) -> None:
     with client(vault, "secure") as server:
         assert ask(server, SECURE_INITIALIZE) == {
@@ -192,7 +253,7 @@ def test_secure_session_goes_as_printed(vault: Path) -> None:
                 "capabilities": {"tools": {"listChanged": True}},
             },
         }
-        server.send_line(b'{"jsonrpc":"2.0","method":"notifications/initialized"}')
+        server.send_line(INITIALIZED)
         listed = ask(server, '{"jsonrpc":"2.0","id":2,"method":"tools/list"}')
         assert all(set(tool) == {"name", "description", "inputSchema"} for tool in listed["result"]["tools"])
         found = call(server, "search_notes", query="needle")
@@ -202,7 +263,7 @@ def test_secure_session_goes_as_printed(vault: Path) -> None:
 
 def test_secure_lists_web_search_as_printed(vault: Path) -> None:
     with client(vault, "secure", "--allow-web", "html.duckduckgo.com") as server:
-        ask(server, SECURE_INITIALIZE)
+        shake_hands(server)
         tools = ask(server, '{"jsonrpc":"2.0","id":2,"method":"tools/list"}')["result"]["tools"]
         (listed,) = [tool for tool in tools if tool["name"] == "web_search"]
         assert listed["description"].startswith("Search the web using DuckDuckGo")
@@ -219,7 +280,45 @@ def test_secure_lists_web_search_as_printed(vault: Path) -> None:
 @pytest.mark.parametrize("method", ["tools/list", "ping", "resources/list", "nothing/such"])
 def test_secure_answers_nothing_before_the_handshake(vault: Path, method: str) -> None:
     with client(vault, "secure") as server:
-        assert ask(server, f'{{"jsonrpc":"2.0","id":1,"method":"{method}"}}')["error"]["code"] == -32603
+        request = f'{{"jsonrpc":"2.0","id":1,"method":"{method}"}}'
+        server.send_line(INITIALIZED)  # nothing has been agreed on yet that it could confirm
+        assert ask(server, request)["error"]["code"] == -32603
+        assert "result" in ask(server, SECURE_INITIALIZE)
+        early = ask(server, request)["error"]
+        assert (early["code"], early["data"]["errorCode"]) == (-32603, "NOT_INITIALIZED")
+        assert "notifications/initialized" in early["message"]
+        server.send_line(INITIALIZED)
+        assert ask(server, request).get("error", {}).get("code") == (-32601 if "such" in method else None)
+
+
+@pytest.mark.parametrize(
+    ("code", "message"),
+    [
+        ("TIMEOUT", "Search timed out. Please try again."),
+        ("WEB_FAILED", "Search failed (HTTP 500)"),
+        ("INTERNAL", "web_search failed inside the server; the server's log says more."),
+    ],
+)
+def test_secure_tells_every_failed_search_in_the_same_words(code: str, message: str) -> None:
+    for tool, text in (("web_search", f"Search error: {message}"), ("read_note", f"{code}: {message}")):
+        answer = Wording(LATEST_HANDSHAKE, DIALECTS["secure"], tool, ()).failure(code, message, {})
+        assert isinstance(answer, Result)
+        assert answer.value == {"content": [{"type": "text", "text": text}], "isError": True}
+        assert answer.failed == code
+
+
+def test_secure_tells_a_search_that_cannot_be_in_the_same_words(vault: Path, tmp_path: Path) -> None:
+    log = tmp_path / "log.jsonl"
+    with client(vault, "secure", "--allow-web", "no-engine.example", "--audit", str(log), "--standalone") as server:
+        shake_hands(server)
+        for arguments in ({"query": "x"}, {}, {"query": ""}):
+            result = call(server, "web_search", **arguments)["result"]
+            assert result["isError"]
+            assert result["content"][0]["text"].startswith("Search error: ")
+        server.close()
+    codes = [record["error_code"] for record in records(str(log)) if "error_code" in record]
+    assert codes == [codes[0], "INVALID_ARGUMENTS", "INVALID_ARGUMENTS"]
+    assert codes[0] in ("NETWORK_BLOCKED", "WEB_NOT_INSTALLED")
 
 
 @pytest.mark.parametrize(
@@ -227,7 +326,7 @@ def test_secure_answers_nothing_before_the_handshake(vault: Path, method: str) -
 )
 def test_secure_failures_are_results(vault: Path, tool: str, arguments: dict[str, Any]) -> None:
     with client(vault, "secure") as server:
-        ask(server, SECURE_INITIALIZE)
+        shake_hands(server)
         result = call(server, tool, **arguments)["result"]
         assert result["isError"] is True
         assert set(result) == {"content", "isError"}
@@ -245,7 +344,7 @@ def test_secure_failures_are_results(vault: Path, tool: str, arguments: dict[str
 )
 def test_secure_has_the_standard_errors(vault: Path, line: str, code: int, message: str) -> None:
     with client(vault, "secure") as server:
-        ask(server, SECURE_INITIALIZE)
+        shake_hands(server)
         error = ask(server, line)["error"]
         assert error["code"] == code
         assert error["message"].startswith(message)
@@ -299,6 +398,9 @@ def test_filesystem_results_carry_structure_and_times(vault: Path) -> None:
     [
         ("read-note", {"path": "Nowhere.md"}, -32002, "Note not found: Nowhere.md"),
         ("read-note", {"path": "../outside.md"}, -32003, "Path traversal detected"),
+        ("list-notes", {"folder": "../outside"}, -32003, "Path traversal detected"),
+        ("list-notes", {"folder": "/etc"}, -32003, "Path traversal detected"),
+        ("search-vault", {"folder": "a/../../b", "query": "x"}, -32003, "Path traversal detected"),
         ("read-note", {"path": "Plan"}, -32602, None),
         ("read-note", {}, -32602, None),
         ("write-note", {"path": "Home.md", "content": ""}, -32602, None),
@@ -313,7 +415,25 @@ def test_filesystem_failures_are_errors_with_context(
         assert error["code"] == code
         assert message is None or error["message"].startswith(message)
         if code in (-32002, -32003):
-            assert error["data"]["path"] == arguments["path"]
+            assert error["data"]["path"] == next(iter(arguments.values()))
+
+
+def test_filesystem_says_how_large_a_file_is_that_is_too_large(vault: Path) -> None:
+    (vault / "Large.md").write_bytes(b"x" * (10 * 1024 * 1024 + 1))
+    with filesystem(vault) as server:
+        error = server.request("tools/call", {"name": "read-note", "arguments": {"path": "Large.md"}})["error"]
+        assert error["code"] == -32602
+        assert error["message"].startswith("File too large: ")
+        assert error["data"]["size"] == 10 * 1024 * 1024 + 1
+        assert error["data"]["maxSize"] == 10 * 1024 * 1024
+        assert "max_size" not in error["data"]
+
+
+@pytest.mark.parametrize("code", ["INTERNAL", "TIMEOUT"])
+def test_filesystem_has_a_number_for_what_is_the_servers_fault(code: str) -> None:
+    answer = Wording(LATEST_HANDSHAKE, DIALECTS["filesystem"], "read_note", ()).failure(code, "It failed.", {})
+    assert isinstance(answer, Refusal)
+    assert (answer.code, answer.data) == (-32603, {"errorCode": code})
 
 
 # ---------------------------------------------------------------------- all of them
@@ -329,6 +449,20 @@ def test_every_spelling_of_a_name_is_accepted(vault: Path, dialect: str) -> None
         for name in SPELLINGS:
             assert "Another plan." in server.call(name, path="Ideas/Plan.md")["content"][0]["text"]
         assert server.call("search-vault", query="needle")["content"]
+
+
+@pytest.mark.parametrize("backend", ["files", "auto"])
+def test_obsidian_cli_accepts_every_spelling_of_its_tools(vault: Path, backend: str) -> None:
+    with client(vault, "obsidian-cli", "--backend", backend) as server:
+        server.open("2024-11-05")
+        for name in SPELLINGS:
+            assert "Another plan." in server.call(name, path="Ideas/Plan.md")["content"][0]["text"]
+        names = [tool["name"] for tool in server.request("tools/list")["result"]["tools"]]
+        for name in names:
+            bare = name.removeprefix("obsidian_")
+            for spelt in (bare, bare.replace("_", "-"), name.replace("_", "-")):
+                answer = server.request("tools/call", {"name": spelt, "arguments": {"no such argument": 1}})
+                assert answer["error"]["data"]["errorCode"] == "INVALID_ARGUMENTS", spelt
 
 
 @pytest.mark.parametrize("dialect", ["mcp", "obsidian-cli", "filesystem", "secure"])

@@ -165,7 +165,9 @@ def make_handlers(config: Config) -> Handlers:
     if config.restraints is not None:
         _check_restraints(asked, bool(policy.hosts), load_descriptions(config, loaded))
     gate = _make_gate(config, policy)
-    return Handlers(toolset, openers, policy, asked.seconds, config.prompts, gate=gate, lists=choice.lists)
+    most = DIALECTS[config.dialect].most_seconds
+    seconds = {name: given if most is None else min(given, most) for name, given in asked.seconds.items()}
+    return Handlers(toolset, openers, policy, seconds, config.prompts, gate=gate, lists=choice.lists)
 
 
 def _choice(config: Config, policy: Policy | None = None) -> Choice:

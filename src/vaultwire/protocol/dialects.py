@@ -23,6 +23,8 @@ WHOLE, ENVELOPE, BARE = "whole", "envelope", "bare"
 """What a result holds: text, data and ``_meta``; one text, JSON with ``success`` and ``data``; text and ``isError``."""
 
 _PREFIX = "obsidian_"
+# A text in quotes as Python's ``repr`` writes it, or a word that may be a tool's name. A single word is never taken for one.
+_QUOTED_OR_NAME = r"""(?<!\w)'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|(?<![\w/.])[a-z]+(?:_[a-z]+)+(?![\w/]|\.\w)"""
 
 
 class Dialect:
@@ -30,12 +32,16 @@ class Dialect:
 
     __slots__ = (
         "capabilities",
+        "confirmed",
+        "details",
         "early_ping",
         "facts",
+        "failed_tools",
         "failures",
         "headlines",
         "instructions",
         "listed",
+        "most_seconds",
         "name",
         "naming",
         "not_initialized",
@@ -61,20 +67,26 @@ class Dialect:
         only_revision: str | None = None,
         not_initialized: int = jsonrpc.INVALID_REQUEST,
         early_ping: bool = True,
+        confirmed: bool = False,
+        most_seconds: float | None = None,
         unknown_tool: int | None = jsonrpc.INVALID_PARAMS,
         failures: Mapping[str, int] | None = None,
         other_failures: int | None = None,
         headlines: Mapping[str, str] | None = None,
+        failed_tools: Mapping[str, str] | None = None,
+        details: Mapping[str, str] | None = None,
         facts: Mapping[str, str] | None = None,
     ) -> None:
         """Take what differs from the specification.
 
         ``listed``: names and titles of some tools. ``server``: the name and version it gives itself.
         ``short_tools``: a tool is listed with its name, description and input only. ``only_revision``: no other is
-        served. ``early_ping``: before the handshake, too. ``unknown_tool``: an error's number; None for a result that
-        says so. ``failures``: codes of failed tools that are errors of the protocol, with their numbers, beside which
-        ``other_failures`` is that of all others; None for results. ``headlines``: how an error's message begins.
-        ``facts``: what of a result's data stands in its ``_meta``, too, and under which name.
+        served. ``early_ping``: before the handshake, too. ``confirmed``: the handshake is complete when the client has
+        confirmed it, and not before. ``most_seconds``: no call takes longer. ``unknown_tool``: an error's number; None
+        for a result that says so. ``failures``: codes of failed tools that are errors of the protocol, with their
+        numbers, beside which ``other_failures`` is that of all others; None for results. ``headlines``: how an error's
+        message begins. ``failed_tools``: all of the text that says so of one tool. ``details``: names that an error's
+        data has for ours. ``facts``: what of a result's data stands in its ``_meta``, too, and under which name.
         """
         self.name = name
         self.naming = naming
@@ -92,7 +104,11 @@ class Dialect:
         self.unknown_tool = unknown_tool
         self.failures = failures or {}
         self.other_failures = other_failures
+        self.confirmed = confirmed
+        self.most_seconds = most_seconds
         self.headlines = headlines or {}
+        self.failed_tools = failed_tools or {}
+        self.details = details or {}
         self.facts = facts or {}
 
     def failure(self, code: str) -> int | None:
@@ -105,6 +121,18 @@ class Dialect:
         if headline is None:
             return message
         return headline.format_map({"path": "", "message": message, **details})
+
+    def spell_tools(self, message: str, known: Container[str]) -> str:
+        """Return a message of ours with tools named as they are listed; what stands in quotes is somebody else's."""
+        if self.naming == SNAKE or "_" not in message:
+            return message
+        import re  # noqa: PLC0415 - where a message needs it
+
+        def spelt(found: re.Match[str]) -> str:
+            tool = known_name(found[0], known) if found[0][0].isalpha() else None
+            return found[0] if tool is None else self.list_name(tool)
+
+        return re.sub(_QUOTED_OR_NAME, spelt, message)
 
     def list_name(self, name: str) -> str:
         """Return a tool's name as it is listed."""
@@ -133,7 +161,7 @@ def known_name(name: str, known: Container[str]) -> str | None:
     if name in known:
         return name
     snake = name.replace("-", "_")
-    for spelt in (snake, snake.removeprefix(_PREFIX)):
+    for spelt in (snake, snake.removeprefix(_PREFIX), _PREFIX + snake):
         for candidate in (spelt, _OTHER_NAMES.get(spelt, spelt)):
             if candidate in known:
                 return candidate
@@ -151,6 +179,7 @@ OBSIDIAN_CLI = Dialect(
     instructions=False,
     short_tools=True,
     only_revision="2024-11-05",
+    most_seconds=30.0,
     failures={
         "INVALID_ARGUMENTS": jsonrpc.INVALID_PARAMS,
         "INTERNAL": jsonrpc.INTERNAL_ERROR,
@@ -182,12 +211,15 @@ FILESYSTEM = Dialect(
         "PATH_OUTSIDE_VAULT": -32003,
         "PERMISSION_DENIED": -32003,
         "POLICY_DENIED": -32003,
+        "INTERNAL": jsonrpc.INTERNAL_ERROR,
+        "TIMEOUT": jsonrpc.INTERNAL_ERROR,  # it has no number of its own for what took too long
     },
     headlines={
         "FILE_NOT_FOUND": "Note not found: {path}",
         "PATH_OUTSIDE_VAULT": "Path traversal detected: {message}",
         "TOO_LARGE": "File too large: {message}",
     },
+    details={"max_size": "maxSize"},
     facts={"notes_searched": "filesSearched", "size": "contentLength"},
 )
 
@@ -200,8 +232,10 @@ SECURE = Dialect(
     short_tools=True,
     not_initialized=jsonrpc.INTERNAL_ERROR,
     early_ping=False,
+    confirmed=True,
     unknown_tool=None,
     failures={"RATE_LIMITED": jsonrpc.INTERNAL_ERROR},
+    failed_tools={"web_search": "Search error: {message}"},
 )
 
 DIALECTS = {dialect.name: dialect for dialect in (MCP, OBSIDIAN_CLI, FILESYSTEM, SECURE)}

@@ -47,8 +47,8 @@ class Session:
     """The protocol state of one connection."""
 
     __slots__ = (
-        "__weakref__", "_asked", "_identity", "_in_flight", "_log_level", "_methods", "_only_stateless", "_questions",
-        "_revision", "dialect", "peer",
+        "__weakref__", "_asked", "_identity", "_in_flight", "_is_confirmed", "_log_level", "_methods", "_only_stateless",
+        "_questions", "_revision", "dialect", "peer",
     )  # fmt: skip
 
     def __init__(
@@ -64,6 +64,7 @@ class Session:
         self.peer = Peer()
         self._only_stateless = revision is not None and revision.stateless
         self._revision = None if self._only_stateless else revision  # else set by the handshake
+        self._is_confirmed = revision is not None or not dialect.confirmed
         self._log_level: str | None = None  # set by logging/setLevel
         self._in_flight: dict[RequestId, Request] = {}
         self._asked: dict[RequestId, Question] = {}  # what the peer has not answered yet
@@ -236,9 +237,10 @@ class Session:
         return None
 
     def _receive_notification(self, method: str, params: JsonObject, events: list[Event]) -> None:
-        # Unknown ones, `notifications/initialized` among them, need no action: we send nothing unasked.
         if method == "exit":
             events.append(Exit())
+        elif method == "notifications/initialized":
+            self._is_confirmed = self._is_confirmed or self._revision is not None
         elif method == "notifications/cancelled":
             request_id: Json = params.get("requestId")
             if not jsonrpc.is_request_id(request_id):
@@ -268,6 +270,7 @@ class Session:
         meta = meta_of(params)
         capabilities = self.peer.capabilities
         has_eras = self.dialect.only_revision is None
+        is_ready = self._revision is not None and self._is_confirmed
         if self._only_stateless or (has_eras and is_stateless_request(method, meta)):
             revision = check_envelope(method, meta)
             self.peer.introduce(meta.get(META_CLIENT_INFO))
@@ -282,16 +285,14 @@ class Session:
                 raise Refused(INVALID_REQUEST, "Invalid Request: initialize may not be part of a batch")
             self._answer(events, batch, jsonrpc.result_message(id, self._initialize(params)))
             return
-        elif method == "ping" and (self._revision is not None or self.dialect.early_ping):
+        elif method == "ping" and (is_ready or self.dialect.early_ping):
             self._answer(events, batch, jsonrpc.result_message(id, {}))
             return
         else:
-            if self._revision is None:
-                raise Refused(
-                    self.dialect.not_initialized,
-                    f"Not initialized: send initialize before {quote(method)}",
-                    {"errorCode": "NOT_INITIALIZED"},
-                )
+            if self._revision is None or not is_ready:
+                wanted = "initialize" if self._revision is None else "notifications/initialized"
+                reason = f"Not initialized: send {wanted} before {quote(method)}"
+                raise Refused(self.dialect.not_initialized, reason, {"errorCode": "NOT_INITIALIZED"})
             revision = self._revision
             if method == "logging/setLevel":
                 self._log_level = check_level(params.get("level"), "level")

@@ -12,7 +12,7 @@ from vaultwire.vault.errors import FILE_NOT_FOUND, INVALID_ARGUMENTS, VAULT_NOT_
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Container, Mapping
     from typing import Any, TypeAlias
 
     from vaultwire.protocol.dialects import Dialect
@@ -28,13 +28,14 @@ TOOL_NOT_FOUND = "TOOL_NOT_FOUND"
 
 
 class Result:
-    """A method's answer."""
+    """A method's answer. ``failed`` is the code of what went wrong, for a tool's failure; not all contracts show it."""
 
-    __slots__ = ("value",)
+    __slots__ = ("failed", "value")
     __match_args__ = ("value",)
 
-    def __init__(self, value: JsonObject) -> None:
+    def __init__(self, value: JsonObject, failed: str | None = None) -> None:
         self.value = value
+        self.failed = failed
 
 
 class Refusal:
@@ -56,10 +57,17 @@ if TYPE_CHECKING:
 class Wording:
     """How one call is answered: by its revision and dialect, and with the time it took."""
 
-    __slots__ = ("_dialect", "_path", "_revision", "_started")
+    __slots__ = ("_dialect", "_known", "_path", "_revision", "_started", "_tool")
 
-    def __init__(self, revision: Revision, dialect: Dialect, path: Any = None) -> None:
-        """The clock runs from here. ``path`` is what the call is about, where it says so."""
+    def __init__(
+        self, revision: Revision, dialect: Dialect, tool: str | None, known: Container[str], path: Any = None
+    ) -> None:
+        """The clock runs from here. ``tool`` is its name among the ``known``, None for one that is not there.
+
+        ``path`` is what the call is about, where it says so.
+        """
+        self._tool = tool
+        self._known = known
         self._path = path
         self._revision = revision
         self._dialect = dialect
@@ -87,18 +95,22 @@ class Wording:
         number = self._dialect.failure(code)
         if self._dialect.headlines and isinstance(self._path, str):
             details = {"path": self._path, **details}
+        message = self._dialect.spell_tools(message, self._known)
         message = self._dialect.message(code, message, details)
+        if self._dialect.details:
+            details = {self._dialect.details.get(name, name): value for name, value in details.items()}
         if number is not None:
             return Refusal(number, message, {"errorCode": code, **details})
         # Wrong arguments were protocol errors before 2025-11-25, unless the contract has its own mind of errors.
         if code == INVALID_ARGUMENTS and self._dialect.results != BARE and not self._revision.tool_errors_for_arguments:
             return Refusal(jsonrpc.INVALID_PARAMS, f"Invalid params: {message}", {"errorCode": code, **details})
-        result: JsonObject = {"content": [{"type": "text", "text": f"{code}: {message}"}], "isError": True}
+        text = self._dialect.failed_tools.get(self._tool or "", f"{code}: {{message}}").format(message=message)
+        result: JsonObject = {"content": [{"type": "text", "text": text}], "isError": True}
         if self._dialect.results != BARE:
             result["_meta"] = {**self._meta(), "errorCode": code}
             if details:
                 result["_meta"]["errorDetails"] = dict(details)
-        return Result(result)
+        return Result(result, code)
 
     def _meta(self) -> JsonObject:
         """Return how long the call took, in milliseconds, and when it ended, in UTC."""

@@ -57,12 +57,16 @@ class Gate:
         descriptions: Mapping[str, Mapping[str, Any]],
     ) -> Answer | Job | Listening:
         """Handle the request, unless it may not be. ``descriptions`` are those of the tools, by name."""
-        fail = Wording(request.revision, dialect).failure if request.method == "tools/call" else _refuse
+        tool, fail = None, _refuse
+        if request.method == "tools/call":
+            given = request.params.get("name")
+            tool = known_name(given, descriptions) if isinstance(given, str) else None
+            fail = Wording(request.revision, dialect, tool, descriptions).failure
         answer: Answer | Job | Listening | None = None
         if self._rates is not None:
-            answer = self._refuse_flood(request, fail, descriptions)
+            answer = self._refuse_flood(request, fail, tool, descriptions)
         answer = answer or handle(request, dialect)
-        passage = _Passage(self._audit, request, None if self._audit is None else _tool_called(request, descriptions))
+        passage = _Passage(self._audit, request, tool)
         if isinstance(answer, Job):
             return _Passing(self, answer, passage, fail)
         try:
@@ -73,18 +77,17 @@ class Gate:
         return answer
 
     def _refuse_flood(
-        self, request: Request, fail: Fail, descriptions: Mapping[str, Mapping[str, Any]]
+        self, request: Request, fail: Fail, tool: str | None, descriptions: Mapping[str, Mapping[str, Any]]
     ) -> Answer | None:
         """Count the request; return a refusal if there were too many."""
         assert self._rates is not None
         name, changes, of = request.method, False, ""
         if request.method == "tools/call":
-            known = _tool_called(request, descriptions)
-            if known is None:
+            if tool is None:
                 name = "an unknown tool"  # all of them together: whoever makes up names gets no more calls for it
             else:
-                name, of = known, f" for tool: {known}"
-                changes = not descriptions[known]["annotations"]["readOnlyHint"]
+                name, of = tool, f" for tool: {tool}"
+                changes = not descriptions[tool]["annotations"]["readOnlyHint"]
         try:
             self._rates.count(request.peer.identity, name, changes=changes)
         except TooOften as refused:
@@ -196,12 +199,6 @@ class _Passage:
         self._audit.end(asked, code)
 
 
-def _tool_called(request: Request, descriptions: Mapping[str, Mapping[str, Any]]) -> str | None:
-    """Return the name of the tool that is called, as it is known here; None if none is, or one that is not there."""
-    given = request.params.get("name") if request.method == "tools/call" else None
-    return known_name(given, descriptions) if isinstance(given, str) else None
-
-
 def _refuse(code: str, message: str, details: Mapping[str, Any]) -> Answer:
     return Refusal(INTERNAL_ERROR, message, {"errorCode": code, **details})
 
@@ -211,13 +208,7 @@ def _code_of(answer: Answer) -> str | None:
     if isinstance(answer, Refusal):
         code = (answer.data or {}).get("errorCode")
         return code if isinstance(code, str) else str(answer.code)
-    if answer.value.get("isError") is not True:
-        return None
-    code = answer.value.get("_meta", {}).get("errorCode")
-    if isinstance(code, str):
-        return code
-    text = answer.value["content"][0]["text"]  # a contract without metadata: the code stands before the words
-    return str(text).partition(":")[0]
+    return answer.failed
 
 
 def _size_of(block: Mapping[str, Any]) -> int:

@@ -227,10 +227,11 @@ class Handlers:
             each for each in tools if self._policy.allows(each["annotations"], each["name"], peer.name, peer.principal)
         ]
 
-    def _listed(self, request: Request) -> list[dict[str, Any]]:
+    def _listed(self, request: Request, dialect: Dialect) -> list[dict[str, Any]]:
         """Return those of them that ``tools/list`` shows."""
-        also = request.peer.shown
-        return [each for each in self.offered(request) if self._lists(each["name"]) or each["name"] in also]
+        also, known = request.peer.shown, self.toolset.descriptions
+        shown = [each for each in self.offered(request) if self._lists(each["name"]) or each["name"] in also]
+        return [each for each in shown if dialect.lists(each["name"], known)]
 
     def show(self, request: Request, names: Collection[str]) -> bool:
         """List these tools to the session from now on; False where the list is the same for everybody."""
@@ -244,8 +245,7 @@ class Handlers:
     # ------------------------------------------------------------------ tools/list
 
     def _list_tools(self, request: Request, dialect: Dialect) -> Answer:
-        known = self.toolset.descriptions
-        shown = [each for each in self._listed(request) if dialect.lists(each["name"], known)]
+        shown = self._listed(request, dialect)
         cursor = request.params.get("cursor")
         start = 0
         if cursor is not None:
@@ -270,10 +270,11 @@ class Handlers:
         if isinstance(asked, Refusal):
             return asked
         name, arguments = asked
-        wording = Wording(request.revision, dialect, arguments.get("path"))
         description = self.toolset.describe(name) or self.describe(name)
+        tool = None if description is None else description["name"]
+        wording = Wording(request.revision, dialect, tool, self.toolset.descriptions, arguments.get("path"))
         if description is None:
-            known = ", ".join(dialect.list_name(other["name"]) for other in self._listed(request))
+            known = ", ".join(dialect.list_name(other["name"]) for other in self._listed(request, dialect))
             message = f"Unknown tool: {name[:80]!r} (there are: {known})"
             if dialect.unknown_tool is None:
                 return wording.failure(TOOL_NOT_FOUND, message, {})

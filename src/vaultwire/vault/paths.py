@@ -40,7 +40,7 @@ def parse_path(text: str) -> VaultPath:
     INVALID_ARGUMENTS for what is no name at all.
     """
     if _CONTROL.search(text):
-        raise VaultError(PATH_OUTSIDE_VAULT, "A path may not contain NUL or other control characters.")
+        raise VaultError(PATH_OUTSIDE_VAULT, "A path may not contain NUL or other control characters.", path=text)
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:
@@ -50,12 +50,14 @@ def parse_path(text: str) -> VaultPath:
     composed = compose(slashed)
     if composed.startswith("/") or _DRIVE.match(composed):
         raise VaultError(
-            PATH_OUTSIDE_VAULT, f"{text!r} is an absolute path; give a path inside the vault, such as 'Folder/Note.md'."
+            PATH_OUTSIDE_VAULT,
+            f"{text!r} is an absolute path; give a path inside the vault, such as 'Folder/Note.md'.",
+            path=text,
         )
     parts = [part for part in slashed.split("/") if part not in ("", ".")]
     if parts and _DRIVE.match(compose(parts[0])):  # what "./K:" leaves
         raise VaultError(
-            PATH_OUTSIDE_VAULT, f"{text!r} names a drive; give a path inside the vault, such as 'Note.md'."
+            PATH_OUTSIDE_VAULT, f"{text!r} names a drive; give a path inside the vault, such as 'Note.md'.", path=text
         )
     if not parts:
         raise VaultError(INVALID_ARGUMENTS, "The path is empty; give one inside the vault, such as 'Folder/Note.md'.")
@@ -66,12 +68,15 @@ def parse_path(text: str) -> VaultPath:
 
 def _check_part(part: str, whole: str) -> None:
     if part == "..":
-        raise VaultError(PATH_OUTSIDE_VAULT, f"{whole!r} leaves the vault: '..' is not allowed.")
+        raise VaultError(PATH_OUTSIDE_VAULT, f"{whole!r} leaves the vault: '..' is not allowed.", path=whole)
     if part.split(".", 1)[0].rstrip(" ").casefold() in _RESERVED:
-        raise VaultError(PATH_OUTSIDE_VAULT, f"{part!r} is a reserved device name on Windows; choose another name.")
+        message = f"{part!r} is a reserved device name on Windows; choose another name."
+        raise VaultError(PATH_OUTSIDE_VAULT, message, path=whole)
     if part.startswith("."):
         raise VaultError(
-            PERMISSION_DENIED, f"{whole!r} is hidden: files and folders whose name starts with '.' are not notes."
+            PERMISSION_DENIED,
+            f"{whole!r} is hidden: files and folders whose name starts with '.' are not notes.",
+            path=whole,
         )
 
 
