@@ -128,7 +128,7 @@ class Changes:
         try:
             self._journal.begin(intent)
         except OSError as error:
-            raise _no_journal(error) from error
+            raise _no_journal(error, self._folder) from error
         stage = Stage(self._files, intent)
         begun = 0
         try:
@@ -157,7 +157,7 @@ class Changes:
         try:
             self._journal.ready(number)
         except OSError as error:
-            raise _no_journal(error) from error
+            raise _no_journal(error, self._folder) from error
 
     def _take_back(self, intent: Intent, stage: Stage, begun: int) -> None:
         try:
@@ -178,7 +178,7 @@ class Changes:
         try:
             intent = self._journal.catch_up()
         except OSError as error:
-            raise _no_journal(error) from error
+            raise _no_journal(error, self._folder) from error
         if intent is None:
             return
         self._files.check_root()
@@ -207,7 +207,7 @@ class Changes:
                 os.makedirs(self._folder, mode=0o700, exist_ok=True)
             lock.__enter__()
         except OSError as error:
-            raise _no_journal(error) from error
+            raise _no_journal(error, self._folder) from error
         try:
             yield
         finally:
@@ -251,7 +251,7 @@ class Changes:
             is_shown = self._shown is None or any(change.id == number for change in self._shown.all())
             detailed = self._journal.load(number) if is_shown else None
         except OSError as error:
-            raise _no_journal(error) from error
+            raise _no_journal(error, self._folder) from error
         if detailed is None:
             raise VaultError(
                 FILE_NOT_FOUND, f"There is no change {number} on record; list_changes shows those there are.", id=number
@@ -274,7 +274,7 @@ class Changes:
         try:
             return self._journal.changes() if self._shown is None else self._shown.all()
         except OSError as error:
-            raise _no_journal(error) from error
+            raise _no_journal(error, self._folder) from error
 
 
 def _concerns(asked: str, path: VaultPath, target: VaultPath | None) -> bool:
@@ -289,9 +289,9 @@ def _is_finished(stage: Stage) -> bool:
     return True
 
 
-def _no_journal(error: OSError) -> VaultError:
+def _no_journal(error: OSError, folder: str | None) -> VaultError:
     return VaultError(
         JOURNAL_FAILED,
-        "Nothing was changed: the journal of changes, without which nothing is changed, cannot be kept "
+        f"Nothing was changed: the journal of changes, without which nothing is changed, cannot be kept in {folder} "
         f"({error.strerror or error}). Make room for it or set VAULTWIRE_STATE to a folder that can be written to.",
     )

@@ -22,6 +22,7 @@ _MAX_TRIES = 3
 # Each set of rules about what may be seen has an index of its own. One that no run has opened for a month is left over;
 # a run that goes on for longer keeps the files it has open, or makes them anew.
 _UNUSED_SECONDS = 30 * 24 * 3600
+_WHAT_TO_DO = "Make room there, or set VAULTWIRE_CACHE to a folder on another disk."
 _SETTLED = f"SELECT count(*) FROM files WHERE NOT hidden AND state = {SETTLED} AND digest <> {UNREAD}"
 
 
@@ -64,13 +65,13 @@ class Home:
                     except Exception as error:
                         if not is_broken(error):
                             raise
-                        self.problem = f"the index cannot be kept in {self.folder}: {error}"
+                        self.problem = self._not_kept(error)
                         self._begin_anew()
                     else:
                         self._remove_older()
                         return parts
             except (OSError, sqlite3.Error) as error:
-                self.problem = f"the index cannot be kept in {self.folder}: {error}"
+                self.problem = self._not_kept(error)
             self.folder = None
         return self._open(None)
 
@@ -111,10 +112,13 @@ class Home:
         parts.catalog.close()
         self._begin_anew()
 
-    def keep_in_memory(self, reason: str) -> None:
+    def keep_in_memory(self, reason: Exception) -> None:
         """Have the next ``open`` open an index in memory."""
-        self.problem = f"the index cannot be kept in {self.folder}: {reason}"
+        self.problem = self._not_kept(reason)
         self.folder = None
+
+    def _not_kept(self, reason: Exception) -> str:
+        return f"the index cannot be kept in {self.folder}: {reason}. {_WHAT_TO_DO}"
 
     def _begin_anew(self) -> None:
         """Have the next ``open`` begin anew, or take what another process has begun since.

@@ -47,6 +47,8 @@ _QUIET_SECONDS = 0.3
 # So long after the last news all files are looked at again: memory-mapped writes, network volumes on macOS and a kernel
 # that lost events under load are reported by no watch.
 _LONG_SECONDS = 300.0
+# A call that finds the index broken so often gives up: its own two tries, and those that others began anew meanwhile.
+_MOST_TRIES = 5
 # How soon to try again when a watch has died.
 _RETRY_SECONDS = 5.0
 
@@ -307,29 +309,35 @@ class StoredIndex:
                 return changes
 
     def _ask(self, question: Callable[[Catalog], _Answer], progress: Progress, *, check: bool = True) -> _Answer:
-        """Return the answer from an index that is true of the files. A broken one is made anew, once."""
-        for is_last in (False, False, True):
+        """Return the answer from an index that is true of the files. A broken one is made anew, then kept in memory."""
+        for tries in range(_MOST_TRIES):
             parts = self._parts
             try:
                 if check:
                     self._make_true(progress)
                 return question(parts.catalog)
             except Exception as error:
-                if is_last or not is_broken(error):
+                if tries == _MOST_TRIES - 1 or not is_broken(error):
                     raise
-                self._begin_anew(parts, error, progress)
+                self._begin_anew(parts, error, progress, is_lasting=tries > 0)
             check = True
         raise AssertionError  # the last one returns or raises
 
-    def _begin_anew(self, parts: Parts, error: Exception, progress: Progress) -> None:
-        """Make a broken index anew; where the new one breaks too, on a full disk say, in memory."""
+    def _begin_anew(self, parts: Parts, error: Exception, progress: Progress, *, is_lasting: bool) -> None:
+        """Make a broken index anew; where the new one breaks too, on a full disk say, in memory.
+
+        ``is_lasting``: the caller has come to a broken one before.
+        """
         with self._upkeep.working(progress):
             if self._parts is not parts:
                 return  # another call has
-            if not self._breaks:
-                self._home.wipe(parts)
+            if self._breaks or is_lasting:
+                self._home.keep_in_memory(error)
             else:
-                self._home.keep_in_memory(str(error))
+                try:
+                    self._home.wipe(parts)
+                except OSError as refused:  # there is not even room for a folder
+                    self._home.keep_in_memory(refused)
             self._breaks += 1
             self._open()
 

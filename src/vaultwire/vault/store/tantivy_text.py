@@ -124,13 +124,15 @@ class TantivyText:
             for value in [" ".join(values)] if field in MARK_FIELDS and values else values:
                 kept.add_text(field, value)
         writer = self._its_writer()
-        if not is_new:
-            writer.delete_documents_by_term(_ID, document.id)
-        writer.add_document(kept)
+        with _sound():
+            if not is_new:
+                writer.delete_documents_by_term(_ID, document.id)
+            writer.add_document(kept)
 
     def remove(self, note_id: int) -> None:
         """Take the note out, if it is there."""
-        self._its_writer().delete_documents_by_term(_ID, note_id)
+        with _sound():
+            self._its_writer().delete_documents_by_term(_ID, note_id)
 
     def commit(self) -> None:
         """Make visible and lasting what was put and removed."""
