@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
@@ -25,7 +26,8 @@ def vaults(tmp_path: Path) -> tuple[Path, Path]:
 
 
 @contextmanager
-def running(tmp_path: Path, *arguments: str) -> Iterator[subprocess.Popen[str]]:
+def running(tmp_path: Path, *arguments: str, files: int = 0) -> Iterator[subprocess.Popen[str]]:
+    """Run a command, with that many open files at most if any are named."""
     environment = {
         **os.environ,
         "CLAUDE_CONFIG_DIR": str(tmp_path / "claude"),
@@ -34,9 +36,9 @@ def running(tmp_path: Path, *arguments: str) -> Iterator[subprocess.Popen[str]]:
         "VAULTWIRE_STATE": str(tmp_path / "state"),
         "VAULTWIRE_CACHE": str(tmp_path / "cache"),
     }
-    with subprocess.Popen(
-        [sys.executable, "-m", "vaultwire", *arguments], stdout=subprocess.PIPE, text=True, env=environment
-    ) as process:
+    limit = ["/bin/sh", "-c", f'ulimit -n {files}; exec "$@"', "sh"] if files else []
+    command = [*limit, sys.executable, "-m", "vaultwire", *arguments]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process:
         try:
             yield process
         finally:
@@ -70,10 +72,7 @@ def test_every_vault_is_an_editor_of_its_own_and_all_end_with_a_signal(
         assert set(locks(tmp_path)) == {str(one), str(two)}
         ports = {lock.stem for lock in locks(tmp_path).values()}
         for lock in locks(tmp_path).values():
-            headers = {TOKEN_HEADER: json.loads(lock.read_text())["authToken"]}
-            with connect(f"ws://127.0.0.1:{lock.stem}/", additional_headers=headers, proxy=None) as client:
-                client.send('{"jsonrpc":"2.0","id":0,"method":"ping"}')
-                assert json.loads(client.recv(timeout=20))["result"] == {}
+            ask(lock)
         process.send_signal(signal.SIGTERM)
         assert process.wait(timeout=30) == 0
     assert locks(tmp_path) == {}
@@ -84,6 +83,31 @@ def test_every_vault_is_an_editor_of_its_own_and_all_end_with_a_signal(
         assert {lock.stem for lock in locks(tmp_path).values()} == ports
         process.send_signal(signal.SIGINT)
         assert process.wait(timeout=30) == 0
+
+
+def ask(lock: Path) -> None:
+    """Come with the token that a lock file holds, and be answered."""
+    headers = {TOKEN_HEADER: json.loads(lock.read_text())["authToken"]}
+    with connect(f"ws://127.0.0.1:{lock.stem}/", additional_headers=headers, proxy=None, open_timeout=30) as client:
+        client.send('{"jsonrpc":"2.0","id":0,"method":"ping"}')
+        assert json.loads(client.recv(timeout=20))["result"] == {}
+
+
+@pytest.mark.skipif(os.name == "nt", reason="there is no limit of files there")
+@pytest.mark.parametrize("command", [["ide", "--no-browser"], ["serve", "--ide", "--port", "0"]])
+def test_connections_that_say_nothing_keep_no_client_out(
+    tmp_path: Path, vaults: tuple[Path, Path], command: list[str]
+) -> None:
+    with running(tmp_path, *command, "--vault", str(vaults[0]), files=128) as process:
+        read_until(process, "Changes to look at")
+        (lock,) = locks(tmp_path).values()
+        with ExitStack() as silent:
+            for _ in range(200):
+                silent.enter_context(socket.create_connection(("127.0.0.1", int(lock.stem)), 30))
+            ask(lock)
+        ask(lock)
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(timeout=60) == 0
 
 
 def test_serve_is_an_editor_too_when_asked(tmp_path: Path, vaults: tuple[Path, Path]) -> None:

@@ -59,7 +59,7 @@ ONLY = {
         "cli/commands.py",
     ),
     # transports/relay/upstream.py: listening to what the server behind a relay says unasked.
-    # transports/editor_socket.py, app/editors.py: what goes on beside the editors' socket: following the app, telling news.
+    # transports/editor_socket/, app/editors.py: what goes on beside the editors' socket: following the app, telling news.
     # app/companion_door.py: the HTTP server of another editors' protocol beside that socket, and telling its news.
     # transports/oauth.py: the fetching of an issuer's keys, which must hold up neither the event loop nor the end.
     # vault/store/upkeep.py: the text index's commit, while the catalog is worked on.
@@ -71,7 +71,7 @@ ONLY = {
         "server/vaults.py",
         "app/companion_door.py",
         "app/editors.py",
-        "transports/editor_socket.py",
+        "transports/editor_socket/",
         "transports/oauth.py",
         "transports/relay/upstream.py",
         "vault/store/upkeep.py",

@@ -16,17 +16,18 @@ from vaultwire.editor.diffs import Decision, Proposals
 from vaultwire.editor.state import EditorState, Mention, Selection
 from vaultwire.server.editor_methods import Bridge, Peer
 from vaultwire.server.editor_shapes import Shapes
-from vaultwire.transports.editor_socket import Bounds, EditorSocket, hosts
+from vaultwire.transports.editor_socket import TOKEN_HEADER, Bounds, EditorSocket, hosts
 from vaultwire.transports.lock_file import new_link
 
 PATIENCE = 20.0
+TOKEN = "token"
 Told = TypeVar("Told")
 
 
 class EditorDoor:
     """What is ``Private/`` is private. What the state tells is in ``selections`` and ``mentions``, the latest last."""
 
-    def __init__(self, root: Path, *origins: str) -> None:
+    def __init__(self, root: Path, *origins: str, bounds: Bounds = Bounds()) -> None:  # noqa: B008 - a constant
         self.root = root
         self.state = EditorState(lambda path: path.startswith("Private/"))
         self.proposals = Proposals()
@@ -46,7 +47,7 @@ class EditorDoor:
         )
         self.command_link = CommandLink(self.state, lambda: vault, self.commands.token, self._clients)
         self._socket = EditorSocket(
-            self.bridge, listener, "token", (self.desk, self.link, self.command_link), bounds=Bounds()
+            self.bridge, listener, TOKEN, (self.desk, self.link, self.command_link), bounds=bounds
         )
         self._thread = threading.Thread(target=self._socket.run)
         self._thread.start()
@@ -68,6 +69,20 @@ class EditorDoor:
 
     def _open(self, path: str, line: int) -> bool:
         return self.link.open(path, line)
+
+    def knock(self, *headers: str) -> socket.socket:
+        """Connect, and ask for the socket with the token; return the connection once that is answered."""
+        connection = socket.create_connection(("127.0.0.1", self.port), PATIENCE)
+        opening = (
+            *("GET / HTTP/1.1", f"Host: 127.0.0.1:{self.port}", f"{TOKEN_HEADER}: {TOKEN}", "Upgrade: websocket"),
+            *("Connection: Upgrade", "Sec-WebSocket-Version: 13", f"Sec-WebSocket-Key: {'A' * 22}=="),
+        )
+        connection.sendall("\r\n".join((*opening, *headers, "", "")).encode())
+        head = b""
+        while not head.endswith(b"\r\n\r\n"):
+            head += connection.recv(1)
+        assert head.startswith(b"HTTP/1.1 101 "), head
+        return connection
 
     def join(self) -> Peer:
         """Have an assistant be connected that says nothing."""

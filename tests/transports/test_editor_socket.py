@@ -81,6 +81,7 @@ class Door:
         headers = {TOKEN_HEADER: TOKEN, **options.pop("headers", {})}
         opened: AbstractContextManager[ClientConnection] = connect(
             f"ws://127.0.0.1:{self.port}/",
+            max_size=None,
             additional_headers={name: value for name, value in headers.items() if value is not None},
             proxy=None,
             **options,
@@ -276,19 +277,34 @@ def test_what_is_no_message_is_answered_too(door: Door, frame: str, code: int) -
 
 def test_a_message_in_frames_is_taken_and_one_beyond_the_limits_is_not(tmp_path: Path) -> None:
     write_vault(tmp_path / "vault", NOTES)
-    door = Door(tmp_path / "vault", Bounds(frame=1000, message=3000))
+    door = Door(tmp_path / "vault", Bounds(message=3000))
     text = json.dumps({"jsonrpc": "2.0", "id": 5, "method": "ping", "params": {"x": "y" * 2000}})
     try:
         with Client(door) as client:
             client.socket.send([text[:900], text[900:1800], text[1800:]])
             assert client.receive() == {"jsonrpc": "2.0", "id": 5, "result": {}}
             client.socket.send(text)
+            assert client.receive()["result"] == {}
+            client.socket.send([text[:1900], text[1900:], " " * 1000])
             with pytest.raises(ConnectionClosed) as closed:
                 client.socket.recv(timeout=20)
             assert closed.value.rcvd is not None
             assert closed.value.rcvd.code == 1009
     finally:
         door.close()
+
+
+def test_a_large_note_is_laid_before_the_person_in_one_frame(door: Door) -> None:
+    large = "a line of many\n" * 300_000  # 4.5 MB; Claude Code sends each message as one frame
+    with Client(door) as client:
+        place = str(door.root / "Note.md")
+        arguments = {"new_file_path": place, "new_file_contents": large, "tab_name": "Note.md"}
+        id_ = client.post("tools/call", {"name": "openDiff", "arguments": arguments})
+        assert client.request("ping")["result"] == {}
+        (proposal,) = door.proposals.waiting
+        door.proposals.decide(proposal.id, Decision(proposal.new))
+        answer = client.receive()
+        assert (answer["id"], texts(answer)) == (id_, ["FILE_SAVED", large])
 
 
 def silent_client(door: Door) -> socket.socket:

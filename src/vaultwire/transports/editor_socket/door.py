@@ -24,26 +24,33 @@ from websockets.typing import Subprotocol
 
 from vaultwire.editor.state import Mention, Selection
 from vaultwire.server.editor_methods import Bridge, Peer
+from vaultwire.transports.editor_socket.accepting import Connection, Listener
 
 TOKEN_HEADER = "x-claude-code-ide-authorization"  # noqa: S105 - where a token stands, not one
 _SUBPROTOCOL = Subprotocol("mcp")
+# Messages that are read before they are worked on: each may be as large as messages may be.
+_MOST_QUEUED = 4
 
 
 class Bounds(NamedTuple):
-    """The contract's: connections, bytes of a frame and of a message, seconds between looks at who is still there.
+    """The contract's: connections, bytes of a message in either direction, seconds between looks at who is still there.
 
-    ``patience``: a client whose process is gone is noticed at once; one that a person has suspended does not answer either,
-    and Claude Code, cut off, never asks its new connection for diagnostics. ``sending``: how long one that does not read
-    may hold up what is told to others. ``ready``: what is said sooner after the list of tools, a client does not hear.
-    ``quiet``: a selection is told when it has not changed for so long.
+    ``strangers``: connections that have not shown a secret yet; one more ends the oldest. ``opening``: how long one may
+    take for that. ``patience``: a client whose process is gone is noticed at once; one that a person has suspended does
+    not answer either, and Claude Code, cut off, never asks its new connection for diagnostics. ``sending``: how long one
+    that does not read may hold up what is told to others. ``closing``: how long one may take to say goodbye. ``ready``:
+    what is said sooner after the list of tools, a client does not hear. ``quiet``: a selection is told when it has not
+    changed for so long.
     """
 
     connections: int = 10
-    frame: int = 1 << 20
+    strangers: int = 16
     message: int = 10 << 20
     ping: float = 30.0
+    opening: float = 10.0
     patience: float = 3600.0
     sending: float = 10.0
+    closing: float = 1.0
     ready: float = 0.5
     quiet: float = 0.1
 
@@ -90,17 +97,22 @@ class EditorSocket:
         self._changed = threading.Condition()
         self._news: Selection | None = None
         self._ended = threading.Event()
+        self._listener = Listener(listener, bounds.strangers)
         self._server: Server = serve(
             self._serve,
-            sock=listener,
+            sock=self._listener,
             compression=None,  # on one computer it costs time and saves nothing
             select_subprotocol=lambda _, offered: _SUBPROTOCOL if _SUBPROTOCOL in offered else None,
             process_request=self._admit,
             server_header=None,
+            open_timeout=bounds.opening,
             ping_interval=bounds.ping,
             ping_timeout=bounds.patience,
-            max_size=(bounds.message, bounds.frame),
+            close_timeout=bounds.closing,
+            max_size=bounds.message,
+            max_queue=_MOST_QUEUED,
             logger=_silent_logger(),
+            create_connection=Connection,
         )
 
     def run(self) -> None:
@@ -123,10 +135,16 @@ class EditorSocket:
                 thread.join()
 
     def close(self) -> None:
-        """Reject what waits for the person, say goodbye to every client, and end ``run``. Safe from any thread."""
-        self._bridge.proposals.reject_all()
+        """Reject what waits for the person, say goodbye to every client, and end ``run``. Safe from any thread.
+
+        A client that does not read, or does not say goodbye itself, holds none of it up for longer than ``closing``.
+        """
         self._ended.set()
+        hurry = threading.Timer(self._bounds.closing, self._listener.abort_all)
+        hurry.start()
+        self._bridge.proposals.reject_all()
         self._server.shutdown()
+        hurry.cancel()
 
     # ------------------------------------------------------------------ who may come
 
@@ -135,12 +153,15 @@ class EditorSocket:
         headers = request.headers
         pages = self._pages_of(request)
         if pages is not None and self._is_our_host(headers):
-            return pages.admit(request)
-        refusal = self._refusal(headers)
-        if refusal is None:
-            self._log("Authentication successful")
-            return None
-        return connection.respond(*refusal)
+            response = pages.admit(request)
+        else:
+            refusal = self._refusal(headers)
+            response = None if refusal is None else connection.respond(*refusal)
+            if refusal is None:
+                self._log("Authentication successful")
+        if response is None:
+            self._listener.admit(connection.socket)
+        return response
 
     def _refusal(self, headers: Headers) -> tuple[HTTPStatus, str] | None:
         if not self._is_our_host(headers):
