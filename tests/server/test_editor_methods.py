@@ -24,7 +24,17 @@ ARGUMENTS = st.dictionaries(
     st.sampled_from(["uri", "filePath", "tab_name", "new_file_path", "new_file_contents", "startLine", "path"]), VALUES
 )
 METHODS = st.sampled_from(
-    ["initialize", "tools/list", "tools/call", "files/read", "workspace/selection", "resources/list", "ping", "x"]
+    [
+        "initialize",
+        "initialized",
+        "tools/list",
+        "tools/call",
+        "files/read",
+        "workspace/selection",
+        "resources/list",
+        "ping",
+        "x",
+    ]
 )
 PARAMS = VALUES | ARGUMENTS | st.fixed_dictionaries({"name": NAMES, "arguments": ARGUMENTS | VALUES})
 MESSAGES: st.SearchStrategy[dict[str, Any]] = st.fixed_dictionaries(
@@ -42,7 +52,12 @@ def bridge(tmp_path_factory: pytest.TempPathFactory) -> Bridge:
 def talk(bridge: Bridge, frames: list[bytes]) -> list[Any]:
     """Send frames from a client that then leaves; return what it was sent."""
     sent: list[Any] = []
-    peer = Peer(sent.append, lambda: None)
+
+    def send(message: dict[str, Any]) -> None:
+        json.dumps(message, ensure_ascii=False).encode()  # what no frame can hold
+        sent.append(message)
+
+    peer = Peer(send, lambda: None)
     bridge.join(peer)
     for frame in frames:
         bridge.receive(peer, frame)
@@ -74,6 +89,14 @@ def test_paths_in_the_vault_are_known_however_a_client_writes_them(tmp_path: Pat
     for given_path in (str(place), place.as_uri(), f"file://{place}", f"file://localhost{place}", "/My 100% Note.md"):
         assert shapes.vault_path(given_path) == "My 100% Note.md"
     assert shapes.vault_path("My 100% Note.md") == "My 100% Note.md"
-    for outside in ("/etc/passwd", "../x.md", f"{tmp_path}s/x.md", "file:///etc/passwd"):
+    up = "/.." * len(tmp_path.parts)
+    for outside in (
+        "/etc/passwd",
+        "../x.md",
+        f"{tmp_path}s/x.md",
+        "file:///etc/passwd",
+        f"{up}/etc/passwd",
+        "a/../../x",
+    ):
         assert shapes.vault_path(outside) is None
     assert shapes.vault_path(f"{tmp_path}/New.md") == "New.md"

@@ -275,6 +275,74 @@ def test_what_is_no_message_is_answered_too(door: Door, frame: str, code: int) -
         assert client.request("ping")["result"] == {}
 
 
+def answers(door: Door, client: Client, given: str) -> list[str]:
+    """Return what a client is answered about a file, without the file's name."""
+    found = [client.request("files/read", {"path": given})]
+    for tool, name in (
+        ("getDiagnostics", "uri"),
+        ("checkDocumentDirty", "filePath"),
+        ("saveDocument", "filePath"),
+        ("openFile", "filePath"),
+    ):
+        found.append(client.request("tools/call", {"name": tool, "arguments": {name: given}}))
+    assert door.opened == []
+    texts = [json.dumps({**answer, "id": 0}) for answer in found]
+    return [text.replace(json.dumps(json.dumps(given))[1:-1], "?").replace(repr(given), "?") for text in texts]
+
+
+def test_what_is_not_to_be_seen_is_told_like_what_is_not_there(door: Door, tmp_path: Path) -> None:
+    (door.root / ".obsidian").mkdir()
+    (tmp_path / "outside.md").write_text("[[Nowhere]]\n")
+    (door.root / ".obsidian" / "app.json").write_text("{}")
+    (door.root / "out.md").symlink_to(tmp_path / "outside.md")
+    (door.root / "nowhere.md").symlink_to(tmp_path / "nowhere.md")
+    ways = ["{}", "/{}", f"{door.root}/{{}}", f"file://{door.root}/{{}}"]
+    names = [
+        ".obsidian/app.json",
+        ".obsidian/no.json",
+        "../outside.md",
+        "../no.md",
+        "out.md",
+        "nowhere.md",
+        "a/../../x",
+    ]
+    up = "/.." * len(door.root.parts)
+    named = [way.format(name) for way in ways for name in names]
+    named += ["/etc/passwd", "/etc/no", f"{up}/etc/passwd", f"{up}/etc/no", "file:///etc/passwd", ".", "/"]
+    with Client(door) as client:
+        missing = answers(door, client, "No.md")
+        assert json.loads(missing[0])["error"]["message"] == "There is no file ? in the vault."
+        assert all('\\"success\\": false' in answer for answer in missing[2:])
+        for given in named:
+            assert answers(door, client, given) == missing, given
+
+
+@pytest.mark.parametrize("name", ["\ud800.md", "a\nb.md", "a\x1b[2J.md", "a\u2028b.md"])
+def test_a_name_that_nobody_could_be_shown_is_an_error(door: Door, name: str) -> None:
+    with Client(door) as client:
+        for place, tab in ((f"{door.root}/{name}", "Note.md"), (f"{door.root}/Note.md", name)):
+            arguments = {"new_file_path": place, "new_file_contents": "x", "tab_name": tab}
+            error = client.request("tools/call", {"name": "openDiff", "arguments": arguments})["error"]
+            assert error["code"] == -32602
+            assert "surrogate" in error["message"] or "must be one line" in error["message"]
+        assert door.proposals.waiting == []
+        assert client.request("ping")["result"] == {}
+
+
+def test_no_answer_is_larger_than_messages_may_be(tmp_path: Path) -> None:
+    write_vault(tmp_path / "vault", NOTES)
+    (tmp_path / "vault" / "Large.md").write_text("x" * 9000)
+    door = Door(tmp_path / "vault", Bounds(message=8000))
+    try:
+        with Client(door) as client:
+            error = client.request("files/read", {"path": "/Large.md"})["error"]
+            assert error["code"] == -32603
+            assert "a message may have 8000" in error["message"]
+            assert client.request("files/read", {"path": "/Note.md"})["result"]["content"].startswith("# Note")
+    finally:
+        door.close()
+
+
 def test_a_message_in_frames_is_taken_and_one_beyond_the_limits_is_not(tmp_path: Path) -> None:
     write_vault(tmp_path / "vault", NOTES)
     door = Door(tmp_path / "vault", Bounds(message=3000))
@@ -413,10 +481,47 @@ def test_a_mention_is_spelt_so_that_the_client_attaches_it(
         assert client.hear("at_mentioned") == expected
 
 
-def test_a_note_that_cannot_be_mentioned_is_shown_instead(door: Door) -> None:
+def test_a_note_that_cannot_be_mentioned_is_shown_instead_with_its_lines(door: Door) -> None:
+    (door.root / "Odd #1.md").write_text("one\ntwo\nthree\n")
     with Client(door) as client:
-        door.state.mention(Mention("Odd #1.md", 1, 1))
-        assert client.hear("selection_changed")["filePath"].endswith("Odd #1.md")
+        for first, last, text in ((1, 1, "one"), (2, 3, "two\nthree"), (0, 0, "")):
+            door.state.mention(Mention("Odd #1.md", first, last))
+            told = client.hear("selection_changed")
+            assert told["filePath"].endswith("Odd #1.md")
+            assert told["text"] == text
+            if first:
+                assert told["selection"]["start"] == {"line": first - 1, "character": 0}
+                assert told["selection"]["end"] == {"line": last - 1, "character": len(text.split("\n")[-1])}
+            # The client asks so as the next prompt goes off, which is what this was pointed out for.
+            assert client.call("closeAllDiffTabs") == ["CLOSED_0_DIFF_TABS"]
+            assert client.hear("selection_changed") == told
+
+
+@pytest.mark.parametrize("asks", [False, True])
+def test_a_client_that_never_asks_for_the_tools_hears_all_the_same(tmp_path: Path, asks: bool) -> None:
+    write_vault(tmp_path / "vault", NOTES)
+    door = Door(tmp_path / "vault", Bounds(toolless=0.05, quiet=0.0))
+    door.state.select(Selection("Note.md"))
+    try:
+        with door.connect() as connection:
+            connection.send(json.dumps(INITIALIZE))
+            assert json.loads(connection.recv(timeout=20))["id"] == 0
+            if asks:  # as the contract's table has it, among what is answered
+                connection.send('{"jsonrpc":"2.0","id":7,"method":"initialized"}')
+                assert json.loads(connection.recv(timeout=20)) == {"jsonrpc": "2.0", "id": 7, "result": {}}
+            else:
+                connection.send('{"jsonrpc":"2.0","method":"initialized"}')
+            door.state.mention(Mention("Other/Plan.md"))
+            told = [json.loads(connection.recv(timeout=20)) for _ in range(2)]
+            assert [message["method"] for message in told] == ["selection_changed", "at_mentioned"]
+            door.state.select(Selection("Other/Plan.md"))
+            assert json.loads(connection.recv(timeout=20))["params"]["filePath"].endswith("Plan.md")
+            # Should it ask after all, it may have heard none of that.
+            connection.send('{"jsonrpc":"2.0","id":8,"method":"tools/list"}')
+            assert json.loads(connection.recv(timeout=20))["id"] == 8
+            assert json.loads(connection.recv(timeout=20))["params"]["filePath"].endswith("Plan.md")
+    finally:
+        door.close()
 
 
 # ---------------------------------------------------------------------- tools
@@ -464,6 +569,22 @@ def test_a_new_notes_diff_has_nothing_of_another_of_its_name(door: Door) -> None
     with Client(door) as client:
         open_diff(client, door, "Plan.md")
         assert door.proposals.waiting[0].old == ""
+
+
+@pytest.mark.parametrize(("there", "bom"), [("\ufeff", "\ufeff"), ("\ufeff", ""), ("", "\ufeff")])
+def test_a_mark_of_the_byte_order_is_no_change_of_the_first_line(door: Door, there: str, bom: str) -> None:
+    (door.root / "Note.md").write_text(f"{there}# Note\none\n", encoding="utf-8")
+    with Client(door) as client:
+        place = str(door.root / "Note.md")
+        arguments = {"new_file_path": place, "new_file_contents": f"{bom}# Note\ntwo\n", "tab_name": "Note.md"}
+        id_ = client.post("tools/call", {"name": "openDiff", "arguments": arguments})
+        assert client.request("ping")["result"] == {}
+        (proposal,) = door.proposals.waiting
+        lines = [["same", "# Note"], ["removed", "one"], ["added", "two"]]
+        assert to_change(proposal)["lines"][1:] == lines
+        door.proposals.decide(proposal.id, Decision(proposal.new))
+        answer = client.receive()
+        assert (answer["id"], texts(answer)) == (id_, ["FILE_SAVED", f"{bom}# Note\ntwo\n"])
 
 
 def test_a_file_that_is_not_to_be_read_is_not_taken_for_a_new_one(door: Door, tmp_path: Path) -> None:
@@ -530,7 +651,6 @@ def test_diagnostics_are_of_the_files_asked_about(door: Door) -> None:
             # Claude Code encodes no blanks, and takes no answer that does for one about its file.
             (found,) = json.loads(client.call("getDiagnostics", uri=f"file://{door.root}/{path}")[0])
             assert found == {"uri": f"file://{door.root}/{path}", "diagnostics": []}
-        assert json.loads(client.call("getDiagnostics", uri="file:///etc/passwd")[0]) == []
         told = json.loads(client.call("getDiagnostics")[0])
         latest = [f"_claude_fs_right:{place}", *(f"file://{door.root}/{path}" for path in asked)]
         assert [each["uri"] for each in told] == latest

@@ -42,7 +42,9 @@ def to_message(waiting: list[Proposal]) -> str:
 
 def to_change(proposal: Proposal) -> dict[str, Any]:
     """Return a change as pages and the plugin are told of it: its lines with what has become of each."""
-    lines = unified(proposal.old or "", proposal.new, proposal.path).split("\n")[2:-1]
+    # A BOM is no part of the first line: of what is there it was never read, and clients give it back as they like.
+    new = proposal.new.removeprefix("\ufeff")
+    lines = unified(proposal.old or "", new, "").split("\n")[2:-1]  # without the two lines that name the file
     marked = [[_KINDS[line[0]], line if line[0] in "@\\" else line[1:]] for line in lines]
     if proposal.old is None:  # or a changed line would look as if the whole file were new
         marked.insert(0, ["gap", _NOT_READ])

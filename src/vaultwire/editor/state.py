@@ -40,6 +40,15 @@ class Mention(NamedTuple):
 NOTHING = Selection("")
 
 
+def select_lines(path: str, text: str, first: int, last: int) -> Selection:
+    """Return the selection of a note's lines, counted from 1; 0 means the whole note, in which nothing is selected."""
+    chosen = text.split("\n")[first - 1 : last] if first else []
+    if not chosen:
+        return Selection(path)
+    end = Spot(first + len(chosen) - 2, len(chosen[-1]))
+    return Selection(path, "\n".join(chosen), Spot(first - 1, 0), end)
+
+
 class EditorState:
     """The state of one vault's editor. Safe to use from several threads.
 

@@ -14,15 +14,16 @@ from typing import Any
 
 from vaultwire import __version__
 from vaultwire.editor.diffs import Decision, Proposals
-from vaultwire.editor.state import NOTHING, EditorState, Mention, Selection
+from vaultwire.editor.state import NOTHING, EditorState, Mention, Selection, select_lines
 from vaultwire.protocol import jsonrpc
 from vaultwire.protocol.revisions import LATEST_HANDSHAKE, negotiate
 from vaultwire.server.editor_diagnostics import MODELS_CALL, Diagnostics
+from vaultwire.server.editor_frames import parse_frame
 from vaultwire.server.editor_shapes import Quirks, Shapes, quirks_of
-from vaultwire.server.editor_tools import TOOLS, argument
+from vaultwire.server.editor_tools import TOOLS, argument, name_argument
 from vaultwire.trust.limits import MAX_NOTE_BYTES
 from vaultwire.vault.checks import Finding
-from vaultwire.vault.errors import VaultError
+from vaultwire.vault.errors import FILE_NOT_FOUND, VaultError
 from vaultwire.vault.plain import plain_text
 from vaultwire.vault.vault import Vault
 
@@ -42,13 +43,15 @@ class MethodError(Exception):
 class Peer:
     """One connection. ``send`` takes a message and may be called from any thread; it raises nothing.
 
-    ``is_ready``: the client has asked for the tools, or never does, after which it hears what it is told.
+    ``on_ready`` has ``Bridge.make_ready`` called a moment later: ``lists_tools`` says whether the client has asked for the
+    tools, after which it hears what it is told, or has only said that it is initialized and may never ask.
     """
 
     def __init__(self, send: Callable[[dict[str, Any]], None], on_ready: Callable[[], None]) -> None:
         self.send = send
         self.on_ready = on_ready
         self.is_ready = False
+        self.lists_tools = False
         self.quirks: Quirks = quirks_of("")
         self.diagnostics = Diagnostics()
         self.told: Selection | None = None
@@ -79,6 +82,7 @@ class Bridge:
         self._methods: dict[str, Callable[[Peer, dict[str, Any]], dict[str, Any]]] = {
             "initialize": self._initialize,
             "ping": lambda _peer, _params: {},
+            **dict.fromkeys(_INITIALIZED, lambda _peer, _params: {}),
             "tools/list": self._list_tools,
             "files/read": self._read_file,
             "workspace/selection": self._workspace_selection,
@@ -155,9 +159,16 @@ class Bridge:
     def _point(self, peer: Peer, mention: Mention) -> None:
         params = self.shapes.mention(mention, peer.quirks)
         if params is None:  # its name cannot be mentioned: the note is shown as the one in front instead
-            self._tell(peer, Selection(mention.path), again=True)
+            self._tell(peer, self._selected(mention), again=True)
         else:
             peer.send(jsonrpc.notification_message("at_mentioned", params))
+
+    def _selected(self, mention: Mention) -> Selection:
+        try:
+            text = self._text_of(mention.path)
+        except VaultError:
+            text = ""
+        return select_lines(mention.path, text, mention.first_line, mention.last_line)
 
     # ------------------------------------------------------------------ messages
 
@@ -167,7 +178,7 @@ class Bridge:
         Return what it was, for a log: a method, of a tool's call with the tool's name; "" for anything else.
         """
         try:
-            message = jsonrpc.check_message(jsonrpc.parse_json(frame))
+            message = parse_frame(frame)
         except jsonrpc.MessageError as error:
             peer.send(jsonrpc.error_message(error.id, error.code, error.message))
             return ""
@@ -177,7 +188,7 @@ class Bridge:
         params = params if isinstance(params, dict) else {}
         if "id" in message:
             self._answer(peer, message["method"], message["id"], params)
-        elif message["method"] in _INITIALIZED and not peer.quirks.lists_tools:
+        if message["method"] in _INITIALIZED and not peer.lists_tools:
             peer.on_ready()
         name = params.get("name") if message["method"] == "tools/call" else None
         said = message["method"] if name is None else f"{message['method']} {name}"
@@ -196,6 +207,10 @@ class Bridge:
             peer.send(
                 jsonrpc.error_message(request_id, jsonrpc.INTERNAL_ERROR, error.message, {"errorCode": error.code})
             )
+        except Exception as error:  # noqa: BLE001 - one request must not end what the others wait for
+            peer.send(
+                jsonrpc.error_message(request_id, jsonrpc.INTERNAL_ERROR, f"Internal error: {type(error).__name__}")
+            )
         else:
             peer.send(jsonrpc.result_message(request_id, result))
             if method == "tools/list":
@@ -213,17 +228,26 @@ class Bridge:
             "serverInfo": {"name": "Obsidian", "version": __version__},
         }
 
-    def _list_tools(self, _peer: Peer, _params: dict[str, Any]) -> dict[str, Any]:
+    def _list_tools(self, peer: Peer, _params: dict[str, Any]) -> dict[str, Any]:
+        with self._lock:  # what it was told before, it may not have heard
+            peer.lists_tools, peer.is_ready, peer.told = True, False, None
         return {"tools": TOOLS}
 
     def _read_file(self, _peer: Peer, params: dict[str, Any]) -> dict[str, Any]:
         path = params.get("path")
         if not isinstance(path, str) or not path:
             raise MethodError(jsonrpc.INVALID_PARAMS, "Invalid params: path must name a file, such as /Folder/Note.md")
-        found = self.shapes.vault_path(path)
-        if found is None:
-            raise MethodError(jsonrpc.INTERNAL_ERROR, f"File not found: {path[:_MAX_NAME]!r} is not in the vault")
-        return {"content": self._text_of(found)}
+        return {"content": self._text_of(self._visible(path))}
+
+    def _visible(self, given: str) -> str:
+        """Return the path in the vault of a file that a client may know of.
+
+        Raises VaultError, and the same one for a file that is not there, is hidden or private, or is outside the vault.
+        """
+        path = self.shapes.vault_path(given)
+        if path is None or not self._vault().has_file(path):
+            raise VaultError(FILE_NOT_FOUND, f"There is no file {given[:_MAX_NAME]!r} in the vault.")
+        return path
 
     def _workspace_selection(self, _peer: Peer, _params: dict[str, Any]) -> dict[str, Any]:
         selection = self.state.selection
@@ -258,13 +282,14 @@ class Bridge:
             answer(_told({"success": False, "message": error.message}))
         except ValueError as error:
             raise MethodError(jsonrpc.INVALID_PARAMS, f"Invalid params: {error}") from None
-        if name == "closeAllDiffTabs":  # the client does so at the beginning of each turn: a good time to be right
-            self._tell(peer, self.state.selection, again=peer.told is not None)
+        if name == "closeAllDiffTabs" and peer.told is not None:
+            # The client does so at the beginning of each turn: a good time to be right.
+            self._tell(peer, peer.told, again=True)
 
     def _open_diff(self, peer: Peer, arguments: dict[str, Any], answer: Callable[..., None]) -> None:
-        given = argument(arguments, "new_file_path", default=arguments.get("old_file_path"))
+        given = name_argument(arguments, "new_file_path", default=arguments.get("old_file_path"))
         new = argument(arguments, "new_file_contents")
-        label = argument(arguments, "tab_name", default=given)
+        label = name_argument(arguments, "tab_name", default=given)
 
         def decided(decision: Decision) -> None:
             # Never TAB_CLOSED here: clients take that for a yes.
@@ -297,9 +322,8 @@ class Bridge:
         uri, compares = arguments.get("uri"), peer.quirks.compares
         if not (isinstance(uri, str) and uri):
             return _told(peer.diagnostics.of_all(self._findings, compares=compares, is_models=is_models))
-        path = self.shapes.vault_path(uri)
-        if path is None:
-            return _told([])
+        # Of a file that is not to be seen nothing is wrong, as with one that is not there yet.
+        path = self.shapes.vault_path(uri) or uri
         found = self._findings(path)
         return _told([peer.diagnostics.of_file(path, uri, found, compares=compares, is_models=is_models)])
 
@@ -314,11 +338,12 @@ class Bridge:
         return plain_text(self._vault().read_file(path, MAX_NOTE_BYTES)[1].data)
 
     def _open(self, _peer: Peer, arguments: dict[str, Any]) -> str:
-        given = argument(arguments, "filePath")
-        path = self.shapes.vault_path(given)
+        path = self._visible(argument(arguments, "filePath"))
         line = arguments.get("startLine")
-        if path is None or not self._open_file(path, line if isinstance(line, int) and line > 0 else 0):
-            return _told({"success": False, "message": f"{given} cannot be shown"})
+        if not self._open_file(path, line if isinstance(line, int) and line > 0 else 0):
+            return _told(
+                {"success": False, "message": f"{path} cannot be shown: vaultwire's plugin in Obsidian is off"}
+            )
         if arguments.get("makeFrontmost", True) is False:
             return _told({"success": True, "filePath": self.shapes.absolute(path), "languageId": "markdown"})
         return f"Opened file: {self.shapes.absolute(path)}"
@@ -359,11 +384,7 @@ class Bridge:
         )
 
     def _place(self, arguments: dict[str, Any]) -> str:
-        given = argument(arguments, "filePath")
-        path = self.shapes.vault_path(given)
-        if path is None:
-            raise ValueError(f"filePath: {given!r} is not in the vault")
-        return self.shapes.absolute(path)
+        return self.shapes.absolute(self._visible(argument(arguments, "filePath")))
 
 
 def _unknown(method: str) -> Callable[[Peer, dict[str, Any]], dict[str, Any]]:

@@ -7,6 +7,7 @@ model wrong ones as they stand.
 from __future__ import annotations
 
 import os
+import posixpath
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import unquote
@@ -15,20 +16,19 @@ from vaultwire.editor.state import Mention, Selection, Spot
 
 
 class Quirks(NamedTuple):
-    """What a client does otherwise: lines counted from 1, mentions with lines only, no quotes around paths; it never asks
-    for the tools; it compares diagnostics (``editor_diagnostics``).
+    """What a client does otherwise: lines counted from 1, mentions with lines only, no quotes around paths; it compares
+    diagnostics (``editor_diagnostics``).
     """
 
     first_line: int = 0
     whole_needs_lines: bool = False
     quotes: bool = True
-    lists_tools: bool = True
     compares: bool = False
 
 
 _QUIRKS = {
     "claude-code": Quirks(compares=True),
-    "opencode": Quirks(first_line=1, whole_needs_lines=True, quotes=False, lists_tools=False),
+    "opencode": Quirks(first_line=1, whole_needs_lines=True, quotes=False),
 }
 _NONE = Quirks()
 
@@ -59,7 +59,8 @@ class Shapes:
 
     def vault_path(self, given: str) -> str | None:
         """Return the path in the vault of what a client calls a file: a URI, percent-encoded or not, a path from the
-        file system's root or, as the contract has it, from the vault's. None if that is no place in the vault.
+        file system's root or, as the contract has it, from the vault's. None if that is no place in the vault, whatever
+        there is outside of it.
         """
         text = given.removeprefix("_claude_fs_right:").removeprefix("_claude_fs_left:")
         texts = [text]
@@ -74,7 +75,7 @@ class Shapes:
         if os.name == "nt" and text[:1] == "/" and text[2:3] == ":":  # file:///C:/…
             text = text[1:]
         if not os.path.isabs(text):
-            return None if text.startswith("..") else text.replace(os.sep, "/")
+            return _inner(text)
         for root in (self.root, self._real):
             relative = (
                 os.path.relpath(text, root) if os.path.splitdrive(text)[0] == os.path.splitdrive(root)[0] else ".."
@@ -82,8 +83,8 @@ class Shapes:
             if relative != ".." and not relative.startswith(".." + os.sep):
                 return relative.replace(os.sep, "/")
         # From the vault's root, as the contract has it: only where nothing else can be meant.
-        inner = text.lstrip("/")
-        return inner if os.path.lexists(self.absolute(inner)) else None
+        inner = _inner(text.lstrip("/"))
+        return inner if inner is not None and os.path.lexists(self.absolute(inner)) else None
 
     def selection(self, selection: Selection, quirks: Quirks) -> dict[str, Any]:
         """Return the parameters of ``selection_changed``. An empty path clears what the client shows."""
@@ -113,6 +114,12 @@ class Shapes:
             first = last = 1
         shift = quirks.first_line - 1
         return {"filePath": place, "lineStart": first + shift, "lineEnd": last + shift}
+
+
+def _inner(text: str) -> str | None:
+    """Return a path from the vault's root, None if it leads out of the vault."""
+    path = text.replace(os.sep, "/")
+    return None if os.path.isabs(path) or posixpath.normpath(path).split("/")[0] == ".." else path
 
 
 def _range(selection: Selection, first_line: int) -> dict[str, Any]:

@@ -5,8 +5,10 @@ Models are shown ``getDiagnostics`` alone; its description is product text. Ther
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 _TEXT = {"type": "string"}
 
 
@@ -62,4 +64,12 @@ def argument(arguments: dict[str, Any], name: str, default: Any = None) -> str:
     value = arguments.get(name, default)
     if not isinstance(value, str):
         raise ValueError(f"{name} must be a text")  # noqa: TRY004 - an argument's, not a programmer's, mistake
+    return value
+
+
+def name_argument(arguments: dict[str, Any], name: str, default: Any = None) -> str:
+    """Return what a call's argument calls a file or a tab, as ``argument``: one line, which a person is shown."""
+    value = argument(arguments, name, default)
+    if _CONTROL.search(value):
+        raise ValueError(f"{name} must be one line without control characters")
     return value

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from vaultwire.editor.state import Selection
 from vaultwire.protocol import jsonrpc
 from vaultwire.server.answers import Refusal, Result
-from vaultwire.server.editor_tools import COMPANION_TOOLS, argument
+from vaultwire.server.editor_tools import COMPANION_TOOLS, argument, name_argument
 from vaultwire.server.streams import Stream
 from vaultwire.server.subscriptions import Subscriptions
 from vaultwire.server.tasks import Job, Work
@@ -135,7 +135,7 @@ class Companion:
 
     def _open_diff(self, client: Client, arguments: dict[str, Any]) -> list[str]:
         """Lay a change before the person. What comes of it is told by the name that the client gave the file."""
-        given, wanted = argument(arguments, "filePath"), _Wanted(argument(arguments, "newContent"))
+        given, wanted = name_argument(arguments, "filePath"), _Wanted(argument(arguments, "newContent"))
 
         def decided(decision: Decision) -> None:
             with self._lock:

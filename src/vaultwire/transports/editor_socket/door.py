@@ -7,7 +7,6 @@ lock file, and web pages are refused: browsers let any page open a socket to thi
 from __future__ import annotations
 
 import hmac
-import json
 import logging
 import threading
 from collections.abc import Callable, Sequence
@@ -23,6 +22,7 @@ from websockets.sync.server import Server, ServerConnection, serve
 from websockets.typing import Subprotocol
 
 from vaultwire.editor.state import Mention, Selection
+from vaultwire.protocol import jsonrpc
 from vaultwire.server.editor_methods import Bridge, Peer
 from vaultwire.transports.editor_socket.accepting import Connection, Listener
 
@@ -39,7 +39,8 @@ class Bounds(NamedTuple):
     take for that. ``patience``: a client whose process is gone is noticed at once; one that a person has suspended does
     not answer either, and Claude Code, cut off, never asks its new connection for diagnostics. ``sending``: how long one
     that does not read may hold up what is told to others. ``closing``: how long one may take to say goodbye. ``ready``:
-    what is said sooner after the list of tools, a client does not hear. ``quiet``: a selection is told when it has not
+    what is said sooner after the list of tools, a client does not hear; ``toolless``: a client that has been initialized
+    for so long and has not asked for the tools never does. ``quiet``: a selection is told when it has not
     changed for so long.
     """
 
@@ -52,6 +53,7 @@ class Bounds(NamedTuple):
     sending: float = 10.0
     closing: float = 1.0
     ready: float = 0.5
+    toolless: float = 1.0
     quiet: float = 0.1
 
 
@@ -210,18 +212,21 @@ class EditorSocket:
             self._log("Client disconnected")
 
     def _talk(self, connection: ServerConnection) -> None:
-        timers: list[threading.Timer] = []
+        timer: threading.Timer | None = None
 
         def send(message: dict[str, Any]) -> None:
             try:
-                connection.send(json.dumps(message, ensure_ascii=False, separators=(",", ":")))
+                connection.send(self._to_frame(message), text=True)
             except ConnectionClosed:
                 return
 
         def on_ready() -> None:
-            timer = threading.Timer(self._bounds.ready, self._bridge.make_ready, (peer,))
+            nonlocal timer
+            if timer is not None:
+                timer.cancel()
+            seconds = self._bounds.ready if peer.lists_tools else self._bounds.toolless
+            timer = threading.Timer(seconds, self._bridge.make_ready, (peer,))
             timer.daemon = True
-            timers.append(timer)
             timer.start()
 
         peer = Peer(send, on_ready)
@@ -232,9 +237,17 @@ class EditorSocket:
                 said = self._bridge.receive(peer, frame.encode() if isinstance(frame, str) else frame)
                 self._log(f"Parsed message: {said}" if said else "Parsed message")
         finally:
-            for timer in timers:
+            if timer is not None:
                 timer.cancel()
             self._bridge.leave(peer)
+
+    def _to_frame(self, message: dict[str, Any]) -> bytes:
+        """Return what is sent: in place of an answer that is too large, an error."""
+        frame = jsonrpc.to_frame(message)[:-1]  # the line's end
+        if len(frame) <= self._bounds.message:
+            return frame
+        too_large = f"The answer has {len(frame)} bytes, and a message may have {self._bounds.message}"
+        return jsonrpc.to_frame(jsonrpc.error_message(message.get("id"), jsonrpc.INTERNAL_ERROR, too_large))
 
     # ------------------------------------------------------------------ what is told
 
