@@ -10,6 +10,7 @@ import pytest
 from support.chromium import Tab, needs_chromium, open_tab
 from support.editor_door import EditorDoor
 from support.vaults import write_vault
+from vaultwire.editor.diffs import Decision
 
 pytestmark = needs_chromium
 
@@ -91,3 +92,62 @@ def test_a_long_note_is_accepted_like_any_other(door: EditorDoor, tab: Tab) -> N
     door.propose("Long.md", long, "first\n" + long)
     tab.click("button", "Accept")
     door.wait_for(lambda: door.decisions == ["first\n" + long])
+
+
+def test_a_double_click_decides_one_change(door: EditorDoor, tab: Tab) -> None:
+    for number in range(2):
+        door.propose(f"{number}.md", OLD, f"{number}\n")
+    tab.wait_for("document.querySelectorAll('article').length === 2")
+    tab.click("button", "Accept")
+    tab.wait_for("document.querySelectorAll('article').length === 1")
+    tab.click_again(2)
+    assert tab.texts("article strong") == ["1.md"]
+    tab.click("button", "Edit")
+    tab.wait_for("document.querySelector('textarea:not([hidden])')")
+    tab.click("button", "Accept")
+    door.wait_for(lambda: door.decisions == ["0\n", "1\n"])
+
+
+def test_the_second_click_of_a_double_click_does_nothing_wherever_it_lands(door: EditorDoor, tab: Tab) -> None:
+    door.propose("Plan.md", OLD, NEW)
+    tab.wait_for("document.querySelector('article')")
+    for text in ("Accept", "Reject", "Edit"):
+        place = (
+            f"[...document.querySelectorAll('button')].find((e) => e.textContent === '{text}').getBoundingClientRect()"
+        )
+        x, y = tab.evaluate(f"(() => {{ const place = {place}; return [place.x + 9, place.y + 9]; }})()")
+        tab.move(x, y)
+        tab.click_again(2)
+    assert tab.texts("textarea") == []
+    assert tab.texts("button") == ["Accept", "Edit", "Reject"]
+    tab.click("button", "Reject")
+    door.wait_for(lambda: door.decisions == [None])
+
+
+def test_no_button_comes_under_the_pointer_when_a_change_is_decided(door: EditorDoor, tab: Tab) -> None:
+    for number in range(3):
+        door.propose(f"{number}.md", OLD, f"{number}\n")
+    tab.wait_for("document.querySelectorAll('article').length === 3")
+    places = "[...document.querySelectorAll('article')].map((e) => e.getBoundingClientRect().top)"
+    before = tab.evaluate(places)
+    tab.click("button", "Accept")
+    tab.wait_for("document.querySelectorAll('article').length === 2")
+    tab.click_again()  # another click, and no second one of a double click
+    assert tab.evaluate(places) == before[1:]
+    assert tab.texts(".decided") == ["Accepted: 0.md"]
+    door.proposals.decide(door.proposals.waiting[0].id, Decision(None))  # as when the person answers in the terminal
+    tab.wait_for("document.querySelectorAll('.decided').length === 2")
+    assert tab.evaluate(places) == before[2:]
+    tab.shoot("page-decided")
+    tab.click("button", "Reject")
+    tab.wait_for("!document.querySelector('article')")
+    door.propose("new.md", OLD, "new\n")  # as Claude Code proposes one after the other
+    tab.wait_for("document.querySelector('article')")
+    tab.click_again()
+    assert tab.evaluate(places)[0] > before[2]
+    assert door.decisions == ["0\n", None, None]
+    tab.click("button", "Accept")
+    tab.wait_for("!document.querySelector('article')")
+    tab.move(1, 1)
+    tab.wait_for("!document.querySelector('.decided')")
+    assert door.decisions == ["0\n", None, None, "new\n"]

@@ -284,6 +284,28 @@ def test_an_unedited_change_comes_back_byte_for_byte(door: EditorDoor, tab: Tab)
     door.wait_for(lambda: door.decisions == ["one\r\ntwo\r\n"])
 
 
+def test_a_second_click_decides_no_second_change_and_no_button_comes_under_the_pointer(
+    door: EditorDoor, tab: Tab
+) -> None:
+    for number in range(3):
+        door.propose(f"{number}.md", "", f"{number}\n")
+    tab.wait_for("document.querySelectorAll('article').length === 3")
+    places = "[...document.querySelectorAll('article')].map((e) => e.getBoundingClientRect().top)"
+    before = tab.evaluate(places)
+    tab.click("article button", "Accept")
+    tab.wait_for("document.querySelectorAll('article').length === 2")
+    tab.click_again()
+    assert tab.evaluate(places) == before[1:]
+    assert tab.texts(".vaultwire-decided") == ["Accepted: 0.md"]
+    tab.shoot("plugin-decided")
+    place = "document.querySelector('article button').getBoundingClientRect()"
+    tab.move(*tab.evaluate(f"(() => {{ const place = {place}; return [place.x + 9, place.y + 9]; }})()"))
+    tab.click_again(2)  # as the second click of a double click
+    tab.click("article button", "Reject")
+    tab.wait_for("document.querySelectorAll('article').length === 1")
+    assert door.decisions == ["0\n", None]
+
+
 def test_a_closed_view_decides_nothing_and_comes_back_by_command_and_click(door: EditorDoor, tab: Tab) -> None:
     open_note(tab, "Plan.md")
     door.propose("Plan.md", NOTE, NEW)

@@ -44,6 +44,7 @@ class Tab:
         self._socket = socket
         self._last = 0
         self.errors: list[str] = []
+        self._pointer = 0.0, 0.0
         for domain in ("Runtime", "Page"):
             self._do(f"{domain}.enable")
 
@@ -97,10 +98,20 @@ class Tab:
             f"(() => {{ const e = {find}; e.scrollIntoView({{ block: 'nearest' }}); const r = e.getBoundingClientRect();"
             f"return [r.x + r.width * {at}, r.y + r.height / 2]; }})()"
         )
-        self._mouse("mouseMoved", x, y)
+        self.move(x, y)
         for count in range(1, times + 1):
             self._mouse("mousePressed", x, y, button="left", clickCount=count)
             self._mouse("mouseReleased", x, y, button="left", clickCount=count)
+
+    def move(self, x: float, y: float) -> None:
+        """Move the pointer."""
+        self._pointer = x, y
+        self._mouse("mouseMoved", x, y)
+
+    def click_again(self, count: int = 1) -> None:
+        """Click where the pointer is, without moving it; ``count`` of 2 is the second click of a double click."""
+        for kind in ("mousePressed", "mouseReleased"):
+            self._mouse(kind, *self._pointer, button="left", clickCount=count)
 
     def _mouse(self, kind: str, x: float, y: float, **params: Any) -> None:
         self._do("Input.dispatchMouseEvent", type=kind, x=x, y=y, **params)

@@ -7,7 +7,7 @@ import secrets
 from importlib import resources
 from typing import Any, NamedTuple
 
-from vaultwire.editor.diffs import Decision, Proposal
+from vaultwire.editor.diffs import Decision, Proposal, Proposals
 from vaultwire.markdown.diffs import unified
 
 _NOT_READ = (
@@ -35,9 +35,23 @@ def make_page() -> Page:
     return Page(html.replace("{nonce}", nonce), policy)
 
 
-def to_message(waiting: list[Proposal]) -> str:
-    """Return what the page is told: the changes that wait, each with its lines marked."""
-    return json.dumps([to_change(proposal) for proposal in waiting])
+class Changes:
+    """The changes that wait, as pages and the plugin are told of them. Each is compared once, however often it is told."""
+
+    def __init__(self, proposals: Proposals) -> None:
+        self._proposals = proposals
+        self._shown: dict[str, dict[str, Any]] = {}
+
+    def waiting(self) -> list[dict[str, Any]]:
+        """Return them, the oldest first. From one thread at a time."""
+        shown = self._shown
+        self._shown = {each.id: shown.get(each.id) or to_change(each) for each in self._proposals.waiting}
+        return list(self._shown.values())
+
+
+def to_message(waiting: list[dict[str, Any]], known: set[str]) -> str:
+    """Return what a page is told: the changes that wait; of those it knows the id alone."""
+    return json.dumps([{"id": change["id"]} if change["id"] in known else change for change in waiting])
 
 
 def to_change(proposal: Proposal) -> dict[str, Any]:

@@ -23,7 +23,7 @@ from websockets.exceptions import ConnectionClosed
 from websockets.http11 import Request, Response
 from websockets.sync.server import ServerConnection
 
-from vaultwire.desk.changes import parse_decision, to_change
+from vaultwire.desk.changes import Changes, parse_decision
 from vaultwire.desk.pointing import point_out
 from vaultwire.desk.serving import answer
 from vaultwire.editor.diffs import Decision, Proposals
@@ -69,6 +69,7 @@ class PluginLink:
         """
         self._state = state
         self._proposals = proposals
+        self._changes = Changes(proposals)
         self._token, self._answer = secrets
         self._clients = clients
         self._origins = origins
@@ -134,7 +135,7 @@ class PluginLink:
         """Tell every plugin what waits now."""
         with self._showing:
             plugins = self._connected()
-            changes = [to_change(proposal) for proposal in self._proposals.waiting] if plugins else []
+            changes = self._changes.waiting() if plugins else []
             for plugin in plugins:
                 _send(plugin, type="changes", changes=changes)
 

@@ -6,6 +6,7 @@ the page itself. So no other page, and nobody who merely knows the port, can loo
 
 from __future__ import annotations
 
+import contextlib
 import hmac
 import secrets
 import threading
@@ -17,7 +18,7 @@ from websockets.exceptions import ConnectionClosed
 from websockets.http11 import Request, Response
 from websockets.sync.server import ServerConnection
 
-from vaultwire.desk.changes import make_page, parse_decision, to_message
+from vaultwire.desk.changes import Changes, make_page, parse_decision, to_message
 from vaultwire.editor.diffs import Proposals
 
 _PREFIX = "/desk/"
@@ -32,11 +33,12 @@ class Desk:
     def __init__(self, proposals: Proposals, origins: set[str]) -> None:
         """``origins`` are those that pages of this server have."""
         self._proposals = proposals
+        self._changes = Changes(proposals)
         self._origins = origins
         self._key = secrets.token_urlsafe(32)
         self._lock = threading.Lock()
         self._showing = threading.Lock()  # so that what is sent last is the latest
-        self._pages: list[ServerConnection] = []
+        self._pages: dict[ServerConnection, set[str]] = {}  # with the ids of the changes that each knows
         proposals.listen(self._tell)
 
     @property
@@ -67,10 +69,9 @@ class Desk:
     def serve(self, connection: ServerConnection) -> None:
         """Talk with one page until it is closed."""
         with self._lock:
-            self._pages.append(connection)
+            self._pages[connection] = set()
         try:
-            with self._showing:
-                connection.send(to_message(self._proposals.waiting))
+            self._tell(connection)
             for said in connection:
                 decision = parse_decision(said) if isinstance(said, str) else None
                 if decision is not None:
@@ -79,19 +80,22 @@ class Desk:
             return
         finally:
             with self._lock:
-                self._pages.remove(connection)
+                del self._pages[connection]
 
-    def _tell(self) -> None:
-        """Tell every page what waits now."""
+    def _tell(self, page: ServerConnection | None = None) -> None:
+        """Tell a page, or every one, what waits now."""
         with self._showing:
-            message = to_message(self._proposals.waiting)
             with self._lock:
-                pages = list(self._pages)
-            for page in pages:
-                try:
-                    page.send(message)
-                except ConnectionClosed:
-                    continue
+                pages = {each: known for each, known in self._pages.items() if page in {None, each}}
+            if not pages:
+                return
+            waiting = self._changes.waiting()
+            for each, known in pages.items():
+                message = to_message(waiting, known)
+                known.clear()
+                known.update(change["id"] for change in waiting)
+                with contextlib.suppress(ConnectionClosed):
+                    each.send(message)
 
 
 def answer(status: HTTPStatus, text: str, kind: str = "text/plain", policy: str = "default-src 'none'") -> Response:

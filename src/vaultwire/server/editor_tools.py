@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 _TEXT = {"type": "string"}
 
 
@@ -71,5 +71,5 @@ def name_argument(arguments: dict[str, Any], name: str, default: Any = None) -> 
     """Return what a call's argument calls a file or a tab, as ``argument``: one line, which a person is shown."""
     value = argument(arguments, name, default)
     if _CONTROL.search(value):
-        raise ValueError(f"{name} must be one line without control characters")
+        raise ValueError(f"{name} must be one line of whole characters, without control characters")
     return value

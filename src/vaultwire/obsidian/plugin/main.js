@@ -235,6 +235,10 @@ class ChangesView extends ItemView {
 
   async onOpen() {
     this.contentEl.addClass(CHANGES);
+    // The second click of a double click was meant for what was there at the first.
+    this.contentEl.addEventListener("click", (event) => {
+      if (event.detail > 1 && event.target instanceof Element && event.target.closest("button")) event.stopPropagation();
+    }, true);
     this.words = this.contentEl.createEl("p");
     this.show();
   }
@@ -246,11 +250,22 @@ class ChangesView extends ItemView {
     const shown = new Set();
     for (const article of this.contentEl.findAll("article")) {
       if (ids.has(article.dataset.id)) shown.add(article.dataset.id);
-      else article.remove();
+      else this.takeAway(article);
     }
     for (const change of changes) if (!shown.has(change.id)) this.add(change);
     const nothing = connected ? "Nothing waits for you." : "Vaultwire is not running. Nothing waits for you.";
     this.words.setText(changes.length ? "Nothing is written before you accept it." : nothing);
+  }
+
+  // A change that waits no more leaves its place empty while others wait: if the next one came up, its buttons could come
+  // under the pointer just as the person clicks once more.
+  takeAway(article) {
+    const { height } = article.getBoundingClientRect();
+    if (!height) return article.remove(); // nobody looks
+    const text = `${article.dataset.outcome ?? "Waits no more"}: ${article.querySelector("strong").textContent}`;
+    const place = this.contentEl.createDiv({ cls: "vaultwire-decided", text });
+    place.style.height = `${height}px`;
+    article.replaceWith(place);
   }
 
   add(change) {
@@ -268,7 +283,10 @@ class ChangesView extends ItemView {
     area.value = change.new;
     area.hidden = true;
     let edited = false; // a text area drops carriage returns, so an unedited text goes back as it came
-    const decide = (text) => this.plugin.send({ type: "decide", id: change.id, text });
+    const decide = (text) => {
+      article.dataset.outcome = text === null ? "Rejected" : "Accepted";
+      this.plugin.send({ type: "decide", id: change.id, text });
+    };
     const footer = article.createEl("footer");
     const accept = footer.createEl("button", { cls: "mod-cta", text: "Accept" });
     const edit = footer.createEl("button", { text: "Edit" });
