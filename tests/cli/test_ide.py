@@ -26,7 +26,9 @@ def vaults(tmp_path: Path) -> tuple[Path, Path]:
 
 
 @contextmanager
-def running(tmp_path: Path, *arguments: str, files: int = 0) -> Iterator[subprocess.Popen[str]]:
+def running(
+    tmp_path: Path, *arguments: str, files: int = 0, stderr: int | None = None
+) -> Iterator[subprocess.Popen[str]]:
     """Run a command, with that many open files at most if any are named."""
     environment = {
         **os.environ,
@@ -38,7 +40,7 @@ def running(tmp_path: Path, *arguments: str, files: int = 0) -> Iterator[subproc
     }
     limit = ["/bin/sh", "-c", f'ulimit -n {files}; exec "$@"', "sh"] if files else []
     command = [*limit, sys.executable, "-m", "vaultwire", *arguments]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process:
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=stderr, text=True, env=environment) as process:
         try:
             yield process
         finally:
@@ -108,6 +110,49 @@ def test_connections_that_say_nothing_keep_no_client_out(
         ask(lock)
         process.send_signal(signal.SIGTERM)
         assert process.wait(timeout=60) == 0
+
+
+@pytest.mark.parametrize("command", [["ide", "--no-browser"], ["serve", "--ide", "--port", "0"]])
+def test_a_second_editor_of_a_vault_does_not_start_and_leaves_the_first_as_it_is(
+    tmp_path: Path, vaults: tuple[Path, Path], command: list[str]
+) -> None:
+    one, two = vaults
+    (tmp_path / "link").symlink_to(one)
+    with running(tmp_path, "ide", "--no-browser", "--vault", str(one)) as first:
+        read_until(first, "Changes to look at")
+        (lock,) = locks(tmp_path).values()
+        kept = sorted(os.listdir(tmp_path / "state" / "editor"))
+        with running(tmp_path, *command, "--vault", str(tmp_path / "link"), stderr=subprocess.PIPE) as second:
+            assert second.wait(timeout=30) == 2
+            assert second.stderr is not None
+            assert "another vaultwire ide, or serve --ide, runs for it" in second.stderr.read()
+        assert list(locks(tmp_path).values()) == [lock]
+        assert sorted(os.listdir(tmp_path / "state" / "editor")) == kept
+        ask(lock)
+        with running(tmp_path, "ide", "--no-browser", "--vault", str(two)) as other:
+            read_until(other, "Changes to look at")
+        first.kill()  # what it held is free, however it ended
+        first.wait()
+    with running(tmp_path, *command, "--vault", str(one)) as again:
+        read_until(again, "Changes to look at")
+
+
+def test_a_port_that_is_somebody_elses_by_now_is_given_up_with_its_token(
+    tmp_path: Path, vaults: tuple[Path, Path]
+) -> None:
+    found = []
+    with ExitStack() as opened:
+        for _ in range(2):
+            with running(tmp_path, "ide", "--no-browser", "--vault", str(vaults[0])) as process:
+                read_until(process, "Changes to look at")
+                (lock,) = locks(tmp_path).values()
+                found.append((lock.stem, json.loads(lock.read_text())["authToken"]))
+                process.send_signal(signal.SIGTERM)
+                assert process.wait(timeout=30) == 0
+            opened.enter_context(socket.create_server(("127.0.0.1", int(lock.stem))))
+    (port, token), (new_port, new_token) = found
+    assert port != new_port
+    assert token != new_token
 
 
 def test_serve_is_an_editor_too_when_asked(tmp_path: Path, vaults: tuple[Path, Path]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import signal
@@ -28,9 +29,11 @@ from vaultwire.transports.lock_file import (
     LockFile,
     LockFileError,
     lock_folder,
+    new_identity,
     new_link,
     sweep,
 )
+from vaultwire.vault.process_lock import ProcessLock
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -96,14 +99,42 @@ def open_editors(
 
 
 def _listen(wanted: Identity) -> tuple[Identity, socket.socket]:
-    """Return a socket of this computer: at the port that clients know, if it is free."""
+    """Return a socket of this computer: at the port that clients know, if it is free, with the secret that they have.
+
+    Else at another with another secret: whoever listens at the port now may have been shown the old one by a client.
+    """
     try:
         listener = socket.create_server(("127.0.0.1", wanted.port))
     except OSError as error:
         if not wanted.port:
             raise ConfigError(f"cannot listen on 127.0.0.1: {error.strerror}") from None
-        listener = socket.create_server(("127.0.0.1", 0))
+        return _listen(new_identity())
     return Identity(listener.getsockname()[1], wanted.token), listener
+
+
+class _Alone:
+    """Waits for no other process: two editors of one vault leave clients to choose, and take each other's files away."""
+
+    def __init__(self, root: str) -> None:
+        self._root = root
+
+    def check(self) -> None:
+        raise ConfigError(
+            f"{self._root} is in Claude Code's /ide list already: another vaultwire ide, or serve --ide, runs for it. "
+            "Use that one, or end it first"
+        )
+
+    def report(self, _done: int, _total: int, _message: str) -> None:
+        """Say nothing: nobody waits."""
+
+
+def _hold(folder: str, key: str, root: str) -> contextlib.ExitStack:
+    """Return what ends the hold on being the editor of a vault. Raises ConfigError if another process has it."""
+    with contextlib.suppress(OSError):  # where nothing can be kept, nothing is held
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+    held = contextlib.ExitStack()
+    held.enter_context(ProcessLock(os.path.join(folder, f"{key}.held"), "").held(_Alone(root)))
+    return held
 
 
 def _open_companions(
@@ -135,6 +166,7 @@ class EditorDoor:
         self._ended = threading.Event()
         folder = os.path.join(config.state, "editor")
         key = hashlib.sha256(os.path.realpath(self.root).encode()).hexdigest()[:16]
+        self._held = _hold(folder, key, self.root)
         self._last = LastIdentity(folder, key)
         self._identity, listener = _listen(self._last.take())
         self.port = self._identity.port
@@ -187,6 +219,7 @@ class EditorDoor:
         for thread in self._threads:
             if thread.ident is not None:
                 thread.join()
+        self._held.close()
 
     def _follow(self) -> None:
         """Look at what Obsidian notes down of its windows. The plugin knows better while it is there."""

@@ -32,6 +32,11 @@ class Identity(NamedTuple):
     token: str
 
 
+def new_identity() -> Identity:
+    """Return one with a new secret, at any free port."""
+    return Identity(0, str(uuid.uuid4()))
+
+
 class LockFileError(Exception):
     """The folder cannot be used; the message is one line for a person."""
 
@@ -215,7 +220,7 @@ class LastIdentity:
             and 0 <= time.time() - at < _KEPT_SECONDS
         ):
             return Identity(port, token)
-        return Identity(0, str(uuid.uuid4()))
+        return new_identity()
 
     def keep(self, identity: Identity) -> None:
         """Note it down, with the time. Where that cannot be, the next server is another one."""
