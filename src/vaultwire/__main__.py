@@ -4,7 +4,22 @@ from __future__ import annotations
 
 import sys
 
-from vaultwire.cli import main
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_INTERRUPTED = 130  # as shells say it, and ``cli.EXIT_INTERRUPTED``, which may not be there yet
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit code. Ctrl-C ends it without a word from the first import on."""
+    try:
+        from vaultwire import cli  # noqa: PLC0415 - see above
+
+        return cli.main(arguments)
+    except KeyboardInterrupt:
+        return _INTERRUPTED
+
 
 if __name__ == "__main__":
     sys.exit(main())

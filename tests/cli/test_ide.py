@@ -314,3 +314,33 @@ def test_check_prints_a_line_for_each_fault(tmp_path: Path, vaults: tuple[Path, 
         assert process.stdout is not None
         assert json.loads(process.stdout.read()) == []
         assert process.wait(timeout=30) == 0
+
+
+# A real signal at the very moment a module is looked for: what a person's Ctrl-C meets is decided by nobody's clock.
+INTERRUPTED = """
+import os, signal, sys
+
+awaited = sys.argv.pop(1)
+
+class Interrupting:
+    def find_spec(self, name, *_):
+        if name == awaited:
+            os.kill(os.getpid(), signal.SIGINT)
+
+sys.meta_path.insert(0, Interrupting())
+from vaultwire.__main__ import main
+sys.exit(main())
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a process cannot send itself Ctrl-C there")
+@pytest.mark.parametrize(
+    "module", ["vaultwire.cli", "vaultwire.config", "vaultwire.cli.commands", "vaultwire.app.editors"]
+)
+def test_ctrl_c_prints_no_traceback_however_soon_it_comes(
+    tmp_path: Path, vaults: tuple[Path, Path], module: str
+) -> None:
+    command = [sys.executable, "-c", INTERRUPTED, module, "ide", "--no-browser", "--vault", str(vaults[0])]
+    environment = {**os.environ, "CLAUDE_CONFIG_DIR": str(tmp_path), "VAULTWIRE_STATE": str(tmp_path / "state")}
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60, env=environment)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
