@@ -16,6 +16,24 @@ from vaultwire.editor.state import Mention, Selection, Spot
 from vaultwire.transports.lock_file import LinkFile, new_link
 
 TEXT = "=== Folder/My Plan.md\none\ntwo\nthree\n=== Private/Diary.md\nsecret\n"
+PARTS = """
+=== a.md
+# Top
+text
+
+## Sub
+one
+
+two
+three ^b
+
+# C# and more
+end
+=== C# x.md
+one
+two
+## Sub
+"""
 
 
 @pytest.fixture(autouse=True)
@@ -55,6 +73,56 @@ def test_a_mention_reaches_the_assistants(door: EditorDoor, vault: Path, capsys:
         assert door.mentions[-1] == mention
         assert capsys.readouterr().out == f"Mentioned Folder/My Plan.md{told}\n"
     assert len(door.mentions) == len(given)
+
+
+@pytest.mark.parametrize(
+    ("note", "mention"),
+    [
+        ("C# x.md#L2", Mention("C# x.md", 2, 2)),
+        ("C# x#L1-2", Mention("C# x.md", 1, 2)),
+        ("C# x", Mention("C# x.md")),
+        ("C# x#Sub", Mention("C# x.md", 3, 3)),
+        ("[[C# x#Sub|the part]]", Mention("C# x.md", 3, 3)),
+        ("a#Sub", Mention("a.md", 4, 9)),
+        ("a.md#Top#Sub", Mention("a.md", 4, 9)),
+        ("a#^b", Mention("a.md", 7, 8)),
+        ("a#C# and more", Mention("a.md", 10, 11)),
+        ("A#sub", Mention("a.md", 4, 9)),
+    ],
+)
+def test_a_part_of_a_note_is_its_lines(
+    door: EditorDoor, vault: Path, capsys: pytest.CaptureFixture[str], note: str, mention: Mention
+) -> None:
+    write_vault(vault, PARTS)
+    door.join()
+    assert run(vault, "mention", note) == 0
+    assert door.mentions == [mention]
+    assert run(vault, "select", note) == 0
+    chosen = (vault / mention.path).read_text().split("\n")[mention.first_line - 1 : mention.last_line]
+    assert door.selections[-1].text == ("\n".join(chosen) if mention.first_line else "")
+    said = capsys.readouterr().out.splitlines()[-1]
+    assert said.startswith(f"Selected {mention.path}")
+    assert (f"{mention.first_line}" in said) is (mention.first_line > 0)
+
+
+def test_a_part_that_is_not_there_is_said_as_a_person_can_put_it_right(
+    door: EditorDoor, vault: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_vault(vault, PARTS)
+    door.join()
+    for note, said in (
+        ("a#Nope", "Its headings are: 'Top', 'Sub'"),
+        ("a#^nope", "Its blocks are: ^b."),
+        ("a#Sub#L2", "give lines or a part of the note, and not both"),
+        ("Folder/My Pla", "Folder/My Plan.md?"),
+        ("Zzz", "no note is named 'Zzz'. Give its path as Obsidian shows it, such as Folder/Note.md"),
+        ("Zzz#Sub", "no note is named 'Zzz'."),
+    ):
+        assert run(vault, "mention", note) == 1
+        told = capsys.readouterr().err
+        assert said in told
+        assert "list_notes" not in told
+    assert door.mentions == []
 
 
 def test_a_selection_has_the_notes_own_lines(door: EditorDoor, vault: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -20,7 +20,9 @@ _MAX_ANSWER = 1 << 16
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add which note, and which lines of it."""
     parser.add_argument(
-        "note", metavar="NOTE[#L2-L5]", help="the note: a path in the vault or a name; and its lines, counted from 1"
+        "note",
+        metavar="NOTE[#PART]",
+        help="the note: a path in the vault or a name; and its lines, as #L2-L5 (counted from 1), #Heading or #^block",
     )
 
 
@@ -42,7 +44,8 @@ def run(options: argparse.Namespace, do: str) -> int:
         return _fail("no assistant is connected: in Claude Code, type /ide and choose Obsidian")
     if told.get("outcome") == PRIVATE:
         return _fail(f"{told.get('path')} is private, so nobody was told")
-    lines = "" if not first else f", line {first}" if last == first else f", lines {first} to {last}"
+    begin, end = told.get("first"), told.get("last")  # those of a heading or block, too
+    lines = "" if not begin else f", line {begin}" if end == begin else f", lines {begin} to {end}"
     say(f"{'Mentioned' if do == 'mention' else 'Selected'} {told.get('path')}{lines}")
     return 0
 
