@@ -155,6 +155,15 @@ def test_a_port_that_is_somebody_elses_by_now_is_given_up_with_its_token(
     assert token != new_token
 
 
+def test_a_folder_that_cannot_be_used_ends_all_of_it(tmp_path: Path, vaults: tuple[Path, Path]) -> None:
+    (tmp_path / "claude").write_text("a file\n")
+    both = [option for vault in vaults for option in ("--vault", str(vault))]
+    with running(tmp_path, "ide", "--no-browser", *both, stderr=subprocess.PIPE) as process:
+        assert process.wait(timeout=30) == 2
+        assert process.stderr is not None
+        assert "cannot use the folder" in process.stderr.read()
+
+
 def test_serve_is_an_editor_too_when_asked(tmp_path: Path, vaults: tuple[Path, Path]) -> None:
     with running(tmp_path, "serve", "--ide", "--port", "0", "--vault", str(vaults[0])) as process:
         read_until(process, "vaultwire serves")

@@ -101,7 +101,7 @@ def open_editors(
 def _listen(wanted: Identity) -> tuple[Identity, socket.socket]:
     """Return a socket of this computer: at the port that clients know, if it is free, with the secret that they have.
 
-    Else at another with another secret: whoever listens at the port now may have been shown the old one by a client.
+    Else at another with another secret: a client may have shown the old one to the program that has the port now.
     """
     try:
         listener = socket.create_server(("127.0.0.1", wanted.port))

@@ -74,7 +74,7 @@ class Listener(socket.socket):
             self._changed.notify_all()
 
     def abort_all(self) -> None:
-        """End all connections, whoever waits for them."""
+        """End all connections, though something waits for them."""
         with self._changed:
             connections = list(self._all)
         _abort(connections)
@@ -123,7 +123,7 @@ class _Accepted(socket.socket):
 
 
 def _abort(connections: Iterable[socket.socket]) -> None:
-    """Have whoever reads from these connections, or writes to them, find them ended."""
+    """End these connections for all threads that read from them or write to them."""
     for connection in connections:
         with contextlib.suppress(OSError):  # it has ended
             connection.shutdown(socket.SHUT_RDWR)

@@ -98,7 +98,7 @@ class EditorSocket:
         self._joining = threading.Lock()
         self._changed = threading.Condition()
         self._news: Selection | None = None
-        self._ended = threading.Event()
+        self._began, self._ended = threading.Event(), threading.Event()
         self._listener = Listener(listener, bounds.strangers)
         self._server: Server = serve(
             self._serve,
@@ -119,6 +119,7 @@ class EditorSocket:
 
     def run(self) -> None:
         """Serve until ``close``."""
+        self._began.set()
         end_listening = self._bridge.state.listen(self._note, self._mention)
         beside = [
             threading.Thread(target=work, name=f"vaultwire-editor-{name}", daemon=True)
@@ -145,7 +146,9 @@ class EditorSocket:
         hurry = threading.Timer(self._bounds.closing, self._listener.abort_all)
         hurry.start()
         self._bridge.proposals.reject_all()
-        self._server.shutdown()
+        self._listener.close()
+        if self._began.is_set():  # else the library would wait for that
+            self._server.shutdown()
         hurry.cancel()
 
     # ------------------------------------------------------------------ who may come
