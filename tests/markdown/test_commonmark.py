@@ -52,8 +52,8 @@ NOTES = st.lists(LINES, max_size=10)
 _OTHER = (
     re.compile(r"\[\[.*\]\]"),  # a wikilink
     # markdown-it lets a quote go on however far its mark is indented, counts the columns of a tab behind two of them its way,
-    # and takes a line's end behind a backslash for a part of a destination.
-    re.compile(r">[^\n]*\n[>\t ]*(?: {4}| {0,3}\t)[ \t]*>|>.*>.*\t|\\\n"),
+    # and takes a space or a line's end behind a backslash otherwise than where it stands alone.
+    re.compile(r">[^\n]*\n[>\t ]*(?: {4}| {0,3}\t)[ \t]*>|>.*>.*\t|\\[ \n]"),
 )
 
 

@@ -66,6 +66,7 @@ RULES = [
     ("[x](a.md 'title') [y](<b c.md> (title))", [("@a.md", "x"), ("@b c.md", "y")], COMMONMARK),
     ("[x]( a.md )", [("@a.md", "x")], COMMONMARK),
     ("[x] (a.md)", [], COMMONMARK),
+    ('[x](a\\ "t")', [("@a\\", "x")], COMMONMARK),
     ("x](a.md)", [], COMMONMARK),
     ("\\[x](a.md) [y\\](b.md)", [], COMMONMARK),
     ("[x](a\\(b.md) [y](a(b)c.md)", [("@a(b.md", "x"), ("@a(b)c.md", "y")], COMMONMARK),

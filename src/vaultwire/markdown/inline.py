@@ -27,7 +27,7 @@ _TOKEN = re.compile(
     # §2.1: ``<a b>``, or no space but in front of a title; parentheses in pairs, one within another. CommonMark 0.31 "Links":
     # a line may end on either side of the destination.
     r"|\](?P<target>\([ \t\n]*+"
-    r"(?:<(?P<angled>[^<>\n]*+)>|(?!<)(?P<bare>(?:[^\s()\\]++|\\.|\\|\((?:[^\s()\\]++|\\.|\([^\s()]*+\))*+\))*+))"
+    r"(?:<(?P<angled>[^<>\n]*+)>|(?!<)(?P<bare>(?:[^\s()\\]++|\\\S|\\|\((?:[^\s()\\]++|\\\S|\([^\s()]*+\))*+\))*+))"
     r"""(?:[ \t\n]++(?:"(?:[^"\\]++|\\.)*+"|'(?:[^'\\]++|\\.)*+'|\((?:[^()\\]++|\\.)*+\)))?[ \t\n]*+\))?"""
     # Inline math: no space inside its marks, no digit behind them (money).
     r"|\$(?P<math>\$[^$]*+\$\$|(?<!\$\$)(?=[^\s$])[^$\n]*+(?<!\s)\$(?!\d))?"

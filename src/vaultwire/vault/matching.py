@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple, TypeAlias
 
-from vaultwire.markdown.marks import UNDERLINE
 from vaultwire.markdown.model import ParsedNote
 from vaultwire.markdown.parse import parse_note
 from vaultwire.vault.lines import KnownLines, add_lines, columns_in, shown
@@ -247,8 +246,6 @@ class Matcher:
         for index, column in self._columns_in_body(leaf, note).items():
             line = lines[index]
             if line.startswith("#") and line[:7].lstrip("#")[:1] in (" ", "\t"):
-                return _HEADING
-            if index + 1 < len(lines) and UNDERLINE.match(lines[index + 1]):
                 return _HEADING
             if (column and line[column - 1] == "#") or (index < top and self._is_listed(leaf, note)):
                 weight = _TAG
