@@ -6,9 +6,13 @@ Source: https://www.jsonrpc.org/specification, section 5.1 for the codes, sectio
 from __future__ import annotations
 
 import json
+import tracemalloc
+from collections.abc import Callable
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from vaultwire.protocol import jsonrpc
 from vaultwire.protocol.jsonrpc import INVALID_PARAMS, INVALID_REQUEST, PARSE_ERROR, MessageError
@@ -196,3 +200,71 @@ def test_a_batch_frame_holds_its_messages_in_order_on_one_line() -> None:
 )
 def test_types_are_called_by_their_json_names(value: Any, name: str) -> None:
     assert jsonrpc.json_type(value) == name
+
+
+MANY: dict[str, Callable[[int], bytes]] = {
+    "lists": lambda count: b"[" + b",".join([b"[]"] * count) + b"]",
+    "objects": lambda count: b"[" + b", ".join([b"{}"] * count) + b"]",
+    "numbers": lambda count: b"[" + b",".join([b"1"] * count) + b"]",
+    "texts": lambda count: b"[" + b",".join([b'""'] * count) + b"]",
+    "texts with escapes": lambda count: b"[" + b",".join([rb'"\\\",[{\\"'] * count) + b"]",
+    "names": lambda count: b'{"":{' + b",".join(b'"%d":0' % number for number in range(count)) + b"}}",
+}
+
+
+@pytest.mark.parametrize("make", MANY.values(), ids=MANY)
+def test_a_message_of_too_many_values_is_refused_before_any_is_made(make: Callable[[int], bytes]) -> None:
+    jsonrpc.parse_json(make(jsonrpc.MAX_VALUES - 2))  # and what they are in
+    frame = make(jsonrpc.MAX_VALUES * 10)
+    tracemalloc.start()
+    try:
+        with pytest.raises(MessageError, match="at most 100000 values") as caught:
+            jsonrpc.parse_json(frame)
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert caught.value.code == INVALID_REQUEST
+    assert most < 3 * len(frame) + 100 * 4 * jsonrpc.MAX_VALUES  # of the text itself, and of pieces between few quotes
+
+
+@pytest.mark.parametrize("text", [",", "[{", '"', "\\", '\\"', '",[', "a\n[[b]], c", "é,[", "\ud83d\\,[", '\\\\"[,'])
+def test_a_note_full_of_commas_brackets_and_quotes_can_be_written(text: str) -> None:
+    message = {"jsonrpc": "2.0", "method": "x", "params": {"content": text * (2_000_000 // len(text)), "more": [1, 2]}}
+    for ascii_only in (True, False):
+        frame = json.dumps(message, ensure_ascii=ascii_only).encode("utf-8", "surrogatepass")
+        if ascii_only or "\ud83d" not in text:
+            assert jsonrpc.parse_json(frame) == message
+
+
+@pytest.mark.parametrize(("opening", "closing"), [("[", "]"), ('{"a":', "}"), ('[{"[":', "}]")])
+def test_values_are_nested_so_deeply_and_no_deeper(opening: str, closing: str) -> None:
+    fitting = jsonrpc.MAX_DEPTH // len(closing)
+    for levels, fits in ((fitting, True), (fitting + 1, False)):
+        frame = (opening * levels + "1" + closing * levels).encode()
+        if fits:
+            jsonrpc.parse_json(frame)
+        else:
+            with pytest.raises(MessageError, match="nested too deeply"):
+                jsonrpc.parse_json(frame)
+
+
+AMOUNTS = st.recursive(
+    st.integers(-3, 3) | st.text(st.sampled_from('\\",[]{}: a'), max_size=6),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.sampled_from('\\",[{'), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+def values_in(value: Any) -> int:
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return 1 + sum(map(values_in, inner))
+
+
+@given(st.lists(AMOUNTS, min_size=1, max_size=5), st.sampled_from([(", ", ": "), (",", ":")]))
+def test_values_are_counted_exactly(some: list[Any], separators: tuple[str, str]) -> None:
+    value = [[some]] * 50  # more brackets than are let pass without a closer look
+    frame = json.dumps(value, separators=separators).encode()
+    count = values_in(value)
+    assert jsonrpc.parse_json(frame, count) == value
+    with pytest.raises(MessageError, match="values"):
+        jsonrpc.parse_json(frame, count - 1)

@@ -174,3 +174,24 @@ def test_half_of_a_surrogate_pair_is_no_text_though_json_can_spell_it(text: str)
     (problem,) = check_arguments(schema, {"names": ["fine 🔥", text]})[1]
     assert "'names[1]'" in problem
     assert "surrogate" in problem
+
+
+def test_of_very_many_names_that_are_no_arguments_the_first_are_told_and_how_many_more_there_are() -> None:
+    problems = check_arguments(NUMBERS, {"count": 1, **{f"odd {number}": [] for number in range(100_000)}})[1]
+    assert [problem.partition(" (")[0] for problem in problems] == [
+        *(f"'odd {number}' is not an argument" for number in range(5)),
+        "99995 more names are not arguments",
+    ]
+    inner = {"text": "a", **dict.fromkeys(map(str, range(7)))}
+    assert check_arguments(NUMBERS, {"count": 1, "edits": [inner]})[1][-1] == (
+        "2 more names are not arguments of 'edits[0]'"
+    )
+
+
+@pytest.mark.parametrize("items", [["x"] * 100_000, [{}] * 100_000, [{"text": "a", "odd": 1}] * 100_000])
+def test_of_very_many_wrong_items_the_first_are_told(items: list[Any]) -> None:
+    problems = check_arguments(NUMBERS, {"count": 1, "edits": items, "least": 0})[1]
+    assert len(problems) < 30
+    assert "'edits[0" in problems[0]
+    assert problems[-1] == "there may be more; these are the first"
+    assert len(str(problems)) < 5000

@@ -20,7 +20,16 @@ METHOD_NOT_FOUND = -32601
 INVALID_PARAMS = -32602
 INTERNAL_ERROR = -32603
 
+# What one message may hold. A batch of 1000 requests has some 10,000 values, the longest list of edits fewer. Text costs
+# memory as it is long, but each value costs 60 to 230 bytes where it takes two bytes to write one.
+MAX_VALUES = 100_000
+# Nobody's arguments are nested so deeply, and everything that walks through a message can do so without a second thought.
+MAX_DEPTH = 100
+
 _BLANKS = " \t\n\r"
+_JSON_SPACE = b" \t\n\r"
+_OPENING = b"[{"
+_NOT_NESTING = bytes(byte for byte in range(256) if byte not in b"[]{}")
 _USUAL_IDS = (int, str)
 _BOM = b"\xef\xbb\xbf"  # PowerShell puts one before the first line it pipes
 
@@ -103,8 +112,14 @@ def quicken() -> None:
     use(quick_json.read, quick_json.write)
 
 
-def parse_json(frame: bytes) -> Json:
-    """Return the value one frame holds. Raises MessageError (-32700) for anything that is not one JSON text."""
+def parse_json(frame: bytes, most_values: int = MAX_VALUES) -> Json:
+    """Return the value one frame holds.
+
+    Raises MessageError for anything that is not one JSON text (-32700) and for a text that holds too much (-32600), which
+    is seen before any of it is made.
+    """
+    if len(frame) > MAX_DEPTH:
+        _check_amount(frame, most_values)
     if _quick_read is not None:
         try:
             return _quick_read(frame)
@@ -124,6 +139,42 @@ def parse_json(frame: bytes) -> Json:
                 "Parse error: this looks like a Content-Length header; messages here are one JSON object per line",
             ) from None
         raise MessageError(PARSE_ERROR, f"Parse error: {error}") from None
+
+
+def _check_amount(frame: bytes, most_values: int) -> None:
+    """Raise MessageError if the frame holds too many values or nests them too deeply.
+
+    The first value in a list or an object stands behind its bracket, each other one behind a comma. Brackets and commas in
+    strings are told apart only where there are many: a note's text may be full of them. Text that is no JSON may be counted
+    wrongly, but not up to where the parser stops.
+    """
+    openings = frame.count(b"[") + frame.count(b"{")
+    if openings <= MAX_DEPTH and (len(frame) <= most_values or openings + frame.count(b",") < most_values):
+        return
+    bare = frame.replace(b"\\\\", b"").replace(b'\\"', b"")  # now each quote begins or ends a string
+    # A value is a string at most and has a name at most. More quotes are not cut at: there may be millions.
+    is_too_much = bare.count(b'"') > 4 * most_values
+    if not is_too_much:
+        bare = b"_".join(bare.split(b'"')[::2]).translate(None, _JSON_SPACE)
+        if _depth(bare.translate(None, _NOT_NESTING)[: 2 * most_values]) > MAX_DEPTH:
+            raise MessageError(PARSE_ERROR, f"Parse error: nested too deeply; at most {MAX_DEPTH} levels are read")
+        empty = bare.count(b"[]") + bare.count(b"{}")
+        is_too_much = bare.count(b"[") + bare.count(b"{") - empty + bare.count(b",") >= most_values
+    if is_too_much:
+        reason = f"Invalid Request: a message may hold at most {most_values} values, this one holds more"
+        raise MessageError(INVALID_REQUEST, reason)
+
+
+def _depth(brackets: bytes) -> int:
+    """Return how deeply brackets are nested, as soon as it is clear that it is too deep."""
+    deepest = depth = 0
+    for bracket in brackets:
+        depth += 1 if bracket in _OPENING else -1
+        if depth > deepest:
+            deepest = depth
+            if deepest > MAX_DEPTH:
+                break
+    return deepest
 
 
 def to_frame(message: JsonObject) -> bytes:

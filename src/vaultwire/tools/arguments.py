@@ -12,10 +12,17 @@ from typing import Any
 
 # Enough of a wrong value to recognise it.
 _MAX_SHOWN = 60
+# Problems told of one call: a caller that sees these will see the rest after mending them. And of names that are no
+# arguments, of one object.
+_MOST_PROBLEMS = 20
+_MOST_UNKNOWN = 5
 
 
 def check_arguments(schema: dict[str, Any], arguments: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
-    """Return the arguments, whole-number floats made integers, and every problem found; no problem means they fit."""
+    """Return the arguments, whole-number floats made integers, and the problems found; no problem means they fit.
+
+    Of a great many problems the first are told: looking on would take as long as the arguments are many.
+    """
     known = _glances.get(id(schema)) or _glance(schema)
     _, required, tests = known
     for name in required:
@@ -29,7 +36,10 @@ def check_arguments(schema: dict[str, Any], arguments: dict[str, Any]) -> tuple[
         else:
             return arguments, []
     problems: list[str] = []
-    return _check_object("", schema, arguments, problems), problems
+    checked = _check_object("", schema, arguments, problems)
+    if len(problems) >= _MOST_PROBLEMS:
+        problems.append("there may be more; these are the first")
+    return checked, problems
 
 
 # What most arguments are is seen by tests made once from their schema, in a fraction of the time that it takes to say what
@@ -78,12 +88,17 @@ def _check_object(name: str, schema: dict[str, Any], value: dict[str, Any], prob
         if member not in value
     ]
     checked: dict[str, Any] = {}
+    owner = f" of {name!r}" if name else ""
+    unknown = 0
     for member, inner in value.items():
-        if member not in properties:
-            owner = f" of {name!r}" if name else ""
-            problems.append(f"{_shown(member)} is not an argument{owner} (there are: {', '.join(properties)})")
-        else:
+        if member in properties:
             checked[member] = _check(prefix + member, properties[member], inner, problems)
+            continue
+        unknown += 1
+        if unknown <= _MOST_UNKNOWN:
+            problems.append(f"{_shown(member)} is not an argument{owner} (there are: {', '.join(properties)})")
+    if unknown > _MOST_UNKNOWN:
+        problems.append(f"{unknown - _MOST_UNKNOWN} more names are not arguments{owner}")
     return checked
 
 
@@ -97,7 +112,12 @@ def _check(name: str, schema: dict[str, Any], value: Any, problems: list[str]) -
             f"{name!r} must be a text; its character {place} is half of a surrogate pair, which no text holds"
         )
     elif schema["type"] == "array":
-        return [_check(f"{name}[{position}]", schema["items"], item, problems) for position, item in enumerate(value)]
+        checked = []
+        for position, item in enumerate(value):
+            if len(problems) >= _MOST_PROBLEMS:
+                break
+            checked.append(_check(f"{name}[{position}]", schema["items"], item, problems))
+        return checked
     elif schema["type"] == "object":
         return _check_object(name, schema, value, problems)
     return value
