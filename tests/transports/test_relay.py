@@ -5,18 +5,21 @@ from __future__ import annotations
 import base64
 import json
 import signal
+import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from support.behind import Asked, Behind, Relay
-from support.serving import Serving
+from support.serving import PATIENCE, Serving
 from support.vaults import write_vault
 from support.wire import HANDSHAKE_REVISIONS, REVISIONS, STATELESS_REVISION, envelope
+from vaultwire.transports.relay.connections import MAX_ANSWER_BYTES
 
+PIECE = 1024 * 1024
 LATEST = HANDSHAKE_REVISIONS[-1]
 
 
@@ -321,6 +324,109 @@ def test_an_answer_that_breaks_off_is_an_error(end: str) -> None:
         relay.open(LATEST)
         assert error_of(relay.request("tools/call", {"name": "change"}))[0] == "CONNECTION_LOST"
         assert behind.count("tools/call") == 1
+
+
+NO_ANSWERS: dict[str, Any] = {
+    "an empty object": {},
+    "an object of something else": {"content": [{"type": "text", "text": "hello"}], "isError": False},
+    "an id alone": {"jsonrpc": "2.0", "id": 2},
+    "another version": {"id": 2, "result": {}},
+    "no id": {"jsonrpc": "2.0", "result": {}},
+    "both": {"jsonrpc": "2.0", "id": 2, "result": {}, "error": {"code": 1, "message": "no"}},
+    "an error in words": {"jsonrpc": "2.0", "id": 2, "error": "no"},
+    "an error without words": {"jsonrpc": "2.0", "id": 2, "error": {"code": 1}},
+    "a number": 1,
+    "text": "hello",
+    "nothing": [],
+    "a list of nothing": [{}],
+    "a method that is none": {"jsonrpc": "2.0", "id": 2, "method": 1},
+}
+
+
+@pytest.mark.parametrize("as_stream", [False, True])
+@pytest.mark.parametrize("value", NO_ANSWERS.values(), ids=NO_ANSWERS)
+def test_what_is_no_answer_is_not_passed_on_as_one(value: Any, as_stream: bool) -> None:
+    def answer(asked: Asked) -> None:
+        if as_stream:
+            asked.begin_stream()
+            asked.event(value)
+            asked.end_stream()
+        else:
+            asked.reply(200, value)
+
+    with Behind(tools__call=answer) as behind, Relay(behind.url) as relay:
+        relay.open(LATEST)
+        code, message = error_of(relay.request("tools/call", {"name": "change"}))
+        assert code == "CONNECTION_LOST"
+        assert "what is no JSON-RPC message" in message
+        assert "It may have run" in message
+        assert behind.count("tools/call") == 1
+        behind.on["tools/call"] = lambda asked: asked.result({"content": []})
+        assert "result" in relay.request("tools/call", {"name": "change"})
+
+
+TOO_LONG: dict[str, tuple[bytes, Callable[[int], bytes]]] = {
+    "a body": (b"application/json", lambda _: b"x" * PIECE),
+    "a line": (
+        b"text/event-stream",
+        lambda number: b"id: 1\n\ndata:".ljust(PIECE, b"x") if not number else b"x" * PIECE,
+    ),
+    "an event": (
+        b"text/event-stream",
+        lambda number: b"id: 1\n\n" if not number else b"data: ".ljust(PIECE - 1, b"x") + b"\n",
+    ),
+    "an event of empty lines": (b"text/event-stream", lambda _: b"data\n" * (PIECE // 5)),
+    "an event of lines in one": (b"text/event-stream", lambda _: b"data\r" * (PIECE // 5)),
+}
+
+
+@pytest.mark.parametrize(("kind", "piece"), TOO_LONG.values(), ids=TOO_LONG)
+def test_an_answer_without_end_is_an_error_and_takes_only_so_much_memory(
+    kind: bytes, piece: Callable[[int], bytes]
+) -> None:
+    taken: list[int] = []
+
+    def go_on(asked: Asked) -> None:
+        file = asked._handler.wfile
+        file.write(b"HTTP/1.1 200 OK\r\ncontent-type: " + kind + b"\r\n\r\n")
+        asked._handler.close_connection = True
+        try:
+            taken.extend(file.write(piece(number)) for number in range(1000))
+        except OSError:
+            pass
+
+    with Behind(tools__call=go_on) as behind, Relay(behind.url) as relay:
+        relay.open(LATEST)
+        code, message = error_of(relay.request("tools/call", {"name": "change"}))
+        assert code == "CONNECTION_LOST"
+        assert f"more than {MAX_ANSWER_BYTES} bytes" in message
+        assert behind.count("tools/call") == behind.count("GET") == 1  # neither sent again nor asked for the rest
+        assert sum(taken) < MAX_ANSWER_BYTES + 32 * PIECE  # what sockets hold on either side
+        if sys.platform == "linux":
+            status = Path(f"/proc/{relay.process.pid}/status").read_text()
+            most = int(status.partition("VmHWM:")[2].split()[0]) * 1024
+            assert most < 4 * MAX_ANSWER_BYTES  # a body comes in pieces that are put together once
+        behind.on["tools/call"] = lambda asked: asked.result({"content": []})
+        assert "result" in relay.request("tools/call", {"name": "change"})
+
+
+def test_a_stream_that_goes_on_behind_its_answer_is_left() -> None:
+    left = threading.Event()
+
+    def go_on(asked: Asked) -> None:
+        asked.begin_stream()
+        asked.event(asked.answer({"content": []}))
+        try:
+            while True:
+                asked.write(": still here\n\n" * 1000)
+        except OSError:
+            left.set()
+        asked._handler.close_connection = True
+
+    with Behind(tools__call=go_on) as behind, Relay(behind.url) as relay:
+        relay.open(LATEST)
+        assert "result" in relay.request("tools/call", {"name": "change"})
+        assert left.wait(PATIENCE)
 
 
 def test_a_forgotten_session_is_opened_anew_as_the_client_had_it() -> None:

@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 
 from vaultwire.protocol import http
 from vaultwire.protocol.revisions import META_VERSION
-from vaultwire.transports.relay.event_stream import Cursor, read_events
+from vaultwire.transports.relay.event_stream import Cursor, EventTooLong, read_events
+
+ENOUGH = 1000
 
 
 def lines(text: bytes) -> Iterator[bytes]:
@@ -31,6 +33,9 @@ def lines(text: bytes) -> Iterator[bytes]:
         (b"id: 1\ndata: a\n\nid: 2\ndata: cut o", [b"a"], "1", None),
         (b"id: 1\n\nid\ndata: a\n\n", [b"a"], "", None),
         (b"id: a\0b\ndata: a\n\n", [b"a"], "", None),
+        (b"id: 1\nretry: 9999999999\ndata: a\n\n", [b"a"], "1", None),
+        (b"retry: 999999999\ndata: a\n\n", [b"a"], "", 300.0),
+        (b"id: " + b"1" * 1025 + b"\ndata: a\n\n", [b"a"], "", None),
         (b"unknown: x\ndata\ndata: a\n\n", [b"\na"], "", None),
     ],
 )
@@ -38,17 +43,28 @@ def test_events_are_read_as_the_standard_has_them(
     text: bytes, data: list[bytes], last_id: str, retry: float | None
 ) -> None:
     cursor = Cursor()
-    assert list(read_events(lines(text), cursor)) == data
+    assert list(read_events(lines(text), cursor, ENOUGH)) == data
     assert (cursor.last_id, cursor.retry_seconds) == (last_id, retry)
     again = Cursor()
-    assert list(read_events([line.replace(b"\n", b"\r\n") for line in lines(text)], again)) == data
+    assert list(read_events([line.replace(b"\n", b"\r\n") for line in lines(text)], again, ENOUGH)) == data
     assert again.last_id == last_id
 
 
 def test_an_id_counts_before_its_event_is_passed_on() -> None:
     cursor = Cursor()
-    events = read_events(lines(b"id: 1\ndata: a\n\nid: 2\ndata: b\n\n"), cursor)
+    events = read_events(lines(b"id: 1\ndata: a\n\nid: 2\ndata: b\n\n"), cursor, ENOUGH)
     assert [(data, cursor.last_id) for data in events] == [(b"a", "1"), (b"b", "2")]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [b"data: " + b"x" * 1000 + b"\n\n", b"data: " + b"x" * 1000, b"data\n" * 100 + b"\n", b"data\r" * 100 + b"\n\n"],
+    ids=["a line", "no end", "many lines", "many lines in one"],
+)
+def test_an_event_has_so_many_bytes_at_most(text: bytes) -> None:
+    with pytest.raises(EventTooLong):
+        list(read_events(text.splitlines(keepends=True), Cursor(), ENOUGH))
+    assert list(read_events([b"data: a\n", b"\n"] * 1000, Cursor(), ENOUGH)) == [b"a"] * 1000
 
 
 NAMES = st.text(st.characters(codec="utf-8"), max_size=20)

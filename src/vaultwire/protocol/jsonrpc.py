@@ -237,6 +237,27 @@ def check_message(message: Json) -> JsonObject:
     return message
 
 
+def check_said(message: Json) -> JsonObject:
+    """Return what a server says if it is a well-formed response, request or notification, as the client may rely on.
+
+    Raises MessageError. A server's response may come from anywhere, so it is looked at more closely than a client's.
+    """
+    checked = check_message(message)
+    if "method" in checked:
+        return checked
+    error = checked.get("error")
+    if "error" in checked and not (
+        isinstance(error, dict) and type(error.get("code")) is int and isinstance(error.get("message"), str)
+    ):
+        raise MessageError(INVALID_REQUEST, 'Invalid response: "error" must have a code and a message')
+    if "error" in checked and "result" in checked:
+        raise MessageError(INVALID_REQUEST, 'Invalid response: it has both "result" and "error"')
+    id_ = checked.get("id")
+    if not is_request_id(id_) and (id_ is not None or "error" not in checked):  # of an error it may be unknown
+        raise MessageError(INVALID_REQUEST, 'Invalid response: "id" must be a string or an integer')
+    return checked
+
+
 def is_usual(message: Json) -> bool:
     """Tell whether a message is as nearly all are: a sound request with params. Quicker than asking what is wrong with it."""
     if type(message) is not dict:

@@ -24,6 +24,11 @@ CONNECT_SECONDS = 5.0
 _IDLE_SECONDS = 4.0
 # How long a peer that has vanished without a word goes unnoticed: TCP asks after so long, and so often.
 _PROBE_SECONDS = 30
+# As much as a message to a client at stdin may have (``transports.stdio``): of an answer, a line and an event. The largest
+# note takes less, however it is escaped.
+MAX_ANSWER_BYTES = 64 * 1024 * 1024
+# Behind the answer on a stream: the end of the stream, and perhaps a sign of life.
+_MOST_BEHIND = 64 * 1024
 _BROKEN = (OSError, http.client.HTTPException, ValueError, AttributeError)  # the last two: closed by another thread
 
 
@@ -37,6 +42,10 @@ class Unreachable(Exception):  # noqa: N818 - says what happened
 
 class Lost(Exception):  # noqa: N818 - says what happened
     """The connection broke when the request was out: it may have run."""
+
+
+class TooMuch(Lost):
+    """The server answers with more than is taken. It makes no sense to ask for the rest."""
 
 
 class Answer:
@@ -73,39 +82,51 @@ class Answer:
     def body(self) -> bytes:
         """Return the whole body and give the connection back. Raises Lost."""
         try:
-            body = self._open.read()
+            body = self._open.read(MAX_ANSWER_BYTES + 1)
         except _BROKEN as error:
             self._connection.close()
             raise Lost(_reason(error)) from None
+        if len(body) > MAX_ANSWER_BYTES:
+            self._connection.close()
+            raise TooMuch(f"its answer has more than {MAX_ANSWER_BYTES} bytes")
+        if self._open.length:  # of the length its head said; a bounded read does not tell
+            self._connection.close()
+            raise Lost("it hung up in the middle of its answer")
         self._pool.give_back(self._connection, self._open)
         return body
 
-    def lines(self, limit: int) -> Iterator[bytes]:
-        """Yield the body's lines as they come, each with its end. Raises Lost, also for a line beyond the limit."""
+    def lines(self) -> Iterator[bytes]:
+        """Yield the body's lines as they come, each with its end. Raises Lost."""
         response = self._open
         while True:
             try:
-                line = response.readline(limit + 1)
+                line = response.readline(MAX_ANSWER_BYTES + 1)
             except _BROKEN as error:
                 self._connection.close()
                 raise Lost(_reason(error)) from None
-            if len(line) > limit:
+            if len(line) > MAX_ANSWER_BYTES:
                 self._connection.close()
-                raise Lost(f"a line of more than {limit} bytes")
+                raise TooMuch(f"a line of its answer has more than {MAX_ANSWER_BYTES} bytes")
             if not line:
                 self._pool.give_back(self._connection, response)
                 return
             yield line
 
     def finish(self, seconds: float) -> None:
-        """Read what is left, if it ends in so many seconds, and give the connection back."""
+        """Read what is left, if it ends in so many seconds and is not much, and give the connection back."""
+        until = time.monotonic() + seconds
+        left = _MOST_BEHIND
         try:
-            _set_patience(self._socket, seconds)
-            self._open.read()
+            while left > 0 and (patience := until - time.monotonic()) > 0:
+                _set_patience(self._socket, patience)
+                piece = self._open.read1(left)
+                if not piece:
+                    self._pool.give_back(self._connection, self._open)
+                    return
+                left -= len(piece)
         except _BROKEN:
-            self._connection.close()
-        else:
-            self._pool.give_back(self._connection, self._open)
+            pass
+        self._connection.close()
 
     def close(self) -> None:
         """Have nothing more to do with it."""

@@ -19,6 +19,9 @@ UNREACHABLE = "SERVER_UNREACHABLE"
 LOST = "CONNECTION_LOST"
 REFUSED = "SERVER_REFUSED"
 
+# Of an answer: a list of all notes of a very large vault, each with a few facts. Nobody asks for as much.
+MAX_ANSWER_VALUES = 1_000_000
+
 
 class Failure(Exception):  # noqa: N818 - says what came of it
     """A frame that the server did not answer. ``may_have_run``: it may have had its effect all the same."""

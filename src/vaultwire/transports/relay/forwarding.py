@@ -13,7 +13,7 @@ from vaultwire.protocol import http, jsonrpc
 from vaultwire.server.lanes import Lane
 from vaultwire.server.workers import log_crash
 from vaultwire.transports.relay.connections import Lost, Unreachable
-from vaultwire.transports.relay.exchanges import LOST, REFUSED, UNREACHABLE, Exchange, Failure, NoMcp
+from vaultwire.transports.relay.exchanges import LOST, MAX_ANSWER_VALUES, REFUSED, UNREACHABLE, Exchange, Failure, NoMcp
 from vaultwire.transports.relay.upstream import Upstream
 
 TYPE_CHECKING = False
@@ -21,13 +21,17 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from vaultwire.protocol.messages import Json, JsonObject
+    from vaultwire.protocol.messages import Json, JsonObject, RequestId
     from vaultwire.transports.relay.connections import Connections
 
 # Requests at once. Each waits on a thread; of a client that sends more, the others wait here.
 _AT_ONCE = 32
 # How long the end waits for calls in flight: a little longer than the longest may take (``trust.limits``).
 _GRACE_SECONDS = 65.0
+# Requests of the server's that are remembered until the client answers them, and tools of which it is known what they do:
+# many times what any server has.
+_MOST_ASKED = 1000
+_MOST_TOOLS = 10_000
 
 
 class Forwarder:
@@ -68,7 +72,7 @@ class Forwarder:
         self._in_flight: dict[Any, Exchange] = {}
         self._pending = 0  # exchanges that are in a lane
         self._opening = 0  # those among them that open the session: others wait for them
-        self._asked: set[Any] = set()  # ids of the server's requests that the client has not answered
+        self._asked: dict[RequestId, None] = {}  # ids of the server's requests that the client has not answered
         self._is_over = False
         self._many: Any = Lane(self._run, _AT_ONCE)  # Any: an exchange is as much of a task as lanes look at
         self._one: Any = Lane(self._run, 1)
@@ -87,8 +91,8 @@ class Forwarder:
                 self._in_flight.update(dict.fromkeys(exchange.ids, exchange))
                 self._pending += 1
                 self._opening += exchange.opens
-                if isinstance(message, dict) and not exchange.method:
-                    self._asked.discard(message.get("id"))
+                if isinstance(message, dict) and "method" not in message:
+                    self._asked.pop(message["id"], None)
         if taken:
             reason = f"Invalid Request: id {next(iter(taken))!r} is in use by a request that is not answered yet"
             self._out(jsonrpc.to_frame(jsonrpc.error_message(None, jsonrpc.INVALID_REQUEST, reason)))
@@ -213,9 +217,7 @@ class Forwarder:
             return Failure(UNREACHABLE, f"{where} cannot be reached: {error}. {name} was not sent.")
         except Lost as error:
             words = f"The connection to {where} was lost after {name} was sent ({error})."
-            if name in ("tools/call", "a batch"):
-                words += " It may have run: look before you send it again."
-            return Failure(LOST, words, may_have_run=True)
+            return Failure(LOST, words + _unsure(exchange), may_have_run=True)
         return None
 
     def _tell(self, exchange: Exchange, failure: Failure) -> None:
@@ -232,26 +234,41 @@ class Forwarder:
     # ------------------------------------------------------------------ the server's side
 
     def _receive(self, data: bytes, exchange: Exchange | None) -> None:
-        """Take what the server says: an answer, or something besides. Raises NoMcp, and Lost for what is no JSON."""
+        """Take what the server says: an answer, or something besides. Raises NoMcp, and Failure for what is neither."""
         try:
-            message = jsonrpc.parse_json(data)
-        except jsonrpc.MessageError:
-            raise Lost("what it answered is no JSON") from None
+            message = _parse(data)
+        except jsonrpc.MessageError as error:
+            if exchange is None:  # nobody waits for it
+                return
+            raise self._unusable(exchange, error) from None
         if isinstance(message, list):
             awaited = [self._settle(each, exchange) for each in message]  # each of them, not up to the first
             if any(awaited):
                 self._out(_to_frame(data))
-        elif isinstance(message, dict) and "method" in message:
+            return
+        if "method" in message:
             if jsonrpc.is_request_id(message.get("id")):
-                self._asked.add(message["id"])
+                self._note_asked(message["id"])
             self._out(_to_frame(data))
-        elif isinstance(message, dict):
-            if message.get("id") is None and exchange is not None and len(exchange.ids) == 1:
-                message["id"] = next(iter(exchange.ids))  # the server could not read the id; we can
-                data = jsonrpc.to_frame(message)
-            is_of_batch = message.get("id") is None and exchange is not None and exchange.wants_answer
-            if is_of_batch or self._settle(message, exchange):
-                self._out(_to_frame(data))
+            return
+        if message.get("id") is None and exchange is not None and len(exchange.ids) == 1:
+            message["id"] = next(iter(exchange.ids))  # the server could not read the id; we can
+            data = jsonrpc.to_frame(message)
+        is_of_batch = message.get("id") is None and exchange is not None and exchange.wants_answer
+        if is_of_batch or self._settle(message, exchange):
+            self._out(_to_frame(data))
+
+    def _unusable(self, exchange: Exchange, error: jsonrpc.MessageError) -> Failure:
+        """Return what the client is told of an answer that is none."""
+        words = f"{self.upstream.where} answered {exchange.name} with what is no JSON-RPC message ({error.message})."
+        return Failure(LOST, words + _unsure(exchange), may_have_run=True)
+
+    def _note_asked(self, id_: RequestId) -> None:
+        """Remember a request of the server's, as long as there are not more of them than any client has open."""
+        with self._lock:
+            self._asked[id_] = None
+            if len(self._asked) > _MOST_ASKED:
+                del self._asked[next(iter(self._asked))]
 
     def _settle(self, message: Json, exchange: Exchange | None) -> bool:
         """Take note of an answer; tell whether the client waits for it. Raises NoMcp."""
@@ -278,11 +295,27 @@ class Forwarder:
             self.upstream.open(exchange, result)
         elif exchange.method == "tools/list" and isinstance(result.get("tools"), list):
             for tool in result["tools"]:
-                if isinstance(tool, dict) and isinstance(tool.get("name"), str):
+                is_known = len(self.changing) < _MOST_TOOLS
+                if is_known and isinstance(tool, dict) and isinstance(tool.get("name"), str):
                     hints, schema = tool.get("annotations"), tool.get("inputSchema")
                     self.changing[tool["name"]] = isinstance(hints, dict) and hints.get("readOnlyHint") is False
                     params = http.header_params(schema) if isinstance(schema, dict) else ()
                     self.upstream.header_params[tool["name"]] = params
+
+
+def _parse(data: bytes) -> JsonObject | list[JsonObject]:
+    """Return what a server says, which is sound JSON-RPC. Raises MessageError."""
+    message = jsonrpc.parse_json(data, MAX_ANSWER_VALUES)
+    if isinstance(message, list) and message:
+        return [jsonrpc.check_said(each) for each in message]
+    return jsonrpc.check_said(message)
+
+
+def _unsure(exchange: Exchange) -> str:
+    """Return what to add where a change may have been made."""
+    if exchange.name not in ("tools/call", "a batch"):
+        return ""
+    return " It may have run: look before you send it again."
 
 
 def _to_frame(data: bytes) -> bytes:

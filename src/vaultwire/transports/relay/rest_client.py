@@ -13,7 +13,7 @@ from vaultwire.server.answers import TOOL_NOT_FOUND, Refusal, Result
 from vaultwire.server.subscriptions import Subscriptions
 from vaultwire.server.tasks import Job, Work
 from vaultwire.transports.relay.connections import Lost, Unreachable
-from vaultwire.transports.relay.exchanges import LOST, REFUSED, UNREACHABLE, Failure
+from vaultwire.transports.relay.exchanges import LOST, MAX_ANSWER_VALUES, REFUSED, UNREACHABLE, Failure
 from vaultwire.transports.relay.upstream import START_DELAYS
 
 TYPE_CHECKING = False
@@ -151,7 +151,7 @@ class RestMethods:
                 may_have_run=True,
             ) from None
         try:
-            value = jsonrpc.parse_json(text)
+            value = jsonrpc.parse_json(text, MAX_ANSWER_VALUES)
         except jsonrpc.MessageError:
             value = None
         return answer.status, value if isinstance(value, dict) else {}

@@ -11,20 +11,26 @@ import threading
 from vaultwire import __version__
 from vaultwire.protocol import http, jsonrpc
 from vaultwire.protocol.events import meta_of
-from vaultwire.transports.relay.connections import Lost, Unreachable
-from vaultwire.transports.relay.event_stream import Cursor, read_events
-from vaultwire.transports.relay.exchanges import REFUSED, UNREACHABLE, Exchange, Failure, NoMcp, SessionGone
+from vaultwire.transports.relay.connections import MAX_ANSWER_BYTES, Lost, TooMuch, Unreachable
+from vaultwire.transports.relay.event_stream import Cursor, EventTooLong, read_events
+from vaultwire.transports.relay.exchanges import (
+    MAX_ANSWER_VALUES,
+    REFUSED,
+    UNREACHABLE,
+    Exchange,
+    Failure,
+    NoMcp,
+    SessionGone,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from vaultwire.protocol.http import HeaderParams
     from vaultwire.protocol.messages import JsonObject
     from vaultwire.transports.relay.connections import Answer, Connections
 
-# An answer's longest line: as much as a frame at stdin may have.
-_MAX_LINE_BYTES = 64 * 1024 * 1024
 # While the server has never answered: it may be starting. The contract's relay: 30 retries, 1 second doubled up to 30.
 START_DELAYS = tuple(min(2.0**n, 30.0) for n in range(30))
 # Later: long enough for a restart of it to go unnoticed.
@@ -184,11 +190,14 @@ class Upstream:
         while True:
             lost: Lost | None = None
             try:
-                for data in read_events(answer.lines(_MAX_LINE_BYTES), cursor):
+                for data in _events(answer, cursor):
                     self._receive(data, exchange)
                     if not exchange.ids:
                         answer.finish(_END_SECONDS)
                         return
+            except (TooMuch, Failure, NoMcp):
+                answer.close()
+                raise
             except Lost as error:
                 lost = error
             if not exchange.ids or exchange.is_cancelled:
@@ -219,7 +228,7 @@ class Upstream:
         """Pass on the server's own words if it has some for the client. Raises Failure and NoMcp if not."""
         body = answer.body()
         try:
-            message = jsonrpc.parse_json(body)
+            message = jsonrpc.parse_json(body, MAX_ANSWER_VALUES)
         except jsonrpc.MessageError:
             message = None
         if isinstance(message, dict) and isinstance(message.get("error"), dict) and exchange.wants_answer:
@@ -309,14 +318,26 @@ class Upstream:
                     answer.close()
                     return
                 delays = iter(START_DELAYS)
-                for data in read_events(answer.lines(_MAX_LINE_BYTES), cursor):
+                for data in _events(answer, cursor):
                     self._receive(data, None)
+            except TooMuch as error:  # it would say the same again
+                self._say(f"{self.where} is not listened to any more: {error}")
+                return
             except (Unreachable, Lost) as error:
                 if not self._closing.is_set() and self._on_silence(Failure(UNREACHABLE, str(error))):
                     return
             except (Failure, NoMcp, SessionGone):  # the next call will say so
                 return
             self._closing.wait(cursor.retry_seconds or next(delays, START_DELAYS[-1]))
+
+
+def _events(answer: Answer, cursor: Cursor) -> Iterator[bytes]:
+    """Yield the data of each event of an answer. Raises Lost."""
+    try:
+        yield from read_events(answer.lines(), cursor, MAX_ANSWER_BYTES)
+    except EventTooLong:
+        answer.close()
+        raise TooMuch(f"an event of its answer has more than {MAX_ANSWER_BYTES} bytes") from None
 
 
 def _own(method: str, params: JsonObject, id_: str | None) -> Exchange:
