@@ -377,6 +377,7 @@ def test_where_no_journal_can_be_kept_nothing_is_changed(
     error = refusal(vault.write, "A", "x", "append")
     assert error.code == JOURNAL_FAILED
     assert "VAULTWIRE_STATE" in error.message
+    assert f"{state}{os.sep}journal-" in error.message
     assert refused(vault.delete, "A.md", permanent=True) == JOURNAL_FAILED if obstacle != "full" else True
     if obstacle != "full":
         assert tree(root) == before

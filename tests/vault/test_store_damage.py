@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import sqlite3
+import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -276,3 +278,49 @@ def test_what_earlier_versions_kept_of_the_vault_is_removed(root: Path, tmp_path
     open_stored(root, tmp_path / "cache")
     assert int(version[1:]) > 1
     assert (kept.is_dir(), older.exists(), other.exists()) == (True, False, True)
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """Return a folder that is a disk of its own with room for little."""
+    place = tmp_path / "disk"
+    place.mkdir()
+    command = ["mount", "-t", "tmpfs", "-o", "size=4m,nr_inodes=60", "tmpfs", str(place)]
+    if sys.platform != "linux" or subprocess.run(command, capture_output=True, check=False).returncode:
+        pytest.skip("no disk can be mounted here")
+    yield place
+    subprocess.run(["umount", "--lazy", str(place)], check=True)
+
+
+def fill(place: Path) -> None:
+    """Leave no room, neither for bytes nor for files."""
+    with open(place / "filler", "wb", buffering=0) as filler, contextlib.suppress(OSError):
+        while True:
+            filler.write(b"x" * 512)
+    with contextlib.suppress(OSError):
+        for number in range(100):
+            (place / f"filler {number}").touch()
+
+
+@pytest.mark.parametrize("when", ["before", "after", "broken"])
+def test_a_full_disk_costs_no_answer(small_disk: Path, root: Path, backend: Backend, when: str) -> None:
+    if when == "before":
+        fill(small_disk)
+    _, index, home = open_stored(root, small_disk / "cache", backend)
+    assert difference(answers(index), answers_of_new(root)) == {}
+    if when != "before":
+        fill(small_disk)
+    if when == "broken":
+        for path in (small_disk / "cache").rglob("*.sqlite3"):
+            with open(path, "r+b", buffering=0) as file:  # in its place: a new file would find no room
+                file.write(b"x" * path.stat().st_size)
+    for number in range(2):
+        for note in range(10):
+            (root / "sub" / f"more {note}.md").write_text(
+                f"red apple {number} #late{note} " + f"word{number * note} " * 2000
+            )
+        change(root)
+        assert difference(answers(index), answers_of_new(root)) == {}
+        (root / "sub" / "1.md").write_text("back again #late\n")
+    assert home.problem == "" or "cannot be kept" in home.problem
+    index.close()
