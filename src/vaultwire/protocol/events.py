@@ -12,7 +12,15 @@ if TYPE_CHECKING:
     from vaultwire.protocol.revisions import Revision
 
 # Of a client's name for itself so much is kept: real ones have a few words.
-_MAX_NAME = 100
+MAX_NAME = 100
+# What an address costs that a client wants to hear of, besides its characters.
+_URI_BYTES = 100
+# What the answers to one batch may have together: two of the largest. Short ones are always there, of up to 1000.
+_MOST_BATCH_BYTES = 32 * 1024 * 1024
+_SHORT_BYTES = 16 * 1024
+
+BATCH_TOO_LARGE = "BATCH_TOO_LARGE"
+"""The error code of a request whose answer had no room in its batch."""
 
 
 class Identity:
@@ -41,12 +49,25 @@ class Identity:
 class Batch:
     """The answers of one JSON-RPC batch, sent together when the last is there."""
 
-    __slots__ = ("answers", "open", "pending")
+    __slots__ = ("answers", "open", "pending", "size")
 
     def __init__(self) -> None:
         self.answers: list[bytes] = []  # as frames: what JSON cannot hold fails its own request, not its neighbours
+        self.size = 0  # of the answers, in bytes
         self.pending = 0
         self.open = True  # messages of the batch are still being read
+
+    def add(self, frame: bytes, id_: RequestId | None) -> None:
+        """Keep the answer to a request until the last is there; a long one that is too much says so instead."""
+        if len(frame) > _SHORT_BYTES and self.size + len(frame) > _MOST_BATCH_BYTES:
+            reason = (
+                f"This was done, but its answer of {len(frame)} bytes is left out: the answers to one batch may have "
+                f"{_MOST_BATCH_BYTES} bytes together. Ask for it again, alone, if it only reads."
+            )
+            data: JsonObject = {"errorCode": BATCH_TOO_LARGE}
+            frame = jsonrpc.to_frame(jsonrpc.error_message(id_, jsonrpc.INTERNAL_ERROR, reason, data))
+        self.answers.append(frame)
+        self.size += len(frame)
 
     def frame_if_complete(self) -> bytes | None:
         """Return the frame that answers the batch once every message in it is settled, None before."""
@@ -63,12 +84,13 @@ class Peer:
     ``memory`` is the handlers': what they keep of this peer between its requests. The session does not look at it.
     """
 
-    __slots__ = ("capabilities", "memory", "name", "principal", "shown", "watched")
+    __slots__ = ("capabilities", "capabilities_size", "memory", "name", "principal", "shown", "watched")
 
     def __init__(self, principal: str = "") -> None:
         self.name = ""
         self.principal = principal
         self.capabilities: JsonObject = {}  # what it said in the handshake, if there was one
+        self.capabilities_size = 0  # as JSON
         self.memory: Any = None
         self.watched: set[str] = set()  # URIs of resources it wants to hear of
         self.shown: frozenset[str] = frozenset()  # tools listed to it besides those listed to everybody
@@ -84,11 +106,14 @@ class Peer:
         if not (self.principal and self.name):
             return self.principal or self.name
         return f"{self.principal} ({self.name})"
+    def size(self) -> int:
+        """How many bytes are kept of what it said, about."""
+        return 16 * self.capabilities_size + sum(map(len, self.watched)) + _URI_BYTES * len(self.watched)
 
     def introduce(self, client_info: Json) -> None:
         """Take note of what the peer says of itself in ``clientInfo``."""
         if isinstance(client_info, dict) and isinstance(client_info.get("name"), str):
-            self.name = client_info["name"][:_MAX_NAME]
+            self.name = client_info["name"][:MAX_NAME]
 
 
 class Request:

@@ -26,6 +26,9 @@ LOG_LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert"
 # Longest piece of a peer's text repeated in an answer: enough to recognise it, not enough to flood a log.
 MAX_QUOTE = 80
 
+# A session keeps them as long as it lives. Real ones have a few hundred bytes.
+_MAX_CAPABILITIES_BYTES = 16 * 1024
+
 
 class Refused(Exception):  # noqa: N818 - an answer, not a failure of ours
     """A request that gets a JSON-RPC error instead of a handler."""
@@ -56,6 +59,20 @@ def check_envelope(method: str, meta: JsonObject) -> Revision:
             {"supported": supported, "requested": meta[META_VERSION]},
         )
     return revision
+
+
+def check_hello(params: JsonObject) -> int:
+    """Check what a client says of itself in ``initialize``; return how many bytes its capabilities have as JSON."""
+    for name in ("capabilities", "clientInfo"):
+        if not isinstance(params.get(name, {}), dict):
+            got = jsonrpc.json_type(params[name])
+            raise Refused(INVALID_PARAMS, f"Invalid params: {name} must be an object, got {got}")
+    capabilities = params.get("capabilities")
+    size = len(jsonrpc.to_frame(capabilities)) if capabilities else 0
+    if size > _MAX_CAPABILITIES_BYTES:
+        reason = f"capabilities may have at most {_MAX_CAPABILITIES_BYTES} bytes, these have {size}"
+        raise Refused(INVALID_PARAMS, f"Invalid params: {reason}")
+    return size
 
 
 def check_level(level: Json, name: str) -> str:

@@ -13,7 +13,7 @@ from vaultwire.protocol import jsonrpc
 from vaultwire.protocol.dialects import MCP, Dialect
 from vaultwire.protocol.events import Answered, Batch, Cancel, Exit, Peer, Question, Request, Send, meta_of
 from vaultwire.protocol.jsonrpc import INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, MessageError
-from vaultwire.protocol.requests import LOG_LEVELS, MAX_QUOTE, Refused, check_envelope, check_level, quote
+from vaultwire.protocol.requests import LOG_LEVELS, MAX_QUOTE, Refused, check_envelope, check_hello, check_level, quote
 from vaultwire.protocol.revisions import (
     LATEST_HANDSHAKE,
     META_CLIENT_CAPABILITIES,
@@ -325,14 +325,11 @@ class Session:
             served = "2024-11-05 to " + LATEST_HANDSHAKE.name
             got = "nothing" if proposed is None else jsonrpc.json_type(proposed)
             raise Refused(INVALID_PARAMS, f"Invalid params: protocolVersion must be a string ({served}), got {got}")
-        for name in ("capabilities", "clientInfo"):
-            if not isinstance(params.get(name, {}), dict):
-                got = jsonrpc.json_type(params[name])
-                raise Refused(INVALID_PARAMS, f"Invalid params: {name} must be an object, got {got}")
+        size = check_hello(params)
         only = self.dialect.only_revision
         self._revision = negotiate(proposed if only is None else only)
         self.peer.introduce(params.get("clientInfo"))
-        self.peer.capabilities = params.get("capabilities", {})
+        self.peer.capabilities, self.peer.capabilities_size = params.get("capabilities", {}), size
         result: JsonObject = {
             "protocolVersion": self._revision.name,
             "capabilities": self._capabilities(self._revision),
@@ -388,7 +385,7 @@ class Session:
         if request.batch is None:
             return frame
         request.batch.pending -= 1
-        request.batch.answers.append(frame)
+        request.batch.add(frame, id_)
         return request.batch.frame_if_complete()
 
     def _answer(self, events: list[Event], batch: Batch | None, answer: JsonObject) -> None:
@@ -396,4 +393,4 @@ class Session:
         if batch is None:
             events.append(Send(frame, answer["error"]["code"] if "error" in answer else None))
         else:
-            batch.answers.append(frame)
+            batch.add(frame, answer["id"])
