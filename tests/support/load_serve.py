@@ -18,6 +18,7 @@ from vaultwire.config import make_config, make_serving
 from vaultwire.protocol.revisions import Revision
 from vaultwire.protocol.session import Session
 from vaultwire.transports.http_server import Limits
+from vaultwire.vault.kept import KEPT, MOST_KEPT_BYTES
 
 PAGE = os.sysconf("SC_PAGE_SIZE")
 
@@ -26,7 +27,9 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--vault")
     parser.add_argument("--port", type=int)
+    parser.add_argument("--most", type=int, default=MOST_KEPT_BYTES)
     options = parser.parse_args()
+    KEPT.most = options.most
     config = make_config(options.vault)
     handlers = app.make_handlers(config)
     sessions: weakref.WeakSet[Session] = weakref.WeakSet()
@@ -48,6 +51,7 @@ def main() -> None:
             "files": len(os.listdir("/proc/self/fd")),
             "threads": threading.active_count(),
             "bytes": resident,
+            "kept": KEPT.total,
         }
 
     loop: asyncio.AbstractEventLoop

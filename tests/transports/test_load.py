@@ -6,7 +6,6 @@ import asyncio
 import json
 import os
 import random
-import subprocess
 import sys
 import time
 from collections.abc import Iterator
@@ -15,8 +14,10 @@ from typing import Any
 
 import pytest
 
-from support.serving import PATIENCE, TESTS
+from support.loaded import Server
+from support.serving import PATIENCE
 from support.wire import STATELESS_REVISION, envelope
+from vaultwire.vault.kept import MOST_KEPT_BYTES
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="asks the kernel for memory and open files")
 
@@ -35,53 +36,6 @@ BOTH = "application/json, text/event-stream"
 
 class Broken(Exception):  # noqa: N818 - nothing is wrong
     """The client has broken off, as it meant to."""
-
-
-class Server:
-    """The server under load, and what it says there is in it."""
-
-    def __init__(self, vault: Path) -> None:
-        command = [sys.executable, "-m", "support.load_serve", "--vault", str(vault), "--port", "0"]
-        self.errors = open(vault.parent / "errors", "wb+")  # noqa: SIM115 - closed by end
-        self.process = subprocess.Popen(
-            command,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self.errors,
-            env={**os.environ, "PYTHONPATH": str(TESTS)},
-        )
-        self.port = int(self._line().rpartition(b":")[2])
-
-    def _line(self) -> bytes:
-        assert self.process.stdout is not None
-        return self.process.stdout.readline()
-
-    def counts(self) -> dict[str, int]:
-        assert self.process.stdin is not None
-        self.process.stdin.write(b"\n")
-        self.process.stdin.flush()
-        counted: dict[str, int] = json.loads(self._line())
-        return counted
-
-    def settled(self, wanted: dict[str, int]) -> dict[str, int]:
-        """Return the counts once they are no more than those wanted, or what they are when patience ends."""
-        until = time.monotonic() + PATIENCE / 4
-        while True:
-            counts = self.counts()
-            if all(counts[name] <= most for name, most in wanted.items()) or time.monotonic() > until:
-                return counts
-
-    def end(self) -> tuple[int, str]:
-        """Return the exit code, and what was said on stderr."""
-        self.process.terminate()
-        code = self.process.wait(PATIENCE)
-        for pipe in (self.process.stdin, self.process.stdout):
-            assert pipe is not None
-            pipe.close()
-        self.errors.seek(0)
-        said = self.errors.read().decode()
-        self.errors.close()
-        return code, said
 
 
 class Client:
@@ -345,6 +299,7 @@ def test_many_clients_that_break_off_anywhere_leave_nothing_behind(
         "threads": warm["threads"],
         "sessions": warm["sessions"] + sum(client.lost_sessions for client in clients),
         "bytes": int(MOST_GROWTH * warm["bytes"]),
+        "kept": MOST_KEPT_BYTES,
     }
     counts = server.settled(most)
 

@@ -193,6 +193,7 @@ def test_an_unknown_tool_is_404_tool_not_found(server: Serving, name: str) -> No
         b'{"arguments": {"path": "\xff"}}',
         b'{"arguments": NaN}',
         b"[" * 100_000,
+        b'{"arguments": {"path": [' + b"[]," * 200_000 + b"1]}}",
     ],
 )
 def test_a_body_nobody_can_use_is_400_and_says_why(server: Serving, body: bytes) -> None:

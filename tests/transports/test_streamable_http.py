@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -24,6 +25,7 @@ from vaultwire.server.subscriptions import LIST_CHANGES, RESOURCE_CHANGES, Subsc
 from vaultwire.server.workers import Workers
 from vaultwire.transports import streamable_http
 from vaultwire.trust.policy import Policy
+from vaultwire.vault.kept import Held, Kept
 
 BOTH = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
 CURL = {"Content-Type": "application/json", "Accept": "*/*"}
@@ -150,6 +152,7 @@ def test_what_wants_no_answer_is_accepted_without_one(door: Door, message: dict[
     [
         (CURL, b"{", 400, -32700),
         (CURL, b"[]", 400, -32600),
+        (CURL, b'{"jsonrpc":"2.0","id":1,"method":"ping","params":[' + b"[]," * 200_000 + b"1]}", 400, -32600),
         (CURL, b'{"jsonrpc":"2.0","id":1}', 400, -32600),
         ({**CURL, "Content-Type": "text/plain"}, b"{}", 415, -32600),
         ({**CURL, "Accept": "text/html"}, b"{}", 406, -32600),
@@ -597,3 +600,46 @@ def test_so_many_calls_are_under_way_even_of_clients_that_hung_up(
     stage.gate("a").released.set()
     answers = (client.call("echo", None, f"again {number}").json() for number in range(10_000))
     assert any(not answer["result"]["isError"] for answer in answers)
+
+
+def test_sessions_used_longest_ago_are_let_go_when_all_together_keep_too_much(
+    door: Door, stage: AskingStage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    account = Kept(60_000)
+    for module in (streams, exchange):
+        monkeypatch.setattr(module, "KEPT", account)
+    first, at_work, third = door.open(), door.open(), door.open()
+    call = at_work.call("count", {"progressToken": 1}, gate="a")
+    assert call.event() is not None
+    assert first.post("ping").status == 200
+    others = [door.open() for _ in range(4)]
+    stage.gate("a").released.set()
+    assert [client.post("ping").status for client in (third, *others)] == [404, 404, 200, 200, 200]
+    said = [json.loads(event["data"]) for event in iter(call.event, None) if event["data"]]
+    assert text_of(said[-1]) == "counted"
+
+
+def test_a_long_message_is_refused_while_others_are_worked_on(
+    door: Door, stage: AskingStage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    account = Kept(1_000_000)
+    monkeypatch.setattr(exchange, "KEPT", account)
+    monkeypatch.setattr(streams, "Held", lambda size: Held(size, account))
+    client = door.open()
+    waiting = client.post("tools/call", {"name": "wait", "arguments": {"gate": "a"}, "_meta": {"x": "y" * 700_000}}, 2)
+    refused = client.post("ping", {"x": "y" * 700_000}, 3)
+    assert (refused.status, refused.headers["retry-after"]) == (503, "1")
+    assert client.post("ping", id_=4).status == 200
+    stage.gate("a").released.set()
+    assert "result" in waiting.json()
+    assert client.post("ping", {"x": "y" * 700_000}, 5).status == 200
+
+
+def test_what_a_client_says_of_itself_is_bounded(door: Door) -> None:
+    params = {"protocolVersion": "2025-11-25", "capabilities": {"experimental": {"x": "y" * 20_000}}}
+    assert "capabilities may have at most" in door.post("initialize", params).json()["error"]["message"]
+    client = door.open()
+    for uri, fits in (("obsidian://" + "x" * 200_000, True), ("obsidian://" + "y" * 100_000, False)):
+        assert ("result" in client.post("resources/subscribe", {"uri": uri}).json()) is fits
+    listen = door.stateless("subscriptions/listen", {"notifications": {RESOURCE_CHANGES: ["x" * 300_000]}})
+    assert listen.status == 400

@@ -51,6 +51,7 @@ def serve_http(
     from vaultwire.server.one_shot import Tending, ask  # noqa: PLC0415
     from vaultwire.server.workers import Workers  # noqa: PLC0415
     from vaultwire.transports import guard, http_server, listening, observing, openapi, rest, streamable_http  # noqa: PLC0415
+    from vaultwire.vault.kept import KEPT  # noqa: PLC0415
 
     observer = observing.Observer(log_json=serving.log_json, metrics=serving.metrics)
     observer.take_stderr()
@@ -62,7 +63,13 @@ def serve_http(
     is_local = listening.is_loopback(listener)
     keys = _open_keys(serving, is_local)
 
-    workers = Workers(handlers, most_tasks=MAX_CALLS, current_id=observer.current_id, on_crash=observer.crashed)
+    workers = Workers(
+        handlers,
+        most_tasks=MAX_CALLS,
+        current_id=observer.current_id,
+        on_crash=observer.crashed,
+        has_room=KEPT.has_room,
+    )
     tending = Tending(handlers)
 
     mcp = streamable_http.make_app(workers, new_session, guard.KEY_NAME)

@@ -106,6 +106,8 @@ class Peer:
         if not (self.principal and self.name):
             return self.principal or self.name
         return f"{self.principal} ({self.name})"
+
+    @property
     def size(self) -> int:
         """How many bytes are kept of what it said, about."""
         return 16 * self.capabilities_size + sum(map(len, self.watched)) + _URI_BYTES * len(self.watched)

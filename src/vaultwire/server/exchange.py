@@ -11,10 +11,11 @@ import secrets
 import time
 
 from vaultwire.protocol import http, jsonrpc
-from vaultwire.protocol.events import Peer, Request, Send, meta_of
+from vaultwire.protocol.events import MAX_NAME, Peer, Request, Send, meta_of
 from vaultwire.protocol.http import HeaderMismatch, Headers
 from vaultwire.protocol.revisions import HEADER_MISMATCH, META_CLIENT_INFO
 from vaultwire.server.streams import HttpSession, Stream
+from vaultwire.vault.kept import KEPT, SMALL, weight
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -64,6 +65,17 @@ class Exchanges:
 
     def post(self, headers: Headers, body: bytes, principal: str = "") -> Reply | Stream:
         """Take one message. ``principal`` is whose key it came with, empty for nobody's."""
+        size = weight(body)
+        if size <= SMALL:
+            return self._post(headers, body, principal)
+        if not KEPT.has_room(size):
+            return Reply(503, b"", (b"retry-after", b"1"))
+        answered = self._post(headers, body, principal)
+        if isinstance(answered, Stream):
+            answered.hold(size)
+        return answered
+
+    def _post(self, headers: Headers, body: bytes, principal: str) -> Reply | Stream:
         if not headers.is_json:
             return _refusal(
                 415, None, jsonrpc.INVALID_REQUEST, "Invalid Request: Content-Type must be application/json"
@@ -124,7 +136,7 @@ class Exchanges:
         params = message.get("params") if isinstance(message, dict) else None
         info = meta_of(params).get(META_CLIENT_INFO) if isinstance(params, dict) else None
         name = info.get("name") if isinstance(info, dict) else None
-        key = (principal, name if isinstance(name, str) else "")
+        key = (principal, name[:MAX_NAME] if isinstance(name, str) else "")
         peer = self._peers.get(key)
         if peer is None:
             if len(self._peers) >= _MAX_PEERS:
@@ -223,17 +235,19 @@ class Exchanges:
         found = self._sessions.get(session_id)
         if found is None or found.principal != principal:
             return None
-        now = time.monotonic()
-        if now - found.used > SESSION_SECONDS and not found.is_busy:
+        is_late = time.monotonic() - found.used > SESSION_SECONDS
+        if found.is_over or (is_late and not found.is_busy):
             self._end(found)
             return None
-        found.used = now
+        found.use()
         return found
 
     def _make_room(self) -> bool:
         """End the sessions whose time is up, and if there are still too many, the one that was used longest ago."""
         if self._is_closing:
             return False
+        for each in [each for each in self._sessions.values() if each.is_over]:
+            self._end(each)
         now = time.monotonic()
         idle = sorted((each for each in self._sessions.values() if not each.is_busy), key=lambda each: each.used)
         for each in idle:

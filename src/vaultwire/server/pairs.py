@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import secrets
 
+from vaultwire.vault.kept import KEPT, SMALL
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,8 +31,9 @@ class Pair:
     """One client. Fills the workers' ``Outlet``: what answers a message goes out like all else."""
 
     __slots__ = (
+        "__weakref__",
+        "_asked",
         "_frames",
-        "_lock",
         "_size",
         "_wake",
         "can_ask",
@@ -41,28 +44,30 @@ class Pair:
         "session",
     )
 
-    def __init__(self, session: Session, principal: str, workers: Workers, wake: Callable[[], None]) -> None:
+    def __init__(self, session: Session, principal: str, wake: Callable[[], None]) -> None:
         self.id = secrets.token_urlsafe(24)
         self.session = session
         self.principal = principal
         self.can_ask = True
         self.is_over = False
         self.is_attached = False  # hears of changes
-        self._lock = workers.lock
         self._wake = wake
-        self._frames: list[bytes] = []
+        self._frames: list[bytes] = []  # these two under the account's lock
         self._size = 0
+        self._asked = 0  # bytes of the messages that came since something is worked on
 
     # ------------------------------------------------------------------ the workers' side (holds their lock)
 
     def send(self, frame: bytes) -> None:
         """Take a frame."""
-        if self.is_over:
-            return
-        self._frames.append(frame)
-        self._size += len(frame)
-        if self._size > _MOST_WAITING_BYTES:
-            self.leave()
+        with KEPT.lock:
+            if self.is_over:
+                return
+            self._frames.append(frame)
+            self._size += len(frame)
+            if self._size > _MOST_WAITING_BYTES:
+                self.leave()
+            self._count()
         self.wake()
 
     def answer(self, frame: bytes, _code: int | None) -> None:
@@ -83,15 +88,38 @@ class Pair:
 
     def take(self) -> list[bytes]:
         """Return what has come since."""
-        with self._lock:
+        with KEPT.lock:
             frames, self._frames, self._size = self._frames, [], 0
+            self._count()
             return frames
+
+    def take_in(self, size: int) -> None:
+        """Count a message of so many bytes until nothing is worked on."""
+        with KEPT.lock:
+            self._asked = (self._asked if self.session.in_flight else 0) + (size if size > SMALL else 0)
+            self._count()
 
     def leave(self) -> None:
         """Take no more, and keep nothing."""
-        self.is_over = True
-        self.can_ask = False
-        self._frames, self._size = [], 0
+        with KEPT.lock:
+            self.is_over = True
+            self.can_ask = False
+            self._frames, self._size = [], 0
+            self._count()
+
+    def _count(self) -> None:
+        if not self.session.in_flight:
+            self._asked = 0
+        KEPT.use(self, self._size + self._asked)
+
+    def let_go(self) -> int:
+        """End, if there is something to be dropped: its client does not read. See ``Keeper``."""
+        if self._size:
+            self.is_over = True
+            self.can_ask = False
+            self._frames, self._size = [], 0
+            self.wake()
+        return self._asked
 
 
 class Pairs:
@@ -108,7 +136,7 @@ class Pairs:
         """Return a new session, None if there are too many. ``wake`` is called, on any thread, when something has come."""
         if self.is_closing or len(self._pairs) >= MAX_PAIRS:
             return None
-        pair = Pair(self._make_session(None), principal, self._workers, wake)
+        pair = Pair(self._make_session(None), principal, wake)
         pair.session.peer.principal = principal
         self._pairs[pair.id] = pair
         return pair
@@ -118,11 +146,12 @@ class Pairs:
         pair = self._pairs.get(id_)
         return None if pair is None or pair.is_over or pair.principal != principal else pair
 
-    def post(self, pair: Pair, message: Json) -> bool:
-        """Take one message; False if too many are worked on."""
+    def post(self, pair: Pair, message: Json, size: int) -> bool:
+        """Take one message, of so many bytes; False if too many are worked on."""
         session = pair.session
-        if session.in_flight >= MAX_IN_FLIGHT:
+        if session.in_flight >= MAX_IN_FLIGHT or (size > SMALL and not KEPT.has_room(size)):
             return False
+        pair.take_in(size)
         with self._workers.lock:
             events = session.receive_parsed(message)
         for event in events:

@@ -2,12 +2,15 @@
 
 Frames come from workers, on any thread, and are taken by whoever writes to the wire; a stream that belongs to a session
 keeps what it sent, so that a client whose connection broke can ask for the rest (2025-11-25, "Resumability and
-Redelivery"). All of it bounded. What frames look like on the wire is ``protocol.http``'s matter.
+Redelivery"). All of it is bounded, for each session and for all together (``vault.kept``). What frames look like on the
+wire is ``protocol.http``'s matter.
 """
 
 from __future__ import annotations
 
 import time
+
+from vaultwire.vault.kept import KEPT, SMALL, Held
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,22 +26,27 @@ _MOST_FRAMES = 1200
 # What a session keeps of streams that have ended, for clients that come back: two of the largest attachments.
 _MOST_KEPT_BYTES = 16 * 1024 * 1024
 _MOST_KEPT_STREAMS = 32
+# What a session costs that keeps nothing yet.
+_SESSION_BYTES = 12_000
 
 
 class Stream:
     """The frames that answer one POST, or those of a session that answer nothing. Fills the workers' ``Outlet``."""
 
     __slots__ = (
-        "_base", "_lock", "_wake", "can_ask", "code", "consumer", "delivered", "done", "frames", "home", "kept", "most",
-        "number", "paused", "revision", "session", "session_id", "takes_more",
+        "__weakref__", "_base", "_held", "_lock", "_wake", "can_ask", "code", "consumer", "delivered", "done", "frames",
+        "home", "keeper", "kept", "most", "number", "paused", "revision", "session", "session_id", "size", "takes_more",
     )  # fmt: skip
 
     def __init__(self, workers: Workers, revision: Revision, *, takes_more: bool, kept: bool = False) -> None:
         """``takes_more``: the client takes other frames than the answer; ``kept``: it may ask for them again."""
         self._lock = workers.lock
+        self._held: Held | None = None  # the message that it answers, as long as that is worked on
+        self.keeper: HttpSession | None = None  # which counts its frames
         self._wake: Callable[[], None] | None = None
         self._base = 1  # the number of the first of the frames
-        self.frames: list[bytes] = []
+        self.frames: list[bytes] = []  # these under the account's lock
+        self.size = 0  # of all of them, in bytes
         self.revision = revision
         self.takes_more = takes_more
         self.kept = kept
@@ -56,26 +64,60 @@ class Stream:
 
     # ------------------------------------------------------------------ the workers' side (holds their lock)
 
+    def hold(self, size: int) -> None:
+        """Count the message that is answered here, of so many bytes, until it is answered."""
+        with KEPT.lock:
+            if not self.done:
+                self._held = Held(size)
+
     def send(self, frame: bytes) -> None:
         """Take a frame that is not the last."""
         if self.takes_more and not self.done:
-            self.frames.append(frame)
-            if len(self.frames) > self.most:
-                del self.frames[0]
-                self._base += 1
+            self._add(frame, self.most)
             self.wake()
 
     def answer(self, frame: bytes, code: int | None) -> None:
-        """Take the last frame."""
-        self.frames.append(frame)
-        self.code = code
+        """Take the last frame. Of a session that was let go meanwhile nobody can ask for it."""
+        if not self.done:
+            self._add(frame, self.most + 1)
+            self.code = code
         self.abandon()
 
     def abandon(self) -> None:
         """Take no more."""
-        self.done = True
+        with KEPT.lock:
+            self.done = True
+            if self._held is not None:
+                self._held.end()
+                self._held = None
         self.can_ask = False
         self.wake()
+
+    def _add(self, frame: bytes, most: int) -> None:
+        with KEPT.lock:
+            self.frames.append(frame)
+            self.size += len(frame)
+            if len(self.frames) > most:
+                self.size -= len(self.frames.pop(0))
+                self._base += 1
+            self.count()
+
+    def count(self) -> None:
+        """Have the account know how much is kept here."""
+        if self.keeper is not None:
+            self.keeper.count()
+        elif self.size > SMALL:
+            KEPT.use(self, self.size)
+
+    def let_go(self) -> int:
+        """Keep what is there: a client waits for it, and its connection counts as well. See ``Keeper``."""
+        return self.size
+
+    def empty(self) -> None:
+        """Drop all frames. Holds the account's lock."""
+        self._base += len(self.frames)
+        self.frames = []
+        self.size = 0
 
     def hang_up(self) -> None:
         """Let the client go until it asks for the rest, if it would know how."""
@@ -106,10 +148,12 @@ class Stream:
             home.keep(self)
 
     def detach(self, consumer: int) -> None:
-        """Take no more frames."""
+        """Take no more frames. What nobody can come back to is dropped, whoever still knows the stream."""
         with self._lock:
             if self.consumer == consumer:
                 self._wake = None
+                if self.done and not self.kept:
+                    self.take(self.delivered)
 
     @property
     def is_attached(self) -> bool:
@@ -118,22 +162,17 @@ class Stream:
 
     def take(self, after: int) -> tuple[int, list[bytes]]:
         """Return the frames behind the frame of this number, and the number of the first of them."""
-        with self._lock:
+        with KEPT.lock:
             start = max(after + 1, self._base)
             frames = self.frames[start - self._base :]
-            if not self.kept:
-                self._base += len(self.frames)
-                self.frames = []
+            if not self.kept and self.frames:
+                self.empty()
+                KEPT.use(self, 0)
             return start, frames
 
     def is_over(self, after: int) -> bool:
         """Tell whether nothing comes behind the frame of this number."""
         return self.done and after + 1 >= self._base + len(self.frames)
-
-    @property
-    def size(self) -> int:
-        """How many bytes are kept."""
-        return sum(map(len, self.frames))
 
 
 class HttpSession:
@@ -146,23 +185,61 @@ class HttpSession:
         self.principal = principal
         self.revision = revision
         self.used = time.monotonic()
+        self.is_over = False
+        """Whether it was let go: others needed the memory."""
         self.aside = Stream(workers, revision, takes_more=True, kept=True)
         self.aside.can_ask = False
+        self.aside.keeper = self
         self.streams: dict[int, Stream] = {0: self.aside}
         self._numbers = 0
+        self.use()
 
     def keep(self, stream: Stream) -> None:
         """Give the stream a number by which the client can come back to it; forget the oldest that have ended."""
-        self._numbers += 1
-        stream.number = self._numbers
-        self.streams[stream.number] = stream
-        ended = [stream for stream in self.streams.values() if stream.done and not stream.is_attached]
-        size = sum(stream.size for stream in ended)
-        for count, old in enumerate(ended):
-            if len(ended) - count <= _MOST_KEPT_STREAMS and size <= _MOST_KEPT_BYTES:
-                break
-            size -= old.size
-            del self.streams[old.number]
+        with KEPT.lock:
+            self._numbers += 1
+            stream.number = self._numbers
+            self.streams[stream.number] = stream
+            KEPT.use(stream, 0)
+            stream.keeper = self
+            ended = self._ended()
+            size = sum(stream.size for stream in ended)
+            for count, old in enumerate(ended):
+                if len(ended) - count <= _MOST_KEPT_STREAMS and size <= _MOST_KEPT_BYTES:
+                    break
+                size -= old.size
+                del self.streams[old.number]
+            self.count()
+
+    def _ended(self) -> list[Stream]:
+        return [stream for stream in self.streams.values() if stream.done and not stream.is_attached]
+
+    def use(self) -> None:
+        """Take note that the client is there."""
+        self.used = time.monotonic()
+        with KEPT.lock:
+            self._base = _SESSION_BYTES + self.session.peer.size
+            self.count()
+
+    def count(self) -> None:
+        """Have the account know how much is kept. Holds its lock."""
+        if not self.is_over:
+            KEPT.use(self, self._base + sum(stream.size for stream in self.streams.values()))
+
+    def let_go(self) -> int:
+        """End, or forget what has been said if an answer is awaited or being sent. See ``Keeper``."""
+        if self.session.in_flight or any(
+            stream.is_attached for stream in self.streams.values() if stream is not self.aside
+        ):
+            for stream in self._ended():
+                if stream is not self.aside:
+                    del self.streams[stream.number]
+            return self._base + sum(stream.size for stream in self.streams.values())
+        self.is_over = True
+        for stream in self.streams.values():
+            stream.empty()
+            stream.abandon()
+        return 0
 
     @property
     def is_busy(self) -> bool:

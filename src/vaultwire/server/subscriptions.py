@@ -13,7 +13,7 @@ from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Iterable
 
     from vaultwire.protocol.events import Peer, Request
     from vaultwire.protocol.messages import JsonObject
@@ -32,6 +32,8 @@ _RESOURCE_UPDATED = "notifications/resources/updated"
 
 # Resources one client watches: more than anybody has open, and each costs a look at every change.
 MAX_WATCHED = 1000
+# What their addresses may have together, in characters: kept as long as the client listens. Usual ones have 100.
+MAX_WATCHED_CHARACTERS = 256 * 1024
 
 
 class Listening:
@@ -87,6 +89,7 @@ class Subscriptions:
         uris = wanted.get(RESOURCE_CHANGES, [])
         if not isinstance(uris, list) or len(uris) > MAX_WATCHED or not all(isinstance(uri, str) for uri in uris):
             raise VaultError(INVALID_ARGUMENTS, f"{RESOURCE_CHANGES} must be a list of at most {MAX_WATCHED} URIs")
+        _check_length(uris)
         kinds = frozenset(kind for kind in LIST_CHANGES if kind in self.kinds and wanted.get(kind) is True)
         return Listening(kinds, frozenset(uris if RESOURCE_CHANGES in self.kinds else ()))
 
@@ -94,6 +97,7 @@ class Subscriptions:
         self, workers: Workers, session: Session, outlet: Outlet, request: Request, listening: Listening
     ) -> None:
         """Acknowledge the request and keep it open. Holds the workers' lock."""
+        request.params, request.capabilities = {}, {}  # it may stay for days, and nobody asks for these again
         with self._lock:
             self._listeners[request] = _Listener(workers, session, outlet, request, listening)
         honoured: JsonObject = dict.fromkeys(sorted(listening.kinds), True)
@@ -156,4 +160,12 @@ def watch(request: Request) -> None:
         return
     if len(watched) >= MAX_WATCHED and uri not in watched:
         raise VaultError(INVALID_ARGUMENTS, f"at most {MAX_WATCHED} resources can be watched")
+    _check_length([*watched, uri])
     watched.add(uri)
+
+
+def _check_length(uris: Iterable[str]) -> None:
+    """Raise VaultError if these are too long to be kept."""
+    if sum(map(len, uris)) > MAX_WATCHED_CHARACTERS:
+        reason = f"URIs of resources to be watched may have at most {MAX_WATCHED_CHARACTERS} characters together"
+        raise VaultError(INVALID_ARGUMENTS, reason)

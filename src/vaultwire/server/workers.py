@@ -68,6 +68,8 @@ READERS = 4
 BUSY = "SERVER_BUSY"
 """The error code of a call that was not begun because too many are."""
 
+_NO_ROOM = "The server waits for clients to read their answers and has no memory for more; try again in a moment."
+
 
 class Workers:
     """The tasks of one door and the lock that orders them, the sessions they belong to, and what goes out."""
@@ -79,17 +81,20 @@ class Workers:
         most_tasks: float = float("inf"),
         current_id: Callable[[], bytes] = bytes,
         on_crash: Callable[..., None] | None = None,
+        has_room: Callable[[int], bool] | None = None,
     ) -> None:
         """``most_tasks``: calls beyond so many under way are refused, for doors whose clients need not wait for answers.
 
         ``on_crash`` is told ``what`` crashed, while the exception is at hand, and the ``id`` that ``current_id`` gave when
-        the call came.
+        the call came. ``has_room`` tells whether so many bytes more can be kept for clients, where a client need not take
+        an answer to get the next: without room no call begins.
         """
         self.lock = threading.Lock()
         self.handlers = handlers
         self.current_id = current_id
         self._most_tasks = most_tasks
         self._on_crash = on_crash or log_crash
+        self._has_room = has_room or (lambda _: True)
         self._tasks: dict[Request, Task] = {}
         self._ended = threading.Condition(self.lock)  # a task ended; the drain waits for that
         self.awaited = 0  # how many wait for that
@@ -191,7 +196,7 @@ class Workers:
         task.has_started = True  # then looks whether it was stopped; the watchdog does it the other way round
         try:
             if not task.stopped:  # cancelled or timed out while it waited for a thread
-                answer = job.run(task)
+                answer = job.run(task) if self._has_room(0) else job.give_up(BUSY, _NO_ROOM)
         except Stopped:
             pass
         except Exception:  # noqa: BLE001 - whatever it is, the client must get an answer

@@ -10,6 +10,7 @@ from urllib.parse import parse_qs
 
 from vaultwire.protocol import http, jsonrpc
 from vaultwire.server.pairs import Pairs
+from vaultwire.vault.kept import weight
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -125,11 +126,12 @@ class LegacySse:
             )
             return
         try:
-            parsed = jsonrpc.parse_json(b"".join(pieces))
+            body = b"".join(pieces)
+            parsed = jsonrpc.parse_json(body)
         except jsonrpc.MessageError as error:
             await _refuse(send, 400, error.message)
             return
-        if self._pairs.post(pair, parsed):
+        if self._pairs.post(pair, parsed, weight(body)):
             await _answer(send, 202, b"Accepted")
         else:
             await _refuse(send, 503, "Too many requests are worked on; wait for answers", (b"retry-after", b"1"))

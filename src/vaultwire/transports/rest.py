@@ -18,6 +18,7 @@ from vaultwire.protocol.events import Peer, Request
 from vaultwire.protocol.jsonrpc import MessageError, json_type, parse_json
 from vaultwire.protocol.revisions import LATEST_HANDSHAKE
 from vaultwire.server.answers import TOOL_NOT_FOUND, Refusal, Result
+from vaultwire.vault.kept import KEPT, SMALL, Held, weight
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -109,7 +110,8 @@ class Rest:
             caller = self._callers[key] = _Caller(key)
         return caller
 
-    async def _answer(self, request: Request) -> Answer:
+    async def _answer(self, request: Request, held: Held | None = None) -> Answer:
+        """Have the request answered; ``held`` counts its message until then, also when the client has left."""
         loop = asyncio.get_running_loop()
         answer: asyncio.Future[Answer] = loop.create_future()
 
@@ -118,6 +120,8 @@ class Rest:
                 answer.set_result(made)
 
         def on_answer(made: Answer) -> None:
+            if held is not None:
+                held.end()
             try:
                 loop.call_soon_threadsafe(settle, made)
             except RuntimeError:  # the server has ended without waiting for this call
@@ -166,12 +170,17 @@ class Rest:
         body = await _read(receive)
         if body is None:
             return  # the client is gone
+        size = weight(body)
+        if size > SMALL and not KEPT.has_room(size):
+            await _send_error(send, 429, "Too many large requests are worked on", None, (b"retry-after", b"1"))
+            return
         try:
             arguments = _arguments(body)
         except _InvalidBody as problem:
             await _send_error(send, 400, "The request body cannot be used", str(problem))
             return
-        answer = await self._answer(_request("tools/call", {"name": name, "arguments": arguments}, peer))
+        held = Held(size)
+        answer = await self._answer(_request("tools/call", {"name": name, "arguments": arguments}, peer), held)
         seconds = _retry_after(answer)
         if isinstance(answer, Result) and seconds is not None:
             await _send_error(send, 429, answer.value["content"][0]["text"], None, (b"retry-after", b"%d" % seconds))

@@ -15,7 +15,8 @@ from urllib.parse import unquote
 import httptools
 
 from vaultwire.transports import MEMO
-from vaultwire.transports.http_server.exchange import CONTINUE, Exchange
+from vaultwire.transports.http_server.buffered import Buffered
+from vaultwire.transports.http_server.exchange import CONTINUE, Exchange, refusal
 from vaultwire.transports.http_server.known_heads import KnownHeads
 
 TYPE_CHECKING = False
@@ -67,8 +68,7 @@ class Connection(asyncio.Protocol):
         self._has_ended = False  # nothing comes any more at all
         self._wrong = (400, "Invalid request")  # what the parser is told to stop for
         self._until = _FOREVER  # when patience with the client ends
-        self._unsent = 0
-        self._unsent_since = 0.0
+        self._buffered: Any = None  # as soon as there is a transport
 
     # ------------------------------------------------------------------ what asyncio says
 
@@ -80,6 +80,7 @@ class Connection(asyncio.Protocol):
             self._places.leave(self)
             return
         self.server.connections.add(self)
+        self._buffered = Buffered(self.server.loop, transport)
         self._until = time.monotonic() + self._limits.head
         if self.is_refused:
             self._refuse(503, "Too many connections", b"retry-after: 1\r\n")
@@ -154,12 +155,20 @@ class Connection(asyncio.Protocol):
     def pause_writing(self) -> None:
         """Have who writes wait for the client."""
         self.blocked = self.server.loop.create_future()
+        self._buffered.is_blocked = True
+        self._buffered.count()
 
     def resume_writing(self) -> None:
         """Have who writes go on."""
         blocked, self.blocked = self.blocked, None
-        if blocked is not None and not blocked.done():
+        if blocked is None:
+            return
+        if not blocked.done():
             blocked.set_result(None)
+        self._buffered.is_blocked = False
+        self._buffered.count()
+        if self._exchanges and not self.is_gone:
+            self._go_on()
 
     def data_received(self, data: bytes) -> None:
         """Take what came, and begin on the first request that is not begun."""
@@ -278,8 +287,10 @@ class Connection(asyncio.Protocol):
 
     def on_body(self, body: bytes) -> None:
         """Take a piece of the body."""
-        if self._coming is not None:
+        if self._coming is not None and not self._coming.is_answered:
             self._coming.take(body)
+            self._buffered.coming += len(body)
+            self._buffered.count()
 
     def on_message_complete(self) -> None:
         """Take note that a request is here as a whole."""
@@ -290,6 +301,8 @@ class Connection(asyncio.Protocol):
         self._head_bytes = 0
         self._is_last = not coming.stays
         coming.more = False
+        self._buffered.coming = 0
+        self._buffered.count()
         coming.wake()
         self._until = time.monotonic() + self._limits.idle if coming.is_answered else _FOREVER
 
@@ -302,7 +315,8 @@ class Connection(asyncio.Protocol):
         self._is_going_on = True
         try:
             exchanges = self._exchanges
-            while exchanges and not exchanges[0].is_begun and not self.transport.is_closing():
+            # While the client does not take an answer, no other is made for it.
+            while exchanges and not exchanges[0].is_begun and self.blocked is None and not self.transport.is_closing():
                 first = exchanges[0]
                 first.is_begun = True
                 left = first.begin(self.server.app)
@@ -357,12 +371,7 @@ class Connection(asyncio.Protocol):
         self._look_for_client()
         if self.transport.is_closing() and not self.transport.get_write_buffer_size():
             return
-        unsent = self.transport.get_write_buffer_size()
-        if unsent == 0 or unsent < self._unsent or self._unsent == 0:
-            self._unsent_since = now
-        self._unsent = unsent
-        patience = min(self._limits.stalled, _LAST_SECONDS) if self.server.is_ending else self._limits.stalled
-        if now - self._unsent_since > patience:
+        if self._buffered.stalled_seconds(now) > (_LAST_SECONDS if self.server.is_ending else self._limits.stalled):
             # Not closed in good order: that would wait for the client to take what is unsent.
             self.transport.abort()
         elif now > self._until:
@@ -387,9 +396,5 @@ class Connection(asyncio.Protocol):
             self._go_on()
             return
         if coming is None or not coming.is_started:
-            body = b'{"error":"%s","message":"%s"}' % (error.encode(), error.encode())
-            self.transport.write(
-                b"HTTP/1.1 %d %s\r\ncontent-type: application/json\r\ncontent-length: %d\r\n%s%sconnection: close\r\n\r\n%s"
-                % (status, error.encode(), len(body), self.server.refusal_lines, header, body)
-            )
+            self.transport.write(refusal(status, error.encode(), self.server.refusal_lines + header))
         self.transport.close()

@@ -232,3 +232,12 @@ class Exchange:
 def _asks_first(headers: Iterable[tuple[bytes, bytes]]) -> bool:
     """Tell whether a client waits with its body until it is asked for it. The word is one in any case (RFC 9110, 10.1.1)."""
     return any(name == b"expect" and value.strip(b" \t").lower() == b"100-continue" for name, value in headers)
+
+
+def refusal(status: int, error: bytes, headers: bytes) -> bytes:
+    """Return the bytes of an answer after which the connection is closed; ``headers`` are whole lines."""
+    body = b'{"error":"%s","message":"%s"}' % (error, error)
+    return (
+        b"HTTP/1.1 %d %s\r\ncontent-type: application/json\r\ncontent-length: %d\r\n%sconnection: close\r\n\r\n%s"
+        % (status, error, len(body), headers, body)
+    )

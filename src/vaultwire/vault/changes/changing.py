@@ -270,15 +270,6 @@ class Changes:
         except OSError as error:
             return JournalReport(folder, 0, error.strerror or str(error))
 
-    def _no_journal(self, error: OSError) -> VaultError:
-        where = "" if self._folder is None else f" in {self._folder}"
-        return VaultError(
-            JOURNAL_FAILED,
-            "Nothing was changed: the journal of changes, without which nothing is changed, cannot be kept"
-            f"{where} ({error.strerror or error}). Make room there, or set VAULTWIRE_STATE to another folder that can be "
-            "written to.",
-        )
-
     def _all(self) -> list[Change]:
         try:
             return self._journal.changes() if self._shown is None else self._shown.all()

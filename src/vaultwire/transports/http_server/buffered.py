@@ -1,0 +1,50 @@
+"""What one connection keeps in memory: bytes its client has not taken yet, and bytes of a message that is still coming."""
+
+from __future__ import annotations
+
+from vaultwire.vault.kept import KEPT, SMALL
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import asyncio
+
+
+class Buffered:
+    """The bytes of one connection, as the account of memory knows them. Fills its ``Keeper``."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, transport: asyncio.Transport) -> None:
+        self.is_blocked = False
+        """Whether the client takes no more bytes for now."""
+        self.coming = 0
+        """Bytes of the body that is coming."""
+        self._loop = loop
+        self._transport = transport
+        self._is_counted = False
+        self._unsent = 0
+        self._unsent_since = 0.0
+
+    def count(self) -> None:
+        """Tell the account how many bytes there are."""
+        size = self.coming + (self._transport.get_write_buffer_size() if self.is_blocked else 0)
+        if self._is_counted or size > SMALL:
+            self._is_counted = size > SMALL
+            KEPT.use(self, size if self._is_counted else 0)
+
+    def stalled_seconds(self, now: float) -> float:
+        """Return for how long the client has taken nothing of what waits for it. To be asked every now and then."""
+        unsent = self._transport.get_write_buffer_size()
+        if unsent == 0 or unsent < self._unsent or self._unsent == 0:
+            self._unsent_since = now
+            if unsent != self._unsent:
+                self.count()
+        self._unsent = unsent
+        return now - self._unsent_since
+
+    def let_go(self) -> int:
+        """Hang up: others need the memory, and this client has not read or sent for longer than they."""
+        self._is_counted = False
+        try:
+            self._loop.call_soon_threadsafe(self._transport.abort)
+        except RuntimeError:  # the server has ended
+            pass
+        return 0

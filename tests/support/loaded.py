@@ -1,0 +1,59 @@
+"""A spawned server (``load_serve``) that tells how much of everything there is in it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from support.serving import PATIENCE, TESTS
+
+
+class Server:
+    """The server under load, and what it says there is in it."""
+
+    def __init__(self, vault: Path, *options: str) -> None:
+        command = [sys.executable, "-m", "support.load_serve", "--vault", str(vault), "--port", "0", *options]
+        self.errors = open(vault.parent / "errors", "wb+")  # noqa: SIM115 - closed by end
+        self.process = subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self.errors,
+            env={**os.environ, "PYTHONPATH": str(TESTS)},
+        )
+        self.port = int(self._line().rpartition(b":")[2])
+
+    def _line(self) -> bytes:
+        assert self.process.stdout is not None
+        return self.process.stdout.readline()
+
+    def counts(self) -> dict[str, int]:
+        assert self.process.stdin is not None
+        self.process.stdin.write(b"\n")
+        self.process.stdin.flush()
+        counted: dict[str, int] = json.loads(self._line())
+        return counted
+
+    def settled(self, wanted: dict[str, int]) -> dict[str, int]:
+        """Return the counts once they are no more than those wanted, or what they are when patience ends."""
+        until = time.monotonic() + PATIENCE / 4
+        while True:
+            counts = self.counts()
+            if all(counts[name] <= most for name, most in wanted.items()) or time.monotonic() > until:
+                return counts
+
+    def end(self) -> tuple[int, str]:
+        """Return the exit code, and what was said on stderr."""
+        self.process.terminate()
+        code = self.process.wait(PATIENCE)
+        for pipe in (self.process.stdin, self.process.stdout):
+            assert pipe is not None
+            pipe.close()
+        self.errors.seek(0)
+        said = self.errors.read().decode()
+        self.errors.close()
+        return code, said

@@ -1,0 +1,140 @@
+"""The account of what clients have kept: who drops what and when, and that the figures are those of the memory itself."""
+
+from __future__ import annotations
+
+import gc
+import json
+import random
+import sys
+import tracemalloc
+
+import pytest
+
+from vaultwire.vault.caller import Caller
+from vaultwire.vault.kept import KEPT, SMALL, Held, Kept, weight
+from vaultwire.vault.model import VaultPath
+
+
+class Box:
+    """Keeps bytes; ``fixed`` of them it cannot drop."""
+
+    def __init__(self, fixed: int = 0) -> None:
+        self.size = self.fixed = fixed
+
+    def let_go(self) -> int:
+        self.size = self.fixed
+        return self.size
+
+
+def test_who_was_used_longest_ago_drops_what_it_has_until_there_is_room() -> None:
+    account = Kept(800)
+    first, second, third, fixed = Box(), Box(), Box(), Box(200)
+    for box in (fixed, first, second, third):
+        box.size = 200
+        account.use(box, 200)
+    account.use(first, 200)  # so the second was used longer ago
+    third.size = 300
+    account.use(third, 300)
+    assert [box.size for box in (fixed, first, second, third)] == [200, 200, 0, 300]
+    assert account.total == 700
+    assert account.has_room(100)
+    assert first.size == 200
+    assert account.has_room(600)
+    assert (first.size, third.size, account.total) == (0, 0, 200)
+    assert not account.has_room(601)
+
+
+def test_the_latest_is_not_dropped_however_much_it_is() -> None:
+    account = Kept(100)
+    box = Box()
+    box.size = 500
+    account.use(box, 500)
+    assert (box.size, account.total) == (500, 500)
+    account.use(Box(), 1)
+    assert box.size == 0
+
+
+def test_what_nobody_has_any_more_counts_no_more() -> None:
+    account = Kept(1000)
+    boxes = [Box() for _ in range(10)]
+    for box in boxes:
+        account.use(box, 50)
+    del boxes, box
+    assert account.total == 0
+
+
+def test_the_total_is_the_sum_whatever_happens(request: pytest.FixtureRequest) -> None:
+    seed = request.config.getoption("hypothesis_seed")
+    chance = random.Random(f"{seed}")
+    account = Kept(5000)
+    boxes = [Box() for _ in range(40)]
+    for _ in range(5000):
+        number = chance.randrange(len(boxes))
+        if chance.random() < 0.1:
+            boxes[number] = Box(chance.choice([0, 0, 0, 50]))
+            account.use(boxes[number], boxes[number].size)
+        box = boxes[number]
+        box.size = max(box.fixed, chance.randrange(600))
+        account.use(box, box.size)
+        wanted = chance.randrange(3000)
+        if account.total + wanted > account.most:
+            account.has_room(wanted)
+        assert account.total == sum(each.size for each in boxes if each.size), f"seed {seed}"
+        assert account.total <= account.most, f"seed {seed}"
+
+
+def test_a_message_counts_until_it_is_answered() -> None:
+    account = Kept(100 * SMALL)
+    small, large = Held(SMALL, account), Held(SMALL + 1, account)
+    assert account.total == SMALL + 1
+    assert not account.has_room(100 * SMALL)
+    large.end()
+    large.end()
+    small.end()
+    assert account.total == 0
+
+
+@pytest.mark.parametrize("text", ["a", "é", "€", "🔥", '"', "\\", "\n"])
+@pytest.mark.parametrize("spelt", ["utf-8", "escaped"])
+def test_a_text_weighs_no_less_than_it_takes(text: str, spelt: str) -> None:
+
+    whole = "x" * 100_000 + text
+    message = json.dumps(whole, ensure_ascii=spelt == "escaped").encode()
+    assert weight(message) + 100 > sys.getsizeof(json.loads(message))
+
+
+def test_what_callers_have_read_costs_what_the_account_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    gc.collect()
+    monkeypatch.setattr(KEPT, "most", KEPT.total + 64_000_000)
+    before = KEPT.total
+    tracemalloc.start()
+    try:
+        callers = [Caller(f"caller {number}") for number in range(8)]
+        for number, caller in enumerate(callers):
+            for note in range(4000):
+                path = VaultPath(f"Folder {note % 10}/Some note of {number}, the {note}th.md")
+                caller.saw(path, f"etag-{note:020d}", b"%d" % note * (note % 300))
+        gc.collect()
+        taken, _ = tracemalloc.get_traced_memory()
+        counted = KEPT.total - before
+        assert 0.5 * counted < taken < 1.1 * counted
+        monkeypatch.setattr(KEPT, "most", before + 1_000_000)
+        assert KEPT.has_room(0)
+        gc.collect()
+        left, _ = tracemalloc.get_traced_memory()
+        assert left < 0.2 * taken
+    finally:
+        tracemalloc.stop()
+    assert not callers[0].has_read(VaultPath("Folder 0/Some note of 0, the 0th.md"))
+
+
+def test_a_caller_that_was_let_go_goes_on() -> None:
+    caller, path = Caller(), VaultPath("Note.md")
+    caller.saw(path, "one", b"text")
+    assert caller.text_of(path, "one") == b"text"
+    assert caller.let_go() == 0
+    assert (caller.has_read(path), caller.text_of(path, "one")) == (False, None)
+    caller.saw(path, "two", b"more")
+    caller.moved(path, VaultPath("Moved.md"))
+    assert caller.has_read(VaultPath("Moved.md"))
+    assert caller.text_of(path, "two") == b"more"
