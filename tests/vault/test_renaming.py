@@ -8,6 +8,7 @@ import pytest
 
 from support.stores import open_stored
 from support.vaults import write_vault
+from vaultwire.markdown.bounds import MOST_MARKS
 from vaultwire.trust.limits import MAX_NOTE_BYTES
 from vaultwire.vault.changes.change import Write
 from vaultwire.vault.errors import VaultError
@@ -20,7 +21,7 @@ from vaultwire.vault.store.memory_text import MemoryText
 def renamed(root: Path, path: str, old: str, new: str) -> RenamePlan:
     """Plan the rename of a heading, or with ``^`` of a block, and carry it out."""
     files = Files(str(root), MAX_NOTE_BYTES)
-    index = open_stored(root, None, MemoryText)[1]
+    index = open_stored(root, None, MemoryText, MAX_NOTE_BYTES)[1]
     plan = plan_rename_block if old.startswith("^") else plan_rename_heading
     try:
         made = plan(files, index, VaultPath(path), old, new, NO_PROGRESS)
@@ -129,6 +130,26 @@ def test_a_canvas_follows_a_heading(tmp_path: Path) -> None:
     made = renamed(tmp_path, "Note.md", "Old", "New")
     assert (tmp_path / "c.canvas").read_text() == canvas.replace("#Old", "#New", 2)
     assert [problem.path for problem in made.left] == ["d.canvas"]
+
+
+def test_a_base_follows_a_heading_and_a_block(tmp_path: Path) -> None:
+    base = 'filters: file.hasLink("Note#Old") || file.hasLink("Other#Old")\nviews:\n  - name: "[[Note#^old]]"\n'
+    write_vault(tmp_path, "=== Note.md\n# Old\ntext ^old\n=== Other.md\n# Old\n")
+    (tmp_path / "b.base").write_text(base)
+    (tmp_path / "c.base").write_text('a: [ "[[Note#Old]]"\n')
+    made = renamed(tmp_path, "Note.md", "Old", "New: name")
+    assert (tmp_path / "b.base").read_text() == base.replace("Note#Old", "Note#New name")
+    assert [problem.path for problem in made.left] == ["c.base"]
+    renamed(tmp_path, "Note.md", "^old", "^new")
+    assert (tmp_path / "b.base").read_text() == base.replace("Note#Old", "Note#New name").replace("^old", "^new")
+
+
+def test_what_is_not_looked_into_for_links_is_told_of(tmp_path: Path) -> None:
+    lines = ("^" * 1000 + "\n") * (MOST_MARKS // 500)
+    write_vault(tmp_path, f"=== Note.md\n# Old\n=== Long.md\n[[Note#Old]]\n{lines}[[Note#Old]]\n")
+    made = renamed(tmp_path, "Note.md", "Old", "New")
+    assert [problem.path for problem in made.left] == ["Long.md"]
+    assert (tmp_path / "Long.md").read_text() == f"[[Note#New]]\n{lines}[[Note#Old]]\n"
 
 
 @pytest.mark.parametrize("text", ["", "  ", "a\nb", "a #", "a\rb", "#"])

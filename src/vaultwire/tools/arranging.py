@@ -81,7 +81,8 @@ def rename_heading(
 @tool(title="Rename tag", destructive=True, time_class="search")
 def rename_tag(vault: Vault, progress: Progress, /, old: Name, new: Name, dry_run: bool = False) -> Outcome[Renamed]:
     """Rename a tag in every note, in the text and in the properties, with the tags below it: "a/b" becomes "new/b".
-    Notes that the vault excludes from searches are renamed too; the result says how many.
+    Links to headings that hold the tag follow. Notes that the vault excludes from searches are renamed too; the result
+    says how many.
 
     Renaming to a tag that is in use merges the two; the result says so.
 

@@ -65,7 +65,10 @@ class Arranging:
                 f"#{tag.tag} was in use already ({tag.notes} notes): both are one now, and another renaming cannot part them."
                 for tag in plan.merged
             ]
-            notices += _told_of_excluded(plan)
+            if plan.links:
+                links = "1 link" if len(plan.links) == 1 else f"{len(plan.links)} links"
+                notices.append(f"Rewrote {links} to headings that hold the tag.")
+            notices += _told_of_excluded(plan) + _told([], plan.unfollowed)
             return plan, self._finish(plan.steps, notices, progress, dry_run=dry_run)
 
     def rename_property(self, old: str, new: str, progress: Progress, *, dry_run: bool) -> tuple[PropertyPlan, Done]:

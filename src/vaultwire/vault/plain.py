@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from vaultwire.markdown.edits import to_plain
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
 from vaultwire.vault.files import Files
 from vaultwire.vault.model import VaultPath
+
+_BOM = "\ufeff"
 
 
 def plain_text(data: bytes) -> str:
@@ -19,6 +23,16 @@ def read_plain(files: Files, path: VaultPath) -> str | None:
         return plain_text(files.read(path).data)
     except VaultError:
         return None
+
+
+def edited_bytes(data: bytes, edit: Callable[[str], str]) -> bytes:
+    """Return a note's bytes with its text edited; ``edit`` gets it without BOM and with the file's own line ends.
+
+    Bytes that are no text go through as they are.
+    """
+    text = data.decode("utf-8", "surrogateescape")
+    bom = _BOM if text.startswith(_BOM) else ""
+    return (bom + edit(text.removeprefix(bom))).encode("utf-8", "surrogateescape")
 
 
 def to_bytes(text: str, before: bytes = b"") -> bytes:

@@ -21,12 +21,12 @@ from vaultwire.vault.files import Files
 from vaultwire.vault.links import LinkTargets, linkpath_of, name_of, names_led_to, names_sought
 from vaultwire.vault.model import Problem, Progress, VaultPath
 from vaultwire.vault.paths import NOTE_SUFFIX, fold, is_note, stem
+from vaultwire.vault.plain import edited_bytes
 from vaultwire.vault.plans.linktexts import linkpath_to
 
 CANVAS_SUFFIX = ".canvas"
 BASE_SUFFIX = ".base"
 
-_BOM = "\ufeff"
 # What stands for bytes that are not UTF-8.
 _NO_TEXT = re.compile("[\udc80-\udcff]")
 
@@ -222,26 +222,32 @@ class Moves:
 
 
 def rewrite_file(
-    files: Files,
-    path: VaultPath,
-    place: VaultPath,
-    rewrite: Callable[[str], Rewriting],
-    changes: list[LinkChange],
-    edit: Callable[[str], str] = str,
+    files: Files, path: VaultPath, place: VaultPath, rewrite: Callable[[str], Rewriting], changes: list[LinkChange]
 ) -> Write | None:
     """Return the step that writes a file's links anew where it lies by then, None if all stay; they are put to ``changes``.
 
-    ``edit`` is made before; its text has no BOM and the file's own line ends.
-
-    A file that is not UTF-8 throughout is rewritten too: bytes that are no text go through as they are. Raises VaultError
-    if the file cannot be read or a link in it cannot be written.
+    Raises VaultError if the file cannot be read or a link in it cannot be written.
     """
     data = files.read(path).data
-    text = data.decode("utf-8", "surrogateescape")
-    bom = _BOM if text.startswith(_BOM) else ""
-    text = edit(text.removeprefix(bom))
-    try:
+    after = rewrite_bytes(data, path, place, rewrite, changes)
+    return None if after == data else Write(place, data, after)
+
+
+def rewrite_bytes(
+    data: bytes, path: VaultPath, place: VaultPath, rewrite: Callable[[str], Rewriting], changes: list[LinkChange]
+) -> bytes:
+    """Return the bytes of a file at ``path`` with its links written anew for ``place``; they are put to ``changes``.
+
+    A file that is not UTF-8 throughout is rewritten too. Raises VaultError for a link that cannot be written.
+    """
+
+    def edit(text: str) -> str:
         rewriting = rewrite(text)
+        changes.extend(LinkChange(place, link.line, link.old, link.new) for link in rewriting.links)
+        return applied(text, rewriting.edits)
+
+    try:
+        return edited_bytes(data, edit)
     except UnwritableLinkError as error:
         raise VaultError(
             INVALID_ARGUMENTS,
@@ -249,9 +255,6 @@ def rewrite_file(
             path=path,
             line=error.span.line,
         ) from None
-    after = (bom + applied(text, rewriting.edits)).encode("utf-8", "surrogateescape")
-    changes += [LinkChange(place, link.line, link.old, link.new) for link in rewriting.links]
-    return None if after == data else Write(place, data, after)
 
 
 def rewrite_by_kind(
@@ -271,18 +274,31 @@ def rewrite_by_kind(
     place = moves.place(path)
     decide = moves.decide(path)
     if not is_looked_into(path):
-
-        def rewrite(text: str) -> Rewriting:
-            end = end_of_reading(text)
-            if end < len(text):
-                left.append(Problem(place, f"it is not looked into beyond {unread_problem(text, end)}"))
-            # The index knows what is no text by another name.
-            return rewrite_links(text, decide, None if _NO_TEXT.search(text) else linktexts)
-
-        return rewrite_file(files, path, place, rewrite, changes)
+        return rewrite_file(files, path, place, rewriting_note(place, decide, left, linktexts), changes)
     if path.lower().endswith(BASE_SUFFIX):
         return rewrite_other(files, path, place, lambda text: base_edits(text, moves.base_name(path)), changes, left)
     return rewrite_other(files, path, place, lambda text: canvas_edits(text, moves.node, decide), changes, left)
+
+
+def rewriting_note(
+    place: VaultPath,
+    decide: Callable[[LinkSpan], NewLink | None],
+    left: list[Problem],
+    linktexts: Container[str] | None = None,
+) -> Callable[[str], Rewriting]:
+    """Return what rewrites the links of a note, only those that say one of the ``linktexts`` if there are any.
+
+    A note that is not looked into up to its end is told of in ``left``.
+    """
+
+    def rewrite(text: str) -> Rewriting:
+        end = end_of_reading(text)
+        if end < len(text):
+            left.append(Problem(place, f"it is not looked into beyond {unread_problem(text, end)}"))
+        # The index knows what is no text by another name.
+        return rewrite_links(text, decide, None if _NO_TEXT.search(text) else linktexts)
+
+    return rewrite
 
 
 def rewrite_other(

@@ -17,11 +17,14 @@ from vaultwire.vault.changes.change import Step, Write
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
 from vaultwire.vault.files import Files
 from vaultwire.vault.finding import Condition, Wanted
+from vaultwire.vault.graph import structure
 from vaultwire.vault.index import Index
 from vaultwire.vault.model import Problem, Progress, TagCount, VaultPath
 from vaultwire.vault.paths import fold
+from vaultwire.vault.plain import edited_bytes, plain_text
+from vaultwire.vault.plans.following import NewSubpath, follow, follow_headings
+from vaultwire.vault.plans.relinking import LinkChange
 
-_BOM = "\ufeff"
 _ALL = 1 << 30  # more notes than any vault has
 # More notes than this help nobody to mend them.
 _MAX_NAMED = 10
@@ -31,7 +34,9 @@ _MAX_NEAR = 5
 class TagPlan(NamedTuple):
     """What renaming a tag does: a step for each note, how many places change in all, and the tags it merges with.
 
-    ``excluded`` is how many of the notes the vault's rules exclude; ``left`` are such notes that cannot be changed.
+    ``excluded`` is how many of the notes with the tag the vault's rules exclude; ``left`` are such notes that cannot be
+    changed. ``links`` are those to headings that hold the tag, written anew; ``unfollowed`` are files whose links could
+    not be looked at.
 
     ``merged`` are tags in use already that a renamed one becomes one with, each with the notes that had it. Such a
     renaming cannot be taken back by another: nobody knows any more which note had which.
@@ -44,6 +49,8 @@ class TagPlan(NamedTuple):
     merged: list[TagCount]
     excluded: int
     left: list[Problem]
+    links: list[LinkChange]
+    unfollowed: list[Problem]
 
 
 class PropertyPlan(NamedTuple):
@@ -63,10 +70,11 @@ class PropertyPlan(NamedTuple):
 def plan_rename_tag(files: Files, index: Index, old: str, new: str, progress: Progress) -> TagPlan:
     """Return how a tag, and those below it, gets another name in every note: ``#old/x`` becomes ``#new/x``.
 
-    In any case they were written; inline and in the ``tags`` property, nowhere in code. Canvases stay as they are: Obsidian
-    does not count what their cards hold as tags. All notes or none: raises VaultError (INVALID_ARGUMENTS) for a new name
-    that is no tag, an old one that no note has, and where a note cannot be changed, with every such note in ``details``;
-    those of reading a note.
+    In any case they were written; inline and in the ``tags`` property, nowhere in code. Tags on canvases stay: Obsidian
+    does not count what their cards hold as tags. A heading that holds the tag has another name then, and every link to it
+    follows. All notes or none: raises VaultError (INVALID_ARGUMENTS) for a new name that is no tag, an old one that no
+    note has, where a note cannot be changed, with every such note in ``details``, and for a link that could not tell its
+    heading from another any more; those of reading a note.
     """
     old = old.strip().removeprefix("#").strip("/")
     try:
@@ -83,7 +91,7 @@ def plan_rename_tag(files: Files, index: Index, old: str, new: str, progress: Pr
             raise TagError(unread_problem(text, end))
         return rename_tag(text, old, new)
 
-    steps: list[Step] = []
+    steps: list[Write] = []
     problems: list[Problem] = []
     places = 0
     for note in noted:
@@ -101,7 +109,13 @@ def plan_rename_tag(files: Files, index: Index, old: str, new: str, progress: Pr
     renamed = {tag.tag.casefold(): renamed_tag(tag.tag, old, new).casefold() for tag in in_use}
     results = {result for tag, result in renamed.items() if result != tag}
     merged = [tag for tag in in_use if renamed[folded := tag.tag.casefold()] == folded and folded in results]
-    return TagPlan(old, new, steps, places, merged, len(steps) - seen, left)
+    renamed_headings: dict[VaultPath, NewSubpath] = {}
+    for step in steps:
+        progress.check()
+        if (new_subpath := _new_subpath(step, old)) is not None:
+            renamed_headings[step.path] = new_subpath
+    writes, links, unfollowed = follow(files, index, steps, renamed_headings, progress)
+    return TagPlan(old, new, [*writes], places, merged, len(steps) - seen, left, links, unfollowed)
 
 
 def plan_rename_property(files: Files, index: Index, old: str, new: str, progress: Progress) -> PropertyPlan:
@@ -120,7 +134,7 @@ def plan_rename_property(files: Files, index: Index, old: str, new: str, progres
     excluded = index.excluded_with("", old, progress)
     if not noted and not excluded:
         raise VaultError(INVALID_ARGUMENTS, f"old: no note has a property {old!r}.", argument="old")
-    steps: list[Step] = []
+    steps: list[Write] = []
     problems: list[Problem] = []
     for note in noted:
         progress.check()
@@ -134,7 +148,30 @@ def plan_rename_property(files: Files, index: Index, old: str, new: str, progres
     if not steps:
         _refuse(left, f"The property {old!r} cannot be renamed to {new!r}")
     in_use = index.properties(new, None, progress) if fold(old) != fold(new) else []
-    return PropertyPlan(old, new, steps, sum(used.notes for used in in_use), len(steps) - seen, left)
+    return PropertyPlan(old, new, [*steps], sum(used.notes for used in in_use), len(steps) - seen, left)
+
+
+def _new_subpath(step: Write, old: str) -> NewSubpath | None:
+    """Return how links to the headings of a note with a tag renamed follow, None if none of its headings holds a tag."""
+    assert step.before is not None
+    assert step.after is not None
+    before = structure(step.path, plain_text(step.before))
+    if not any("#" in heading.text for heading in before.outline):
+        return None
+    after = structure(step.path, plain_text(step.after))
+    if [heading.text for heading in before.outline] == [heading.text for heading in after.outline]:
+        return None
+
+    def untellable(line: int, linked: str) -> VaultError:
+        return VaultError(
+            INVALID_ARGUMENTS,
+            f"#{old} cannot be renamed: no link could tell the heading on line {line} of {step.path!r} from another then, "
+            f"and there is a link to it ({'#' + linked!r}). Rename that heading first.",
+            path=step.path,
+            line=line,
+        )
+
+    return follow_headings(before, after, untellable)
 
 
 def _is_tag(old: str) -> Callable[[str], int]:
@@ -148,7 +185,7 @@ def _plan_note(
     files: Files,
     path: VaultPath,
     edit: Callable[[str], str],
-    steps: list[Step],
+    steps: list[Write],
     problems: list[Problem],
     count: Callable[[str], int] = lambda _: 1,
 ) -> int:
@@ -157,18 +194,15 @@ def _plan_note(
     Bytes that are no text go through as they are.
     """
     data = files.read(path).data
-    text = data.decode("utf-8", "surrogateescape")
-    bom = _BOM if text.startswith(_BOM) else ""
-    text = text.removeprefix(bom)
     try:
-        edited = edit(text)
+        after = edited_bytes(data, edit)
     except (TagError, PropertyEditError) as error:
         problems.append(Problem(path, str(error)))
         return 0
-    if edited == text:  # somebody else was faster
+    if after == data:  # somebody else was faster
         return 0
-    steps.append(Write(path, data, (bom + edited).encode("utf-8", "surrogateescape")))
-    return count(text)
+    steps.append(Write(path, data, after))
+    return count(data.decode("utf-8-sig", "surrogateescape"))
 
 
 def _refuse(problems: list[Problem], what: str) -> None:
