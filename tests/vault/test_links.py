@@ -6,6 +6,8 @@ import unicodedata
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from support.vaults import open_vault, write_vault
 from vaultwire.vault.links import LinkTargets
@@ -102,8 +104,8 @@ def test_the_links_of_a_note_are_listed_with_what_they_lead_to(tmp_path: Path) -
 
 
 def test_the_links_to_a_note_are_listed_with_their_lines(tmp_path: Path) -> None:
-    path, backlinks, total = open_vault(write_vault(tmp_path, VAULT)).backlinks("garden", 0, 100)
-    assert total == len(backlinks)
+    path, backlinks, sources = open_vault(write_vault(tmp_path, VAULT)).backlinks("garden", 0, 100)
+    assert sources == [link.source for link in backlinks]
     assert path == "Garden.md"
     assert [(link.source, link.line, link.text) for link in backlinks] == [
         ("Home.md", 2, 'related: "[[Garden]]"'),
@@ -114,7 +116,7 @@ def test_the_links_to_a_note_are_listed_with_their_lines(tmp_path: Path) -> None
 
 
 def test_a_note_linking_to_itself_is_no_backlink(tmp_path: Path) -> None:
-    assert open_vault(write_vault(tmp_path, "=== A.md\n[[A]] [[#x]]\n")).backlinks("A", 0, 100) == ("A.md", [], 0)
+    assert open_vault(write_vault(tmp_path, "=== A.md\n[[A]] [[#x]]\n")).backlinks("A", 0, 100) == ("A.md", [], [])
 
 
 def test_sections_end_before_the_next_heading_of_their_level_or_above(tmp_path: Path) -> None:
@@ -133,3 +135,21 @@ def test_sections_end_before_the_next_heading_of_their_level_or_above(tmp_path: 
 def test_a_tag_counts_the_notes_of_the_tags_below_it_once(tmp_path: Path) -> None:
     vault = open_vault(write_vault(tmp_path, "=== A.md\n#a/b #a/c #Z\n=== B.md\n#A #z\n=== C.md\nnone\n"))
     assert [(tag.tag, tag.notes) for tag in vault.count_tags("")] == [("a", 2), ("Z", 2), ("a/b", 1), ("a/c", 1)]
+
+
+NAMES = st.sampled_from(["a.md", "A.md", "b.md", "a", "b.png", "a.b.md"])
+PATHS = st.lists(st.sampled_from(["", "x/", "X/", "x/y/", "z/x/"]), min_size=1, max_size=1).flatmap(
+    lambda folder: NAMES.map(lambda name: VaultPath(folder[0] + name))
+)
+LINKPATHS = st.sampled_from(
+    ["a", "A", " a ", "a.md", "b", "b.png", "a.b", "x/a", "y/a", "/a", "./a", "../a", "/x/a", "", "c"]
+)
+
+
+@given(st.sets(PATHS, max_size=6), st.lists(st.tuples(PATHS, LINKPATHS), max_size=12))
+def test_where_a_link_leads_does_not_depend_on_what_was_asked_before(
+    paths: set[VaultPath], asked: list[tuple[VaultPath, str]]
+) -> None:
+    kept = LinkTargets(paths)
+    for source, linkpath in asked:
+        assert kept.resolve(source, linkpath) == LinkTargets(paths).resolve(source, linkpath)

@@ -7,6 +7,7 @@ do raises OBSIDIAN_NOT_RUNNING. Changes go through the journal like any other, s
 from __future__ import annotations
 
 import json
+from collections import Counter
 from datetime import UTC, datetime
 from typing import NoReturn
 
@@ -217,11 +218,8 @@ class Headless:
 
     def backlinks(self, path: VaultPath, progress: Progress) -> list[tuple[str, int]]:
         """Return the other notes that link to a note, each with how many links it has there."""
-        _, links, _ = self.vault.backlinks(path, 0, _ALL, progress)
-        counts: dict[str, int] = {}
-        for link in links:
-            counts[link.source] = counts.get(link.source, 0) + 1
-        return sorted(counts.items(), key=lambda each: in_order(each[0]))
+        _, _, sources = self.vault.backlinks(path, 0, 0, progress)
+        return sorted(Counter(sources).items(), key=lambda each: in_order(each[0]))
 
     def outline(self, path: VaultPath, progress: Progress) -> list[tuple[int, str, int]]:
         """Return a note's headings: level, text, line."""

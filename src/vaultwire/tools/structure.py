@@ -182,7 +182,8 @@ def list_backlinks(
         cursor: next_cursor of the page before. Leave out for the first page.
     """
     offset = offset_of(cursor)
-    found, page, total = vault.backlinks(path, offset, limit, progress)
+    found, page, sources = vault.backlinks(path, offset, limit, progress)
+    total = len(sources)
     shown = [LinkingLine(path=link.source, line=link.line, text=_cut(link.text), embed=link.is_embed) for link in page]
     data = Backlinks(path=found, backlinks=shown, total=total)
     lines = [f"{counted(total, 'link')} to {found}{page_text(offset, len(page), total)}"]

@@ -21,6 +21,9 @@ class LinkTargets:
         self._by_path: dict[str, list[VaultPath]] = {}
         self._by_name: dict[str, list[tuple[str, VaultPath]]] = {}
         self._shortest: dict[str, VaultPath | None] = {}  # of the files whose path ends so; found when first asked for
+        # By linkpath, of those that lead to the same file from wherever they stand: a page of backlinks asks for one again
+        # and again.
+        self._from_anywhere: dict[str, VaultPath] = {}
         for path in sorted(paths):
             folded = fold(path)
             self._by_path.setdefault(folded, []).append(path)
@@ -35,6 +38,9 @@ class LinkTargets:
         stable there). Case and Unicode form never matter.
         """
         linkpath = linkpath.strip()
+        known = self._from_anywhere.get(linkpath)
+        if known is not None:
+            return known
         if not linkpath:
             return source
         folder = source.rpartition("/")[0]
@@ -43,9 +49,17 @@ class LinkTargets:
         if linkpath.startswith(_RELATIVE):
             absolute = _join(folder, linkpath)
             return None if absolute is None else self._exact(absolute)
-        exact = self._exact(linkpath)
-        if exact is not None:
-            return exact
+        found = self._exact(linkpath)
+        if found is None:
+            found = self._ending(folder, linkpath)
+            if sum(len(self._by_name.get(wanted.rsplit("/", 1)[-1], ())) for wanted in _spellings(linkpath)) > 1:
+                return found  # which of these it is may depend on the folder
+        if found is not None:
+            self._from_anywhere[linkpath] = found
+        return found
+
+    def _ending(self, folder: str, linkpath: str) -> VaultPath | None:
+        """Return the file whose path ends so: the one in the folder, else the one with the shortest path."""
         for wanted in _spellings(linkpath):
             name = wanted.rsplit("/", 1)[-1]
             beside = self._by_path.get(f"{fold(folder)}/{wanted}") if folder else None

@@ -266,14 +266,14 @@ class Vault:
 
     def backlinks(
         self, name: str, offset: int, limit: int, progress: Progress = NO_PROGRESS
-    ) -> tuple[VaultPath, list[Backlink], int]:
-        """Return the path of the note or attachment that ``name`` means, a page of the links to it, and how many there are.
+    ) -> tuple[VaultPath, list[Backlink], list[VaultPath]]:
+        """Return the path of the file that ``name`` means, a page of the links to it, and of each of all the note it is in.
 
         Links of a note to itself do not count. Raises VaultError as ``naming.locate_file`` does.
         """
         path = locate_file(self._files, self._index, name, progress)
         links = self._index.incoming(path, progress)
-        return path, graph.with_lines(self._files, links[offset : offset + limit]), len(links)
+        return path, graph.with_lines(self._files, links[offset : offset + limit]), [source for source, _ in links]
 
     def check(
         self, name: str, progress: Progress = NO_PROGRESS, *, exactly: bool = False
