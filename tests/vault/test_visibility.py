@@ -490,6 +490,25 @@ def test_changes_of_hidden_notes_are_not_on_record(root: Path, tmp_path: Path) -
     call(vault, "restore_note", path="Diary.md")
 
 
+@pytest.mark.parametrize(("text", "is_private"), [("zucchini #hush", True), ("zucchini", False)])
+def test_changes_of_a_canvas_with_a_private_tag_in_a_card_are_not_on_record(
+    root: Path, tmp_path: Path, text: str, is_private: bool
+) -> None:
+    state = tmp_path / "state"
+    board = root / "Board.canvas"
+    board.write_text(json.dumps({"nodes": [{"type": "text", "text": text}, {"type": "file", "file": "Work/Task.md"}]}))
+    free = open_vault(root, state=state)
+    call(free, "move_note", path="Work/Task.md", to="Work/Done.md")  # 1: edits the canvas
+    call(free, "move_note", path="Board.canvas", to="Chart.canvas")  # 2
+    (root / "Chart.canvas").unlink()
+    vault = open_vault(root, state=state, rules=PathRules(privacy=Privacy(["hush"])))
+    shown = [change["change"] for change in call(vault, "list_changes").data["changes"]]
+    assert shown == ([] if is_private else [2, 1])
+    for number in (1, 2):
+        assert isinstance(attempt(vault, "show_change", change=number), Failure) is is_private
+        assert ("no change" in repr(attempt(vault, "undo_change", change=number, dry_run=True))) is is_private
+
+
 def test_what_was_public_of_a_note_that_is_private_now_is_not_on_record(root: Path, tmp_path: Path) -> None:
     state = tmp_path / "state"
     free = open_vault(root, state=state)

@@ -222,8 +222,8 @@ class Files:
         """Tell whether there may be something to see in a folder of this path, whether it is there or not."""
         return True
 
-    def is_private(self, data: bytes) -> bool:  # noqa: ARG002
-        """Tell whether a note of these bytes may not be seen."""
+    def is_private(self, path: VaultPath, data: bytes) -> bool:  # noqa: ARG002
+        """Tell whether a file of this path that holds these bytes may not be seen because of what it says."""
         return False
 
     def check_change(self, path: VaultPath) -> None:

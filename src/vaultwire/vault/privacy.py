@@ -21,6 +21,11 @@ _CLOSING = re.compile(r"\n---[ \t]*+(?:\n|\Z)")
 _NO: tuple[PropertyValue, ...] = (None, False, 0, "", [], {}, "false", "no", "off", "0")
 
 
+def may_say_so(path: str) -> bool:
+    """Tell whether a file of this path can be private by what it says: notes, and canvases by their cards."""
+    return is_note(path) or is_canvas(path)
+
+
 class Privacy:
     """Tags and properties that make a note private; ``#a`` is there in ``#a/b``. Names are compared without case."""
 

@@ -17,8 +17,8 @@ from vaultwire.vault.changes.change import TRASH, lies_in
 from vaultwire.vault.errors import FILE_NOT_FOUND, POLICY_DENIED, TOO_LARGE, VaultError
 from vaultwire.vault.files import NAMES_ARE_EXACT, FileBytes, Files
 from vaultwire.vault.model import NoteStat, VaultPath
-from vaultwire.vault.paths import fold, is_canvas, is_note
-from vaultwire.vault.privacy import Privacy
+from vaultwire.vault.paths import fold
+from vaultwire.vault.privacy import Privacy, may_say_so
 from vaultwire.vault.walk import Oddity, is_dataless, walk_folders
 
 # A file changed this recently may change again without a new time: clocks of file systems tick every 4 ms (ext4) to 2 s
@@ -146,7 +146,7 @@ class VisibleFiles(Files):
         """See ``Files.read``. What may not be seen is not there."""
         if self._may_see(path):
             privacy = self._privacy
-            if privacy is None or not (is_note(path) or is_canvas(path)):
+            if privacy is None or not may_say_so(path):
                 return super().read(path, max_bytes)
             try:
                 file = super().read(path, max_bytes)
@@ -155,7 +155,7 @@ class VisibleFiles(Files):
                 if error.code == TOO_LARGE:
                     raise _not_there(path) from None
                 raise
-            if not privacy.covers_file(path, file.data):
+            if not self.is_private(path, file.data):
                 return file
         raise _not_there(path)
 
@@ -169,9 +169,9 @@ class VisibleFiles(Files):
         """See ``Files.may_be_entered``."""
         return self.enters(folder)
 
-    def is_private(self, data: bytes) -> bool:
+    def is_private(self, path: VaultPath, data: bytes) -> bool:
         """See ``Files.is_private``."""
-        return self._privacy is not None and self._privacy.covers(data)
+        return self._privacy is not None and self._privacy.covers_file(path, data)
 
     def check_change(self, path: VaultPath) -> None:
         """See ``Files.check_change``. The text is the same whether something is there or not."""
@@ -228,7 +228,7 @@ class VisibleFiles(Files):
     def _is_private(self, file: NoteStat) -> bool:
         """Tell whether a file is a note or canvas that says it is private. One that cannot be read may say so, too."""
         privacy = self._privacy
-        if privacy is None or not (is_note(file.path) or is_canvas(file.path)):
+        if privacy is None or not may_say_so(file.path):
             return False
         verdict = self._verdicts.get(file.path)
         if verdict is not None and verdict[:3] == file[1:]:

@@ -22,7 +22,7 @@ from vaultwire.vault.errors import (
 )
 from vaultwire.vault.files import Files, cannot, check_size
 from vaultwire.vault.model import VaultPath
-from vaultwire.vault.paths import is_note
+from vaultwire.vault.privacy import may_say_so
 
 
 class Preflight:
@@ -130,8 +130,8 @@ class Preflight:
                 )
 
     def _content(self, step: Move) -> bytes | None:
-        """Return what a moved file holds, if that is to be kept: notes, and whatever the person may clear from the trash."""
-        if not (is_note(step.source) or lies_in(step.target, TRASH)):
+        """Return what a moved file holds, if that is kept: of notes, canvases, and whatever may be cleared from the trash."""
+        if not (may_say_so(step.source) or lies_in(step.target, TRASH)):
             return None
         try:
             return self._foresight.read(step.source)

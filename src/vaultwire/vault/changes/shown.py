@@ -9,11 +9,11 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 
-from vaultwire.vault.changes.change import TRASH, Change, Detailed, Write, follow, lies_in
+from vaultwire.vault.changes.change import TRASH, Change, Detailed, Write, follow, lies_in, paths_of
 from vaultwire.vault.changes.journal import Journal
 from vaultwire.vault.files import Files
 from vaultwire.vault.model import VaultPath
-from vaultwire.vault.paths import is_note
+from vaultwire.vault.privacy import may_say_so
 
 
 class ShownChanges:
@@ -54,19 +54,21 @@ class ShownChanges:
         known = self._private.get(number)
         if known is None:
             detailed = self._journal.load(number)
-            # What cannot be read any more may be anything.
-            known = self._private[number] = detailed is None or any(map(self._files.is_private, _texts(detailed)))
+            # What cannot be read any more, or was too large to be kept, may be anything.
+            known = self._private[number] = detailed is None or any(
+                may_say_so(path) if data is None else self._files.is_private(path, data)
+                for path, data in _held(detailed)
+            )
         return known
 
 
-def _texts(detailed: Detailed) -> Iterable[bytes]:
-    """Yield what the notes of a change held before and after it."""
+def _held(detailed: Detailed) -> Iterable[tuple[VaultPath, bytes | None]]:
+    """Yield what the files of a change held before and after it, under each name they had; None for what is not kept."""
     for step, content in zip(detailed.steps, detailed.contents, strict=True):
         if isinstance(step, Write):
-            if is_note(step.path):
-                yield from (data for data in (step.before, step.after) if data is not None)
-        elif content is not None and is_note(step.source):
-            yield content
+            yield from ((step.path, data) for data in (step.before, step.after) if data is not None)
+        else:
+            yield from ((path, content) for path in paths_of(step))
 
 
 def _follow_all(path: VaultPath, moves: Iterable[tuple[VaultPath, VaultPath]]) -> VaultPath:
