@@ -34,6 +34,11 @@ from vaultwire.vault.vault import Vault
 MARK = "QXZ"  # in nothing that may be seen
 FOLDERS = ["", "Work", "Work/deep", "Home", "Prompts", f"{MARK}folder"]
 NAMES = ["Plan", "Water", "Äpfel", "Note", "note 2", f"{MARK}name"]
+LINKED = [*NAMES[:-1], "Work/Plan", "Home/Note", "Nowhere", "New", "Plan.png", "Home/Water.png", "Note.canvas"]
+SHOWN = [
+    f"{folder}{name}" for folder in ("", "Home/", "Work/deep/") for name in ("Plan.md", "Note.png", "Water.canvas")
+]
+BY_TEXT = ("inline tag", "property", "frontmatter tag", "tag in a card")
 LONG_AGO = 1_700_000_000
 
 
@@ -64,6 +69,14 @@ def text_of(name: str, links: list[str], how: str) -> str:
     return "\n".join(["---", *head, "---", *body, *(f"see [[{link}]]" for link in links), "{{topic}}", ""])
 
 
+def canvas_of(links: list[str], shown: list[str], how: str) -> str:
+    mark = MARK if how else "common"
+    cards = [f"Apples {mark}words", *(f"see [[{link}]] ![[{link}#Part]]" for link in links)]
+    cards += ["#hush/card"] if how == "tag in a card" else []
+    nodes = [{"type": "text", "text": card} for card in cards] + [{"type": "file", "file": path} for path in shown]
+    return json.dumps({"nodes": [{"id": str(number), **node} for number, node in enumerate(nodes)]}, indent=1)
+
+
 @st.composite
 def cases(draw: st.DrawFn) -> Case:
     paths = draw(
@@ -81,14 +94,16 @@ def cases(draw: st.DrawFn) -> Case:
         if name.startswith(MARK) and not how:
             how = "path"
         if ending != "md" and how:
-            how = "path"
+            how = draw(st.sampled_from(["path", "tag in a card"])) if ending == "canvas" else "path"
         if any(folder == hidden for hidden in hidden_folders):
             how = "folder"
         elif how == "path":
             written = draw(st.sampled_from([path, path.upper(), path.lower()]))
             deny.append(Rule("deny", f"/{written}", 1))
-        links = draw(st.lists(st.sampled_from([*NAMES[:-1], "Work/Plan", "Home/Note", "Nowhere"]), max_size=3))
-        text = text_of(name, links, how) if ending == "md" else ("{}" if ending == "canvas" else MARK * bool(how))
+        links = draw(st.lists(st.sampled_from(LINKED), max_size=3))
+        text = text_of(name, links, how) if ending == "md" else MARK * bool(how)
+        if ending == "canvas":
+            text = canvas_of(links, draw(st.lists(st.sampled_from(SHOWN), max_size=2)), how)
         files.append(File(path, text.encode(), how))
     rules: dict[str, Any] = {"deny": tuple(deny), "privacy": Privacy(["hush"], {"private": None})}
     if draw(st.booleans()):
@@ -96,12 +111,26 @@ def cases(draw: st.DrawFn) -> Case:
         files = [each if not each.path.endswith(".canvas") else each._replace(how="type") for each in files]
     if draw(st.booleans()):
         rules["write"] = (Rule("write", draw(st.sampled_from(["/Work/", "*.md", "Plan*"])), 1),)
+    # Some could be no path: in a message they would be repeated.
+    folders = [*FOLDERS, f"./{MARK}folder", f"{MARK}folder/.x", f"../{MARK}"]
     folder, template, templates = (
-        draw(st.sampled_from(each)) for each in (FOLDERS, [*FOLDERS, *paths_of(files)], FOLDERS)
+        draw(st.sampled_from(each)) for each in (folders, [*folders, *paths_of(files)], folders)
     )
     settings = {
-        "app": {"attachmentFolderPath": draw(st.sampled_from(FOLDERS))},
-        "daily-notes": {"folder": folder, "template": template.removesuffix(".md")},
+        "app": {
+            "attachmentFolderPath": draw(st.sampled_from(folders)),
+            "newFileLocation": draw(st.sampled_from(["root", "current", "folder"])),
+            "newFileFolderPath": draw(st.sampled_from(folders)),
+            "newLinkFormat": draw(st.sampled_from(["shortest", "relative", "absolute"])),
+            "userIgnoreFilters": draw(st.lists(st.sampled_from(["Home/", "Plan", f"{MARK}folder/"]), max_size=2)),
+        },
+        "daily-notes": {
+            "folder": folder,
+            "template": template.removesuffix(".md"),
+            "format": draw(
+                st.sampled_from(["", "YYYY-MM-DD", f"[{MARK}/.x]/YYYY", *[f"[{MARK}folder]/YYYY"] * (not folder)])
+            ),
+        },
         "templates": {"folder": templates},
         "bookmarks": {"items": [{"type": "file", "path": path} for path in paths_of(files)]},
     }
@@ -128,7 +157,7 @@ PATHS = st.one_of(
         lambda folder, name, ending: (f"{folder}/" if folder else "") + name + ending,
         st.sampled_from(FOLDERS),
         st.sampled_from([*NAMES, "New"]),
-        st.sampled_from([".md", ".md", "", ".png", ".MD"]),
+        st.sampled_from([".md", ".md", "", ".png", ".MD", ".canvas"]),
     ),
     st.sampled_from(NAMES).map(lambda name: f"[[{name}]]"),
     st.sampled_from([*FOLDERS[1:], "", "work", ".trash/Plan.md", "Work/"]),
@@ -226,7 +255,7 @@ def offered(vault: Vault, paths: list[str]) -> list[str]:
 
 
 @settings(
-    max_examples=80,
+    max_examples=settings().max_examples // 5 * 2,
     phases=[Phase.explicit, Phase.reuse, Phase.generate],
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
@@ -244,9 +273,7 @@ def test_every_answer_is_as_if_hidden_files_had_never_been(case: Case, asked: li
                 status = (with_hidden / file.path).stat()
                 os.utime(without / file.path, ns=(status.st_atime_ns, status.st_mtime_ns))
         vaults = [open_vault(root, rules=PathRules(**case.rules)) for root in (with_hidden, without)]
-        private = {
-            file.path.casefold() for file in case.files if file.how in ("inline tag", "property", "frontmatter tag")
-        }
+        private = {file.path.casefold() for file in case.files if file.how in BY_TEXT}
         hidden = {file.path: (with_hidden / file.path).read_bytes() for file in case.files if file.how}
         paths = paths_of(case.files)
 

@@ -575,6 +575,42 @@ def test_settings_tell_nothing_of_what_is_hidden(root: Path) -> None:
     assert "Diary" not in repr(attempt(vault, "append_daily_note", content="x"))
 
 
+NO_PATHS = ["Secret/Plan.png", "Secret/.x", "Secret/\\0", "../Secret", "Secret/..", ".Secret/x", "C:/Secret"]
+
+
+@pytest.mark.parametrize("written", NO_PATHS)
+@pytest.mark.parametrize(
+    ("file", "setting"),
+    [
+        ("daily-notes", {"template": "NAME"}),
+        ("daily-notes", {"folder": "NAME"}),
+        ("daily-notes", {"format": "[NAME]/YYYY"}),
+        ("templates", {"folder": "NAME"}),
+        ("app", {"newFileLocation": "folder", "newFileFolderPath": "NAME"}),
+        ("app", {"attachmentFolderPath": "NAME"}),
+        ("app", {"attachmentFolderPath": "./NAME"}),
+    ],
+)
+def test_settings_that_name_no_path_tell_nothing_of_what_is_hidden(
+    root: Path, file: str, setting: dict[str, str], written: str
+) -> None:
+    (root / ".obsidian").mkdir()
+    filled = {key: value.replace("NAME", written) for key, value in setting.items()}
+    (root / ".obsidian" / f"{file}.json").write_text(json.dumps(filled))
+    vault = open_with(root, **DENY)
+    asked: list[tuple[str, dict[str, Any]]] = [
+        ("daily_note", {}),
+        ("append_daily_note", {"content": "x"}),
+        ("insert_template", {"path": "Open.md", "template": "x"}),
+        ("create_note", {"path": "New", "content": "x", "template": "x"}),
+        ("create_note", {"path": "New", "content": "x"}),
+        ("write_note", {"path": "Newer", "content": "x"}),
+        ("add_attachment", {"name": "x.png", "data": "iVBORw0KGgo="}),
+    ]
+    for tool, arguments in asked:
+        assert "Secret" not in repr(attempt(vault, tool, **arguments)), tool
+
+
 def test_names_that_differ_only_in_spelling_are_hidden_alike(tmp_path: Path) -> None:
     write_vault(tmp_path, "=== Caf\u00e9/A.md\nx\n=== Cafe\u0301 2/A.md\nx\n")
     vault = open_with(tmp_path, deny=rules("deny", "CAFE\u0301/", "caf\u00c9 2/"))

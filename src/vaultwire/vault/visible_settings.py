@@ -36,25 +36,30 @@ class VisibleSettings(KeptSettings):
         }
         if self._hides_note(settings.daily_template):
             hidden["daily_template"] = _HIDDEN
-        try:  # a date format may name folders, too
-            if not self._visible.may_be_seen(daily_note_path(settings, _ANY_DAY)):
-                hidden |= {"daily_folder": _HIDDEN, "daily_format": ""}
-        except VaultError:
-            pass
+        if self._hides_days(settings):
+            hidden |= {"daily_folder": _HIDDEN, "daily_format": ""}
         return settings._replace(**hidden) if hidden else settings
 
+    # What could be no path is hidden, too: the message that says so would repeat it.
+
     def _hides_folder(self, written: str) -> bool:
+        named = folder_of_setting(written)
         try:
-            folder = parse_path(folder_of_setting(written))
-        except VaultError:  # the vault itself, or no path
-            return False
-        return not self._visible.may_be_entered(folder)
+            return bool(named) and not self._visible.may_be_entered(parse_path(named))
+        except VaultError:
+            return True
 
     def _hides_note(self, written: str) -> bool:
         """Tell whether a note is hidden, or not there: of one that is private nobody should hear more."""
-        if not written.strip().strip("/"):
-            return False
+        named = written.strip().strip("/")
         try:
-            return not self._visible.spell(parse_note_path(written.strip().strip("/")))[1]
+            return bool(named) and not self._visible.spell(parse_note_path(named))[1]
         except VaultError:
-            return False
+            return True
+
+    def _hides_days(self, settings: Settings) -> bool:
+        """Tell whether daily notes are: a date format may name folders, too."""
+        try:
+            return not self._visible.may_be_seen(daily_note_path(settings, _ANY_DAY))
+        except VaultError:
+            return True
