@@ -136,6 +136,14 @@ def test_a_key_is_held_by_its_rules_whatever_its_client_calls_itself(
     assert not own.call("write_note", path="B.md", content="x")["isError"]
 
 
+@pytest.mark.parametrize("revision", REVISIONS)
+def test_notes_are_offered_by_the_rules_of_the_key(server: Serving, keys: dict[str, str], revision: str) -> None:
+    for key, name, listed in (("guest", "known", []), ("known", "guest", ["A.md"])):
+        # The own name "guest" has no table, so it takes nothing away.
+        found = Client(server, keys[key], name, revision).request("resources/list")
+        assert [file["name"] for file in found["resources"]] == listed
+
+
 def test_rest_lists_to_each_key_the_tools_it_may_call(server: Serving, keys: dict[str, str]) -> None:
     for page in ("tools", "openapi.json"):
         said = {

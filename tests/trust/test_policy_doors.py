@@ -13,7 +13,7 @@ import pytest
 
 from support.serving import Serving
 from support.vaults import snapshot, write_vault
-from support.wire import Server
+from support.wire import REVISIONS, Server
 from vaultwire.tools.catalog import load_catalog
 
 MARK = "QXZ"
@@ -233,3 +233,85 @@ def test_doctor_and_the_clients_entry_name_the_policy(vault: Path, policy: Path)
     assert f"Policy\n  {policy}\n" in run("doctor", *given).stdout
     entry = json.loads(run("client-config", "cursor", *given).stdout)
     assert entry["mcpServers"]["vaultwire"]["args"][-2:] == ["--policy", str(policy)]
+
+
+# ---------------------------------------------------------------------- what is offered besides tools
+
+
+def offered(server: Server, root: str) -> dict[str, Any]:
+    """Return what each request besides tools answers: its result, or its error."""
+    asked: dict[str, tuple[str, dict[str, Any]]] = {
+        "resources": ("resources/list", {}),
+        "read": ("resources/read", {"uri": f"{root}Open.md"}),
+        "read missing": ("resources/read", {"uri": f"{root}None.md"}),
+        "prompts": ("prompts/list", {}),
+        "summary": ("prompts/get", {"name": "summarize_note", "arguments": {"path": "Open"}}),
+        "review": ("prompts/get", {"name": "daily_review"}),
+    }
+    references = {"note": ("ref/prompt", "name", "summarize_note", "path")}
+    if root.startswith("obsidian://vault/vault/"):
+        references["file"] = ("ref/resource", "uri", f"{root}{{+path}}", "path")
+        references["tag"] = ("ref/prompt", "name", "sort", "tag")
+        references["property"] = ("ref/prompt", "name", "sort", "property")
+        asked["prompt"] = ("prompts/get", {"name": "sort", "arguments": {"tag": "x", "property": "x"}})
+    for name, (kind, key, value, argument) in references.items():
+        reference = {"type": kind, key: value}
+        asked[name] = ("completion/complete", {"ref": reference, "argument": {"name": argument, "value": ""}})
+    answers = {name: server.request(method, params) for name, (method, params) in asked.items()}
+    return {name: answer.get("result", answer.get("error")) for name, answer in answers.items()}
+
+
+def names_in(answer: dict[str, Any]) -> set[str]:
+    """Return what a list of resources, prompts or completions names."""
+    if "completion" in answer:
+        return set(answer["completion"]["values"])
+    (names,) = ({each["name"] for each in answer[kind]} for kind in ("resources", "prompts") if kind in answer)
+    return names
+
+
+@pytest.fixture
+def offering(vault: Path) -> Path:
+    (vault / "Prompts" / "Sort.md").write_text("Sort the zebras by {{tag}} and {{property}}")
+    (vault / "Open.md").write_text("---\ntags: [work]\nstatus: x\n---\nThe zebras.")
+    return vault
+
+
+@pytest.mark.parametrize("revision", REVISIONS)
+def test_who_may_not_read_notes_gets_no_text_of_them_by_another_way(
+    offering: Path, policy: Path, revision: str
+) -> None:
+    policy.write_text('[clients.tests]\nallow = ["list_*", "search_*"]\n')
+    with Server(offering, "--policy", str(policy), "--prompts", "Prompts") as server:
+        server.open(revision)
+        said = offered(server, "obsidian://vault/vault/")
+    assert "zebra" not in json.dumps(said)
+    for name in ("read", "read missing", "summary", "review", "prompt"):
+        assert said[name]["data"]["errorCode"] == "POLICY_DENIED"
+        assert "does not allow read_note" in said[name]["message"]
+    assert said["read"]["message"] == said["read missing"]["message"]
+    assert names_in(said["prompts"]) == names_in(said["tag"]) == set()
+    assert "Open.md" in names_in(said["resources"]) & names_in(said["file"])
+
+
+@pytest.mark.parametrize("revision", REVISIONS)
+def test_who_may_not_list_notes_gets_no_list_by_another_way(offering: Path, policy: Path, revision: str) -> None:
+    policy.write_text('[tools]\ndeny = ["list_notes", "list_tags"]\n')
+    with Server(offering, "--policy", str(policy), "--prompts", "Prompts") as server:
+        server.open(revision)
+        said = offered(server, "obsidian://vault/vault/")
+    for name in ("resources", "file", "note", "tag"):
+        assert names_in(said[name]) == set(), name
+    assert said["review"]["data"]["errorCode"] == "POLICY_DENIED"
+    assert names_in(said["prompts"]) == {"summarize_note", "find_related", "ask", "plot", "sort"}
+    assert "status" in names_in(said["property"])
+    assert "zebras" in json.dumps(said["read"])
+    assert "zebras" in json.dumps(said["summary"])
+
+
+def test_of_several_vaults_the_same_is_offered(offering: Path, policy: Path, tmp_path: Path) -> None:
+    policy.write_text('[tools]\ndeny = ["read_note", "list_notes"]\n')
+    other = write_vault(tmp_path / "other", "=== Zebra.md\nzebra\n")
+    with Server(offering, "--vault", str(other), "--policy", str(policy), "--prompts", "Prompts") as server:
+        server.open("2025-11-25")
+        said = offered(server, "obsidian://vault/other/")
+    assert "zebra" not in json.dumps(said).lower()

@@ -299,8 +299,13 @@ class Handlers:
 
         def run(client: Client) -> Answer:
             offers = self._offering()
+            asked = (request.method, request.params, request.revision, client)
             try:
-                return Result(offers.answer(request.method, request.params, request.revision, client))
+                if self._policy.allows_everything:
+                    return Result(offers.answer(*asked))
+                from vaultwire.server.offer_rules import answer_allowed  # noqa: PLC0415 - only under a policy
+
+                return Result(answer_allowed(offers, *asked, lambda tool: self._may_read_by(tool, request)))
             except VaultError as error:
                 return to_refusal(error, request)
 
@@ -313,6 +318,10 @@ class Handlers:
             self._seconds[_OFFERED[request.method]],
             changes_vault=False,
         )
+
+    def _may_read_by(self, tool: str, request: Request) -> bool:
+        """Tell whether whoever asks may call a tool that reads."""
+        return self._policy.allows({"readOnlyHint": True}, tool, request.peer.name, request.peer.principal)
 
     # ------------------------------------------------------------------ changes
 

@@ -1,0 +1,74 @@
+"""What resources, prompts and completions need of a client: the tools that give the same.
+
+A policy's rules are about tools. Whoever may not call a tool must not get by another way what it gives. Pure, but for the
+answers it asks for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from vaultwire.protocol.revisions import Revision
+from vaultwire.server.answers import POLICY_DENIED
+from vaultwire.server.offers import CHANGING_TTL_MS, caching, to_completed
+from vaultwire.tools.completions import meaning_of
+from vaultwire.vault.errors import VaultError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from vaultwire.protocol.messages import JsonObject
+    from vaultwire.server.handlers import Offering
+    from vaultwire.tools.registry import Client
+
+READING, LISTING = "read_note", "list_notes"
+
+# Prompts of the vault are notes, and their list has the first line of each; ours embed a note.
+_NEEDED = {
+    "resources/list": (LISTING,),
+    "resources/read": (READING,),
+    "prompts/list": (READING,),
+    "prompts/get": (READING,),
+}
+_REVIEW = "daily_review"  # names the notes of a day
+_NEEDED_FOR_VALUES = {
+    "note": LISTING,
+    "file": LISTING,
+    "folder": LISTING,
+    "tag": "list_tags",
+    "property": "list_properties",
+}
+
+
+def answer_allowed(
+    offers: Offering, method: str, params: JsonObject, revision: Revision, client: Client, may: Callable[[str], bool]
+) -> JsonObject:
+    """Return the result of a request as far as a client gets it that ``may`` call some tools only.
+
+    Lists leave out what it does not get. Raises VaultError: POLICY_DENIED, and those of the answer.
+    """
+    lacking = next((tool for tool in _needed(method, params) if not may(tool)), None)
+    if lacking is None:
+        result = offers.answer(method, params, revision, client)
+        if method == "prompts/list" and not may(LISTING):
+            result["prompts"] = [prompt for prompt in result["prompts"] if prompt["name"] != _REVIEW]
+        return result
+    if method == "completion/complete":
+        return to_completed([])
+    if method in ("resources/list", "prompts/list"):
+        return {method.partition("/")[0]: [], **caching(revision, CHANGING_TTL_MS)}
+    raise VaultError(
+        POLICY_DENIED, f"The policy of this server does not allow {lacking}, so it does not allow {method} here either."
+    )
+
+
+def _needed(method: str, params: JsonObject) -> tuple[str, ...]:
+    """Return the tools that a client must be allowed to call for this request."""
+    if method == "prompts/get" and params.get("name") == _REVIEW:
+        return READING, LISTING
+    if method != "completion/complete":
+        return _NEEDED.get(method, ())
+    reference, argument = params.get("ref"), params.get("argument")
+    name = argument.get("name") if isinstance(argument, dict) else None
+    values = _NEEDED_FOR_VALUES.get(meaning_of(name)) if isinstance(name, str) else None
+    of_prompt = isinstance(reference, dict) and reference.get("type") == "ref/prompt"
+    return (*((READING,) if of_prompt else ()), *((values,) if values else ()))
