@@ -38,6 +38,7 @@ LINKED = [*NAMES[:-1], "Work/Plan", "Home/Note", "Nowhere", "New", "Plan.png", "
 SHOWN = [
     f"{folder}{name}" for folder in ("", "Home/", "Work/deep/") for name in ("Plan.md", "Note.png", "Water.canvas")
 ]
+LINKS_ARE_MADE = os.name != "nt"  # there it takes a privilege
 BY_TEXT = ("inline tag", "property", "frontmatter tag", "tag in a card")
 LONG_AGO = 1_700_000_000
 
@@ -100,12 +101,21 @@ def cases(draw: st.DrawFn) -> Case:
         elif how == "path":
             written = draw(st.sampled_from([path, path.upper(), path.lower()]))
             deny.append(Rule("deny", f"/{written}", 1))
+            if draw(st.booleans()):  # what another program saved in the middle of a change of it
+                aside = f"{path.removesuffix(f'.{ending}')} (saved meanwhile, 3-0).{ending}"
+                files.append(File(aside, MARK.encode(), "path"))
         links = draw(st.lists(st.sampled_from(LINKED), max_size=3))
         text = text_of(name, links, how) if ending == "md" else MARK * bool(how)
         if ending == "canvas":
             text = canvas_of(links, draw(st.lists(st.sampled_from(SHOWN), max_size=2)), how)
         files.append(File(path, text.encode(), how))
     rules: dict[str, Any] = {"deny": tuple(deny), "privacy": Privacy(["hush"], {"private": None})}
+    rules["follows_links"] = draw(st.booleans())
+    hidden = [file.path for file in files if file.how]
+    for name in draw(st.lists(st.sampled_from(NAMES), max_size=2, unique=True)) if LINKS_ARE_MADE else []:
+        path = f"Home/{name} link.md"
+        there = [*hidden, "../outside.md", "Nothing.md"] if rules["follows_links"] else paths_of(files)
+        files.append(File(path, draw(st.sampled_from(there)).encode(), "link"))
     if draw(st.booleans()):
         rules["types"] = ("md", "png")
         files = [each if not each.path.endswith(".canvas") else each._replace(how="type") for each in files]
@@ -148,6 +158,9 @@ def make(root: Path, files: list[File], settings: dict[str, Any]) -> None:
     for number, file in enumerate(files):
         place = root / file.path
         place.parent.mkdir(parents=True, exist_ok=True)
+        if file.how == "link":
+            place.symlink_to(root / file.data.decode())
+            continue
         place.write_bytes(file.data)
         os.utime(place, (LONG_AGO + number, LONG_AGO + number))
 
@@ -156,7 +169,7 @@ PATHS = st.one_of(
     st.builds(
         lambda folder, name, ending: (f"{folder}/" if folder else "") + name + ending,
         st.sampled_from(FOLDERS),
-        st.sampled_from([*NAMES, "New"]),
+        st.sampled_from([*NAMES, "New", "Plan link", "Note (saved meanwhile, 3-0)"]),
         st.sampled_from([".md", ".md", "", ".png", ".MD", ".canvas"]),
     ),
     st.sampled_from(NAMES).map(lambda name: f"[[{name}]]"),
@@ -273,8 +286,10 @@ def test_every_answer_is_as_if_hidden_files_had_never_been(case: Case, asked: li
                 status = (with_hidden / file.path).stat()
                 os.utime(without / file.path, ns=(status.st_atime_ns, status.st_mtime_ns))
         vaults = [open_vault(root, rules=PathRules(**case.rules)) for root in (with_hidden, without)]
-        private = {file.path.casefold() for file in case.files if file.how in BY_TEXT}
-        hidden = {file.path: (with_hidden / file.path).read_bytes() for file in case.files if file.how}
+        private = {file.path.casefold() for file in case.files if file.how in (*BY_TEXT, "link")}
+        hidden = {
+            file.path: (with_hidden / file.path).read_bytes() for file in case.files if file.how not in ("", "link")
+        }
         paths = paths_of(case.files)
 
         def check_offers(*, is_mentioned: bool) -> None:
@@ -289,7 +304,8 @@ def test_every_answer_is_as_if_hidden_files_had_never_been(case: Case, asked: li
             is_mentioned |= MARK in repr(arguments)
             assert is_mentioned or MARK not in ours, (tool, arguments)
             if ours != theirs:
-                # The one difference there must be: over a note that is private by its text nothing is written.
+                # The one difference there must be: over a note that is private by its text, or a link that leads to
+                # something hidden, nothing is written.
                 failure = attempt(vaults[0], tool, **arguments)
                 assert isinstance(failure, Failure), (tool, arguments, ours, theirs)
                 assert failure.code == POLICY_DENIED, (tool, arguments, ours, theirs)
@@ -299,3 +315,4 @@ def test_every_answer_is_as_if_hidden_files_had_never_been(case: Case, asked: li
             check_offers(is_mentioned=is_mentioned)
         for path, data in hidden.items():
             assert (with_hidden / path).read_bytes() == data
+        assert all((with_hidden / file.path).is_symlink() for file in case.files if file.how == "link")

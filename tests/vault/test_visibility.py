@@ -386,6 +386,36 @@ def test_a_second_process_reads_no_private_note(root: Path) -> None:
     assert not open_files(str(root), 10_000, "").hides_some
 
 
+def test_a_hidden_file_of_any_shape_is_in_no_list_count_or_problem(root: Path, tmp_path: Path) -> None:
+    twin = write_vault(tmp_path / "twin" / root.name, VAULT)
+    (twin / "Secret" / "Plan.md").unlink()
+    (twin / "Secret").rmdir()
+    hidden = root / "Secret"
+    (hidden / "Vast.md").write_text("[a](b) " * 210_000)  # more marks than are looked into
+    (hidden / "Large.md").write_text("x" * 2_000_000)
+    (hidden / "Odd.md").write_bytes(b"\xff\xfe#tag [[Open]]")
+    (hidden / "Broken.canvas").write_text('{"nodes": [{"file": "Open.md"')
+    (hidden / "Broken.md").write_text("---\na: [\n---\n[[Open]] [[Nowhere]] ^x\n\n^x")
+    (hidden / "Task.base").write_text("views: [")
+    (root / "Board.canvas").write_text('{"nodes": [{"type": "file", "file": "Secret/Vast.md"}]}')
+    (twin / "Board.canvas").write_text('{"nodes": [{"type": "file", "file": "Secret/Vast.md"}]}')
+    for path in twin.rglob("*"):
+        status = (root / path.relative_to(twin)).stat()
+        os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+    ours, theirs = (open_vault(vault, 1_500_000, rules=PathRules(**DENY)) for vault in (root, twin))
+    for named in ((), ("Open.md", "Board.canvas", "Work/picture.png")):
+        assert json.loads(everything(ours, *named)) == json.loads(everything(theirs, *named))
+
+
+def test_what_another_program_saved_during_a_change_is_hidden_with_the_note_it_was_saved_as(root: Path) -> None:
+    (root / "Work" / "Task (saved meanwhile, 3-0).md").write_text("zebra")
+    (root / "Work" / "Task (Saved Meanwhile, 3-0) (saved meanwhile, 12-1).md").write_text("zebra")
+    vault = open_with(root, deny=rules("deny", "/Work/Task.md"))
+    assert call(vault, "list_notes", folder="Work").data["total"] == 0
+    assert "zebra" not in everything(vault).replace("status: zebra", "")
+    assert call(open_with(root, deny=rules("deny", "/Task.md")), "list_notes", folder="Work").data["total"] == 3
+
+
 # ---------------------------------------------------------------------- links of the file system
 
 

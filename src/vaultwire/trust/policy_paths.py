@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from vaultwire.vault.globs import BadGlobError, Glob, Globs, compile_glob
-from vaultwire.vault.paths import fold
+from vaultwire.vault.paths import fold, saved_as
 from vaultwire.vault.privacy import Privacy
 
 # Paths of usual length, with what was found of each: 20 MB.
@@ -138,6 +138,9 @@ class PathRules:
         rule = self._deny.find(entry)
         if rule is not None:
             return Reason(False, "it is denied", rule)
+        original = saved_as(path)
+        if original is not None and not (seen := self.explain_seeing(original)).is_allowed:
+            return Reason(False, f"it was saved as {original!r}, of which {seen.text}", seen.rule)
         name = entry.rpartition("/")[2]
         if self._types is not None and (name.rpartition(".")[2] if "." in name else "") not in self._types:
             return Reason(False, f"its type is none of {', '.join(sorted(self._types))}")

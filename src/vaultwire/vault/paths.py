@@ -26,6 +26,7 @@ _NOT_IN_NEW_NAMES = re.compile(r'[:<>"|?*]')
 _SAFE = dict.fromkeys(":/\\|", "-") | dict.fromkeys("*?<>#^", "") | {'"': "'", "[": "(", "]": ")"}
 # "v1.2 release" has no file extension, "data.csv" has one.
 _EXTENSION = re.compile(r"\.(?:[A-Za-z][A-Za-z0-9]{0,4}|canvas)$", re.IGNORECASE)
+_ASIDE = re.compile(r" \(saved meanwhile, [0-9]+-[0-9]+\)(?=(?:\.[^./]*)?\Z)", re.IGNORECASE)
 # What is kept where a name is cut.
 _ENDING = re.compile(r"(?<=[^. ])\.[A-Za-z0-9]{1,6}\Z")
 # Longest name most file systems take, in UTF-8 bytes (ext4, APFS, NTFS counts UTF-16 units and takes more).
@@ -115,6 +116,18 @@ def check_new_names(parts: list[str]) -> None:
             raise VaultError(
                 INVALID_ARGUMENTS, f"A name may have at most {MAX_NAME_BYTES} bytes; {part[:40]!r}… is longer."
             )
+
+
+def aside_name(name: str, mark: str) -> str:
+    """Return the name of what another program saved as the file ``name`` in the middle of a change of it."""
+    stem, dot, ending = name.rpartition(".")
+    return f"{stem} (saved meanwhile, {mark}){dot}{ending}"
+
+
+def saved_as(path: str) -> str | None:
+    """Return the path of the file that this one was saved as (``aside_name``), None for any other file."""
+    found = _ASIDE.search(path)
+    return None if found is None else path[: found.start()] + path[found.end() :]
 
 
 def safe_name(text: str) -> str:

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from vaultwire.vault.changes.change import Intent, Move, Write, follow
 from vaultwire.vault.files import TEMPORARY_PREFIX, TEMPORARY_SUFFIX, Files
 from vaultwire.vault.model import VaultPath
+from vaultwire.vault.paths import aside_name
 from vaultwire.vault.publish import publish_new, remove_quietly
 
 AGAIN = "b"  # marks files with the bytes from before, written for the way back
@@ -67,8 +68,7 @@ class HiddenFiles:
         if is_ours or not self.is_foreign(step, place):
             remove_quietly(place)
             return
-        stem, dot, ending = os.path.basename(step.path).rpartition(".")
-        name = f"{stem} (saved meanwhile, {self._intent.id}-{number}){dot}{ending}"
+        name = aside_name(os.path.basename(step.path), f"{self._intent.id}-{number}")
         publish_new(place, os.path.join(os.path.dirname(place), name))
 
     # ------------------------------------------------------------------ names
