@@ -79,6 +79,42 @@ def canvas_of(links: list[str], shown: list[str], how: str) -> str:
 
 
 @st.composite
+def settings_for(draw: st.DrawFn, paths: list[str]) -> dict[str, Any]:
+    # Some could be no path: in a message they would be repeated.
+    folders = [*FOLDERS, f"./{MARK}folder", f"{MARK}folder/.x", f"../{MARK}"]
+    folder, template, templates = (draw(st.sampled_from(each)) for each in (folders, [*folders, *paths], folders))
+    return {
+        "app": {
+            "attachmentFolderPath": draw(st.sampled_from(folders)),
+            "newFileLocation": draw(st.sampled_from(["root", "current", "folder"])),
+            "newFileFolderPath": draw(st.sampled_from(folders)),
+            "newLinkFormat": draw(st.sampled_from(["shortest", "relative", "absolute"])),
+            "userIgnoreFilters": draw(st.lists(st.sampled_from(["Home/", "Plan", f"{MARK}folder/"]), max_size=2)),
+        },
+        "daily-notes": {
+            "folder": folder,
+            "template": template.removesuffix(".md"),
+            "format": draw(
+                st.sampled_from(["", "YYYY-MM-DD", f"[{MARK}/.x]/YYYY", *[f"[{MARK}folder]/YYYY"] * (not folder)])
+            ),
+        },
+        "templates": {"folder": templates},
+        "bookmarks": {"items": [{"type": "file", "path": path} for path in paths]},
+    }
+
+
+@st.composite
+def links_among(draw: st.DrawFn, files: list[File], *, follows_links: bool) -> list[File]:
+    """Return symbolic links that are hidden: where links are followed, by where they lead."""
+    if not LINKS_ARE_MADE:
+        return []
+    hidden = [file.path for file in files if file.how]
+    targets = [*hidden, "../outside.md", "Nothing.md"] if follows_links else paths_of(files)
+    names = draw(st.lists(st.sampled_from(NAMES), max_size=2, unique=True))
+    return [File(f"Home/{name} link.md", draw(st.sampled_from(targets)).encode(), "link") for name in names]
+
+
+@st.composite
 def cases(draw: st.DrawFn) -> Case:
     paths = draw(
         st.lists(st.tuples(st.sampled_from(FOLDERS), st.sampled_from(NAMES)), min_size=2, max_size=9, unique=True)
@@ -111,40 +147,13 @@ def cases(draw: st.DrawFn) -> Case:
         files.append(File(path, text.encode(), how))
     rules: dict[str, Any] = {"deny": tuple(deny), "privacy": Privacy(["hush"], {"private": None})}
     rules["follows_links"] = draw(st.booleans())
-    hidden = [file.path for file in files if file.how]
-    for name in draw(st.lists(st.sampled_from(NAMES), max_size=2, unique=True)) if LINKS_ARE_MADE else []:
-        path = f"Home/{name} link.md"
-        there = [*hidden, "../outside.md", "Nothing.md"] if rules["follows_links"] else paths_of(files)
-        files.append(File(path, draw(st.sampled_from(there)).encode(), "link"))
+    files += draw(links_among(files, follows_links=rules["follows_links"]))
     if draw(st.booleans()):
         rules["types"] = ("md", "png")
         files = [each if not each.path.endswith(".canvas") else each._replace(how="type") for each in files]
     if draw(st.booleans()):
         rules["write"] = (Rule("write", draw(st.sampled_from(["/Work/", "*.md", "Plan*"])), 1),)
-    # Some could be no path: in a message they would be repeated.
-    folders = [*FOLDERS, f"./{MARK}folder", f"{MARK}folder/.x", f"../{MARK}"]
-    folder, template, templates = (
-        draw(st.sampled_from(each)) for each in (folders, [*folders, *paths_of(files)], folders)
-    )
-    settings = {
-        "app": {
-            "attachmentFolderPath": draw(st.sampled_from(folders)),
-            "newFileLocation": draw(st.sampled_from(["root", "current", "folder"])),
-            "newFileFolderPath": draw(st.sampled_from(folders)),
-            "newLinkFormat": draw(st.sampled_from(["shortest", "relative", "absolute"])),
-            "userIgnoreFilters": draw(st.lists(st.sampled_from(["Home/", "Plan", f"{MARK}folder/"]), max_size=2)),
-        },
-        "daily-notes": {
-            "folder": folder,
-            "template": template.removesuffix(".md"),
-            "format": draw(
-                st.sampled_from(["", "YYYY-MM-DD", f"[{MARK}/.x]/YYYY", *[f"[{MARK}folder]/YYYY"] * (not folder)])
-            ),
-        },
-        "templates": {"folder": templates},
-        "bookmarks": {"items": [{"type": "file", "path": path} for path in paths_of(files)]},
-    }
-    return Case(files, rules, settings if draw(st.booleans()) else {})
+    return Case(files, rules, draw(settings_for(paths_of(files))) if draw(st.booleans()) else {})
 
 
 def paths_of(files: list[File]) -> list[str]:
