@@ -112,7 +112,8 @@ def links_among(draw: st.DrawFn, files: list[File], *, follows_links: bool) -> l
     targets = [*hidden, "../outside.md", "Nothing.md"] if follows_links else paths_of(files)
     names = draw(st.lists(st.sampled_from(NAMES), max_size=2, unique=True))
     links = [File(f"Home/{name} link.md", draw(st.sampled_from(targets)).encode(), "link") for name in names]
-    folder = draw(st.sampled_from(["", "..", f"{MARK}folder", "Nothing" if follows_links else "Work"]))
+    folders = {path.rpartition("/")[0] for path in hidden} & {f"{MARK}folder"} if follows_links else {"Work", "Nothing"}
+    folder = draw(st.sampled_from(["", "..", *sorted(folders)]))
     return [*links, File("Tunnel", folder.encode(), "link")] if folder else links
 
 

@@ -140,7 +140,7 @@ class PathRules:
             return Reason(False, "it is denied", rule)
         original = saved_as(path)
         if original is not None and not (seen := self.explain_seeing(original)).is_allowed:
-            return Reason(False, f"it was saved as {original!r}, of which {seen.text}", seen.rule)
+            return Reason(False, f"it holds what was saved as {original!r}; {seen.text}", seen.rule)
         name = entry.rpartition("/")[2]
         if self._types is not None and (name.rpartition(".")[2] if "." in name else "") not in self._types:
             return Reason(False, f"its type is none of {', '.join(sorted(self._types))}")
