@@ -16,6 +16,7 @@ from vaultwire.markdown.marks import (
     HTML_BLOCK,
     HTML_LINE,
     MATH_END,
+    ONLY_MARKS,
     RAW_HTML,
     RULE,
     TABLE_RULE,
@@ -61,6 +62,13 @@ def _begins_heading(blocks: OpenBlocks) -> bool:
     blocks.add_row()
     _end_heading(blocks, len(opening[1]), [_without_closing(blocks.line[opening.end() :])], blocks.rows[0])
     return True
+
+
+def _begins_marks(blocks: OpenBlocks) -> bool:
+    """Read a line on which nothing stands but marks of these three: most lines that begin like one are list items or rows."""
+    if ONLY_MARKS.match(blocks.line, blocks.first) is None:
+        return False
+    return _underlines(blocks) or _begins_table(blocks) or _begins_rule(blocks)
 
 
 def _underlines(blocks: OpenBlocks) -> bool:
@@ -183,18 +191,13 @@ GO_ON: dict[str, Callable[[OpenBlocks], bool]] = {
     "html": _goes_on_to_mark,
     "indented": _goes_on_indented,
 }
-# What may begin, by the first character of the line's text, in the order in which they are tried.
-BEGIN: dict[str, tuple[Callable[[OpenBlocks], bool], ...]] = {
-    "#": (_begins_heading,),
-    "`": (_begins_code,),
-    "~": (_begins_code,),
-    "=": (_underlines,),
-    "-": (_underlines, _begins_table, _begins_rule),
-    "*": (_begins_rule,),
-    "_": (_begins_rule,),
-    "|": (_begins_table,),
-    ":": (_begins_table,),
-    "<": (_begins_html,),
-    "$": (_begins_math,),
-    "%": (_begins_comment,),
+# What may begin, by the first character of the line's text.
+BEGIN: dict[str, Callable[[OpenBlocks], bool]] = {
+    "#": _begins_heading,
+    "`": _begins_code,
+    "~": _begins_code,
+    **dict.fromkeys("=-*_|:", _begins_marks),
+    "<": _begins_html,
+    "$": _begins_math,
+    "%": _begins_comment,
 }

@@ -138,7 +138,8 @@ class _Scanner(OpenBlocks):
         interrupts = self.leaf in ("text", "table")  # which are interrupted by some blocks only
         while self.indent < TOO_FAR:
             mark = self.line[self.first]
-            if mark in BEGIN and any(begins(self) for begins in BEGIN[mark]):
+            begins = BEGIN.get(mark)
+            if begins is not None and begins(self):
                 return
             if len(self.containers) >= MAX_DEPTH or not (self._begins_quote() or self._begins_item(interrupts)):
                 break

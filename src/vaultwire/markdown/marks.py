@@ -16,6 +16,7 @@ FENCE = re.compile(r"`{3,}(?=[^`]*\Z)|~{3,}")
 MARK = re.compile(r"(?:[-*+]|(\d{1,9})[.)])(?=[ \t]|\Z)")
 RULE = re.compile(r"(?:(?:-[ \t]*+){3,}+|(?:\*[ \t]*+){3,}+|(?:_[ \t]*+){3,}+)\Z")
 TABLE_RULE = re.compile(r"(?=[^|]*+\|)[ \t|:]*-[-| :\t]*+\Z")
+ONLY_MARKS = re.compile(r"[-=*_|: \t]++\Z")  # underlines, rules and tables' rules have no other character
 # Lines of a paragraph that are no text to be underlined: definitions, and what CommonMark has for HTML.
 DEFINITION = re.compile(r"\[(?:\^[^\[\]]++\]:|[^\[\]]++\]:[ \t]*+\S++(?:[ \t]++[\"'(].*+)?[ \t]*+\Z)|<!--.*-->")
 COMMENT_AND_TEXT = re.compile(r"<!--.*-->[ \t]*[^ \t]")
