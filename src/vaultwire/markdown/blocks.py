@@ -15,7 +15,7 @@ from vaultwire.markdown.model import Span
 from vaultwire.markdown.parse import parse_note
 
 # Indentation, mark, and with a task its box.
-_ITEM = re.compile(r"([ \t]*+)([-*+]|\d{1,9}[.)])(?:[ \t]++(?:\[.\](?:[ \t]++|\Z))?+|\Z)")
+_ITEM = re.compile(r"([ \t]*+)([-*+]|[0-9]{1,9}[.)])(?:[ \t]++(?:\[.\](?:[ \t]++|\Z))?+|\Z)")
 _QUOTE = re.compile(r"[ \t]*+(?:>[ \t]?+)++")
 _OWN_ID = re.compile(r"[ \t>]*+\^[A-Za-z0-9-]+[ \t]*+\Z")
 

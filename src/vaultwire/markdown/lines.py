@@ -11,12 +11,13 @@ from __future__ import annotations
 from vaultwire.markdown.block_kinds import BEGIN, GO_ON
 from vaultwire.markdown.marks import (
     BULLETS,
+    CONTAINER_MARKS,
     MARGIN,
     MARK,
     MAX_DEPTH,
-    NOT_TEXT,
     OWN_ID,
     TOO_FAR,
+    USUAL,
 )
 from vaultwire.markdown.open_blocks import Body, Container, OpenBlocks, Row
 
@@ -57,23 +58,22 @@ class _Scanner(OpenBlocks):
                 self.end_leaf()
             self.behind_empty = True
             return True
-        mark = line[0]
-        if mark not in NOT_TEXT and not mark.isdecimal():
-            if not leaf:
-                self.containers.clear()
-                self.begin("text")
-            self.rows.append(Row(self.number, self.start, line, 0, False, False))
-            self.touch()
-        elif line[:2] in BULLETS and (line[2:3].isalpha() or line[2:3] == "["):
-            if leaf:
-                self.end_leaf()
-            self.keys += 1
-            self.containers = [Container(2, self.keys, is_quote=False)]
-            self.begin("text")
-            self.rows.append(Row(self.number, self.start, line, 2, True, False))
-            self.touch()
-        else:
+        usual = USUAL.match(line)
+        if usual is None:
             return False
+        width = usual.end()
+        if width:
+            if leaf and not self.containers and line[0] not in BULLETS:  # of numbers, some do not interrupt a paragraph
+                return False
+            self.end_leaf()
+            self.keys += 1
+            self.containers = [Container(width, self.keys, is_quote=False)]
+            self.begin("text")
+        elif not leaf:
+            self.containers.clear()
+            self.begin("text")
+        self.rows.append(Row(self.number, self.start, line, width, width > 0, False))
+        self.touch()
         self.behind_empty = False
         return True
 
@@ -141,7 +141,9 @@ class _Scanner(OpenBlocks):
             begins = BEGIN.get(mark)
             if begins is not None and begins(self):
                 return
-            if len(self.containers) >= MAX_DEPTH or not (self._begins_quote() or self._begins_item(interrupts)):
+            if mark not in CONTAINER_MARKS or len(self.containers) >= MAX_DEPTH:
+                break
+            if not (self._begins_quote() if mark == ">" else self._begins_item(interrupts)):
                 break
             self.matched = len(self.containers)
             self.is_whole = True
@@ -171,8 +173,6 @@ class _Scanner(OpenBlocks):
             self.span_last = self.number
 
     def _begins_quote(self) -> bool:
-        if self.line[self.first] != ">":
-            return False
         self.close()
         self.keys += 1
         self.containers.append(Container(0, self.keys, is_quote=True))

@@ -13,7 +13,7 @@ MAX_DEPTH = 100
 HEADING = re.compile(r" {0,3}(#{1,6})(?=[ \t]|\Z)")
 UNDERLINE = re.compile(r" {0,3}(?:=+|-+)[ \t]*+\Z")
 FENCE = re.compile(r"`{3,}(?=[^`]*\Z)|~{3,}")
-MARK = re.compile(r"(?:[-*+]|(\d{1,9})[.)])(?=[ \t]|\Z)")
+MARK = re.compile(r"(?:[-*+]|([0-9]{1,9})[.)])(?=[ \t]|\Z)")
 RULE = re.compile(r"(?:(?:-[ \t]*+){3,}+|(?:\*[ \t]*+){3,}+|(?:_[ \t]*+){3,}+)\Z")
 TABLE_RULE = re.compile(r"(?=[^|]*+\|)[ \t|:]*-[-| :\t]*+\Z")
 ONLY_MARKS = re.compile(r"[-=*_|: \t]++\Z")  # underlines, rules and tables' rules have no other character
@@ -23,9 +23,12 @@ COMMENT_AND_TEXT = re.compile(r"<!--.*-->[ \t]*[^ \t]")
 SPACES = re.compile(r"[ \t]*+")
 # How a line begins that may go on with a quote or a list item; as empty as one that has ended.
 MARGIN = ("", " ", "\t", ">")
-# What a block that is no paragraph may begin with, digits of a list's mark besides; ``^`` stands alone for an id.
-NOT_TEXT = frozenset(" \t>#`~=-*+_|:<$%^")
-BULLETS = ("- ", "* ", "+ ")
+# What a quote or list item begins with.
+CONTAINER_MARKS = frozenset(">-*+0123456789")
+BULLETS = "-*+"
+# Text that can be nothing else, or a list item with such text: the usual line. Marks of bold text and the like may come
+# first, too few to begin a block; ``^`` is left out, as it may begin a block's id.
+USUAL = re.compile(r"(?:(?:[-*+]|[0-9]{1,9}[.)]) )?(?=[*_`=~]{0,2}[^ \t>#`~=*+_|:<$%^0-9-])")
 OWN_ID = re.compile(r"\^[A-Za-z0-9-]+[ \t]*+\Z")
 # CommonMark 0.31 "Raw HTML": an opening or a closing tag, behind its first bracket.
 HTML_TAG = (
