@@ -402,6 +402,38 @@ def test_a_name_beats_a_heading_beats_a_tag_or_alias_beats_any_number_of_mention
     assert property_.score == scores[-1]
 
 
+HEADINGS = [
+    ("# plan", True),
+    ("   ## a plan ##", True),
+    ("#\tplan", True),
+    ("a plan\n===", True),
+    ("x\n\na\nplan\nc\n---\n", True),
+    ("---\nx: plan\n---\nplan\n", False),
+    ("plan\n\n---", False),
+    ("- plan\n---", False),
+    ("```\n# plan\n```", False),
+    ("    # plan", False),
+    ("> # plan", False),
+    ("%%\n# plan\n%%", False),
+    ("| plan |\n|---|\n\n# other", False),
+]
+
+
+@pytest.mark.parametrize(("text", "is_heading"), HEADINGS, ids=[repr(text) for text, _ in HEADINGS])
+def test_a_word_weighs_as_in_a_heading_where_the_outline_has_one(text: str, is_heading: bool) -> None:
+    match, heading = found("plan", text), found("plan", "# plan")
+    assert match is not None
+    assert heading is not None
+    assert (match.score == heading.score) is is_heading
+
+
+@pytest.mark.parametrize("mark", ["===", "---"])
+def test_an_underlined_heading_begins_a_section(mark: str) -> None:
+    match = found("section:(b c)", f"# A\nb\n\nB\n{mark}\nb c\n\nC\n{mark}\nc")
+    assert match is not None
+    assert [line.number for line in match.lines] == [4, 6]
+
+
 def test_a_note_that_matches_only_without_diacritics_comes_after_every_other() -> None:
     exact, folded = found("cafe", "cafe"), found("cafe", "# café\ncafé\n", "Café.md")
     assert exact is not None

@@ -1,7 +1,8 @@
 """A query against a note: whether it matches, how well, and which lines to show. Pure text.
 
 Words and phrases are compared without case and diacritics unless ``match-case:`` asks for both; they count in the
-note's name and in its text. A note is parsed only if an operator needs its structure and its text holds the words.
+note's name and in its text. A note is parsed only if its text holds the words, and an operator needs its structure or a
+word stands where a heading may be.
 
 The score of a note that matches as the query is written is above 1, of one that matches only without diacritics below:
 1 for the match, 1 for each matching line up to ten, and for each word or phrase 100 if it is in the name, else 40 if it
@@ -245,7 +246,7 @@ class Matcher:
         )
         for index, column in self._columns_in_body(leaf, note).items():
             line = lines[index]
-            if line.startswith("#") and line[:7].lstrip("#")[:1] in (" ", "\t"):
+            if note.is_heading(index, line):
                 return _HEADING
             if (column and line[column - 1] == "#") or (index < top and self._is_listed(leaf, note)):
                 weight = _TAG

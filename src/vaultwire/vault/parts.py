@@ -16,6 +16,8 @@ from vaultwire.vault.searched import parse_searched, searched_name
 from vaultwire.vault.terms import BARE, FOLDED, Forms, Leaf
 
 _BOX = re.compile(r"\[.\]")
+# What underlines a heading, or is a rule.
+_UNDERLINE = re.compile(r"\n {0,3}(?:=+|-+)[ \t]*+(?:\n|\Z)")
 _EMPTY: tuple[PropertyValue, ...] = (None, "", [], {})
 
 
@@ -61,6 +63,21 @@ class NoteParts:
     def parsed(self) -> ParsedNote:
         """The note's structure."""
         return parse_searched(self.path, self.text) if is_canvas(self.path) else self._parse(self.text)
+
+    def is_heading(self, index: int, line: str) -> bool:
+        """Tell whether a line is a heading or a part of one, by how many lines come before it and what it says."""
+        # Most lines are told by what they begin with, and the note need not be parsed for them.
+        return (line.lstrip(" ").startswith("#") or self._has_underlines) and index + 1 in self._heading_lines
+
+    @cached_property
+    def _has_underlines(self) -> bool:
+        return _UNDERLINE.search(self.text, self.frontmatter.end) is not None
+
+    @cached_property
+    def _heading_lines(self) -> frozenset[int]:
+        return frozenset(
+            number for heading in self.parsed.headings for number in range(heading.line, heading.line + heading.more + 1)
+        )
 
     @cached_property
     def frontmatter(self) -> Frontmatter:
