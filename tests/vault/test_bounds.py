@@ -233,7 +233,7 @@ def test_more_words_than_an_index_keeps_are_searched_all_the_same(tmp_path: Path
 def test_a_note_that_its_reader_fails_at_takes_search_away_from_none(tmp_path: Path) -> None:
     """Here by its stack, which a name of a property that is a map within maps takes more of than there is."""
     (tmp_path / "vault").mkdir()
-    deep = "---\n? " + "{a: " * 95 + "b" + "}" * 95 + "\n: c\n---\nneedle [[other]]\n"
+    deep = "---\n? " + "{a: " * 95 + "b" + "}" * 95 + "\n: c\n---\n# needle\n[[other]]\n"
     (tmp_path / "vault" / "deep.md").write_text(deep)
     (tmp_path / "vault" / "other.md").write_text("needle [[deep]]")
     usual = sys.getrecursionlimit()

@@ -71,13 +71,16 @@ class NoteParts:
 
     @cached_property
     def _has_underlines(self) -> bool:
-        return _UNDERLINE.search(self.text, self.frontmatter.end) is not None
+        top = self.text.find("\n---") + 1 if self.text.startswith("---") else 0  # what ends frontmatter is no underline
+        return _UNDERLINE.search(self.text, top) is not None
 
     @cached_property
     def _heading_lines(self) -> frozenset[int]:
-        return frozenset(
-            number for heading in self.parsed.headings for number in range(heading.line, heading.line + heading.more + 1)
-        )
+        try:
+            headings = self.parsed.headings
+        except Exception:  # noqa: BLE001 - a note that cannot be parsed is found all the same, only further below
+            return frozenset()
+        return frozenset(each.line + more for each in headings for more in range(each.more + 1))
 
     @cached_property
     def frontmatter(self) -> Frontmatter:
