@@ -168,7 +168,7 @@ def _property_edits(plain: str, tags: TagsProperty, old: str, new: str) -> dict[
         kept.add(name.casefold())
         edits[word.name] = name
         if not scalar.style:
-            source = _replaced(plain, *scalar.extent, edits)
+            source = _replaced(plain, *scalar.extent, {word.name: name})
             if not _is_plain(source):
                 del edits[word.name]
                 edits[scalar.extent] = _quoted(source)
