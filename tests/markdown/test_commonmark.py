@@ -51,6 +51,7 @@ NOTES = st.lists(LINES, max_size=10)
 
 _OTHER = (
     re.compile(r"\[\[.*\]\]"),  # a wikilink
+    re.compile(r"\]\((?:[^\n(]*\(){4}"),  # parentheses in a destination may be more than three within each other
     # markdown-it lets a quote go on however far its mark is indented, counts the columns of a tab behind two of them its way,
     # and takes a space or a line's end behind a backslash otherwise than where it stands alone.
     re.compile(r">[^\n]*\n[>\t ]*(?: {4}| {0,3}\t)[ \t]*>|>.*>.*\t|\\[ \n]"),
@@ -164,6 +165,9 @@ def _ours(text: str, lists: list[Span]) -> Seen:
 @example(["-\tx", "", "\tx", "", "\t\tx"])
 @example(["\t- x", "- \t\tx", "      x"])
 @example(["- x", "\t- x", "\t\t- x", "\t\t\t- x", "y"])
+@example(["- # [y](N.md)"])
+@example(["[y](a(b(N(1).md)))"])
+@example(["x", "2. **y**", "", "10) `y`", "3) x"])
 def test_blocks_and_links_are_where_commonmark_has_them(lines: list[str]) -> None:
     text = _numbered(lines)
     lazy = _Lazy(text, 1)

@@ -19,15 +19,19 @@ from vaultwire.markdown.marks import HTML_TAG
 _TAG = re.compile(r"#([^\u2000-\u206F\u2E00-\u2E7F'!\"#$%&()*+,.:;<=>?@^`{|}~\[\]\\\s]+)")
 _BLOCK_ID = re.compile(r"\^([A-Za-z0-9-]+)[ \t]*+\Z")
 _BACKTICKS = re.compile(r"`+")
+# Parentheses in pairs within a destination, three within each other: as many as CommonMark 0.31, "Links", asks for at least.
+_PAIR = "(?!)"
+for _ in range(3):
+    _PAIR = rf"\((?:[^\s()\\]++|\\\S|{_PAIR})*+\)"
 # Each alternative begins with one literal character: the engine then skips plain text without trying any of them.
 _TOKEN = re.compile(
     r"\\(?P<escape>[!-/:-@\[-`{-~])?"  # CommonMark 0.31 "Backslash escapes"
     # engine facts §2.1: one ``]`` does not end a wikilink, of nested ones the inner is the link
     r"|\[(?:\[(?!\[)(?P<wiki>(?:[^\[\]\n]++|\[(?!\[)|\](?!\]))*+)\]\])?"
-    # §2.1: ``<a b>``, or no space but in front of a title; parentheses in pairs, one within another. CommonMark 0.31 "Links":
-    # a line may end on either side of the destination.
+    # §2.1: ``<a b>``, or no space but in front of a title. CommonMark 0.31 "Links": a line may end on either side of the
+    # destination.
     r"|\](?P<target>\([ \t\n]*+"
-    r"(?:<(?P<angled>[^<>\n]*+)>|(?!<)(?P<bare>(?:[^\s()\\]++|\\\S|\\|\((?:[^\s()\\]++|\\\S|\([^\s()]*+\))*+\))*+))"
+    r"(?:<(?P<angled>[^<>\n]*+)>|(?!<)(?P<bare>(?:[^\s()\\]++|\\\S|\\|" + _PAIR + r")*+))"
     r"""(?:[ \t\n]++(?:"(?:[^"\\]++|\\.)*+"|'(?:[^'\\]++|\\.)*+'|\((?:[^()\\]++|\\.)*+\)))?[ \t\n]*+\))?"""
     # Inline math: no space inside its marks, no digit behind them (money).
     r"|\$(?P<math>\$[^$]*+\$\$|(?<!\$\$)(?=[^\s$])[^$\n]*+(?<!\s)\$(?!\d))?"
