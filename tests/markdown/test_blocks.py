@@ -67,6 +67,7 @@ TASKS = [
     ("-[ ] a", [], COMMONMARK),
     ("[ ] a", [], BASIC),
     ("x - [ ] a", [], BASIC),
+    ("- # [ ] a", [], COMMONMARK),
     ("```\n- [ ] a\n```", [], OURS),
     ("<!--\n- [ ] a\n-->", [], OURS),
     ("---\n- [ ] a\n---\n- [ ] b", [(" ", "b", 4)], OURS),

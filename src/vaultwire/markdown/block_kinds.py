@@ -59,8 +59,10 @@ def _begins_heading(blocks: OpenBlocks) -> bool:
         return False
     blocks.close()
     blocks.begin("heading")
-    blocks.add_row()
-    _end_heading(blocks, len(opening[1]), [_without_closing(blocks.line[opening.end() :])], blocks.rows[0])
+    blocks.touch()
+    row = blocks.row(opening.end())
+    blocks.rows.append(row)
+    _end_heading(blocks, len(opening[1]), _without_closing(blocks.line[opening.end() :]), row)
     return True
 
 
@@ -79,14 +81,14 @@ def _underlines(blocks: OpenBlocks) -> bool:
     if begin is None:
         return False
     blocks.touch()
-    _end_heading(blocks, 1 if blocks.line[blocks.first] == "=" else 2, texts[begin:], blocks.rows[begin])
+    _end_heading(blocks, 1 if blocks.line[blocks.first] == "=" else 2, " ".join(texts[begin:]), blocks.rows[begin])
     return True
 
 
-def _end_heading(blocks: OpenBlocks, level: int, texts: list[str], row: Row) -> None:
+def _end_heading(blocks: OpenBlocks, level: int, text: str, row: Row) -> None:
     """End a heading that begins on a row. It counts as one where Obsidian's outline has it."""
     if not blocks.containers and not row.is_comment:
-        blocks.headings.append(Heading(level, " ".join(texts), row.number, blocks.number - row.number))
+        blocks.headings.append(Heading(level, text, row.number, blocks.number - row.number))
     blocks.leaf = "heading"
     blocks.end_leaf()
 

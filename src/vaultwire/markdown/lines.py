@@ -154,7 +154,7 @@ class _Scanner(OpenBlocks):
         if self.leaf == "text":
             self.add_row()
         elif self.leaf == "table" and self.is_whole:
-            self.say([self.row()])
+            self.say([self.row(self.first)])
             self.touch()
         elif self.indent >= TOO_FAR:
             self.close()
@@ -169,7 +169,7 @@ class _Scanner(OpenBlocks):
         if self.containers or not (self.behind_empty and self.key and OWN_ID.match(self.line, self.first)):
             self.add_row()
         else:  # engine facts §2.1: an id alone on its line names the block before it
-            self.rows.append(self.row())
+            self.rows.append(self.row(self.first))
             self.span_last = self.number
 
     def _begins_quote(self) -> bool:

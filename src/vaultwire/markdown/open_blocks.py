@@ -156,13 +156,13 @@ class OpenBlocks:
             self.math_marks = self.counted = 0
         self.leaf = ""
 
-    def row(self) -> Row:
-        """Return the line at hand as one of a paragraph."""
-        return Row(self.number, self.start, self.line, self.first, self.is_item, self.comment >= 0)
+    def row(self, content: int) -> Row:
+        """Return the line at hand as one of a paragraph, or as a heading, whose text begins at ``content``."""
+        return Row(self.number, self.start, self.line, content, self.is_item, self.comment >= 0)
 
     def add_row(self) -> None:
         """Count the line at hand to the open paragraph."""
-        self.rows.append(self.row())
+        self.rows.append(self.row(self.first))
         self.touch()
 
     def touch(self) -> None:

@@ -38,7 +38,7 @@ def parse_note(text: str) -> ParsedNote:
         if line.links:
             links += [Link(link[0], link[1], number, link[2], link[3]) for link in line.links]
         # What stands in a comment is no task and no heading in Obsidian's own cache, but its links and tags are there.
-        if line.is_item and not line.is_comment and (task := _TASK.match(line.text, line.content)):
+        if line.is_item and not (line.is_heading or line.is_comment) and (task := _TASK.match(line.text, line.content)):
             tasks.append(Task(task[1], line.text[task.end() :].strip(), number))
     problems = frontmatter.problems if end == len(text) else [*frontmatter.problems, unread_problem(text, end)]
     found = bounded_tags(tags.values())
