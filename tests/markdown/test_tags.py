@@ -151,6 +151,7 @@ PROPERTIES = [
     ("tags:\n  - a b\n  - c", ["c"], PROPERTY),  # an element with a blank is dropped
     ("tags:\n  - a b", [], PROPERTY),  # and so is the only one
     ("tags: ['a b']", [], PROPERTY),
+    ("tags: ['a,b', c]", ["c"], CACHE),  # as it is no tag as a text
     ("tags: [1984, y1984]", ["y1984"], PROPERTY),
     ("Tags: [a]", ["a"], PROPERTY),
     ("TAGS: [a]", ["a"], PROPERTY),

@@ -114,6 +114,14 @@ JOINED = [
     # properties: own values stay, lists are united, what lacks is added
     ("---\nx: 1 # c\n---\nB\n", "---\nx: 2\ny: [a]\n---\nA\n", "end", "---\nx: 1 # c\ny:\n  - a\n---\nB\n\nA\n"),
     ("---\ntags: [a, B]\n---\n", "---\nTags:\n  - b\n  - c\n---\n", "end", "---\ntags: [a, B, c]\n---\n"),
+    # a text with commas or spaces is no tag: it stays one text
+    ("---\ntags: a, b\n---\n", "---\ntags: a, b\n---\n", "end", "---\ntags: a, b\n---\n"),
+    ("B\n", "---\ntags: a, b\n---\nA\n", "end", "---\ntags: a, b\n---\nB\n\nA\n"),
+    ("---\ntags: [x]\n---\n", "---\ntags: a, b\n---\n", "end", '---\ntags: [x, "a, b"]\n---\n'),
+    ("---\ntags: a,b\n---\n", "---\ntags: [x]\n---\n", "end", "---\ntags:\n  - a,b\n  - x\n---\n"),
+    ("---\ntags: a b\n---\n", "---\ntags: x\n---\n", "end", "---\ntags:\n  - a b\n  - x\n---\n"),
+    ("---\ntags: a\n---\n", "---\ntags: ['#A']\n---\n", "end", "---\ntags: a\n---\n"),
+    ("---\ntags: a\n---\n", "---\ntags: b\n---\n", "end", "---\ntags:\n  - a\n  - b\n---\n"),
     ("---\naliases:\n  - X\n---\n", "---\naliases: Y\n---\n", "end", "---\naliases:\n  - X\n  - Y\n---\n"),
     ("---\nx:\ny: 1\n---\n", "---\nx: 5\n---\n", "end", "---\nx: 5\ny: 1\n---\n"),
     ("---\nx: 1\n---\n", "---\nx:\n---\n", "end", "---\nx: 1\n---\n"),

@@ -6,7 +6,6 @@ Text is the file's own, without byte order mark, unless it is called plain. Link
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from itertools import count
@@ -20,7 +19,6 @@ from vaultwire.markdown.property_values import same_value
 from vaultwire.markdown.yaml_core import PropertyValue
 
 _LISTS = frozenset(("tags", "aliases", "multitext"))
-_WORDS = re.compile(r"[,\s]+")
 
 Where: TypeAlias = Literal["end", "start"]
 
@@ -68,8 +66,8 @@ def joined(text: str, body: str, where: Where) -> str:
 def with_properties(text: str, source: str) -> tuple[str, list[str]]:
     """Return the text with the properties of the plain text ``source`` added, and the names of those that differ.
 
-    Values that are there stay, lists are united, a property without a value gets one. Raises PropertyEditError for
-    broken frontmatter.
+    Values that are there stay, lists are united, a property without a value gets one. A text beside a list is one item of
+    it, also one with commas under ``tags``: it was no tag, and makes none. Raises PropertyEditError for broken frontmatter.
     """
     read = parse_frontmatter(source)
     if read.problems:
@@ -84,14 +82,14 @@ def with_properties(text: str, source: str) -> tuple[str, list[str]]:
             if not _is_empty(value) or name.casefold() not in names:
                 wanted[name] = value
         elif {property_type(name, each, {}) for each in (there, value)} & _LISTS:
-            items = _items(name, there)
-            wanted[name] = items + [
-                item for item in _items(name, value) if not any(_is_same(name, item, each) for each in items)
-            ]
+            items = _items(there)
+            added = [item for item in _items(value) if not any(_is_same(name, item, each) for each in items)]
+            if added:
+                wanted[name] = items + added
         elif not _is_empty(value) and not same_value(there, value):
             differing.append(name)
-    # No types: a value that is there already goes along, whatever the vault declares for its name.
-    return (set_properties(text, wanted, {}) if wanted else text), differing
+    # A value that is there already goes along, whatever type its name asks for.
+    return (set_properties(text, wanted, None) if wanted else text), differing
 
 
 def _is_empty(value: PropertyValue) -> bool:
@@ -104,9 +102,7 @@ def _is_same(name: str, one: PropertyValue, other: PropertyValue) -> bool:
     return same_value(one, other)
 
 
-def _items(name: str, value: PropertyValue) -> list[PropertyValue]:
-    if isinstance(value, str) and name.casefold() == "tags":
-        return [word for word in _WORDS.split(value) if word]
+def _items(value: PropertyValue) -> list[PropertyValue]:
     return list(value) if isinstance(value, list) else [] if _is_empty(value) else [value]
 
 

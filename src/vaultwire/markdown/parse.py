@@ -52,16 +52,21 @@ def has_tag(tags: list[str], wanted: str) -> bool:
 
 
 def _frontmatter_tags(frontmatter: Frontmatter) -> list[str]:
-    """Return the tags a ``tags`` property gives: ``#`` is optional; a text is one as a list's element is, and with blanks it
-    is none, nor is what is not text (engine facts §2.2). ``tag`` is a property like any other.
+    """Return the tags a ``tags`` property gives: a text, or each text of a list, ``#`` optional. With spaces or commas it is
+    none, nor is what is not text (engine facts §2.2). ``tag`` is a property like any other.
 
     Since Obsidian 1.9.2 a text with commas is not several any more (obsidian-tasks' copies of its cache,
     ``yaml_tags_with_two_values_on_one_line``).
     """
     value = frontmatter.value("tags")
-    values = value if isinstance(value, list) else [value] if isinstance(value, str) and "," not in value else []
-    cleaned = [text.strip().removeprefix("#").strip("/") for text in values if isinstance(text, str)]
-    return [tag for tag in cleaned if tag.split() == [tag] and not tag.isdecimal()]
+    values = value if isinstance(value, list) else [value]
+    return [tag for each in values if isinstance(each, str) and (tag := property_tag(each))]
+
+
+def property_tag(text: str) -> str:
+    """Return the tag that a text of a ``tags`` property is, without ``#``; empty if it is none."""
+    tag = text.strip().removeprefix("#").strip("/")
+    return "" if tag.split() != [tag] or "," in tag or tag.isdecimal() else tag
 
 
 def frontmatter_links(frontmatter: Frontmatter, text: str) -> list[tuple[RawLink, str, int]]:

@@ -27,9 +27,13 @@ def _goes_on() -> None:
 
 
 def set_properties(
-    text: str, values: Mapping[str, PropertyValue], types: Mapping[str, str], check: Callable[[], None] = _goes_on
+    text: str,
+    values: Mapping[str, PropertyValue],
+    types: Mapping[str, str] | None,
+    check: Callable[[], None] = _goes_on,
 ) -> str:
-    """Return the text with properties set; ``types`` is what the vault declares, by folded name.
+    """Return the text with properties set; ``types`` is what the vault declares, by folded name. None takes any value as it
+    is: that of another note, which may not be of its property's type.
 
     One that is there, in whatever case, keeps its place, name, quotes, kind of list and the comment behind it; the items
     of a list that stay keep their lines. New ones come last in the block, which is made if there is none. A value that is
@@ -44,9 +48,9 @@ def set_properties(
         check()
         there = block.find(name)
         if there is None:
-            new[name] = checked(name, value, None, types)
+            new[name] = value if types is None else checked(name, value, None, types)
         elif not same_value(block.values[there], value):
-            wanted = checked(name, value, block.values[there], types)
+            wanted = value if types is None else checked(name, value, block.values[there], types)
             if not same_value(block.values[there], wanted):
                 text = _replaced(text, block, block.property(there), wanted)
                 block = read_block(text)

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
+from vaultwire.markdown.parse import property_tag
 from vaultwire.markdown.properties import Frontmatter
 from vaultwire.markdown.yaml_core import NotYamlError, PropertyValue, yaml_events
 
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
 Extent: TypeAlias = tuple[int, int]
 """Where something begins in a text, and where it ends."""
 
-_BLANK = re.compile(r"\s")
 # A node's anchor and type, where its start includes them.
 _NODE_PROPERTIES = re.compile(r"(?:[&!][^ \t\n]*+(?:[ \t\n]++(?:#.*+[ \t\n]++)*+|\Z))*+")
 _PIECE = re.compile(r"\\(?:\n[ \t]*+|x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|.)|.", re.DOTALL)
@@ -150,10 +150,8 @@ def _place(starts: list[int], mark: Any) -> int:
 def _tags_of(plain: str, extent: Extent, node: _Node, value: PropertyValue) -> TagsProperty | None:
     """Return the property that a node is, None if it does not say what was read."""
     if isinstance(value, str) and node.is_a("ScalarEvent"):
-        if "," in value:
-            return None
         text = _scalar(plain, node)
-        return TagsProperty("text", [(extent, text)]) if text.word.tag == _tag(value.strip()) else None
+        return TagsProperty("text", [(extent, text)]) if text.word.tag == property_tag(value) else None
     if not isinstance(value, list) or not node.is_a("SequenceStartEvent") or len(value) != len(node.children):
         return None
     elements: list[tuple[Extent, Scalar | None]] = []
@@ -162,16 +160,10 @@ def _tags_of(plain: str, extent: Extent, node: _Node, value: PropertyValue) -> T
             elements.append((place, None))
             continue
         scalar = _scalar(plain, child)
-        if scalar.word.tag != _tag(element.strip()):
+        if scalar.word.tag != property_tag(element):
             return None
         elements.append((place, scalar))
     return TagsProperty("flow" if node.event.flow_style else "block", elements)  # type: ignore[attr-defined]
-
-
-def _tag(word: str) -> str:
-    """Return the tag that a word of the property is, empty for none: as ``parse`` reads it."""
-    tag = word.removeprefix("#").strip("/")
-    return "" if tag.isdecimal() or _BLANK.search(tag) else tag
 
 
 def _scalar(plain: str, node: _Node) -> Scalar:
@@ -184,7 +176,7 @@ def _scalar(plain: str, node: _Node) -> Scalar:
     elif style:
         first, last = start + 1, node.end - 1
     text, places = _decoded(plain, first, last, style)
-    tag = _tag(text.strip())
+    tag = property_tag(text)
     at = text.find(tag)
     return Scalar((start, node.end), style, Word((places[at], places[at + len(tag)]), tag))
 
