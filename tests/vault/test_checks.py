@@ -41,6 +41,9 @@ WRONG = [
     ("---\nDone: 1\n---\n", "wrong-property", (2, 1, 1), "'Done' should be true or false, and is a number"),
     ("---\ndue: soon\n---\n", "wrong-property", (2, 1, 1), "should be a date such as"),
     ("---\ncrew:\n  a: 1\n---\n", "wrong-property", None, "should be a list, and is a map"),
+    ("---\nx: 1\nTags: a, b\n---\n", "not-a-tag", (3, 1, 1), "'a, b' is no tag: a tag has no spaces"),
+    ("---\ntags: '#a b'\n---\n", "not-a-tag", (2, 1, 1), "For several tags write a list, such as [a, b]"),
+    ("---\ntags:\n  - c\n  - a b\n---\n", "not-a-tag", (4, 1, 1), "'a b' is no tag"),
     ("a ^one\n\nb ^ONE\n", "duplicate-block", (3, 1, 1), "on line 1 too"),
     ('---\nup: "[[Nowhere]]"\n---\n', "unresolved-link", (2, 6, 17), "there is no file 'Nowhere'"),
 ]
@@ -57,10 +60,19 @@ def test_a_fault_is_found_where_it_is(
     assert message in found.message
 
 
+def test_a_long_text_of_tags_is_told_of_in_short(tmp_path: Path) -> None:
+    (found,) = findings(tmp_path, "---\ntags: " + "word " * 10_000 + "\n---\n")
+    assert found.kind == "not-a-tag"
+    assert not found.is_error
+    assert len(found.message) < 400
+
+
 RIGHT = [
     *["[[Target]] [[target#sub]] [[Target#Top#Sub]] [[Target#^BLOCK]] ![[picture.png|100]] [[Target#]]"],
     *["[site](https://example.org) <https://example.org> [mail](mailto:a@b.c) `[[Nowhere]]`", "```\n[[Nowhere]]\n```"],
     *["---\nrating: 4.5\ndone: true\ndue: 2026-03-31\ncrew: Ann\n---\n", "---\nrating:\ndone:\ndue:\ncrew:\n---\n"],
+    *["---\ntags: a\n---\n", "---\ntags: [a, '#b/c']\n---\n", "---\ntags: ' a '\n---\n", "---\ntags:\n---\n"],
+    *["---\ntags: ','\n---\n", "---\nTag: a, b\ntags: ''\n---\n"],
     *["---\ndue: 2026-03-31T09:00\ncrew: [a, b]\n---\n", "", "![[picture.png#page=2]]", "# Here\n[[#here]]"],
 ]
 

@@ -22,7 +22,7 @@ class FoundFault(TypedDict):
     kind: Annotated[
         str,
         "unresolved-link, unresolved-embed, missing-heading, missing-block, broken-frontmatter, wrong-property, "
-        "duplicate-block, broken-canvas, not-looked-into or unreadable",
+        "not-a-tag, duplicate-block, broken-canvas, not-looked-into or unreadable",
     ]
     severity: Literal["error", "warning"]
     message: Annotated[str, "What is wrong"]
@@ -48,7 +48,8 @@ def check_notes(
     cursor: Cursor = None,
 ) -> Outcome[CheckedNotes]:
     """Find what is broken in one note, a folder or the whole vault: links and embeds that lead nowhere, links to headings
-    and blocks that are not there, broken frontmatter, properties of a wrong type, block ids used twice, broken canvases.
+    and blocks that are not there, broken frontmatter, properties of a wrong type, tags that are none, block ids used twice,
+    broken canvases.
 
     Use it after larger edits. A link to a note that the person means to write one day is listed too.
 

@@ -16,8 +16,9 @@ from typing import NamedTuple, TypeAlias
 from vaultwire.markdown.canvas import NotACanvasError, file_nodes
 from vaultwire.markdown.link_spans import LinkSpan, link_spans
 from vaultwire.markdown.model import Link, ParsedNote
-from vaultwire.markdown.parse import parse_note
-from vaultwire.markdown.properties import property_type
+from vaultwire.markdown.parse import parse_note, property_tag
+from vaultwire.markdown.properties import Frontmatter, property_type
+from vaultwire.markdown.property_values import one_line
 from vaultwire.markdown.yaml_core import PropertyValue
 from vaultwire.vault import graph
 from vaultwire.vault.errors import SECTION_NOT_FOUND, VaultError
@@ -32,7 +33,7 @@ from vaultwire.vault.workbench import Workbench
 
 UNRESOLVED_LINK, UNRESOLVED_EMBED = "unresolved-link", "unresolved-embed"
 MISSING_HEADING, MISSING_BLOCK = "missing-heading", "missing-block"
-BROKEN_FRONTMATTER, WRONG_PROPERTY = "broken-frontmatter", "wrong-property"
+BROKEN_FRONTMATTER, WRONG_PROPERTY, NOT_A_TAG = "broken-frontmatter", "wrong-property", "not-a-tag"
 DUPLICATE_BLOCK, BROKEN_CANVAS, UNREADABLE = "duplicate-block", "broken-canvas", "unreadable"
 UNSEEN = "not-looked-into"
 
@@ -42,7 +43,10 @@ ERRORS = frozenset((BROKEN_FRONTMATTER, BROKEN_CANVAS, UNREADABLE))
 _REPORT_EVERY = 200
 # More faults of one file than this help nobody to mend it.
 _MAX_FINDINGS = 1_000
+# Of a property's text: characters, and words of an example made of it.
+_MAX_SHOWN, _MAX_WORDS = 200, 5
 
+_BETWEEN_TAGS = re.compile(r"[,\s]+")
 _AT_LINE = re.compile(r"line (\d+): ")
 
 
@@ -159,6 +163,7 @@ class Checker:
     def _note(self, path: VaultPath, text: str) -> Iterator[Finding]:
         parsed = parse_note(text)
         yield from _frontmatter(parsed, self._declared)
+        yield from _no_tags(parsed.frontmatter)
         yield from _duplicates(parsed)
         # As many as the note has, and in the same order.
         spans = link_spans(text)
@@ -237,6 +242,20 @@ def _frontmatter(parsed: ParsedNote, declared: Mapping[str, str]) -> Iterator[Fi
             is_type = property_type(name, value, {})
             message = f"property {name!r} should be {_IN_WORDS[wanted]}, and is {_IN_WORDS.get(is_type, is_type)}"
             yield Finding(WRONG_PROPERTY, message, min(lines) if lines else 1)
+
+
+def _no_tags(frontmatter: Frontmatter) -> Iterator[Finding]:
+    """Yield the texts of the ``tags`` property that were tags until Obsidian 1.9.2, or look like some, and are none."""
+    for name, texts in frontmatter.written.items():
+        if name.casefold() != "tags":
+            continue
+        for text, line in zip(texts, frontmatter.lines[name], strict=True):
+            words = [tag for word in _BETWEEN_TAGS.split(text) if (tag := property_tag(word))]
+            if words and _BETWEEN_TAGS.search(text.strip()):
+                shown = text if len(text) <= _MAX_SHOWN else text[:_MAX_SHOWN] + "…"
+                example = one_line(list(words[:_MAX_WORDS]))
+                rule = "a tag has no spaces and no commas. For several tags write a list, such as"
+                yield Finding(NOT_A_TAG, f"{shown!r} is no tag: {rule} {example}", line)
 
 
 def _is_day(value: PropertyValue) -> bool:
