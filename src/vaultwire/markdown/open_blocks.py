@@ -94,8 +94,9 @@ class OpenBlocks:
         self.key = self.keys = self.leaf_key = 0
         self.span_first = self.span_last = 0
         # What nothing ends begins nothing: a math block or comment is closed further below.
-        self.last_math = body.rfind("$$")
-        self.last_comment = body.rfind("%%")
+        # One character is found in a tenth of the time of two, and most notes have neither.
+        self.last_math = body.rfind("$$") if "$" in body else -1
+        self.last_comment = body.rfind("%%") if "%" in body else -1
 
     # ------------------------------------------------------------------ the line at hand
 
@@ -189,7 +190,6 @@ class OpenBlocks:
         first = rows[0]
         is_one = len(rows) == 1
         text = first.text[first.content :] if is_one else self.body[first.start : rows[-1].start + len(rows[-1].text)]
-        # One character is found in a tenth of the time of two.
         if not (
             "#" in text or "^" in text or ("[" in text and (first.is_item or "[[" in text or "](" in text))
         ):  # no tag, block id, link or task
