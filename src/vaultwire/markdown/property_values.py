@@ -10,6 +10,7 @@ import math
 import re
 from collections.abc import Mapping
 
+from vaultwire.markdown.parse import property_tag
 from vaultwire.markdown.properties import property_type
 from vaultwire.markdown.property_spans import PropertyEditError
 from vaultwire.markdown.yaml_core import PropertyValue, plain_scalar
@@ -37,7 +38,7 @@ _EXPECTED = {
     "text": "a text",
     "multitext": "a list of texts or numbers",
     "aliases": "a list of texts or numbers",
-    "tags": "a list of tags, each a text without blanks and not only of digits",  # Obsidian passes over others
+    "tags": "a list of tags, each a text without spaces or commas and not only of digits",  # Obsidian passes over others
     "number": "a number",
     "checkbox": "true or false",
     "date": "YYYY-MM-DD",
@@ -93,7 +94,7 @@ def _fits(kind: str, value: PropertyValue) -> bool:
     if kind == "text":
         return isinstance(value, str)
     if kind == "tags":
-        return isinstance(value, str) and value.split() == [value] and not value.removeprefix("#").isdecimal()
+        return isinstance(value, str) and value.strip() == value and bool(property_tag(value))
     if kind in _LISTS:
         return isinstance(value, (str, int, float))
     if kind == "checkbox":
