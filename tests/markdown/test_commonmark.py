@@ -166,6 +166,7 @@ def _ours(text: str, lists: list[Span]) -> Seen:
 @example(["\t- x", "- \t\tx", "      x"])
 @example(["- x", "\t- x", "\t\t- x", "\t\t\t- x", "y"])
 @example(["- # [y](N.md)"])
+@example(["\\\\![x[y](N.md)](M.md)"])
 @example(["[y](a(b(N(1).md)))"])
 @example(["x", "2. **y**", "", "10) `y`", "3) x"])
 def test_blocks_and_links_are_where_commonmark_has_them(lines: list[str]) -> None:

@@ -209,7 +209,12 @@ class _Inline:
 
 
 def _is_embed(text: str, bracket: int) -> bool:
-    return bracket > 0 and text[bracket - 1] == "!" and text[bracket - 2 : bracket - 1] != "\\"
+    if bracket <= 0 or text[bracket - 1] != "!":
+        return False
+    start = bracket - 1
+    while start > 0 and text[start - 1] == "\\":
+        start -= 1
+    return (bracket - 1 - start) % 2 == 0  # two backslashes are one, and escape nothing behind them
 
 
 def line_tags(prose: str) -> list[str]:
