@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -133,6 +134,17 @@ def test_a_change_is_on_record_under_the_clients_name_and_who_has_read_is_not_mi
             assert reader.receive()["result"]["isError"] is False
             call(reader, "list_changes")
             assert reader.receive()["result"]["structuredContent"]["changes"][0]["client"] == "tests"
+
+
+def test_a_client_has_the_rules_of_its_name_as_without_a_running_server(vault: Path, tmp_path: Path) -> None:
+    policy = tmp_path / "policy.toml"
+    policy.write_text('[clients."*"]\ndeny = ["read_note"]\n[clients.tests]\n')
+    option = f"--policy={policy}"
+    for serving in (contextlib.nullcontext(), Serving(vault, option)):
+        with serving, Server(vault, option) as client:
+            client.open(LATEST)
+            call(client, "read_note", path="Note")
+            assert client.receive()["result"]["isError"] is False
 
 
 def test_changes_are_made_in_the_order_in_which_they_came(vault: Path) -> None:

@@ -129,10 +129,11 @@ def serve_http(
 
 def _make_private_door(door: Door, observer: Observer) -> App:
     """Return the door at a socket that only this person can reach. It needs no key; what comes as one tells callers apart."""
-    from vaultwire.transports import guard  # noqa: PLC0415 - only this door's own code
+    from vaultwire.protocol.events import UNNAMED  # noqa: PLC0415 - only this door's own code, here and below
+    from vaultwire.transports import guard  # noqa: PLC0415
 
     def owner(secret: str) -> str:
-        return f"stdio {secret[:16]}"
+        return f"{UNNAMED}{secret[:16]}"
 
     rules = guard.Rules(names=("localhost",), any_address=False, origins=(), key_required=True, owner=owner)
     return guard.Guard([door], rules, observer)

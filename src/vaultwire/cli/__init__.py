@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import sys
 
-from vaultwire.cli.terminal import complain, say
 from vaultwire.config import ConfigError, make_config
 
 TYPE_CHECKING = False
@@ -31,6 +30,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
         return commands.run(given)
     except ConfigError as error:
+        from vaultwire.cli.terminal import complain  # noqa: PLC0415 - only to complain
+
         complain(str(error))
         return EXIT_USAGE
     except KeyboardInterrupt:  # Ctrl-C while a command works, or before the stdio door listens to signals
@@ -44,8 +45,12 @@ def serve_stdio(**options: Any) -> int:
     if config.prompts is not None and not any(
         os.path.isdir(os.path.join(vault, config.prompts)) for vault in config.vaults.values()
     ):
+        from vaultwire.cli.terminal import complain  # noqa: PLC0415 - only to complain
+
         complain(f"no folder {config.prompts!r} in the vault yet, so no prompts from it")
     if sys.stdin is not None and sys.stdin.isatty():
+        from vaultwire.cli.terminal import complain, say  # noqa: PLC0415 - only for a person at a terminal
+
         complain("waiting for an MCP client's messages on stdin. Clients start this command themselves;")
         say("vaultwire demo shows what happens then. Ctrl-D ends it.", to_stderr=True)
     from vaultwire import app  # noqa: PLC0415 - a vault that is not there is said before anything is loaded

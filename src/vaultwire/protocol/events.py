@@ -76,6 +76,10 @@ class Batch:
         return jsonrpc.to_batch_frame(self.answers)
 
 
+UNNAMED = "stdio:"
+"""What principals begin with that tell callers apart and say of nobody who it is. No key has such a name."""
+
+
 class Peer:
     """The other side of one connection: ``name`` is what it calls itself, empty as long as it has not said.
 
@@ -96,6 +100,11 @@ class Peer:
         self.shown: frozenset[str] = frozenset()  # tools listed to it besides those listed to everybody
 
     @property
+    def authority(self) -> str:
+        """Whose rights it has: those of its principal; empty for whoever came with no key or token."""
+        return "" if self.principal.startswith(UNNAMED) else self.principal
+
+    @property
     def identity(self) -> tuple[str, str]:
         """Who it is: its principal, or, without one, the name it gives itself. No name is equal to a principal."""
         return (self.principal, "") if self.principal else ("", self.name)
@@ -103,9 +112,9 @@ class Peer:
     @property
     def signature(self) -> str:
         """Who it is in words, its principal first."""
-        if not (self.principal and self.name):
-            return self.principal or self.name
-        return f"{self.principal} ({self.name})"
+        if not (self.authority and self.name):
+            return self.authority or self.name
+        return f"{self.authority} ({self.name})"
 
     @property
     def size(self) -> int:

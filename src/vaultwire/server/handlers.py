@@ -224,7 +224,7 @@ class Handlers:
         peer = request.peer
         tools = self.toolset.descriptions.values()
         return [
-            each for each in tools if self._policy.allows(each["annotations"], each["name"], peer.name, peer.principal)
+            each for each in tools if self._policy.allows(each["annotations"], each["name"], peer.name, peer.authority)
         ]
 
     def _listed(self, request: Request, dialect: Dialect) -> list[dict[str, Any]]:
@@ -281,7 +281,7 @@ class Handlers:
             return Refusal(dialect.unknown_tool, message, {"errorCode": TOOL_NOT_FOUND})
         if not self._policy.allows_everything:
             peer = request.peer
-            denied = self._policy.refusal(description["name"], description["annotations"], peer.name, peer.principal)
+            denied = self._policy.refusal(description["name"], description["annotations"], peer.name, peer.authority)
             if denied is not None:
                 return wording.failure(POLICY_DENIED, denied, {})
         try:
@@ -321,7 +321,7 @@ class Handlers:
 
     def _may_read_by(self, tool: str, request: Request) -> bool:
         """Tell whether whoever asks may call a tool that reads."""
-        return self._policy.allows({"readOnlyHint": True}, tool, request.peer.name, request.peer.principal)
+        return self._policy.allows({"readOnlyHint": True}, tool, request.peer.name, request.peer.authority)
 
     # ------------------------------------------------------------------ changes
 
