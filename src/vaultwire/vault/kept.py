@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 MOST_KEPT_BYTES = 256 * 1024 * 1024
 # Once it is too much, so much is dropped that the next look comes later: each look goes through all keepers.
 _DROPPED_TO = 7 / 8
+# Of the whole, a keeper with less than this part is let be: it gives no room, and who is at work would lose a session for
+# nothing. 16 KB of 256 MB; there are a few thousand keepers at most.
+_SMALL_SHARE = 16 * 1024
 # What passes by with an answer at once is not written down: of calls under way there are 1200 at most.
 SMALL = 16 * 1024
 
@@ -82,7 +85,7 @@ class Kept:
             if self._total <= wanted:
                 break
             keeper = reference()
-            if keeper is None or keeper is latest or reference not in self._sizes:
+            if keeper is None or keeper is latest or self._sizes.get(reference, 0) <= self.most // _SMALL_SHARE:
                 continue
             left = keeper.let_go()
             self._total += left - self._sizes[reference]
