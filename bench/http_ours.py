@@ -14,8 +14,8 @@ from vaultwire import app
 from vaultwire.app import engine, network
 from vaultwire.config import make_config, make_serving
 from vaultwire.server.handlers import Handlers
-from vaultwire.tools.catalog import Toolset
-from vaultwire.tools.schema import describe
+from vaultwire.toolkit.catalog import Toolset
+from vaultwire.toolkit.schema import describe
 from vaultwire.transports.http_server import Limits
 from vaultwire.trust.policy import Policy
 

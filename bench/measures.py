@@ -156,4 +156,4 @@ def _catalog() -> Path:
     spec = importlib.util.find_spec("vaultwire")
     assert spec is not None
     assert spec.origin is not None
-    return Path(spec.origin).parent / "tools" / "catalog.json"
+    return Path(spec.origin).parent / "toolkit" / "catalog.json"

@@ -12,9 +12,9 @@ from vaultwire import app
 from vaultwire.app import engine
 from vaultwire.config import make_config
 from vaultwire.server.handlers import Handlers
-from vaultwire.tools.catalog import Toolset
-from vaultwire.tools.registry import Bounds, Outcome, tool
-from vaultwire.tools.schema import describe
+from vaultwire.toolkit.catalog import Toolset
+from vaultwire.toolkit.registry import Bounds, Outcome, tool
+from vaultwire.toolkit.schema import describe
 from vaultwire.transports import stdio
 from vaultwire.trust.policy import Policy
 from vaultwire.vault.model import Progress

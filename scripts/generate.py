@@ -9,9 +9,9 @@ from typing import Any
 
 from vaultwire.app.engine import load_tools
 from vaultwire.obsidian.headless import Headless
-from vaultwire.tools.app_family import make_family
-from vaultwire.tools.catalog import APP_CATALOG, CATALOG
-from vaultwire.tools.schema import describe
+from vaultwire.toolkit.catalog import APP_CATALOG, CATALOG
+from vaultwire.toolkit.schema import describe
+from vaultwire.tools.obsidian_cli.family import make_family
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "tools.md"

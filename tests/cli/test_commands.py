@@ -179,7 +179,7 @@ def test_doctor_finds_a_vault_that_cannot_be_written_to(vault: Path) -> None:
 
 def test_doctor_says_where_changes_are_on_record_and_how_many(vault: Path, tmp_path: Path) -> None:
     write_vault(vault, "=== New.md\n")
-    open_vault(vault, state=tmp_path / "state").write("New", "text", "append")
+    open_vault(vault, state=tmp_path / "state").writing.write("New", "text", "append")
     environment = {**os.environ, "VAULTWIRE_STATE": str(tmp_path / "state")}
     command = [sys.executable, "-m", "vaultwire", "doctor", "--vault", str(vault), "--json"]
     report = json.loads(subprocess.run(command, env=environment, capture_output=True, check=True).stdout)

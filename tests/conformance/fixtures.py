@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from vaultwire.server.subscriptions import Subscriptions
-from vaultwire.tools.catalog import Toolset
-from vaultwire.tools.registry import Ask, Client, Outcome, TimeClass, Tool
+from vaultwire.toolkit.catalog import Toolset
+from vaultwire.toolkit.registry import Ask, Client, Outcome, TimeClass, Tool
 from vaultwire.vault.errors import VaultError
 from vaultwire.vault.vault import Vault
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from conformance.fixtures import IMAGE, PNG, form
 from vaultwire.protocol.revisions import Revision
-from vaultwire.tools.registry import Client
+from vaultwire.toolkit.registry import Client
 from vaultwire.vault.errors import FILE_NOT_FOUND, INVALID_ARGUMENTS, VaultError
 
 _TEMPLATE = re.compile(r"test://template/([^/]+)/data")

@@ -24,7 +24,7 @@ from vaultwire.protocol.events import Peer, Request
 from vaultwire.protocol.revisions import LATEST_HANDSHAKE
 from vaultwire.server.answers import Refusal, Result, Wording
 from vaultwire.server.tasks import Job
-from vaultwire.tools.catalog import APP_CATALOG, load_catalog
+from vaultwire.toolkit.catalog import APP_CATALOG, load_catalog
 from vaultwire.trust.chained_log import records
 from vaultwire.trust.limits import Restraints
 

@@ -21,9 +21,9 @@ from pathlib import Path
 from support import stores
 from support.vaults import write_vault
 from vaultwire.vault.model import NO_PROGRESS
-from vaultwire.vault.store import upkeep
-from vaultwire.vault.store.catalog import Catalog
-from vaultwire.vault.store.words_in_use import WordsInUse
+from vaultwire.vault.index.store import upkeep
+from vaultwire.vault.index.store.catalog import Catalog
+from vaultwire.vault.index.store.words_in_use import WordsInUse
 
 where, backend = sys.argv[1:]
 (text,) = (one for one in stores.BACKENDS if one.__name__ == backend)

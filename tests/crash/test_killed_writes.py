@@ -19,7 +19,7 @@ CHILD = r"""
 import io, os, signal, sys
 from pathlib import Path
 from support.vaults import open_vault, write_vault
-from vaultwire.vault import exchange
+from vaultwire.vault.disk import exchange
 
 where, literal, operation, hard_links = sys.argv[1:]
 STEPS = ["open", "fsync", "write", "replace", "link", "unlink", "chmod", "fchown", "mkdir", "rename", "close", "rmdir"]
@@ -105,9 +105,13 @@ def _check_that_all_goes_on(root: Path) -> None:
     """What a killed program leaves behind is in nobody's way, and is gone with the next change."""
     vault = open_vault(root, state=root.parent / f"{root.name} state")
     assert (root / "Other.md").read_text() == "other\n"
-    assert {note.path for note in vault.list_notes("", None, 99).notes} <= {"Note.md", "Other.md", "New/Note.md"}
-    assert vault.write("Other", "more", "append").changed
-    assert vault.write("Note after", "x", "create").created
+    assert {note.path for note in vault.overview.list_notes("", None, 99).notes} <= {
+        "Note.md",
+        "Other.md",
+        "New/Note.md",
+    }
+    assert vault.writing.write("Other", "more", "append").changed
+    assert vault.writing.write("Note after", "x", "create").created
     assert not list(root.rglob(".vaultwire-*"))
 
 
@@ -120,7 +124,7 @@ def _check_that_all_goes_on(root: Path) -> None:
     ],
 )
 def test_an_edited_note_is_the_old_one_or_the_new_one(tmp_path: Path, mode: str, new: str) -> None:
-    vaults = _kill_at_every_step(tmp_path, f"vault.write('Note', 'new ' * 2000, {mode!r})")
+    vaults = _kill_at_every_step(tmp_path, f"vault.writing.write('Note', 'new ' * 2000, {mode!r})")
     states = [(root / "Note.md").read_text() for root in vaults]
     assert set(states) == {OLD, new}
     assert states == sorted(states, key=lambda state: state == new)  # once it is new, it stays new
@@ -129,7 +133,7 @@ def test_an_edited_note_is_the_old_one_or_the_new_one(tmp_path: Path, mode: str,
 
 
 def test_a_new_note_is_whole_or_not_there(tmp_path: Path) -> None:
-    vaults = _kill_at_every_step(tmp_path, "vault.write('New/Note', 'new ' * 2000, 'create')")
+    vaults = _kill_at_every_step(tmp_path, "vault.writing.write('New/Note', 'new ' * 2000, 'create')")
     states = {(root / "New/Note.md").read_text() if (root / "New/Note.md").exists() else None for root in vaults}
     assert states == {None, "new " * 2000}
     for root in vaults:
@@ -138,14 +142,14 @@ def test_a_new_note_is_whole_or_not_there(tmp_path: Path) -> None:
 
 def test_without_hard_links_a_new_note_may_be_empty_but_never_half(tmp_path: Path) -> None:
     """There the name is held by an empty file for a moment: no other way refuses to overwrite."""
-    vaults = _kill_at_every_step(tmp_path, "vault.write('New/Note', 'new ' * 2000, 'create')", hard_links=False)
+    vaults = _kill_at_every_step(tmp_path, "vault.writing.write('New/Note', 'new ' * 2000, 'create')", hard_links=False)
     states = {(root / "New/Note.md").read_text() if (root / "New/Note.md").exists() else None for root in vaults}
     assert states == {None, "", "new " * 2000}
 
 
 @pytest.mark.parametrize("hard_links", [True, False])
 def test_a_note_on_its_way_to_the_trash_is_always_somewhere(tmp_path: Path, hard_links: bool) -> None:
-    vaults = _kill_at_every_step(tmp_path, "vault.delete('Note', permanent=False)", hard_links=hard_links)
+    vaults = _kill_at_every_step(tmp_path, "vault.writing.delete('Note', permanent=False)", hard_links=hard_links)
     for root in vaults:
         places = [path for path in (root / "Note.md", root / ".trash" / "Note.md") if path.exists()]
         assert OLD in [path.read_text() for path in places]

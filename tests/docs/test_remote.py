@@ -16,7 +16,9 @@ from support.certificates import make_certificate
 from support.issuer import Issuer
 from support.serving import Serving
 from support.vaults import write_vault
-from vaultwire.server import exchange, inputs, pairs, streams, subscriptions
+from vaultwire.server import inputs, subscriptions
+from vaultwire.server.http import exchange, streams
+from vaultwire.server.http import legacy_sessions as pairs
 from vaultwire.transports import guard, oauth, rest
 from vaultwire.transports.http_server import Limits
 from vaultwire.trust import limits

@@ -21,7 +21,7 @@ import pytest
 from support.serving import Serving
 from support.vaults import write_vault
 from support.wire import Server, envelope
-from vaultwire.tools.catalog import load_catalog
+from vaultwire.toolkit.catalog import load_catalog
 
 IS_SOAK = os.environ.get("HYPOTHESIS_PROFILE") == "soak"
 FRAMES = 100_000 if IS_SOAK else 1_500

@@ -19,7 +19,8 @@ ONLY = {
     "exit": ("__main__.py",),
     "sys.exit": ("__main__.py",),
     "os._exit": (),
-    # vault/settings.py: Obsidian's settings are no notes, lie where no note may, and may be linked from outside the vault.
+    # vault/settings/obsidian_settings.py: Obsidian's settings are no notes, lie where no note may, and may be linked from
+    # outside the vault.
     # vault/changes/segments.py: the journal of changes, which lies outside of the vault.
     # trust/policy_file.py: what the person allows.
     # trust/keys.py: fingerprints of keys, in the state folder.
@@ -28,16 +29,16 @@ ONLY = {
     # cli/connect.py: the key to show a server, from a file the person names.
     # obsidian/companion.py: the companion plugin, into the settings of the person's Obsidian.
     # transports/lock_file.py: how clients find the editors' socket, in their own folder and in ours.
-    # vault/process_lock.py: files that stand for locks, outside of the vault, and since when Linux runs, below /proc.
-    # vault/mounts.py, vault/watch.py: what Linux says of mounts and limits below /proc.
+    # vault/disk/process_lock.py: files that stand for locks, outside of the vault, and since when Linux runs, below /proc.
+    # vault/disk/mounts.py, vault/disk/watch.py: what Linux says of mounts and limits below /proc.
     "open": (
-        "vault/files.py",
-        "vault/settings.py",
+        "vault/disk/files.py",
+        "vault/settings/obsidian_settings.py",
         "vault/changes/segments.py",
-        "vault/process_lock.py",
-        "vault/mounts.py",
-        "vault/watch.py",
-        "tools/catalog.py",
+        "vault/disk/process_lock.py",
+        "vault/disk/mounts.py",
+        "vault/disk/watch.py",
+        "toolkit/catalog.py",
         "trust/keys.py",
         "trust/chained_log.py",
         "trust/policy_file.py",
@@ -47,9 +48,9 @@ ONLY = {
         "cli/demo.py",
     ),
     "os.open": (
-        "vault/files.py",
-        "vault/publish.py",
-        "vault/process_lock.py",
+        "vault/disk/files.py",
+        "vault/disk/publish.py",
+        "vault/disk/process_lock.py",
         "vault/changes/segments.py",
         "trust/keys.py",
         "trust/chained_log.py",
@@ -62,22 +63,22 @@ ONLY = {
     # transports/editor_socket/, app/editors.py: what goes on beside the editors' socket: following the app, telling news.
     # app/companion_door.py: the HTTP server of another editors' protocol beside that socket, and telling its news.
     # transports/oauth.py: the fetching of an issuer's keys, which must hold up neither the event loop nor the end.
-    # vault/store/upkeep.py: the text index's commit, while the catalog is worked on.
+    # vault/index/store/upkeep.py: the text index's commit, while the catalog is worked on.
     "threading.Thread": (
         "server/dispatcher.py",
         "server/lanes.py",
         "server/workers.py",
-        "server/one_shot.py",
+        "server/http/one_shot.py",
         "server/vaults.py",
         "app/companion_door.py",
         "app/editors.py",
         "transports/editor_socket/",
         "transports/oauth.py",
         "transports/relay/upstream.py",
-        "vault/store/upkeep.py",
+        "vault/index/store/upkeep.py",
     ),
-    "subprocess.Popen": ("cli/conversation.py", "obsidian/command.py", "vault/store/reading_ahead.py"),
-    "time.sleep": ("vault/publish.py", "vault/process_lock.py"),
+    "subprocess.Popen": ("cli/conversation.py", "obsidian/command.py", "vault/index/store/reading_ahead.py"),
+    "time.sleep": ("vault/disk/publish.py", "vault/disk/process_lock.py"),
 }
 BANNED_NAMES = ("utils", "common", "shared", "helpers", "core")
 BANNED_CLASSES = ("Manager", "Service", "Helper", "Base")

@@ -12,8 +12,8 @@ from vaultwire.markdown import edits
 from vaultwire.markdown.links import parse_linktext
 from vaultwire.markdown.parse import has_tag, parse_note
 from vaultwire.markdown.properties import parse_frontmatter
-from vaultwire.vault.matching import Matcher
-from vaultwire.vault.query import parse_query
+from vaultwire.vault.search.matching import Matcher
+from vaultwire.vault.search.query import parse_query
 
 # Pieces that mean something to the scanner, so that random texts reach its corners.
 PIECES = st.sampled_from([

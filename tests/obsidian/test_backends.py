@@ -17,10 +17,10 @@ from vaultwire.obsidian.app_vault import AppVault
 from vaultwire.obsidian.command import Command
 from vaultwire.obsidian.headless import Headless
 from vaultwire.obsidian.running import Running
-from vaultwire.tools.app_family import make_family
-from vaultwire.tools.app_port import Obsidian
-from vaultwire.tools.registry import AnyTool, Failure, Outcome, invoke
-from vaultwire.tools.schema import describe
+from vaultwire.toolkit.registry import AnyTool, Failure, Outcome, invoke
+from vaultwire.toolkit.schema import describe
+from vaultwire.tools.obsidian_cli.family import make_family
+from vaultwire.tools.obsidian_cli.port import Obsidian
 from vaultwire.vault.model import NO_PROGRESS
 from vaultwire.vault.vault import Vault
 

@@ -9,7 +9,7 @@ from support.vaults import vault_over, write_vault
 from vaultwire.app.engine import open_index, open_settings
 from vaultwire.obsidian.headless import Headless
 from vaultwire.trust.limits import MAX_NOTE_BYTES
-from vaultwire.vault.files import FileBytes, Files
+from vaultwire.vault.disk.files import FileBytes, Files
 from vaultwire.vault.model import NO_PROGRESS, VaultPath
 
 OLD_NS = 1_700_000_000_000_000_000

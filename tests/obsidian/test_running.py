@@ -15,9 +15,9 @@ from vaultwire.obsidian.backends import Backends, Choice
 from vaultwire.obsidian.command import NOT_RUNNING, Command
 from vaultwire.obsidian.headless import Headless
 from vaultwire.obsidian.running import Running
-from vaultwire.tools.app_family import make_family
-from vaultwire.tools.registry import invoke
-from vaultwire.tools.schema import describe
+from vaultwire.toolkit.registry import invoke
+from vaultwire.toolkit.schema import describe
+from vaultwire.tools.obsidian_cli.family import make_family
 from vaultwire.trust.policy_paths import PathRules, Rule
 from vaultwire.vault.errors import (
     AMBIGUOUS_NAME,

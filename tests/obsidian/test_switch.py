@@ -17,9 +17,9 @@ from support.serving import Serving
 from support.wire import Server
 from vaultwire.cli import main
 from vaultwire.obsidian.headless import Headless
-from vaultwire.tools.app_family import make_family
-from vaultwire.tools.catalog import APP_CATALOG, EVAL, load_catalog
-from vaultwire.tools.schema import describe
+from vaultwire.toolkit.catalog import APP_CATALOG, EVAL, load_catalog
+from vaultwire.toolkit.schema import describe
+from vaultwire.tools.obsidian_cli.family import make_family
 
 ROOT = Path(__file__).resolve().parents[2]
 FAMILY = {tool.name: describe(tool) for tool in make_family(Headless)}

@@ -27,8 +27,8 @@ from vaultwire.server.answers import Refusal, Result
 from vaultwire.server.handlers import Handlers
 from vaultwire.server.tasks import Job
 from vaultwire.server.vaults import Vaults
-from vaultwire.tools.catalog import Toolset, load_catalog
-from vaultwire.tools.sets import OUTSIDE
+from vaultwire.toolkit.catalog import Toolset, load_catalog
+from vaultwire.toolkit.sets import OUTSIDE
 from vaultwire.trust.policy import Policy
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VAULT_NOT_FOUND
 from vaultwire.vault.model import NO_PROGRESS
@@ -146,7 +146,7 @@ def tending(vaults: Vaults) -> Iterator[threading.Thread]:
 def is_tended(vault: Vault) -> bool:
     """Wait until the vault is watched."""
     until = time.monotonic() + PATIENCE
-    while not (stats := vault.stats(1)).is_watched:
+    while not (stats := vault.overview.stats(1)).is_watched:
         assert time.monotonic() < until, stats.unwatched  # such as: the computer has no watch left
     return True
 
@@ -170,7 +170,7 @@ def test_a_vault_that_nobody_uses_is_not_opened_to_be_tended(opened: Opened) -> 
 def test_a_vault_first_used_after_the_end_is_not_tended(opened: Opened) -> None:
     with tending(opened.vaults):
         pass
-    assert not opened.vaults.get("Home").stats(1).is_watched
+    assert not opened.vaults.get("Home").overview.stats(1).is_watched
     assert not any(thread.name == "vaultwire-tending" for thread in threading.enumerate())
 
 
@@ -186,7 +186,7 @@ def test_a_library_writes_messages_once_the_vault_has_been_looked_over(
     try:
         while jsonrpc._quick_write is not quick_json.write:
             assert time.monotonic() < until
-        assert opened.by_name["Work"].stats(1).is_watched
+        assert opened.by_name["Work"].overview.stats(1).is_watched
     finally:
         handlers.close()
         thread.join(PATIENCE)

@@ -6,7 +6,7 @@ import threading
 from typing import Any
 
 from support.toolsets import Said, Stage, said
-from vaultwire.tools.registry import AnyTool, Ask, Client, Outcome, tool
+from vaultwire.toolkit.registry import AnyTool, Ask, Client, Outcome, tool
 from vaultwire.vault.vault import Vault
 
 ROOTS = Ask("roots/list", {})

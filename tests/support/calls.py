@@ -8,8 +8,8 @@ from typing import Any
 import jsonschema
 
 from vaultwire.app.engine import load_tools
-from vaultwire.tools.catalog import load_catalog
-from vaultwire.tools.registry import Failure, Outcome, invoke
+from vaultwire.toolkit.catalog import load_catalog
+from vaultwire.toolkit.registry import Failure, Outcome, invoke
 from vaultwire.vault.model import NO_PROGRESS, Progress
 from vaultwire.vault.vault import Vault
 

@@ -13,9 +13,9 @@ from support.vaults import open_vault
 from vaultwire.app.companion_door import CompanionDoor
 from vaultwire.editor.diffs import Decision, Proposals
 from vaultwire.editor.state import EditorState
-from vaultwire.server.editor_methods import Bridge
-from vaultwire.server.editor_shapes import Shapes
-from vaultwire.server.ide_companion import Bounds
+from vaultwire.server.editors.ide_companion import Bounds
+from vaultwire.server.editors.methods import Bridge
+from vaultwire.server.editors.shapes import Shapes
 
 PATIENT = Bounds(quiet=0.0, look=60.0, lost=60.0)
 WATCHFUL = Bounds(quiet=0.0, look=0.01, lost=0.0)

@@ -14,8 +14,8 @@ from vaultwire.desk.pointing import CommandLink
 from vaultwire.desk.serving import Desk
 from vaultwire.editor.diffs import Decision, Proposals
 from vaultwire.editor.state import EditorState, Mention, Selection
-from vaultwire.server.editor_methods import Bridge, Peer
-from vaultwire.server.editor_shapes import Shapes
+from vaultwire.server.editors.methods import Bridge, Peer
+from vaultwire.server.editors.shapes import Shapes
 from vaultwire.transports.editor_socket import TOKEN_HEADER, Bounds, EditorSocket, hosts
 from vaultwire.transports.lock_file import new_link
 

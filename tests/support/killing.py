@@ -16,12 +16,12 @@ from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 from support.vaults import write_vault
-from vaultwire.vault import exchange
 from vaultwire.vault.changes.change import Author, Move, Step, Write, follow
 from vaultwire.vault.changes.changing import Changes
 from vaultwire.vault.changes.undo import plan_undo
-from vaultwire.vault.files import Files
-from vaultwire.vault.index import Index
+from vaultwire.vault.disk import exchange
+from vaultwire.vault.disk.files import Files
+from vaultwire.vault.index.port import Index
 from vaultwire.vault.model import VaultPath
 
 # What changes a disk. Reads are left out: nothing lies between two of them that does not lie before the next of these.

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from vaultwire.vault import exchange
+from vaultwire.vault.disk import exchange
 
 
 def without_exchange(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,9 +17,9 @@ from vaultwire.config import make_config, make_serving
 from vaultwire.protocol.events import Identity
 from vaultwire.protocol.session import Session
 from vaultwire.server.handlers import Handlers
-from vaultwire.tools.catalog import Toolset
-from vaultwire.tools.registry import AnyTool, Outcome, tool
-from vaultwire.tools.schema import describe
+from vaultwire.toolkit.catalog import Toolset
+from vaultwire.toolkit.registry import AnyTool, Outcome, tool
+from vaultwire.toolkit.schema import describe
 from vaultwire.transports.http_server import Limits
 from vaultwire.trust.policy import Policy
 from vaultwire.vault.model import Progress

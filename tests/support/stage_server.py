@@ -14,17 +14,17 @@ from vaultwire.app.engine import open_index
 from vaultwire.protocol.events import Identity
 from vaultwire.protocol.session import Session
 from vaultwire.server.handlers import Handlers
-from vaultwire.tools.catalog import Toolset
-from vaultwire.tools.registry import AnyTool, Outcome, tool
-from vaultwire.tools.schema import describe
+from vaultwire.toolkit.catalog import Toolset
+from vaultwire.toolkit.registry import AnyTool, Outcome, tool
+from vaultwire.toolkit.schema import describe
 from vaultwire.transports import stdio
 from vaultwire.trust.policy import Policy
 from vaultwire.vault.changes.changing import Changes
-from vaultwire.vault.files import Files
+from vaultwire.vault.disk.files import Files
+from vaultwire.vault.editing.workbench import Workbench
 from vaultwire.vault.model import Progress
-from vaultwire.vault.settings import KeptSettings
+from vaultwire.vault.settings.obsidian_settings import KeptSettings
 from vaultwire.vault.vault import Vault
-from vaultwire.vault.workbench import Workbench
 
 _CHILD = "import sys; print('child', repr(sys.stdin.read())); sys.stderr.write('child error\\n')"
 

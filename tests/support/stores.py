@@ -7,18 +7,18 @@ from pathlib import Path
 from typing import Any
 
 from support.vaults import vault_over
-from vaultwire.vault.excludes import KeptExcludes
-from vaultwire.vault.files import Files
+from vaultwire.vault.disk.files import Files
+from vaultwire.vault.index.store.fts5_text import Fts5Text
+from vaultwire.vault.index.store.home import Home
+from vaultwire.vault.index.store.memory_text import MemoryText
+from vaultwire.vault.index.store.stored_index import StoredIndex
+from vaultwire.vault.index.store.tantivy_text import TantivyText
+from vaultwire.vault.index.store.text import TextIndex
 from vaultwire.vault.model import NO_PROGRESS, VaultPath
-from vaultwire.vault.query import parse_query
-from vaultwire.vault.settings import KeptSettings
-from vaultwire.vault.store.fts5_text import Fts5Text
-from vaultwire.vault.store.home import Home
-from vaultwire.vault.store.memory_text import MemoryText
-from vaultwire.vault.store.stored_index import StoredIndex
-from vaultwire.vault.store.tantivy_text import TantivyText
-from vaultwire.vault.store.text import TextIndex
+from vaultwire.vault.search.query import parse_query
+from vaultwire.vault.settings.obsidian_settings import KeptSettings
 from vaultwire.vault.vault import Vault
+from vaultwire.vault.visibility.excludes import KeptExcludes
 
 Backend = Callable[[str | None], TextIndex]
 BACKENDS: list[Backend] = [MemoryText, TantivyText, Fts5Text]

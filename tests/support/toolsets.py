@@ -9,9 +9,9 @@ from __future__ import annotations
 import threading
 from typing import Any, TypedDict
 
-from vaultwire.tools.catalog import Toolset
-from vaultwire.tools.registry import AnyTool, Outcome, tool
-from vaultwire.tools.schema import describe
+from vaultwire.toolkit.catalog import Toolset
+from vaultwire.toolkit.registry import AnyTool, Outcome, tool
+from vaultwire.toolkit.schema import describe
 from vaultwire.vault.model import Progress
 from vaultwire.vault.vault import Vault
 

@@ -11,12 +11,12 @@ from pathlib import Path
 from vaultwire.app.engine import open_index, open_settings
 from vaultwire.trust.limits import MAX_ATTACHMENT_BYTES, MAX_NOTE_BYTES
 from vaultwire.vault.changes.changing import Changes
-from vaultwire.vault.files import Files
-from vaultwire.vault.index import Index
-from vaultwire.vault.settings import KeptSettings
+from vaultwire.vault.disk.files import Files
+from vaultwire.vault.editing.workbench import Workbench
+from vaultwire.vault.index.port import Index
+from vaultwire.vault.settings.obsidian_settings import KeptSettings
 from vaultwire.vault.vault import Vault
-from vaultwire.vault.visibility import Rules, VisibleFiles
-from vaultwire.vault.workbench import Workbench
+from vaultwire.vault.visibility.visible_files import Rules, VisibleFiles
 
 
 def write_vault(root: Path, text: str) -> Path:

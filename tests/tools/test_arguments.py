@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vaultwire.tools.arguments import check_arguments
-from vaultwire.tools.catalog import load_catalog
+from vaultwire.toolkit.arguments import check_arguments
+from vaultwire.toolkit.catalog import load_catalog
 
 CATALOG = load_catalog()
 SCHEMAS = [description["inputSchema"] for description in CATALOG]

@@ -13,10 +13,10 @@ import jsonschema
 import pytest
 
 from vaultwire.app.engine import load_first_tools, load_tools
-from vaultwire.tools.catalog import Toolset, load_catalog
+from vaultwire.toolkit.catalog import Toolset, load_catalog
+from vaultwire.toolkit.registry import AnyTool
+from vaultwire.toolkit.schema import describe
 from vaultwire.tools.instructions import instructions
-from vaultwire.tools.registry import AnyTool
-from vaultwire.tools.schema import describe
 
 ROOT = Path(__file__).parent.parent.parent
 CATALOG = load_catalog()

@@ -11,7 +11,7 @@ import pytest
 
 from support.calls import attempt, call, refusal
 from support.vaults import open_vault, snapshot, write_vault
-from vaultwire.tools.registry import Outcome
+from vaultwire.toolkit.registry import Outcome
 from vaultwire.trust.policy_paths import PathRules, Rule
 from vaultwire.vault.caller import Caller
 from vaultwire.vault.errors import (

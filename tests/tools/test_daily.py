@@ -11,8 +11,8 @@ import pytest
 
 from support.vaults import open_vault, snapshot, write_vault
 from vaultwire.app.engine import load_tools
-from vaultwire.tools.catalog import load_catalog
-from vaultwire.tools.registry import Failure, Outcome, invoke
+from vaultwire.toolkit.catalog import load_catalog
+from vaultwire.toolkit.registry import Failure, Outcome, invoke
 from vaultwire.vault.model import NO_PROGRESS
 
 VAULT = """
@@ -104,7 +104,7 @@ def test_a_note_that_is_not_there_is_not_made_and_the_way_to_make_it_is_said(roo
 
 def test_what_it_says_write_note_makes(root: Path) -> None:
     vault = open_vault(root, today=lambda: TODAY)
-    vault.write(vault.daily_note("tomorrow").path, "April.\n", "create")
+    vault.writing.write(vault.overview.daily_note("tomorrow").path, "April.\n", "create")
     assert ask(root, day="tomorrow")[1]["content"] == "April.\n"
 
 
@@ -116,9 +116,9 @@ def test_without_settings_it_lies_in_the_vault_itself(tmp_path: Path) -> None:
 
 def test_settings_are_taken_as_they_are_now(root: Path) -> None:
     vault = open_vault(root, today=lambda: TODAY)
-    assert vault.daily_note("today").exists
+    assert vault.overview.daily_note("today").exists
     (root / ".obsidian" / "daily-notes.json").write_text('{"folder": "Elsewhere", "template": "gone"}')
-    found = vault.daily_note("today")
+    found = vault.overview.daily_note("today")
     assert (found.path, found.exists, found.template) == ("Elsewhere/2026-03-31.md", False, None)
 
 

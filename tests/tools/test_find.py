@@ -12,8 +12,8 @@ import pytest
 
 from support.vaults import open_vault, write_vault
 from vaultwire.app.engine import load_tools
-from vaultwire.tools.catalog import load_catalog
-from vaultwire.tools.registry import Failure, Outcome, invoke
+from vaultwire.toolkit.catalog import load_catalog
+from vaultwire.toolkit.registry import Failure, Outcome, invoke
 from vaultwire.vault.model import NO_PROGRESS
 
 VAULT = """

@@ -6,8 +6,8 @@ from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
 import pytest
 
-from vaultwire.tools.registry import AnyTool, Bounds, Outcome, tool
-from vaultwire.tools.schema import describe
+from vaultwire.toolkit.registry import AnyTool, Bounds, Outcome, tool
+from vaultwire.toolkit.schema import describe
 from vaultwire.vault.model import Progress
 from vaultwire.vault.vault import Vault
 

@@ -17,8 +17,8 @@ import pytest
 from support.vaults import write_vault
 from support.wire import Server
 from vaultwire.cli import main
-from vaultwire.tools.registry import Failure, Outcome, invoke
-from vaultwire.tools.schema import describe
+from vaultwire.toolkit.registry import Failure, Outcome, invoke
+from vaultwire.toolkit.schema import describe
 from vaultwire.tools.web import _host, make_web_search
 from vaultwire.vault.model import NO_PROGRESS
 

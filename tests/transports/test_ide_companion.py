@@ -20,7 +20,7 @@ from vaultwire.app.companion_door import CompanionDoor
 from vaultwire.config import ConfigError
 from vaultwire.editor.diffs import REJECTED, Decision
 from vaultwire.editor.state import NOTHING, Selection, Spot
-from vaultwire.server.ide_companion import Bounds
+from vaultwire.server.editors.ide_companion import Bounds
 
 NOTES = """
 === Note.md

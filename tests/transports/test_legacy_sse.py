@@ -21,8 +21,8 @@ from support.toolsets import PATIENCE
 from support.vaults import open_vault, write_vault
 from vaultwire.protocol.events import Identity
 from vaultwire.protocol.session import Session
-from vaultwire.server import pairs
 from vaultwire.server.handlers import Handlers
+from vaultwire.server.http import legacy_sessions as pairs
 from vaultwire.server.subscriptions import LIST_CHANGES, RESOURCE_CHANGES, Subscriptions
 from vaultwire.server.workers import Workers
 from vaultwire.transports import legacy_sse

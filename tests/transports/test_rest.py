@@ -23,7 +23,7 @@ from support.toolsets import Stage
 from support.vaults import open_vault, write_vault
 from vaultwire import __version__
 from vaultwire.server.handlers import Handlers
-from vaultwire.server.one_shot import ask
+from vaultwire.server.http.one_shot import ask
 from vaultwire.server.workers import Workers
 from vaultwire.transports import rest
 from vaultwire.transports.rest import MAX_BODY_BYTES, tools_hash

@@ -19,8 +19,9 @@ from support.vaults import open_vault
 from support.wire import HANDSHAKE_REVISIONS, STATELESS_REVISION, envelope
 from vaultwire.protocol.events import Identity
 from vaultwire.protocol.session import Session
-from vaultwire.server import exchange, streams, subscriptions
+from vaultwire.server import subscriptions
 from vaultwire.server.handlers import Handlers
+from vaultwire.server.http import exchange, streams
 from vaultwire.server.subscriptions import LIST_CHANGES, RESOURCE_CHANGES, Subscriptions
 from vaultwire.server.workers import Workers
 from vaultwire.transports import streamable_http

@@ -14,7 +14,7 @@ import pytest
 from support.serving import Serving
 from support.vaults import snapshot, write_vault
 from support.wire import REVISIONS, Server
-from vaultwire.tools.catalog import load_catalog
+from vaultwire.toolkit.catalog import load_catalog
 
 MARK = "QXZ"
 VAULT = """

@@ -11,7 +11,7 @@ from support.calls import DESCRIPTIONS
 from vaultwire.trust.policy import Policy, ToolRules
 from vaultwire.trust.policy_explained import describe, explain_path, explain_tool, told
 from vaultwire.trust.policy_file import _TABLES, LoadedPolicy, PolicyError, load_policy
-from vaultwire.vault.files import Files
+from vaultwire.vault.disk.files import Files
 
 WHOLE = """\
 read_only = false

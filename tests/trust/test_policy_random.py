@@ -19,17 +19,17 @@ from hypothesis import strategies as st
 from support.calls import DESCRIPTIONS, TOOLS
 from support.vaults import open_vault
 from vaultwire.obsidian.headless import Headless
-from vaultwire.tools.app_family import make_family
-from vaultwire.tools.catalog import APP_CATALOG, load_catalog
+from vaultwire.toolkit.catalog import APP_CATALOG, load_catalog
+from vaultwire.toolkit.registry import Failure, Outcome, invoke
 from vaultwire.tools.completions import Meaning, completions
+from vaultwire.tools.obsidian_cli.family import make_family
 from vaultwire.tools.prompts import fill_prompt, list_prompts
-from vaultwire.tools.registry import Failure, Outcome, invoke
 from vaultwire.tools.resources import list_resources, read_resource, uri_of
 from vaultwire.trust.policy_paths import PathRules, Rule
 from vaultwire.vault.errors import POLICY_DENIED, VaultError
 from vaultwire.vault.model import NO_PROGRESS, VaultPath
-from vaultwire.vault.privacy import Privacy
 from vaultwire.vault.vault import Vault
+from vaultwire.vault.visibility.privacy import Privacy
 
 MARK = "QXZ"  # in nothing that may be seen
 FOLDERS = ["", "Work", "Work/deep", "Home", "Prompts", f"{MARK}folder"]

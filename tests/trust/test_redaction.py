@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vaultwire.tools.catalog import load_catalog
+from vaultwire.toolkit.catalog import load_catalog
 from vaultwire.trust.redaction import CONTENT, HIDDEN, redact, redact_text
 
 LUHN = "4111 1111 1111 1111"  # the card number that every shop's manual has

@@ -22,9 +22,9 @@ from vaultwire.protocol.dialects import DIALECTS, SECURE
 from vaultwire.protocol.events import Identity
 from vaultwire.protocol.session import Session
 from vaultwire.server.handlers import Handlers
-from vaultwire.tools.catalog import Toolset
+from vaultwire.toolkit.catalog import Toolset
+from vaultwire.toolkit.sets import WEB, Choice
 from vaultwire.tools.instructions import instructions
-from vaultwire.tools.sets import WEB, Choice
 from vaultwire.trust.limits import (
     CONTRACT_RATES,
     USUAL_RATES,
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from vaultwire.config import Config, Serving
     from vaultwire.protocol.revisions import Revision
     from vaultwire.server.gate import Gate
-    from vaultwire.tools.catalog import Description
+    from vaultwire.toolkit.registry import Description
     from vaultwire.transports.relay.relaying import Target
     from vaultwire.trust.policy_file import LoadedPolicy
     from vaultwire.vault.vault import Vault

@@ -13,8 +13,8 @@ from vaultwire.config import ConfigError
 from vaultwire.protocol.events import Identity
 from vaultwire.protocol.revisions import Revision
 from vaultwire.protocol.session import Session
-from vaultwire.server.editor_methods import Bridge
-from vaultwire.server.ide_companion import Bounds, Companion
+from vaultwire.server.editors.ide_companion import Bounds, Companion
+from vaultwire.server.editors.methods import Bridge
 from vaultwire.server.workers import Workers
 from vaultwire.transports import guard, http_server, listening, lock_file, observing, streamable_http
 from vaultwire.trust.limits import MAX_CALLS, MAX_MESSAGE_BYTES

@@ -19,8 +19,8 @@ from vaultwire.desk.serving import Desk
 from vaultwire.editor.diffs import Proposals
 from vaultwire.editor.state import EditorState
 from vaultwire.editor.workspace import Following
-from vaultwire.server.editor_methods import Bridge
-from vaultwire.server.editor_shapes import Shapes
+from vaultwire.server.editors.methods import Bridge
+from vaultwire.server.editors.shapes import Shapes
 from vaultwire.transports.editor_socket import EditorSocket, hosts
 from vaultwire.transports.lock_file import (
     Identity,
@@ -33,7 +33,7 @@ from vaultwire.transports.lock_file import (
     new_link,
     sweep,
 )
-from vaultwire.vault.process_lock import ProcessLock
+from vaultwire.vault.disk.process_lock import ProcessLock
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from vaultwire.protocol.dialects import DIALECTS
-from vaultwire.tools.catalog import APP_CATALOG, EVAL, load_catalog
+from vaultwire.toolkit.catalog import APP_CATALOG, EVAL, load_catalog
 from vaultwire.trust.limits import MAX_ATTACHMENT_BYTES, MAX_NOTE_BYTES
 from vaultwire.trust.policy import Policy
 
@@ -12,16 +12,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from vaultwire.config import Config
-    from vaultwire.tools.catalog import Description
-    from vaultwire.tools.registry import AnyTool
+    from vaultwire.toolkit.registry import AnyTool, Description
     from vaultwire.trust.policy_file import LoadedPolicy
     from vaultwire.vault.changes.change import JournalReport
-    from vaultwire.vault.files import Files
+    from vaultwire.vault.disk.files import Files
+    from vaultwire.vault.disk.survey import Fingerprint, Survey
+    from vaultwire.vault.index.store.stored_index import StoredIndex
+    from vaultwire.vault.index.store.text import TextIndex
     from vaultwire.vault.model import IndexReport
-    from vaultwire.vault.settings import KeptSettings
-    from vaultwire.vault.store.stored_index import StoredIndex
-    from vaultwire.vault.store.text import TextIndex
-    from vaultwire.vault.survey import Fingerprint, Survey
+    from vaultwire.vault.settings.obsidian_settings import KeptSettings
     from vaultwire.vault.vault import Vault
 
 
@@ -70,7 +69,7 @@ def load_family(config: Config) -> Sequence[AnyTool]:
         return ()
     from vaultwire.obsidian.backends import Backends  # noqa: PLC0415 - after the first answer, here and below
     from vaultwire.obsidian.command import Command  # noqa: PLC0415
-    from vaultwire.tools.app_family import make_family  # noqa: PLC0415
+    from vaultwire.tools.obsidian_cli.family import make_family  # noqa: PLC0415
 
     return make_family(Backends(config.backend, Command(config.obsidian)).of)
 
@@ -162,8 +161,8 @@ def open_vault(config: Config, others: Sequence[str] = (), loaded: LoadedPolicy 
     from datetime import datetime  # noqa: PLC0415 - after the first answer
 
     from vaultwire.vault.changes.changing import Changes  # noqa: PLC0415
+    from vaultwire.vault.editing.workbench import Workbench  # noqa: PLC0415
     from vaultwire.vault.vault import Vault  # noqa: PLC0415
-    from vaultwire.vault.workbench import Workbench  # noqa: PLC0415
 
     files = _open_files(config, loaded)
     index = open_index(files, config.cache)
@@ -182,20 +181,20 @@ def open_vault(config: Config, others: Sequence[str] = (), loaded: LoadedPolicy 
 def open_settings(files: Files) -> KeptSettings:
     """Return Obsidian's settings for a vault, as far as they may be seen with its files."""
     if files.hides_some:
-        from vaultwire.vault.visible_settings import VisibleSettings  # noqa: PLC0415 - only where there is a policy
+        from vaultwire.vault.visibility.visible_settings import VisibleSettings  # noqa: PLC0415 - only where there is a policy
 
         return VisibleSettings(files)
-    from vaultwire.vault.settings import KeptSettings  # noqa: PLC0415 - after the first answer
+    from vaultwire.vault.settings.obsidian_settings import KeptSettings  # noqa: PLC0415 - after the first answer
 
     return KeptSettings(files.root)
 
 
 def open_index(files: Files, cache: str | None) -> StoredIndex:
     """Return the index over a vault's files, kept in the cache folder; in memory, if that is None."""
-    from vaultwire.vault.excludes import KeptExcludes  # noqa: PLC0415 - after the first answer
-    from vaultwire.vault.settings import KeptSettings  # noqa: PLC0415
-    from vaultwire.vault.store.home import Home  # noqa: PLC0415
-    from vaultwire.vault.store.stored_index import StoredIndex  # noqa: PLC0415
+    from vaultwire.vault.index.store.home import Home  # noqa: PLC0415
+    from vaultwire.vault.index.store.stored_index import StoredIndex  # noqa: PLC0415
+    from vaultwire.vault.settings.obsidian_settings import KeptSettings  # noqa: PLC0415
+    from vaultwire.vault.visibility.excludes import KeptExcludes  # noqa: PLC0415 - after the first answer
 
     home = Home(files.root, cache, _text_backend(), files.stamp)
     return StoredIndex(files, home, KeptExcludes(files.root, KeptSettings(files.root)).get)
@@ -203,9 +202,9 @@ def open_index(files: Files, cache: str | None) -> StoredIndex:
 
 def _text_backend() -> Callable[[str | None], TextIndex]:
     try:
-        from vaultwire.vault.store.tantivy_text import TantivyText  # noqa: PLC0415
+        from vaultwire.vault.index.store.tantivy_text import TantivyText  # noqa: PLC0415
     except ImportError:  # no wheel for this system
-        from vaultwire.vault.store.fts5_text import Fts5Text  # noqa: PLC0415
+        from vaultwire.vault.index.store.fts5_text import Fts5Text  # noqa: PLC0415
 
         return Fts5Text
     return TantivyText
@@ -213,22 +212,22 @@ def _text_backend() -> Callable[[str | None], TextIndex]:
 
 def _open_files(config: Config, loaded: LoadedPolicy | None = None) -> Files:
     """Return the files of the vault: those that the policy lets be seen, if it is given."""
-    from vaultwire.vault.files import Files  # noqa: PLC0415 - after the first answer, here and below
+    from vaultwire.vault.disk.files import Files  # noqa: PLC0415 - after the first answer, here and below
 
     if loaded is None:
         return Files(config.vault, MAX_NOTE_BYTES)
     if loaded.paths is None:
         return Files(config.vault, loaded.note_bytes)
-    from vaultwire.vault.visibility import VisibleFiles  # noqa: PLC0415
+    from vaultwire.vault.visibility.visible_files import VisibleFiles  # noqa: PLC0415
 
     return VisibleFiles(config.vault, loaded.note_bytes, loaded.paths)
 
 
 def survey_vault(config: Config) -> Survey:
     """Return what the vault holds and what is odd in it; reads every note."""
-    from vaultwire.vault.excludes import KeptExcludes  # noqa: PLC0415 - for doctor only
-    from vaultwire.vault.settings import KeptSettings  # noqa: PLC0415
-    from vaultwire.vault.survey import survey  # noqa: PLC0415
+    from vaultwire.vault.disk.survey import survey  # noqa: PLC0415
+    from vaultwire.vault.settings.obsidian_settings import KeptSettings  # noqa: PLC0415
+    from vaultwire.vault.visibility.excludes import KeptExcludes  # noqa: PLC0415 - for doctor only
 
     files = _open_files(config)
     settings = KeptSettings(files.root)
@@ -259,6 +258,6 @@ def examine_journal(config: Config) -> JournalReport:
 
 def fingerprint_vault(config: Config) -> Fingerprint:
     """Return a fingerprint over every byte in the vault's folder."""
-    from vaultwire.vault.survey import fingerprint  # noqa: PLC0415 - for the demo only
+    from vaultwire.vault.disk.survey import fingerprint  # noqa: PLC0415 - for the demo only
 
     return fingerprint(_open_files(config))

@@ -48,7 +48,7 @@ def serve_http(
     from functools import partial  # noqa: PLC0415
 
     from vaultwire.config import ConfigError  # noqa: PLC0415
-    from vaultwire.server.one_shot import Tending, ask  # noqa: PLC0415
+    from vaultwire.server.http.one_shot import Tending, ask  # noqa: PLC0415
     from vaultwire.server.workers import Workers  # noqa: PLC0415
     from vaultwire.transports import guard, http_server, listening, observing, openapi, rest, streamable_http  # noqa: PLC0415
     from vaultwire.vault.kept import KEPT  # noqa: PLC0415

@@ -5,10 +5,10 @@ Exit codes: 0 done, 1 a problem was found and reported, 2 the command cannot run
 
 from __future__ import annotations
 
-import os
 import sys
 
-from vaultwire.config import ConfigError, make_config
+from vaultwire.cli import stdio
+from vaultwire.config import ConfigError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         plain = _plain_stdio_options(given)
         if plain is not None:
-            return serve_stdio(**plain)
+            return stdio.serve(**plain)
         from vaultwire.cli import commands  # noqa: PLC0415 - argparse and the rest: not on the way to a handshake
 
         return commands.run(given)
@@ -36,27 +36,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return EXIT_USAGE
     except KeyboardInterrupt:  # Ctrl-C while a command works, or before the stdio door listens to signals
         return EXIT_INTERRUPTED
-
-
-def serve_stdio(**options: Any) -> int:
-    """Serve until the client is done; the options are those of ``make_config``, and ``standalone``."""
-    standalone = options.pop("standalone", False)
-    config = make_config(**options)
-    if config.prompts is not None and not any(
-        os.path.isdir(os.path.join(vault, config.prompts)) for vault in config.vaults.values()
-    ):
-        from vaultwire.cli.terminal import complain  # noqa: PLC0415 - only to complain
-
-        complain(f"no folder {config.prompts!r} in the vault yet, so no prompts from it")
-    if sys.stdin is not None and sys.stdin.isatty():
-        from vaultwire.cli.terminal import complain, say  # noqa: PLC0415 - only for a person at a terminal
-
-        complain("waiting for an MCP client's messages on stdin. Clients start this command themselves;")
-        say("vaultwire demo shows what happens then. Ctrl-D ends it.", to_stderr=True)
-    from vaultwire import app  # noqa: PLC0415 - a vault that is not there is said before anything is loaded
-
-    app.run_stdio(config, standalone=standalone)
-    return 0
 
 
 # The options of ``stdio`` and the settings they give; those with a value first.

@@ -8,9 +8,9 @@ from typing import Any
 from vaultwire.app.engine import load_policy, open_vault
 from vaultwire.cli.terminal import say, say_data
 from vaultwire.config import Config
-from vaultwire.tools.wording import counted
-from vaultwire.vault.checks import Finding
+from vaultwire.toolkit.wording import counted
 from vaultwire.vault.errors import VaultError
+from vaultwire.vault.links.checks import Finding
 
 _ALL = 1 << 62  # faults; more than any vault has
 

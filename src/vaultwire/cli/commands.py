@@ -24,7 +24,7 @@ from vaultwire.cli import (
     policy,
     restraining,
     serve,
-    serve_stdio,
+    stdio,
     vaults,
 )
 from vaultwire.config import BACKENDS, POLICY_VARIABLE, PROMPTS_VARIABLE, VAULT_VARIABLE, make_config
@@ -90,13 +90,15 @@ def _parser() -> argparse.ArgumentParser:
         "--prompts", metavar="FOLDER", help=f"folder in the vault whose notes are prompts (else: ${PROMPTS_VARIABLE})"
     )
 
-    stdio = commands.add_parser(
+    over_stdio = commands.add_parser(
         "stdio",
         parents=[vault, changes, prompts, ruled, restrained],
         help="serve a vault to an MCP client over stdin and stdout",
     )
-    stdio.add_argument("--standalone", action="store_true", help="use no running vaultwire serve, even if there is one")
-    stdio.set_defaults(run=lambda options: serve_stdio(standalone=options.standalone, **_settings(options)))
+    over_stdio.add_argument(
+        "--standalone", action="store_true", help="use no running vaultwire serve, even if there is one"
+    )
+    over_stdio.set_defaults(run=lambda options: stdio.serve(standalone=options.standalone, **_settings(options)))
 
     served = commands.add_parser(
         "serve",

@@ -7,14 +7,14 @@ import os
 
 from vaultwire.cli.terminal import complain, say
 from vaultwire.config import POLICY_VARIABLE, VAULT_VARIABLE, ConfigError, make_config, policy_place
-from vaultwire.tools.catalog import APP_CATALOG, load_catalog
+from vaultwire.toolkit.catalog import APP_CATALOG, load_catalog
 from vaultwire.trust.policy_explained import describe, explain_path, explain_tool, told
 from vaultwire.trust.policy_file import LoadedPolicy, PolicyError, load_policy
 from vaultwire.trust.policy_paths import Reason
+from vaultwire.vault.disk.paths import parse_path
 from vaultwire.vault.errors import VaultError
 from vaultwire.vault.model import VaultPath
-from vaultwire.vault.paths import parse_path
-from vaultwire.vault.visibility import VisibleFiles
+from vaultwire.vault.visibility.visible_files import VisibleFiles
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:

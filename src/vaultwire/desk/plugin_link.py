@@ -28,8 +28,8 @@ from vaultwire.desk.pointing import point_out
 from vaultwire.desk.serving import answer
 from vaultwire.editor.diffs import Decision, Proposals
 from vaultwire.editor.state import EditorState, Mention, Selection, Spot
+from vaultwire.vault.disk.paths import parse_path
 from vaultwire.vault.errors import VaultError
-from vaultwire.vault.paths import parse_path
 
 PATH = "/plugin"
 # Of the messages; main.js has the same number. A plugin of another version says that it must be installed anew.

@@ -19,9 +19,9 @@ from vaultwire.desk.agreed import KEY_HEADER, NOBODY, PATH, PRIVATE, SENT
 from vaultwire.desk.serving import answer
 from vaultwire.editor.state import EditorState, Mention, select_lines
 from vaultwire.markdown.links import split_display
+from vaultwire.vault.disk.paths import NOTE_SUFFIX, fold
 from vaultwire.vault.errors import FILE_NOT_FOUND, VaultError
 from vaultwire.vault.model import Note
-from vaultwire.vault.paths import NOTE_SUFFIX, fold
 from vaultwire.vault.vault import Vault
 
 _MAX_LINE_DIGITS = 9

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from vaultwire.editor.state import EditorState, Selection
-from vaultwire.vault.settings import CONFIG_FOLDER, KeptFile
+from vaultwire.vault.settings.obsidian_settings import CONFIG_FOLDER, KeptFile
 
 # Deeper than any layout of windows, splits and tabs.
 _MAX_DEPTH = 50

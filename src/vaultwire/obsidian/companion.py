@@ -10,8 +10,8 @@ import os
 import secrets
 from importlib import resources
 
-from vaultwire.vault.publish import OPEN_NEW, remove_quietly, replace_file
-from vaultwire.vault.settings import CONFIG_FOLDER
+from vaultwire.vault.disk.publish import OPEN_NEW, remove_quietly, replace_file
+from vaultwire.vault.settings.obsidian_settings import CONFIG_FOLDER
 
 # The manifest last: Obsidian takes a folder with one for a plugin.
 _FILES = ("styles.css", "main.js", "manifest.json")

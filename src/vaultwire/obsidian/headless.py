@@ -28,6 +28,8 @@ from vaultwire.obsidian.shapes import (
     wanted_place,
 )
 from vaultwire.vault.changes.change import Change, Write
+from vaultwire.vault.disk.paths import NOTE_SUFFIX, fold, is_note, parse_note_path, parse_path, parse_set_folder
+from vaultwire.vault.disk.plain import plain_text
 from vaultwire.vault.errors import (
     FILE_NOT_FOUND,
     INVALID_ARGUMENTS,
@@ -35,14 +37,12 @@ from vaultwire.vault.errors import (
     OBSIDIAN_NOT_RUNNING,
     VaultError,
 )
-from vaultwire.vault.finding import WantedTasks
-from vaultwire.vault.links import linkpath_of
+from vaultwire.vault.links.resolution import linkpath_of
 from vaultwire.vault.model import Hit as SearchHit
 from vaultwire.vault.model import Placed, Progress, VaultPath
-from vaultwire.vault.paths import NOTE_SUFFIX, fold, is_note, parse_note_path, parse_path, parse_set_folder
-from vaultwire.vault.plain import plain_text
 from vaultwire.vault.plans.targets import Edit
-from vaultwire.vault.settings import CONFIG_FOLDER, KeptFile
+from vaultwire.vault.search.finding import WantedTasks
+from vaultwire.vault.settings.obsidian_settings import CONFIG_FOLDER, KeptFile
 from vaultwire.vault.vault import Vault
 
 # The most notes, tasks and versions that are counted: more than a vault has.
@@ -93,7 +93,7 @@ class Headless:
             path = self.overwritten(error, template, overwrite=overwrite)
         else:
             return Placed(made.path, True, made.done.edited_besides(made.path))
-        self.vault.write(path, content, "overwrite", None, progress)
+        self.vault.writing.write(path, content, "overwrite", None, progress)
         return Placed(path, False, [])
 
     @staticmethod
@@ -113,7 +113,7 @@ class Headless:
 
     def add(self, path: VaultPath, content: str, where: Where, progress: Progress) -> None:
         """Add lines at a note's end, or below its frontmatter."""
-        self.vault.write(path, content, where, None, progress)
+        self.vault.writing.write(path, content, where, None, progress)
 
     def move(self, path: VaultPath, to: str, progress: Progress) -> Placed:
         """Give a note another path, or put it into a folder."""
@@ -127,13 +127,13 @@ class Headless:
 
     def delete(self, path: VaultPath, progress: Progress, *, permanent: bool) -> None:
         """Put a note into the trash, or delete it for good."""
-        self.vault.delete(path, permanent=permanent, progress=progress)
+        self.vault.writing.delete(path, permanent=permanent, progress=progress)
 
     # ------------------------------------------------------------------ today's note
 
     def daily(self, progress: Progress) -> tuple[VaultPath, bool]:
         """Return the path of today's note, and whether it is there."""
-        found = self.vault.daily_note("today", progress)
+        found = self.vault.overview.daily_note("today", progress)
         return found.path, found.exists
 
     def add_daily(self, content: str, where: Where, progress: Progress) -> Placed:
@@ -179,11 +179,11 @@ class Headless:
         """Return the tags of a note, or those in use, without ``#``."""
         if path is not None:
             return sorted(self.vault.structure(path, progress).parsed.tags, key=in_order)
-        return sorted((each.tag for each in self.vault.count_tags("", progress)), key=in_order)
+        return sorted((each.tag for each in self.vault.overview.count_tags("", progress)), key=in_order)
 
     def tagged(self, tag: str, progress: Progress) -> list[str]:
         """Return the notes that have a tag, or one below it. Raises VaultError (FILE_NOT_FOUND) if none has."""
-        found = self.vault.tagged([tag], every=True, folder="", progress=progress)
+        found = self.vault.overview.tagged([tag], every=True, folder="", progress=progress)
         if not found:
             raise VaultError(FILE_NOT_FOUND, f"No note has the tag {'#' + tag.lstrip('#')!r}.")
         return sorted((each.path for each in found), key=in_order)
@@ -195,7 +195,7 @@ class Headless:
 
     def property_names(self, progress: Progress) -> list[tuple[str, int]]:
         """Return the properties in use, each with how many notes have it."""
-        used = [(each.name, each.notes) for each in self.vault.properties("", "", progress)]
+        used = [(each.name, each.notes) for each in self.vault.overview.properties("", "", progress)]
         return sorted(used, key=lambda each: in_order(each[0]))
 
     def set_property(self, path: VaultPath, name: str, value: str, kind: Kind, progress: Progress) -> None:
@@ -227,7 +227,7 @@ class Headless:
 
     def tasks(self, path: VaultPath | None, progress: Progress) -> list[TaskLine]:
         """Return the tasks of a note or of all, in path and line order."""
-        found, _ = self.vault.tasks(WantedTasks(), path or "", "", 0, _ALL, progress)
+        found, _ = self.vault.overview.tasks(WantedTasks(), path or "", "", 0, _ALL, progress)
         return sorted(
             ((each.path, each.line, each.mark, each.text.strip()) for each in found),
             key=lambda task: (in_order(task[0]), task[1]),
@@ -258,7 +258,7 @@ class Headless:
     def templates(self, progress: Progress) -> list[str]:
         """Return the templates' names. Raises VaultError (FILE_NOT_FOUND) if the settings name no folder for them."""
         folder = self._template_folder()
-        notes = self.vault.list_notes(folder, None, _ALL, progress).notes
+        notes = self.vault.overview.list_notes(folder, None, _ALL, progress).notes
         return sorted((each.path[len(folder) + 1 : -len(NOTE_SUFFIX)] for each in notes), key=in_order)
 
     def template(self, name: str, progress: Progress) -> str:
@@ -286,12 +286,16 @@ class Headless:
         found = bookmarks_in(value.get("items")) if isinstance(value, dict) else []
         if not self.vault.hides_some:
             return found
-        there = set(map(str, self.vault.paths(progress)))  # what else is marked may name what is not to be seen
+        there = set(
+            map(str, self.vault.overview.paths(progress))
+        )  # what else is marked may name what is not to be seen
         return [each for each in found if each[0] == "file" and each[2].partition("#")[0] in there]
 
     def bases(self, progress: Progress) -> list[str]:
         """Return the vault's base files."""
-        return sorted((path for path in self.vault.paths(progress) if path.lower().endswith(".base")), key=in_order)
+        return sorted(
+            (path for path in self.vault.overview.paths(progress) if path.lower().endswith(".base")), key=in_order
+        )
 
     def base_path(self, path: str) -> VaultPath:
         """Return the path of a base file. Raises VaultError as ``Vault.read_file`` does, INVALID_ARGUMENTS for others."""

@@ -31,6 +31,8 @@ from vaultwire.obsidian.shapes import (
     wanted_place,
 )
 from vaultwire.vault.changes.change import Write
+from vaultwire.vault.disk.paths import fold
+from vaultwire.vault.editing.workbench import Done
 from vaultwire.vault.errors import (
     FILE_NOT_FOUND,
     NOT_UTF8,
@@ -39,10 +41,8 @@ from vaultwire.vault.errors import (
     VaultError,
 )
 from vaultwire.vault.model import Placed, Progress, VaultPath
-from vaultwire.vault.paths import fold
 from vaultwire.vault.plans.targets import Edit
 from vaultwire.vault.vault import Vault
-from vaultwire.vault.workbench import Done
 
 # How a task begins, if its text comes with its mark.
 _BOX = re.compile(r"\s*(?:[-*+]|\d+[.)])\s+\[.\]\s?")
@@ -122,7 +122,7 @@ class Running(Headless):
 
     def daily(self, progress: Progress) -> tuple[VaultPath, bool]:
         """Return where the app has today's note, and whether it is there."""
-        path = self.vault.daily_note("today", progress).path
+        path = self.vault.overview.daily_note("today", progress).path
         said = self._app.say(progress, "daily:path").strip()
         if fold(said) != fold(path):
             raise VaultError(

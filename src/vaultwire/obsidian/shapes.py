@@ -6,9 +6,9 @@ import json
 from collections.abc import Iterable
 from typing import Any, Literal, TypeAlias
 
+from vaultwire.vault.disk.paths import NOTE_SUFFIX, fold, is_note
+from vaultwire.vault.editing.revising import GivenProperty, ValueKind
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
-from vaultwire.vault.paths import NOTE_SUFFIX, fold, is_note
-from vaultwire.vault.revising import GivenProperty, ValueKind
 
 Where: TypeAlias = Literal["append", "prepend"]
 Kind: TypeAlias = Literal["text", "list", "number", "checkbox", "date", "datetime"]

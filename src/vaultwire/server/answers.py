@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from vaultwire.protocol.events import Request
     from vaultwire.protocol.messages import JsonObject
     from vaultwire.protocol.revisions import Revision
-    from vaultwire.tools.registry import Outcome
+    from vaultwire.toolkit.registry import Outcome
     from vaultwire.vault.errors import VaultError
 
 INTERNAL = "INTERNAL"

@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     from vaultwire.protocol.dialects import Dialect
     from vaultwire.protocol.events import Request
     from vaultwire.protocol.messages import JsonObject
-    from vaultwire.protocol.revisions import Revision
     from vaultwire.server.answers import Answer
     from vaultwire.server.gate import Gate
-    from vaultwire.tools.catalog import Toolset
-    from vaultwire.tools.registry import Client
+    from vaultwire.server.shapes import Offering
+    from vaultwire.toolkit.catalog import Toolset
+    from vaultwire.toolkit.registry import Client
     from vaultwire.trust.policy import Policy
     from vaultwire.vault.vault import Vault
 
@@ -82,7 +82,7 @@ class ToolCall(Job):
 
     def run(self, client: Client) -> Answer:
         """As ``Job``."""
-        return self._handlers.load().run_tool(self, self._handlers, client)
+        return self._handlers.load().run_tool(self, self._handlers.vaults, self._handlers.toolset, client)
 
     def give_up(self, code: str, message: str) -> Answer:
         """As ``Job``."""
@@ -102,7 +102,7 @@ if TYPE_CHECKING:
     class Running(Protocol):
         """What runs calls: ``server.running``."""
 
-        def run_tool(self, call: ToolCall, handlers: Handlers, client: Client) -> Answer:
+        def run_tool(self, call: ToolCall, vaults: Vaults, toolset: Toolset, client: Client) -> Answer:
             """Run a tool and answer its call."""
 
         def run_asking(
@@ -113,12 +113,6 @@ if TYPE_CHECKING:
             client: Client,
         ) -> Answer:
             """Run work that may ask the client."""
-
-    class Offering(Protocol):
-        """What a server offers besides tools: resources, prompts, completions."""
-
-        def answer(self, method: str, params: JsonObject, revision: Revision, client: Client) -> JsonObject:
-            """Return the result of a request. Raises VaultError, ``Stopped``, and what nobody foresaw."""
 
 
 class Handlers:

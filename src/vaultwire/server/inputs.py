@@ -23,7 +23,7 @@ from typing import Any
 
 from vaultwire.protocol.events import Request
 from vaultwire.server.answers import Result
-from vaultwire.tools.registry import Ask, Client, check_capabilities, is_answer
+from vaultwire.toolkit.registry import Ask, Client, check_capabilities, is_answer
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
 
 TYPE_CHECKING = False

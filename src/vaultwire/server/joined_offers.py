@@ -41,7 +41,7 @@ from vaultwire.vault.model import Progress
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from vaultwire.protocol.messages import JsonObject
-    from vaultwire.server.handlers import Offering
+    from vaultwire.server.shapes import Offering
 
 # Between a vault's name and a prompt's. Neither holds it: ``plain_name`` puts single ones between words.
 _BETWEEN = "__"

@@ -17,8 +17,8 @@ from vaultwire.vault.errors import VaultError
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from vaultwire.protocol.messages import JsonObject
-    from vaultwire.server.handlers import Offering
-    from vaultwire.tools.registry import Client
+    from vaultwire.server.shapes import Offering
+    from vaultwire.toolkit.registry import Client
 
 READING, LISTING = "read_note", "list_notes"
 

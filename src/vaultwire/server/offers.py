@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Iterable
 
 from vaultwire.protocol import jsonrpc
 from vaultwire.protocol.revisions import Revision
+from vaultwire.toolkit.wording import iso_time
 from vaultwire.tools.completions import Meaning, completions
 from vaultwire.tools.prompts import Message, Prompt, fill_prompt, find_prompt, list_prompts
 from vaultwire.tools.resources import (
@@ -21,7 +22,6 @@ from vaultwire.tools.resources import (
     title_of,
     uri_of,
 )
-from vaultwire.tools.wording import iso_time
 from vaultwire.trust.limits import MAX_ATTACHMENT_BYTES
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
 from vaultwire.vault.model import NoteStat, Progress

@@ -10,30 +10,46 @@ import functools
 from vaultwire.protocol.revisions import MISSING_CLIENT_CAPABILITY
 from vaultwire.server.answers import Refusal, to_refusal
 from vaultwire.server.inputs import run_in_rounds
-from vaultwire.tools.registry import CLIENT_CANNOT, CapabilityMissing, Failure, invoke
+from vaultwire.toolkit.registry import CLIENT_CANNOT, CapabilityMissing, Failure, invoke
 from vaultwire.vault.errors import FILE_NOT_FOUND, VaultError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Any, Protocol
 
     from vaultwire.protocol.events import Request
-    from vaultwire.server.answers import Answer
-    from vaultwire.server.handlers import Handlers, ToolCall
-    from vaultwire.tools.registry import Client
+    from vaultwire.protocol.messages import JsonObject
+    from vaultwire.server.answers import Answer, Wording
+    from vaultwire.server.vaults import Vaults
+    from vaultwire.toolkit.catalog import Toolset
+    from vaultwire.toolkit.registry import Client
+
+    class Call(Protocol):
+        """The call of a tool (``handlers.ToolCall``): what was asked for, of which vault, and how it is answered."""
+
+        name: str
+        request: Request
+        vault: str
+        description: dict[str, Any]
+        arguments: JsonObject
+        wording: Wording
+
+        def give_up(self, code: str, message: str) -> Answer:
+            """Answer for work that crashed, or was not done in time."""
 
 
-def run_tool(call: ToolCall, handlers: Handlers, client: Client) -> Answer:
+def run_tool(call: Call, vaults: Vaults, toolset: Toolset, client: Client) -> Answer:
     """Run a tool and answer its call. Raises what ``run_asking`` does."""
-    return run_asking(functools.partial(_run, call, handlers), call.request, call.give_up, client)
+    return run_asking(functools.partial(_run, call, vaults, toolset), call.request, call.give_up, client)
 
 
-def _run(call: ToolCall, handlers: Handlers, client: Client) -> Answer:
+def _run(call: Call, vaults: Vaults, toolset: Toolset, client: Client) -> Answer:
     name = call.name
-    vault = handlers.vaults.used_by(call.request.peer, call.vault, name)
-    outcome = invoke(handlers.toolset.tool(name), call.description, call.arguments, vault, client)
+    vault = vaults.used_by(call.request.peer, call.vault, name)
+    outcome = invoke(toolset.tool(name), call.description, call.arguments, vault, client)
     if isinstance(outcome, Failure):
-        message = outcome.message + (handlers.vaults.aside(call.vault) if outcome.code == FILE_NOT_FOUND else "")
+        message = outcome.message + (vaults.aside(call.vault) if outcome.code == FILE_NOT_FOUND else "")
         return call.wording.failure(outcome.code, message, outcome.details)
     return call.wording.result(outcome, call.description)
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from vaultwire.protocol.events import Peer, Request
     from vaultwire.protocol.messages import JsonObject
     from vaultwire.protocol.session import Session
-    from vaultwire.server.workers import Outlet, Workers
+    from vaultwire.server.shapes import Locked, Outlet
 
 # What a client may ask to hear of (2026-07-28, "Subscriptions"), and how it is told.
 LIST_CHANGES = {
@@ -52,7 +52,7 @@ class _Listener:
     __slots__ = ("listening", "outlet", "request", "session", "workers")
 
     def __init__(
-        self, workers: Workers, session: Session, outlet: Outlet, request: Request | None, listening: Listening | None
+        self, workers: Locked, session: Session, outlet: Outlet, request: Request | None, listening: Listening | None
     ) -> None:
         self.workers = workers
         self.session = session
@@ -93,9 +93,7 @@ class Subscriptions:
         kinds = frozenset(kind for kind in LIST_CHANGES if kind in self.kinds and wanted.get(kind) is True)
         return Listening(kinds, frozenset(uris if RESOURCE_CHANGES in self.kinds else ()))
 
-    def listen(
-        self, workers: Workers, session: Session, outlet: Outlet, request: Request, listening: Listening
-    ) -> None:
+    def listen(self, workers: Locked, session: Session, outlet: Outlet, request: Request, listening: Listening) -> None:
         """Acknowledge the request and keep it open. Holds the workers' lock."""
         request.params, request.capabilities = {}, {}  # it may stay for days, and nobody asks for these again
         with self._lock:
@@ -105,7 +103,7 @@ class Subscriptions:
             honoured[RESOURCE_CHANGES] = sorted(listening.uris)
         outlet.send(session.tell("notifications/subscriptions/acknowledged", {"notifications": honoured}, request))
 
-    def attach(self, workers: Workers, session: Session, outlet: Outlet) -> None:
+    def attach(self, workers: Locked, session: Session, outlet: Outlet) -> None:
         """Tell a connection of the handshake era what it wants to hear, until ``end``."""
         with self._lock:
             self._listeners[session] = _Listener(workers, session, outlet, None, None)

@@ -13,15 +13,36 @@ from vaultwire.vault.errors import Stopped
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
-    from typing import Any
+    from typing import Any, Protocol
 
     from vaultwire.protocol.events import Question, Request
     from vaultwire.protocol.messages import Json, JsonObject
     from vaultwire.protocol.session import Session
     from vaultwire.server.answers import Answer
-    from vaultwire.server.lanes import Lane
-    from vaultwire.server.workers import Outlet, Workers
-    from vaultwire.tools.registry import Ask
+    from vaultwire.server.shapes import Outlet
+    from vaultwire.toolkit.registry import Ask
+
+    class Owner(Protocol):
+        """What a task sees of the workers it belongs to (``workers.Workers``)."""
+
+        lock: threading.Lock
+        current_id: Callable[[], bytes]
+
+        def watch(self, task: Task) -> None:
+            """Have the watchdog look when the task's deadline comes. Holds the lock."""
+
+    class Queue(Protocol):
+        """What a task sees of the queue it was taken from (``lanes.Lane``)."""
+
+        def replace_thread(self, task: Task) -> None:
+            """Count no longer on the thread of a task that was abandoned."""
+
+        def lend_thread(self, task: Task) -> None:
+            """Count no longer on a thread that waits for a person."""
+
+        def take_back_thread(self, task: Task) -> None:
+            """Count on the thread again."""
+
 
 # A person who is asked something reads it, thinks and types; after this long they have left the desk.
 ASKING_SECONDS = 600.0
@@ -93,13 +114,13 @@ class Task:
         "woken", "workers",
     )  # fmt: skip
 
-    def __init__(self, workers: Workers, session: Session, request: Request, job: Job, outlet: Outlet) -> None:
+    def __init__(self, workers: Owner, session: Session, request: Request, job: Job, outlet: Outlet) -> None:
         self.workers = workers
         self.session = session
         self.request = request
         self.job = job
         self.outlet = outlet
-        self.lane: Lane | None = None  # None: a thread that is not a lane's works on it
+        self.lane: Queue | None = None  # None: a thread that is not a lane's works on it
         self.has_started = False
         self.is_abandoned = False  # past its deadline while it ran: its thread may never come back
         self.deadline = time.monotonic() + job.seconds
@@ -144,7 +165,7 @@ class Task:
 
     def ask(self, wanted: Mapping[str, Ask]) -> dict[str, JsonObject]:
         """Ask the client and wait. Raises VaultError when it refuses, ``Stopped``, and CapabilityMissing."""
-        from vaultwire.tools.registry import check_answers, check_capabilities  # noqa: PLC0415 - loaded with the tools
+        from vaultwire.toolkit.registry import check_answers, check_capabilities  # noqa: PLC0415 - loaded with the tools
 
         check_capabilities(wanted, self.capabilities)
         woken = threading.Event()

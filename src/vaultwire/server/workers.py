@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from vaultwire.protocol.events import Event
     from vaultwire.protocol.session import Session
     from vaultwire.server.answers import Answer
+    from vaultwire.server.shapes import Outlet
     from vaultwire.server.subscriptions import Subscriptions
 
     class Methods(Protocol):
@@ -41,24 +42,6 @@ if TYPE_CHECKING:
 
         def describe(self, tool: str) -> Mapping[str, Any] | None:
             """Return a tool's description, None if there is none of this name."""
-
-    class Outlet(Protocol):
-        """Where the frames of one exchange go. Called while the workers' lock is held: it must not wait for long."""
-
-        can_ask: bool
-        """Whether a question of ours would reach the client."""
-
-        def send(self, frame: bytes) -> None:
-            """Send a frame that is not the last. A peer that is gone is no error."""
-
-        def answer(self, frame: bytes, code: int | None) -> None:
-            """Send the answer; ``code`` is its error's, None if it is none."""
-
-        def abandon(self) -> None:
-            """Take note that there will be no answer: the request was cancelled."""
-
-        def hang_up(self) -> None:
-            """Let the client ask for the rest later, where it can (2025-11-25, "Sending Messages to the Server")."""
 
 
 # Reading calls of one client at once; all together one more, so that none holds up all others. Python runs one at a time; a

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Annotated
 
 from vaultwire.markdown.joining import Where
+from vaultwire.toolkit.kinds import IfMatch, Name, OptionalName
+from vaultwire.toolkit.registry import Outcome, tool
+from vaultwire.toolkit.wording import counted
 from vaultwire.tools.changes import Changed, to_changed, told
-from vaultwire.tools.kinds import IfMatch, Name, OptionalName
-from vaultwire.tools.registry import Outcome, tool
-from vaultwire.tools.wording import counted
 from vaultwire.vault.model import Progress
 from vaultwire.vault.plans.composing import Leave
 from vaultwire.vault.vault import Vault

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated, NotRequired, TypedDict, cast
 
-from vaultwire.tools.wording import MAX_FILES_SHOWN, counted
+from vaultwire.toolkit.wording import MAX_FILES_SHOWN, counted
 from vaultwire.vault.changes.change import FileChange, Write, files_of
 from vaultwire.vault.changes.showing import diff_of
-from vaultwire.vault.etags import etag_of
-from vaultwire.vault.workbench import Done
+from vaultwire.vault.disk.etags import etag_of
+from vaultwire.vault.editing.workbench import Done
 
 # What a dry run shows: about 5,000 tokens.
 MAX_DIFF_CHARACTERS = 20_000

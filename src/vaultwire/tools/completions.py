@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Literal, TypeAlias
 
+from vaultwire.vault.disk.paths import fold, is_note
 from vaultwire.vault.model import Progress
-from vaultwire.vault.paths import fold, is_note
 from vaultwire.vault.vault import Vault
 
 # What the value of an argument means. ``text``: anything, so nothing is offered.
@@ -32,19 +32,19 @@ def completions(vault: Vault, meaning: Meaning, value: str, progress: Progress) 
     """Return every value that fits what was typed so far, best first; the common ones or path order break ties."""
     match meaning:
         case "note":
-            return ranked(filter(is_note, vault.paths(progress)), value)
+            return ranked(filter(is_note, vault.overview.paths(progress)), value)
         case "file":
-            return ranked(sorted(vault.paths(progress), key=lambda path: (not is_note(path), path)), value)
+            return ranked(sorted(vault.overview.paths(progress), key=lambda path: (not is_note(path), path)), value)
         case "folder":
-            parents = {path.rpartition("/")[0] for path in vault.paths(progress)}
+            parents = {path.rpartition("/")[0] for path in vault.overview.paths(progress)}
             folders = {parent[:end] for parent in parents for end in _ends_of_parts(parent)}
             return ranked(sorted(folders), value)
         case "tag":
             mark = "#" if value.startswith("#") else ""
-            tags = [count.tag for count in vault.count_tags("", progress)]
+            tags = [count.tag for count in vault.overview.count_tags("", progress)]
             return [mark + tag for tag in ranked(tags, value.removeprefix("#"))]
         case "property":
-            return ranked(vault.property_names(progress), value)
+            return ranked(vault.overview.property_names(progress), value)
         case "text":
             return []
 

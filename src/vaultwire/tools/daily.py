@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Annotated, NotRequired, TypedDict
 
 from vaultwire.markdown.model import Span
+from vaultwire.toolkit.registry import Bounds, Outcome, tool
 from vaultwire.tools.reading import DEFAULT_CHARACTERS, MaxCharacters, Piece
-from vaultwire.tools.registry import Bounds, Outcome, tool
+from vaultwire.vault.links.sections import line_count
 from vaultwire.vault.model import Progress
-from vaultwire.vault.sections import line_count
 from vaultwire.vault.vault import Vault
 
 
@@ -46,7 +46,7 @@ def daily_note(
             is by the local time of the computer the vault is on.
         max_characters: Read at most this much; the result says where to go on.
     """
-    found = vault.daily_note(day, progress)
+    found = vault.overview.daily_note(day, progress)
     data = DailyNoteFound(day=found.day.isoformat(), path=found.path, exists=found.exists)
     if found.previous is not None:
         data["previous"] = found.previous

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Annotated, NotRequired, TypedDict
 
-from vaultwire.tools.kinds import Folder, Limit
-from vaultwire.tools.paging import Cursor, add_cursor, offset_of, page_text
-from vaultwire.tools.registry import Bounds, Outcome, tool
-from vaultwire.tools.wording import counted, iso_time
-from vaultwire.vault.finding import Asked, Sort
+from vaultwire.toolkit.kinds import Folder, Limit
+from vaultwire.toolkit.paging import Cursor, add_cursor, offset_of, page_text
+from vaultwire.toolkit.registry import Bounds, Outcome, tool
+from vaultwire.toolkit.wording import counted, iso_time
+from vaultwire.vault.disk.paths import stem
 from vaultwire.vault.model import Progress
-from vaultwire.vault.paths import stem
+from vaultwire.vault.search.finding import Asked, Sort
 from vaultwire.vault.vault import Vault
 
 Name = Annotated[str, Bounds(0, 200)]
@@ -79,7 +79,7 @@ def find_notes(
     """
     offset = offset_of(cursor)
     asked = Asked(name, alias, tags or (), properties or (), modified_after, modified_before, sort)
-    found, total = vault.find(asked, folder, offset, limit, progress)
+    found, total = vault.overview.find(asked, folder, offset, limit, progress)
     notes: list[NamedNote] = []
     lines = [f"{counted(total, 'note')} found{page_text(offset, len(found), total)}"]
     for note in found:

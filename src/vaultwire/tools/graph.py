@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, NotRequired, TypedDict
 
-from vaultwire.tools.paging import Cursor, add_cursor, offset_of, page_text
-from vaultwire.tools.registry import Bounds, Outcome, tool
-from vaultwire.tools.wording import counted
+from vaultwire.toolkit.paging import Cursor, add_cursor, offset_of, page_text
+from vaultwire.toolkit.registry import Bounds, Outcome, tool
+from vaultwire.toolkit.wording import counted
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
-from vaultwire.vault.linkgraph import Direction, Neighbour
+from vaultwire.vault.link_graph import Direction, Neighbour
 from vaultwire.vault.model import Progress
 from vaultwire.vault.vault import Vault
 
@@ -95,13 +95,15 @@ def graph(
     match what:
         case "neighbours":
             found = vault.locate(path or "", progress)
-            page, total = vault.link_graph(progress).neighbours(found, depth, direction, offset, limit, progress)
+            page, total = vault.overview.link_graph(progress).neighbours(
+                found, depth, direction, offset, limit, progress
+            )
             data["files"] = [_file(each) for each in page]
             head = f"{counted(total, 'file')} within {counted(depth, 'link')} of {found}"
             lines = [_line(each, depth) for each in page]
         case "path":
             start, end = vault.locate(path or "", progress), vault.locate(to or "", progress)
-            way = vault.link_graph(progress).path_between(start, end, direction, progress)
+            way = vault.overview.link_graph(progress).path_between(start, end, direction, progress)
             if way is None:
                 hint = "" if direction == "both" else ' Try direction "both".'
                 return Outcome([f"No way over links leads from {start} to {end}.{hint}"], {**data, "files": []})
@@ -110,7 +112,7 @@ def graph(
             head = f"{counted(len(way), 'link')} from {start} to {end}"
             lines = [start, *(f"{_ARROWS[each.direction]} {each.path}" for each in way)][offset : offset + limit]
         case "unresolved":
-            names = vault.link_graph(progress).unresolved()
+            names = vault.overview.link_graph(progress).unresolved()
             data["unresolved"], total = [], len(names)
             head = f"{counted(sum(len(each.places) for each in names), 'link')} to {counted(total, 'name')} no file has"
             lines = []
@@ -121,14 +123,14 @@ def graph(
                 shown = ", ".join(f"{place['path']}:{place['line']}" for place in places)
                 lines.append(f"{each.name} ({len(each.places)}): {shown}{more}")
         case "hubs":
-            hubs = vault.link_graph(progress).hubs()
+            hubs = vault.overview.link_graph(progress).hubs()
             total = len(hubs)
             hubs = hubs[offset : offset + limit]
             data["files"] = [GraphFile(path=each.path, linked_by=each.notes) for each in hubs]
             head = f"{counted(total, 'note')} that others link to, the most linked first"
             lines = [f"{each.path} ({each.notes})" for each in hubs]
         case _:
-            links = vault.link_graph(progress)
+            links = vault.overview.link_graph(progress)
             paths = links.orphans() if what == "orphans" else links.dead_ends()
             total = len(paths)
             lines = list(paths[offset : offset + limit])

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated, NotRequired, TypedDict
 
+from vaultwire.toolkit.registry import Bounds, Outcome, tool
+from vaultwire.toolkit.wording import MAX_FILES_SHOWN, counted, iso_time
 from vaultwire.tools.changes import (
     Changed,
     TouchedFile,
@@ -12,8 +14,6 @@ from vaultwire.tools.changes import (
     to_touched,
     told,
 )
-from vaultwire.tools.registry import Bounds, Outcome, tool
-from vaultwire.tools.wording import MAX_FILES_SHOWN, counted, iso_time
 from vaultwire.vault.changes.change import Change
 from vaultwire.vault.changes.showing import diff_of
 from vaultwire.vault.model import Progress

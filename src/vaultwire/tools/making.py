@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, NotRequired, cast
 
+from vaultwire.toolkit.kinds import IfMatch, Name, OptionalName
+from vaultwire.toolkit.registry import Bounds, Outcome, tool
 from vaultwire.tools.changes import Changed, to_changed, told
-from vaultwire.tools.kinds import IfMatch, Name, OptionalName
-from vaultwire.tools.registry import Bounds, Outcome, tool
-from vaultwire.vault.making import Made
+from vaultwire.vault.editing.making import Made
 from vaultwire.vault.model import Progress
 from vaultwire.vault.vault import Vault
 

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import Annotated, NotRequired, TypedDict
 
-from vaultwire.tools.kinds import IfMatch, Name
-from vaultwire.tools.registry import Bounds, Outcome, tool
-from vaultwire.tools.wording import MAX_FILES_SHOWN, counted, edited_too, iso_time
+from vaultwire.toolkit.kinds import IfMatch, Name
+from vaultwire.toolkit.registry import Bounds, Outcome, tool
+from vaultwire.toolkit.wording import MAX_FILES_SHOWN, counted, edited_too, iso_time
 from vaultwire.vault.model import Progress, WriteMode
 from vaultwire.vault.vault import Vault
 
@@ -72,7 +72,7 @@ def list_notes(
         limit: How many notes to return.
         cursor: next_cursor of the page before. Leave out for the first page.
     """
-    listing = vault.list_notes(folder, cursor, limit, progress)
+    listing = vault.overview.list_notes(folder, cursor, limit, progress)
     where = f"in {folder}" if folder else "in the vault"
     data: ListedNotes = {
         "notes": [
@@ -113,7 +113,7 @@ def write_note(
             "overwrite" the whole text, making the note if it is not there.
         if_match: Etag from read_note. The write happens only if the note still is what was read.
     """
-    written = vault.write(path, content, mode, if_match, progress)
+    written = vault.writing.write(path, content, mode, if_match, progress)
     done = "Created" if written.created else "Wrote" if written.changed else "Left unchanged (it says so already)"
     data: WrittenNote = {
         "path": written.path,
@@ -149,7 +149,7 @@ def delete_note(
         permanent: Delete for good instead. Only when the person asked for exactly that.
         if_match: Etag from read_note. The note is deleted only if it still is what was read.
     """
-    deleted = vault.delete(path, permanent=permanent, if_match=if_match, progress=progress)
+    deleted = vault.writing.delete(path, permanent=permanent, if_match=if_match, progress=progress)
     data = DeletedNote(path=deleted.path, permanent=deleted.trash_path is None, change=deleted.change)
     done = f"Deleted for good: {deleted.path}"
     if deleted.trash_path is not None:

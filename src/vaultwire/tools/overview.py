@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated, NotRequired, TypedDict
 
-from vaultwire.tools.kinds import Folder, Limit
-from vaultwire.tools.paging import Cursor, add_cursor, offset_of, page_text
-from vaultwire.tools.registry import Bounds, Outcome, tool
-from vaultwire.tools.wording import counted, iso_time
-from vaultwire.vault.finding import parse_status
+from vaultwire.toolkit.kinds import Folder, Limit
+from vaultwire.toolkit.paging import Cursor, add_cursor, offset_of, page_text
+from vaultwire.toolkit.registry import Bounds, Outcome, tool
+from vaultwire.toolkit.wording import counted, iso_time
 from vaultwire.vault.model import Progress, PropertyUse
+from vaultwire.vault.search.finding import parse_status
 from vaultwire.vault.vault import Vault
 
 # A value may be a whole text, and shows in a list of them what it begins with.
@@ -127,9 +127,9 @@ def list_properties(
         cursor: next_cursor of the page before. Leave out for the first page.
     """
     offset = offset_of(cursor)
-    used = vault.properties(name, folder, progress)
+    used = vault.overview.properties(name, folder, progress)
     if name:
-        values = vault.property_values(name, folder, progress)
+        values = vault.overview.property_values(name, folder, progress)
         shown = values[offset : offset + limit]
         data = UsedProperties(
             properties=_used(used),
@@ -190,7 +190,7 @@ def list_tasks(
     """
     offset = offset_of(cursor)
     wanted = parse_status(status)._replace(text=text, tag=tag)
-    found, total = vault.tasks(wanted, path, folder, offset, limit, progress)
+    found, total = vault.overview.tasks(wanted, path, folder, offset, limit, progress)
     tasks: list[ListedTask] = []
     lines = [f"{counted(total, 'task')}{page_text(offset, len(found), total)}"]
     before = ""
@@ -219,7 +219,7 @@ def vault_stats(
     Args:
         limit: How many of the largest folders, and how many of the notes with problems, to return.
     """
-    found = vault.stats(limit, progress)
+    found = vault.overview.stats(limit, progress)
     notices = [f"The vault is not watched: {reason}" for reason in found.unwatched]
     notices += [f"The index is not kept: {found.unkept}"] if found.unkept else []
     notices += [f"Other vaults served here: {', '.join(map(repr, vault.others))}."] if vault.others else []

@@ -16,9 +16,9 @@ from vaultwire.markdown.properties import Frontmatter, parse_frontmatter
 from vaultwire.markdown.yaml_core import PropertyValue
 from vaultwire.tools.completions import Meaning, meaning_of
 from vaultwire.tools.resources import Resource, read_resource, uri_of
+from vaultwire.vault.disk.paths import compose, stem
 from vaultwire.vault.errors import FILE_NOT_FOUND, INVALID_ARGUMENTS, VaultError
 from vaultwire.vault.model import Progress, VaultPath
-from vaultwire.vault.paths import compose, stem
 from vaultwire.vault.vault import Vault
 
 PROMPT_NOT_FOUND = "PROMPT_NOT_FOUND"
@@ -86,7 +86,7 @@ def list_prompts(vault: Vault, folder: str | None, progress: Progress) -> dict[s
     if folder is None:
         return prompts
     try:
-        notes = vault.notes_now(folder, MAX_PROMPTS, progress)
+        notes = vault.overview.notes_now(folder, MAX_PROMPTS, progress)
     except VaultError as error:
         if error.code != FILE_NOT_FOUND:
             raise
@@ -167,9 +167,9 @@ def _about(vault: Vault, name: str, request: str, progress: Progress) -> list[Me
 def _review(vault: Vault, date: str, progress: Progress) -> list[Message]:
     if len(date) > _MAX_DAY:
         raise VaultError(INVALID_ARGUMENTS, f"date may have at most {_MAX_DAY} characters, got {len(date)}")
-    daily = vault.daily_note(date.strip() or "today", progress)
+    daily = vault.overview.daily_note(date.strip() or "today", progress)
     day = daily.day.isoformat()
-    notes = vault.recent("", _EVERY_NOTE, progress).notes
+    notes = vault.overview.recent("", _EVERY_NOTE, progress).notes
     changed = [note.path for note in notes if _local_day(note.modified_ns) == day]
     request = (
         f"Review my day, {day}, from my notes: what I did, what I decided, what is still open, and what to take up next. "

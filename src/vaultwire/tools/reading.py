@@ -6,14 +6,14 @@ from typing import Annotated, Literal, NamedTuple, NotRequired, TypedDict
 
 from vaultwire.markdown.model import Span
 from vaultwire.markdown.properties import parse_frontmatter
-from vaultwire.tools.kinds import Name
-from vaultwire.tools.registry import Bounds, Outcome, tool
-from vaultwire.tools.wording import counted, iso_time
+from vaultwire.toolkit.kinds import Name
+from vaultwire.toolkit.registry import Bounds, Outcome, tool
+from vaultwire.toolkit.wording import counted, iso_time
+from vaultwire.vault.disk.etags import part_etag
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
-from vaultwire.vault.etags import part_etag
-from vaultwire.vault.graph import structure
+from vaultwire.vault.links.graph import structure
+from vaultwire.vault.links.sections import line_count
 from vaultwire.vault.model import Note, Progress
-from vaultwire.vault.sections import line_count
 from vaultwire.vault.vault import Vault
 
 Part = Literal["all", "outline", "frontmatter"]

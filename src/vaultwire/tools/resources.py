@@ -10,9 +10,9 @@ import base64
 import re
 from typing import NamedTuple
 
+from vaultwire.vault.disk.paths import compose, fold, is_note, parse_path, stem
 from vaultwire.vault.errors import FILE_NOT_FOUND, INVALID_ARGUMENTS, VaultError
 from vaultwire.vault.model import NoteStat, Progress, VaultPath
-from vaultwire.vault.paths import compose, fold, is_note, parse_path, stem
 from vaultwire.vault.vault import Vault
 
 _PREFIX = "obsidian://vault/"
@@ -144,7 +144,7 @@ def list_resources(vault: Vault, cursor: str | None, limit: int, progress: Progr
         after = None if cursor is None else path_of(vault, cursor)
     except VaultError:
         raise VaultError(INVALID_ARGUMENTS, "cursor must be the nextCursor of an earlier answer") from None
-    listing = vault.list_files(after, limit, progress)
+    listing = vault.overview.list_files(after, limit, progress)
     next_cursor = uri_of(vault, listing.notes[-1].path) if listing.has_more else None
     return ResourcePage([file for file in listing.notes if _can_be_named(file.path)], next_cursor)
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Annotated, NotRequired, TypedDict
 
+from vaultwire.toolkit.kinds import IfMatch, Name
+from vaultwire.toolkit.registry import Bounds, Outcome, tool
+from vaultwire.toolkit.wording import counted
 from vaultwire.tools.changes import ChangedNote, to_changed_note, told
-from vaultwire.tools.kinds import IfMatch, Name
-from vaultwire.tools.registry import Bounds, Outcome, tool
-from vaultwire.tools.wording import counted
+from vaultwire.vault.editing.revising import GivenProperty, Revised, ValueKind
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
 from vaultwire.vault.model import Progress
 from vaultwire.vault.plans.targets import Action, Edit
-from vaultwire.vault.revising import GivenProperty, Revised, ValueKind
 from vaultwire.vault.vault import Vault
 
 Text = Annotated[str, Bounds(0, 10_000_000)]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, NotRequired, TypedDict
 
-from vaultwire.tools.kinds import Folder, Limit
-from vaultwire.tools.paging import Cursor, add_cursor, offset_of, page_text
-from vaultwire.tools.registry import Bounds, Outcome, tool
-from vaultwire.tools.wording import counted
+from vaultwire.toolkit.kinds import Folder, Limit
+from vaultwire.toolkit.paging import Cursor, add_cursor, offset_of, page_text
+from vaultwire.toolkit.registry import Bounds, Outcome, tool
+from vaultwire.toolkit.wording import counted
 from vaultwire.vault.model import Hit, Progress
 from vaultwire.vault.vault import Vault
 
@@ -143,7 +143,7 @@ def search_by_tags(
         cursor: next_cursor of the page before. Leave out for the first page.
     """
     offset = offset_of(cursor)
-    found = vault.tagged(tags, every=match == "all", folder=folder, progress=progress)
+    found = vault.overview.tagged(tags, every=match == "all", folder=folder, progress=progress)
     page = found[offset : offset + limit]
     data = TaggedNotes(notes=[TaggedNote(path=note.path, tags=note.tags) for note in page], total=len(found))
     wanted = (" and " if match == "all" else " or ").join("#" + tag.removeprefix("#") for tag in tags)

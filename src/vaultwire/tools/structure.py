@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated, NotRequired, TypedDict
 
-from vaultwire.tools.kinds import Folder, Limit, Name
-from vaultwire.tools.paging import Cursor, add_cursor, offset_of, page_text
-from vaultwire.tools.registry import Outcome, tool
-from vaultwire.tools.wording import counted, iso_time
+from vaultwire.toolkit.kinds import Folder, Limit, Name
+from vaultwire.toolkit.paging import Cursor, add_cursor, offset_of, page_text
+from vaultwire.toolkit.registry import Outcome, tool
+from vaultwire.toolkit.wording import counted, iso_time
 from vaultwire.vault.model import Progress
 from vaultwire.vault.vault import Vault
 
@@ -204,7 +204,7 @@ def list_tags(
         cursor: next_cursor of the page before. Leave out for the first page.
     """
     offset = offset_of(cursor)
-    tags = vault.count_tags(folder, progress)
+    tags = vault.overview.count_tags(folder, progress)
     page = tags[offset : offset + limit]
     data = UsedTags(tags=[UsedTag(tag=tag.tag, notes=tag.notes) for tag in page], total=len(tags))
     lines = [f"{counted(len(tags), 'tag')} in use{page_text(offset, len(page), len(tags))}"]
@@ -221,7 +221,7 @@ def recent_notes(vault: Vault, progress: Progress, /, folder: Folder = "", limit
         folder: Look only below this folder. Empty for the whole vault.
         limit: How many notes to return.
     """
-    listing = vault.recent(folder, limit, progress)
+    listing = vault.overview.recent(folder, limit, progress)
     notes = [RecentNote(path=note.path, modified=iso_time(note.modified_ns)) for note in listing.notes]
     lines = [f"The latest {len(notes)} of {counted(listing.total, 'note')}:"]
     lines += [f"{note['modified']}  {note['path']}" for note in notes]

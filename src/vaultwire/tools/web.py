@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Annotated, Any, TypedDict
 
-from vaultwire.tools.registry import AnyTool, Bounds, Outcome, tool
+from vaultwire.toolkit.registry import AnyTool, Bounds, Outcome, tool
 from vaultwire.vault.errors import TIMEOUT, VaultError
 from vaultwire.vault.model import Progress
 from vaultwire.vault.vault import Vault

@@ -1,6 +1,7 @@
 """MCP as 2024-11-05 had it over HTTP, for clients that know nothing newer: a stream to listen to, an address to post to.
 
-Deprecated since 2025-03-26 and there only when asked for. Who may come is the guard's matter, sessions are ``server.pairs``'.
+Deprecated since 2025-03-26 and there only when asked for. Who may come is the guard's matter, sessions are
+``server.http.legacy_sessions``'.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ import asyncio
 from urllib.parse import parse_qs
 
 from vaultwire.protocol import http, jsonrpc
-from vaultwire.server.pairs import Pairs
+from vaultwire.server.http.legacy_sessions import Pairs
 from vaultwire.vault.kept import weight
 
 TYPE_CHECKING = False
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
     from vaultwire.protocol.revisions import Revision
     from vaultwire.protocol.session import Session
-    from vaultwire.server.pairs import Pair
+    from vaultwire.server.http.legacy_sessions import Pair
     from vaultwire.server.workers import Workers
     from vaultwire.transports import Receive, Scope, Send
 

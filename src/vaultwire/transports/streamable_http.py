@@ -11,9 +11,9 @@ import asyncio
 
 from vaultwire.protocol import http
 from vaultwire.protocol.http import Headers
-from vaultwire.server.exchange import Exchanges, Reply
 from vaultwire.server.handover import Handover, call_each
-from vaultwire.server.streams import Stream
+from vaultwire.server.http.exchange import Exchanges, Reply
+from vaultwire.server.http.streams import Stream
 from vaultwire.transports import AT_ONCE, DONE, MEMO
 
 TYPE_CHECKING = False

@@ -16,7 +16,7 @@ import time
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from vaultwire.vault.process_lock import ProcessLock
+from vaultwire.vault.disk.process_lock import ProcessLock
 
 # Some 13,000 calls: more is slow to look through, and less a heap of files.
 FULL = 10_000_000

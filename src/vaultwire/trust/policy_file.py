@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, NoReturn
 from vaultwire.trust.limits import MAX_ATTACHMENT_BYTES, MAX_NOTE_BYTES
 from vaultwire.trust.policy import Policy, ToolRules
 from vaultwire.trust.policy_paths import PathRules, Rule, check_pattern
-from vaultwire.vault.privacy import Privacy
+from vaultwire.vault.visibility.privacy import Privacy
 
 # A policy is written by a person. More is another file.
 _MAX_BYTES = 1 << 20

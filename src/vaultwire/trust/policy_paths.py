@@ -1,4 +1,6 @@
-"""Which files a run may see and change, by path, and by what notes say of themselves. Pure; fills ``vault.visibility.Rules``.
+"""Which files a run may see and change, by path, and by what notes say of themselves. Pure.
+
+Fills ``visibility.visible_files.Rules``.
 
 Patterns are those of ``.vaultwireignore`` (Git's syntax), compared without case and Unicode form, as names are in a vault.
 Deny wins over all else.
@@ -11,9 +13,9 @@ import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from vaultwire.vault.globs import BadGlobError, Glob, Globs, compile_glob
-from vaultwire.vault.paths import fold, saved_as
-from vaultwire.vault.privacy import Privacy
+from vaultwire.vault.disk.paths import fold, saved_as
+from vaultwire.vault.visibility.globs import BadGlobError, Glob, Globs, compile_glob
+from vaultwire.vault.visibility.privacy import Privacy
 
 # Paths of usual length, with what was found of each: 20 MB.
 _MOST_KNOWN = 100_000

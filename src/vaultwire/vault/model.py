@@ -12,7 +12,7 @@ if TYPE_CHECKING:  # a policy is read before the first answer, and needs no more
     from vaultwire.markdown.yaml_core import PropertyValue
 
 VaultPath = NewType("VaultPath", str)
-"""Vault-relative, ``/`` between parts, extension included, spelt as on disk. Made by ``vault.paths`` and the walk only."""
+"""Vault-relative, ``/`` between parts, extension included, spelt as on disk. Made by ``vault.disk.paths`` and the walk only."""
 
 WriteMode: TypeAlias = Literal["create", "overwrite", "append", "prepend"]
 """What writing a note does with the text that is there."""

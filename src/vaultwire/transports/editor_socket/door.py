@@ -1,6 +1,6 @@
 """The WebSocket by which editors' clients, Claude Code first, see what the person sees. Bytes and who may come.
 
-What is said is ``server.editor_methods``'. Only this computer is listened to, a client must show the secret that is in the
+What is said is ``server.editors.methods``'. Only this computer is listened to, a client must show the secret that is in the
 lock file, and web pages are refused: browsers let any page open a socket to this computer.
 """
 
@@ -23,7 +23,7 @@ from websockets.typing import Subprotocol
 
 from vaultwire.editor.state import Mention, Selection
 from vaultwire.protocol import jsonrpc
-from vaultwire.server.editor_methods import Bridge, Peer
+from vaultwire.server.editors.methods import Bridge, Peer
 from vaultwire.transports.editor_socket.accepting import Connection, Listener
 
 TOKEN_HEADER = "x-claude-code-ide-authorization"  # noqa: S105 - where a token stands, not one

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import ssl
     from typing import Any
 
-    from vaultwire.transports.http_server.server import Server
+    from vaultwire.transports.http_server.shapes import Owner
 
 _BACKLOG = 1024
 # With no file descriptor left. One may be free at any time, and to ask costs little.
@@ -42,7 +42,7 @@ def most_connections(wanted: int) -> int:
 class Arrivals:
     """One listener, and who comes in by it."""
 
-    def __init__(self, server: Server, listener: socket.socket, tls: ssl.SSLContext | None, places: Places) -> None:
+    def __init__(self, server: Owner, listener: socket.socket, tls: ssl.SSLContext | None, places: Places) -> None:
         self._server = server
         self._listener = listener
         self._tls = tls

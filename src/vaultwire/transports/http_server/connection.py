@@ -22,7 +22,7 @@ from vaultwire.transports.http_server.known_heads import KnownHeads
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from vaultwire.transports.http_server.places import Places
-    from vaultwire.transports.http_server.server import Server
+    from vaultwire.transports.http_server.shapes import Owner
 
 # More than this comes of no client (``guard.MAX_HEAD_BYTES``, in a piece that may be as long again).
 _MAX_HEAD_BYTES = 32 * 1024
@@ -39,7 +39,7 @@ _ASGI = {"version": "3.0", "spec_version": "2.3"}
 class Connection(asyncio.Protocol):
     """One connection: bytes to requests, which are answered one after the other."""
 
-    def __init__(self, server: Server, address: str, places: Places) -> None:
+    def __init__(self, server: Owner, address: str, places: Places) -> None:
         """``address``: where it comes from, as ``places`` know it, where it has its place already."""
         self.server = server
         self.address = address

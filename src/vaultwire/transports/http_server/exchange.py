@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Coroutine, Iterable
 
     from vaultwire.transports import App, Message
-    from vaultwire.transports.http_server.connection import Connection
+    from vaultwire.transports.http_server.shapes import Line
 
 # Of a body that nobody has asked for yet; the rest stays with the client.
 _MAX_UNREAD_BYTES = 64 * 1024
@@ -35,9 +35,7 @@ class Exchange:
         "_waiting", "besides", "is_answered", "is_begun", "is_started", "more", "scope", "status", "stays",
     )  # fmt: skip
 
-    def __init__(
-        self, connection: Connection, scope: dict[str, Any], *, stays: bool, body: bytes | None = None
-    ) -> None:
+    def __init__(self, connection: Line, scope: dict[str, Any], *, stays: bool, body: bytes | None = None) -> None:
         """``stays``: the connection goes on behind the answer. ``body``: all of it, if it is here."""
         self.scope = scope
         self.besides = b""  # these two as in ``AtOnce``

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from vaultwire.protocol.session import Session
     from vaultwire.server.dispatcher import Entry, Stream
     from vaultwire.server.handlers import Handlers
-    from vaultwire.tools.catalog import Description
+    from vaultwire.toolkit.registry import Description
     from vaultwire.transports.relay.exchanges import Exchange, Failure, NoMcp
     from vaultwire.transports.relay.forwarding import Forwarder
 

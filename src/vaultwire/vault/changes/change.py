@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple, TypeAlias
 
+from vaultwire.vault.disk.paths import lies_in
 from vaultwire.vault.model import VaultPath
-
-TRASH = ".trash"  # Obsidian's own folder for "Move to Obsidian trash"
 
 
 class Write(NamedTuple):
@@ -119,11 +118,6 @@ class Intent(NamedTuple):
 def paths_of(step: Step) -> tuple[VaultPath, ...]:
     """Return the paths that a step names."""
     return (step.source, step.target) if isinstance(step, Move) else (step.path,)
-
-
-def lies_in(path: str, folder: str) -> bool:
-    """Tell whether a path is that of the file or folder, or of something below it."""
-    return path == folder or path.startswith(f"{folder}/")
 
 
 def follow(path: VaultPath, source: str, target: str) -> VaultPath:

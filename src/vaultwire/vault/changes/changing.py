@@ -22,7 +22,6 @@ from vaultwire.vault.changes.change import (
     JournalReport,
     Step,
     files_of,
-    lies_in,
     paths_of,
 )
 from vaultwire.vault.changes.foresight import tidied, without_aliases
@@ -31,11 +30,12 @@ from vaultwire.vault.changes.preflight import Preflight
 from vaultwire.vault.changes.segments import KEEP, Retention
 from vaultwire.vault.changes.shown import ShownChanges
 from vaultwire.vault.changes.stage import Stage
+from vaultwire.vault.disk.files import Files
+from vaultwire.vault.disk.paths import lies_in
+from vaultwire.vault.disk.process_lock import ProcessLock
 from vaultwire.vault.errors import FILE_NOT_FOUND, JOURNAL_FAILED, WRITE_FAILED, Stopped, VaultError
-from vaultwire.vault.files import Files
-from vaultwire.vault.index import Index
+from vaultwire.vault.index.port import Index
 from vaultwire.vault.model import NO_PROGRESS, Progress, VaultPath
-from vaultwire.vault.process_lock import ProcessLock
 
 # How often somebody who waits for another call of this process hears whether to go on.
 _PATIENCE = 0.2

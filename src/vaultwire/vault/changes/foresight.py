@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 from typing import NamedTuple
 
-from vaultwire.vault.changes.change import Move, Step, Write, follow, lies_in
-from vaultwire.vault.files import Files
+from vaultwire.vault.changes.change import Move, Step, Write, follow
+from vaultwire.vault.disk.files import Files
+from vaultwire.vault.disk.paths import fold, lies_in
 from vaultwire.vault.model import VaultPath
-from vaultwire.vault.paths import fold
 
 
 class _Traced(NamedTuple):

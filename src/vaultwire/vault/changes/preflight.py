@@ -8,8 +8,10 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 
-from vaultwire.vault.changes.change import TRASH, Intent, Move, Site, Write, lies_in, paths_of
+from vaultwire.vault.changes.change import Intent, Move, Site, Write, paths_of
 from vaultwire.vault.changes.foresight import Foresight
+from vaultwire.vault.disk.files import Files, cannot, check_size
+from vaultwire.vault.disk.paths import TRASH, lies_in
 from vaultwire.vault.errors import (
     FILE_NOT_FOUND,
     INVALID_ARGUMENTS,
@@ -20,9 +22,8 @@ from vaultwire.vault.errors import (
     WRITE_FAILED,
     VaultError,
 )
-from vaultwire.vault.files import Files, cannot, check_size
 from vaultwire.vault.model import VaultPath
-from vaultwire.vault.privacy import may_say_so
+from vaultwire.vault.visibility.privacy import may_say_so
 
 
 class Preflight:

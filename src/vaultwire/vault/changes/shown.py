@@ -9,11 +9,12 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 
-from vaultwire.vault.changes.change import TRASH, Change, Detailed, Write, follow, lies_in, paths_of
+from vaultwire.vault.changes.change import Change, Detailed, Write, follow, paths_of
 from vaultwire.vault.changes.journal import Journal
-from vaultwire.vault.files import Files
+from vaultwire.vault.disk.files import Files
+from vaultwire.vault.disk.paths import TRASH, lies_in
 from vaultwire.vault.model import VaultPath
-from vaultwire.vault.privacy import may_say_so
+from vaultwire.vault.visibility.privacy import may_say_so
 
 
 class ShownChanges:

@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import os
 
-from vaultwire.vault.changes.change import TRASH, Intent, Move, Site, Step, Write, follow, lies_in, paths_of
+from vaultwire.vault.changes.change import Intent, Move, Site, Step, Write, follow, paths_of
 from vaultwire.vault.changes.foresight import is_same_entry
 from vaultwire.vault.changes.hidden import AGAIN, HiddenFiles, folder_of
-from vaultwire.vault.errors import NOTE_EXISTS, STALE_EDIT, VaultError
-from vaultwire.vault.exchange import exchange, rename_new
-from vaultwire.vault.files import Files, cannot
-from vaultwire.vault.model import VaultPath
-from vaultwire.vault.publish import (
+from vaultwire.vault.disk.exchange import exchange, rename_new
+from vaultwire.vault.disk.files import Files, cannot
+from vaultwire.vault.disk.paths import TRASH, lies_in
+from vaultwire.vault.disk.publish import (
     StaleFileError,
     has_hard_links,
     is_being_written,
@@ -24,6 +23,8 @@ from vaultwire.vault.publish import (
     rename_entry,
     replace_file,
 )
+from vaultwire.vault.errors import NOTE_EXISTS, STALE_EDIT, VaultError
+from vaultwire.vault.model import VaultPath
 
 _CHANGED = "was changed by another program meanwhile; read it again, then edit."
 _OPEN = "is open for writing in another program, and what that writes next would be lost. Try again when it is closed there."

@@ -9,9 +9,11 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from vaultwire.markdown.diffs import Conflict, revert
-from vaultwire.vault.changes.change import TRASH, Change, Detailed, Move, Step, Write, follow, lies_in
+from vaultwire.vault.changes.change import Change, Detailed, Move, Step, Write, follow
 from vaultwire.vault.changes.changing import Changes
 from vaultwire.vault.changes.foresight import Foresight, tidied
+from vaultwire.vault.disk.files import Files
+from vaultwire.vault.disk.paths import NOTE_SUFFIX, TRASH, fold, is_note, lies_in, parse_path
 from vaultwire.vault.errors import (
     FILE_NOT_FOUND,
     INVALID_ARGUMENTS,
@@ -19,9 +21,7 @@ from vaultwire.vault.errors import (
     UNDO_CONFLICT,
     VaultError,
 )
-from vaultwire.vault.files import Files
 from vaultwire.vault.model import VaultPath
-from vaultwire.vault.paths import NOTE_SUFFIX, fold, is_note, parse_path
 
 
 def plan_undo(changes: Changes, files: Files, number: int) -> list[Step]:

@@ -30,19 +30,19 @@ from vaultwire.markdown.parse import parse_note
 from vaultwire.markdown.properties import parse_frontmatter
 from vaultwire.markdown.property_edits import PropertyEditError
 from vaultwire.vault.changes.change import Move, Step, Write
+from vaultwire.vault.disk.files import Files, check_size
+from vaultwire.vault.disk.paths import check_new_names, is_note, parse_note_path
 from vaultwire.vault.errors import INVALID_ARGUMENTS, NOTE_EXISTS, VaultError
-from vaultwire.vault.files import Files, check_size
-from vaultwire.vault.graph import structure
-from vaultwire.vault.index import Index
-from vaultwire.vault.links import names_led_to
+from vaultwire.vault.index.port import Index
+from vaultwire.vault.links.graph import structure
+from vaultwire.vault.links.resolution import names_led_to
+from vaultwire.vault.links.sections import Sections, line_count, line_span, section_span
 from vaultwire.vault.model import Problem, Progress, VaultPath, asking
-from vaultwire.vault.paths import check_new_names, is_note, parse_note_path
 from vaultwire.vault.plans.linktexts import link_to
 from vaultwire.vault.plans.rejoining import Extraction, Merging
 from vaultwire.vault.plans.relinking import LinkChange, Moves, is_looked_into, rewrite_by_kind
 from vaultwire.vault.plans.templates import BOM, read_text
-from vaultwire.vault.sections import Sections, line_count, line_span, section_span
-from vaultwire.vault.settings import Settings
+from vaultwire.vault.settings.obsidian_settings import Settings
 
 _BLANK_LINES = re.compile(r"\A(?:[ \t]*+\r*+\n)++")
 _BOX = re.compile(r"\A([ \t>]*+(?:[-*+]|\d{1,9}[.)])[ \t]++)\[.\][ \t]++")

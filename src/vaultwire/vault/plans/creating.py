@@ -15,11 +15,8 @@ from typing import Literal, NamedTuple, TypeAlias
 from vaultwire.markdown import edits
 from vaultwire.markdown.properties import parse_frontmatter
 from vaultwire.vault.changes.change import Step, Write
-from vaultwire.vault.errors import INVALID_ARGUMENTS, NOTE_EXISTS, VaultError
-from vaultwire.vault.files import Files
-from vaultwire.vault.index import Index
-from vaultwire.vault.model import NO_PROGRESS, Progress, VaultPath
-from vaultwire.vault.paths import (
+from vaultwire.vault.disk.files import Files
+from vaultwire.vault.disk.paths import (
     check_new_names,
     fold,
     parse_note_path,
@@ -28,13 +25,16 @@ from vaultwire.vault.paths import (
     safe_name,
     stem,
 )
-from vaultwire.vault.periodic import daily_note_path, daily_template_path
-from vaultwire.vault.plain import to_bytes
+from vaultwire.vault.disk.plain import to_bytes
+from vaultwire.vault.errors import INVALID_ARGUMENTS, NOTE_EXISTS, VaultError
+from vaultwire.vault.index.port import Index
+from vaultwire.vault.model import NO_PROGRESS, Progress, VaultPath
 from vaultwire.vault.plans.attaching import check_attachment
 from vaultwire.vault.plans.linktexts import link_to
 from vaultwire.vault.plans.moving import is_path
 from vaultwire.vault.plans.templates import BOM, below, fill, find_template, insert, read_text
-from vaultwire.vault.settings import Settings
+from vaultwire.vault.settings.obsidian_settings import Settings
+from vaultwire.vault.settings.periodic import daily_note_path, daily_template_path
 
 OnCollision: TypeAlias = Literal["error", "number"]
 

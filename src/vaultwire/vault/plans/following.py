@@ -15,12 +15,13 @@ from vaultwire.markdown.base_files import Kind, base_edits
 from vaultwire.markdown.canvas import FileNode, canvas_edits
 from vaultwire.markdown.link_spans import LinkSpan, NewLink
 from vaultwire.vault.changes.change import Write
+from vaultwire.vault.disk.files import Files
+from vaultwire.vault.disk.paths import fold
 from vaultwire.vault.errors import SECTION_NOT_FOUND, VaultError
-from vaultwire.vault.files import Files
-from vaultwire.vault.index import Index
-from vaultwire.vault.links import LinkTargets, linkpath_of, names_led_to, names_sought
+from vaultwire.vault.index.port import Index
+from vaultwire.vault.links.resolution import LinkTargets, linkpath_of, names_led_to, names_sought
+from vaultwire.vault.links.sections import Sections
 from vaultwire.vault.model import OutlineEntry, Problem, Progress, Structure, VaultPath
-from vaultwire.vault.paths import fold
 from vaultwire.vault.plans.relinking import (
     BASE_SUFFIX,
     LinkChange,
@@ -30,7 +31,6 @@ from vaultwire.vault.plans.relinking import (
     rewrite_other,
     rewriting_note,
 )
-from vaultwire.vault.sections import Sections
 
 NewSubpath: TypeAlias = Callable[[str], str | None]
 """From what stands behind ``#`` in a link to what has to stand there afterwards, None if it may stay."""

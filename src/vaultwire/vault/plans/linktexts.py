@@ -1,6 +1,6 @@
 """How a new link to a file is written: by the vault's settings, and so that it leads there by Obsidian's own rules.
 
-Pure. Links that are there already, and where any link leads, are not this module's matter (``vault.links``).
+Pure. Links that are there already, and where any link leads, are not this module's matter (``vault.links.resolution``).
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from collections.abc import Iterable
 
 from vaultwire.markdown.inline import read_inline
 from vaultwire.markdown.link_spans import destination
-from vaultwire.vault.links import LinkTargets, names_led_to, names_sought
+from vaultwire.vault.disk.paths import NOTE_SUFFIX, fold, is_note, stem
+from vaultwire.vault.links.resolution import LinkTargets, names_led_to, names_sought
 from vaultwire.vault.model import VaultPath
-from vaultwire.vault.paths import NOTE_SUFFIX, fold, is_note, stem
-from vaultwire.vault.settings import Settings
+from vaultwire.vault.settings.obsidian_settings import Settings
 
 # What has a meaning within a Markdown link's text: brackets, and what opens code, math or HTML.
 _BRACKETS = re.compile(r"[\[\]]")

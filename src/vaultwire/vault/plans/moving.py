@@ -9,15 +9,15 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from vaultwire.vault.changes.change import Move, Step, Write, follow, lies_in
+from vaultwire.vault.changes.change import Move, Step, Write, follow
+from vaultwire.vault.disk.files import Files
+from vaultwire.vault.disk.paths import check_new_names, compose, fold, is_note, lies_in, not_found, parse_note_path
 from vaultwire.vault.errors import FILE_NOT_FOUND, INVALID_ARGUMENTS, NOTE_EXISTS, VaultError
-from vaultwire.vault.files import Files
-from vaultwire.vault.index import Index
-from vaultwire.vault.links import name_of, names_led_to
+from vaultwire.vault.index.port import Index
+from vaultwire.vault.links.resolution import name_of, names_led_to
 from vaultwire.vault.model import Problem, Progress, VaultPath, asking
-from vaultwire.vault.paths import check_new_names, compose, fold, is_note, not_found, parse_note_path
 from vaultwire.vault.plans.relinking import LinkChange, Moves, is_looked_into, rewrite_by_kind
-from vaultwire.vault.settings import Settings
+from vaultwire.vault.settings.obsidian_settings import Settings
 
 _EXTENSION = re.compile(r"\.[A-Za-z][A-Za-z0-9]*$")
 

@@ -10,12 +10,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from vaultwire.markdown.canvas import FileNode
 from vaultwire.markdown.link_spans import LinkSpan, NewLink
 from vaultwire.markdown.model import Span
+from vaultwire.vault.disk.paths import fold
 from vaultwire.vault.errors import VaultError
-from vaultwire.vault.links import linkpath_of, names_led_to
+from vaultwire.vault.links.resolution import linkpath_of, names_led_to
+from vaultwire.vault.links.sections import Sections
 from vaultwire.vault.model import Progress, Structure, VaultPath
-from vaultwire.vault.paths import fold
 from vaultwire.vault.plans.relinking import Moves
-from vaultwire.vault.sections import Sections
 
 
 class Merging(Moves):

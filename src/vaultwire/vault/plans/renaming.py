@@ -11,16 +11,16 @@ from typing import NamedTuple
 
 from vaultwire.markdown.marks import HEADING
 from vaultwire.vault.changes.change import Step, Write
+from vaultwire.vault.disk.files import Files
+from vaultwire.vault.disk.paths import fold
+from vaultwire.vault.disk.plain import edited_bytes, plain_text
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
-from vaultwire.vault.files import Files
-from vaultwire.vault.graph import structure
-from vaultwire.vault.index import Index
+from vaultwire.vault.index.port import Index
+from vaultwire.vault.links.graph import structure
+from vaultwire.vault.links.sections import Sections, section_span
 from vaultwire.vault.model import OutlineEntry, Problem, Progress, Structure, VaultPath
-from vaultwire.vault.paths import fold
-from vaultwire.vault.plain import edited_bytes, plain_text
 from vaultwire.vault.plans.following import NewSubpath, follow, follow_headings
 from vaultwire.vault.plans.relinking import LinkChange
-from vaultwire.vault.sections import Sections, section_span
 
 _BLOCK_ID = re.compile(r"[A-Za-z0-9-]+")
 

@@ -14,16 +14,16 @@ from vaultwire.markdown.bounds import end_of_reading, unread_problem
 from vaultwire.markdown.property_edits import PropertyEditError, rename_property
 from vaultwire.markdown.tag_spans import TagError, check_tag, rename_tag, renamed_tag, tag_spans
 from vaultwire.vault.changes.change import Step, Write
+from vaultwire.vault.disk.files import Files
+from vaultwire.vault.disk.paths import fold
+from vaultwire.vault.disk.plain import edited_bytes, plain_text
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
-from vaultwire.vault.files import Files
-from vaultwire.vault.finding import Condition, Wanted
-from vaultwire.vault.graph import structure
-from vaultwire.vault.index import Index
+from vaultwire.vault.index.port import Index
+from vaultwire.vault.links.graph import structure
 from vaultwire.vault.model import Problem, Progress, TagCount, VaultPath
-from vaultwire.vault.paths import fold
-from vaultwire.vault.plain import edited_bytes, plain_text
 from vaultwire.vault.plans.following import NewSubpath, follow, follow_headings
 from vaultwire.vault.plans.relinking import LinkChange
+from vaultwire.vault.search.finding import Condition, Wanted
 
 _ALL = 1 << 30  # more notes than any vault has
 # More notes than this help nobody to mend them.

@@ -16,9 +16,9 @@ from vaultwire.markdown.blocks import above_id, block_of_id, in_shape, indented_
 from vaultwire.markdown.edits import Change, replace_spans, to_plain
 from vaultwire.markdown.properties import parse_frontmatter
 from vaultwire.vault.errors import AMBIGUOUS_TARGET, INVALID_ARGUMENTS, TEXT_NOT_FOUND, VaultError
-from vaultwire.vault.graph import structure
+from vaultwire.vault.links.graph import structure
+from vaultwire.vault.links.sections import Sections, line_span
 from vaultwire.vault.model import NO_PROGRESS, OutlineEntry, Progress, Structure, VaultPath, asking
-from vaultwire.vault.sections import Sections, line_span
 
 Action: TypeAlias = Literal["append", "prepend", "replace", "delete"]
 _ACTIONS = ("append", "prepend", "replace", "delete")

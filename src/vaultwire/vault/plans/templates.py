@@ -12,14 +12,14 @@ from vaultwire.markdown import edits
 from vaultwire.markdown.properties import parse_frontmatter
 from vaultwire.markdown.property_edits import PropertyEditError, set_properties
 from vaultwire.markdown.yaml_core import PropertyValue
+from vaultwire.vault.disk.files import Files
+from vaultwire.vault.disk.paths import NOTE_SUFFIX, is_note, parse_set_folder
 from vaultwire.vault.errors import FILE_NOT_FOUND, INVALID_ARGUMENTS, NOT_UTF8, SECTION_NOT_FOUND, VaultError
-from vaultwire.vault.files import Files
+from vaultwire.vault.links.resolve import resolve, wanted_paths
 from vaultwire.vault.model import VaultPath
-from vaultwire.vault.moments import format_moment
-from vaultwire.vault.paths import NOTE_SUFFIX, is_note, parse_set_folder
 from vaultwire.vault.plans.targets import Edit, apply_edits
-from vaultwire.vault.resolve import resolve, wanted_paths
-from vaultwire.vault.settings import Settings
+from vaultwire.vault.settings.moments import format_moment
+from vaultwire.vault.settings.obsidian_settings import Settings
 
 BOM = "\ufeff"
 
@@ -36,7 +36,7 @@ _MAX_NAMED = 30
 def fill(text: str, title: str, now: datetime, settings: Settings) -> str:
     """Return the template with its variables filled in: ``{{title}}``, ``{{date}}``, ``{{time}}``, ``{{date:FORMAT}}``.
 
-    ``now`` is the moment of both ``date`` and ``time``; their formats are those of Moment.js (``vault.moments``). What is
+    ``now`` is the moment of both ``date`` and ``time``; their formats are those of Moment.js (``settings.moments``). What is
     no variable stays as it is, character for character, and what is filled in is not looked at again.
     """
     formats = {
@@ -108,7 +108,7 @@ def _added(own: Mapping[str, PropertyValue], brought: Mapping[str, PropertyValue
 def below(heading: str, path: VaultPath) -> Callable[[str, str], str]:
     """Return an edit that adds lines at the end of a heading's section, before the blank lines that end it.
 
-    ``heading`` is text, or a chain such as ``Plan#Today`` (``vault.sections``). A heading that is not there is made at the
+    ``heading`` is text, or a chain such as ``Plan#Today`` (``links.sections``). A heading that is not there is made at the
     end of the note, of level 2 unless it comes with marks of another (``### Log``). The edit raises VaultError: a chain
     that is not there is SECTION_NOT_FOUND, what cannot be one heading INVALID_ARGUMENTS.
     """

@@ -1,0 +1,1 @@
+"""What clients ask an editor for: Claude Code, Gemini CLI and Qwen Code."""

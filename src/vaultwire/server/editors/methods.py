@@ -1,0 +1,398 @@
+"""What clients ask on an editor's socket, and the answers: the contract's own methods and the tools that clients call.
+
+One ``Bridge`` a vault, one ``Peer`` a connection. Frames in, frames out by the peer's ``send``; no socket here. An answer
+may come later, on another thread: a diff waits for the person.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from vaultwire import __version__
+from vaultwire.editor.diffs import Decision, Proposals
+from vaultwire.editor.state import NOTHING, EditorState, Mention, Selection, select_lines
+from vaultwire.protocol import jsonrpc
+from vaultwire.protocol.revisions import LATEST_HANDSHAKE, negotiate
+from vaultwire.server.editors.diagnostics import MODELS_CALL, Diagnostics
+from vaultwire.server.editors.frames import parse_frame
+from vaultwire.server.editors.shapes import Quirks, Shapes, quirks_of
+from vaultwire.server.editors.tools import TOOLS, argument, name_argument
+from vaultwire.trust.limits import MAX_NOTE_BYTES
+from vaultwire.vault.disk.plain import plain_text
+from vaultwire.vault.errors import FILE_NOT_FOUND, VaultError
+from vaultwire.vault.links.checks import Finding
+from vaultwire.vault.vault import Vault
+
+_MAX_NAME = 100
+_INITIALIZED = ("notifications/initialized", "initialized")  # the protocol's name and the contract's
+
+
+class MethodError(Exception):
+    """A request that cannot be answered: a JSON-RPC error."""
+
+    def __init__(self, code: int, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+
+
+class Peer:
+    """One connection. ``send`` takes a message and may be called from any thread; it raises nothing.
+
+    ``on_ready`` has ``Bridge.make_ready`` called a moment later: ``lists_tools`` says whether the client has asked for the
+    tools, after which it hears what it is told, or has only said that it is initialized and may never ask.
+    """
+
+    def __init__(self, send: Callable[[dict[str, Any]], None], on_ready: Callable[[], None]) -> None:
+        self.send = send
+        self.on_ready = on_ready
+        self.is_ready = False
+        self.lists_tools = False
+        self.quirks: Quirks = quirks_of("")
+        self.diagnostics = Diagnostics()
+        self.told: Selection | None = None
+        self.waiting: list[Mention] = []  # until it is ready
+
+
+class Bridge:
+    """The methods over one vault and what the person sees of it. Safe to use from several threads."""
+
+    def __init__(
+        self,
+        vault: Callable[[], Vault],
+        shapes: Shapes,
+        state: EditorState,
+        proposals: Proposals,
+        open_file: Callable[[str, int], bool],
+    ) -> None:
+        """``vault`` opens the vault when it is first needed; ``open_file`` shows the person a file at a line from 1 (0:
+        anywhere), and says whether it could.
+        """
+        self._vault = vault
+        self.shapes = shapes
+        self.state = state
+        self.proposals = proposals
+        self._open_file = open_file
+        self._lock = threading.Lock()
+        self._peers: list[Peer] = []
+        self._methods: dict[str, Callable[[Peer, dict[str, Any]], dict[str, Any]]] = {
+            "initialize": self._initialize,
+            "ping": lambda _peer, _params: {},
+            **dict.fromkeys(_INITIALIZED, lambda _peer, _params: {}),
+            "tools/list": self._list_tools,
+            "files/read": self._read_file,
+            "workspace/selection": self._workspace_selection,
+            "resources/list": lambda _peer, _params: {"resources": []},
+            "prompts/list": lambda _peer, _params: {"prompts": []},
+        }
+        self._tools: dict[str, Callable[[Peer, dict[str, Any]], str]] = {
+            "close_tab": self._close_tab,
+            "closeAllDiffTabs": self._close_all,
+            "getDiagnostics": self._diagnostics,
+            "openFile": self._open,
+            "getCurrentSelection": self._current_selection,
+            "getLatestSelection": self._current_selection,
+            "getOpenEditors": self._open_editors,
+            "getWorkspaceFolders": self._folders,
+            "checkDocumentDirty": self._is_dirty,
+            "saveDocument": self._save,
+        }
+
+    # ------------------------------------------------------------------ connections
+
+    @property
+    def peers(self) -> int:
+        """How many clients are connected."""
+        return len(self._peers)
+
+    def join(self, peer: Peer) -> None:
+        """Take a connection in."""
+        with self._lock:
+            self._peers.append(peer)
+
+    def leave(self, peer: Peer) -> None:
+        """Forget a connection: what it laid before the person is rejected, for nobody would hear."""
+        with self._lock:
+            self._peers.remove(peer)
+        self.proposals.reject_all(peer)
+
+    def tell_selection(self, selection: Selection) -> None:
+        """Tell every client that hears what is in front now."""
+        for peer in self._ready():
+            self._tell(peer, selection)
+
+    def tell_mention(self, mention: Mention) -> int:
+        """Point something out to every client; those not ready yet are told when they are. Return how many there are."""
+        with self._lock:
+            peers = list(self._peers)
+            for peer in peers:
+                if not peer.is_ready:
+                    peer.waiting.append(mention)
+        for peer in peers:
+            if peer.is_ready:
+                self._point(peer, mention)
+        return len(peers)
+
+    def make_ready(self, peer: Peer) -> None:
+        """Tell a client what it has missed. Sooner than half a second after it has the tools it hears nothing."""
+        with self._lock:
+            peer.is_ready = True
+            waiting, peer.waiting = peer.waiting, []
+        self._tell(peer, self.state.selection)
+        for mention in waiting:
+            self._point(peer, mention)
+
+    def _ready(self) -> list[Peer]:
+        with self._lock:
+            return [peer for peer in self._peers if peer.is_ready]
+
+    def _tell(self, peer: Peer, selection: Selection, *, again: bool = False) -> None:
+        if not again and (peer.told or NOTHING) == selection:
+            return  # a client that was told nothing yet shows nothing
+        peer.told = selection
+        peer.send(jsonrpc.notification_message("selection_changed", self.shapes.selection(selection, peer.quirks)))
+
+    def _point(self, peer: Peer, mention: Mention) -> None:
+        params = self.shapes.mention(mention, peer.quirks)
+        if params is None:  # its name cannot be mentioned: the note is shown as the one in front instead
+            self._tell(peer, self._selected(mention), again=True)
+        else:
+            peer.send(jsonrpc.notification_message("at_mentioned", params))
+
+    def _selected(self, mention: Mention) -> Selection:
+        try:
+            text = self._text_of(mention.path)
+        except VaultError:
+            text = ""
+        return select_lines(mention.path, text, mention.first_line, mention.last_line)
+
+    # ------------------------------------------------------------------ messages
+
+    def receive(self, peer: Peer, frame: bytes) -> str:
+        """Take one frame from a client. What there is to answer is sent; never raises.
+
+        Return what it was, for a log: a method, of a tool's call with the tool's name; "" for anything else.
+        """
+        try:
+            message = parse_frame(frame)
+        except jsonrpc.MessageError as error:
+            peer.send(jsonrpc.error_message(error.id, error.code, error.message))
+            return ""
+        if jsonrpc.is_response(message):
+            return ""  # we ask nothing
+        params = message.get("params")
+        params = params if isinstance(params, dict) else {}
+        if "id" in message:
+            self._answer(peer, message["method"], message["id"], params)
+        if message["method"] in _INITIALIZED and not peer.lists_tools:
+            peer.on_ready()
+        name = params.get("name") if message["method"] == "tools/call" else None
+        said = message["method"] if name is None else f"{message['method']} {name}"
+        return said[:_MAX_NAME] if said.isprintable() else ""
+
+    def _answer(self, peer: Peer, method: str, request_id: Any, params: dict[str, Any]) -> None:
+        try:
+            if method == "tools/call":
+                self._call(peer, request_id, params)
+                return
+            handle = self._methods.get(method, _unknown(method))
+            result = handle(peer, params)
+        except MethodError as error:
+            peer.send(jsonrpc.error_message(request_id, error.code, error.message))
+        except VaultError as error:
+            peer.send(
+                jsonrpc.error_message(request_id, jsonrpc.INTERNAL_ERROR, error.message, {"errorCode": error.code})
+            )
+        except Exception as error:  # noqa: BLE001 - one request must not end what the others wait for
+            peer.send(
+                jsonrpc.error_message(request_id, jsonrpc.INTERNAL_ERROR, f"Internal error: {type(error).__name__}")
+            )
+        else:
+            peer.send(jsonrpc.result_message(request_id, result))
+            if method == "tools/list":
+                peer.on_ready()
+
+    def _initialize(self, peer: Peer, params: dict[str, Any]) -> dict[str, Any]:
+        client = params.get("clientInfo")
+        name = client.get("name") if isinstance(client, dict) else None
+        peer.quirks = quirks_of(name if isinstance(name, str) else "")
+        proposed = params.get("protocolVersion")
+        revision = negotiate(proposed) if isinstance(proposed, str) else LATEST_HANDSHAKE
+        return {
+            "protocolVersion": revision.name,
+            "capabilities": {"tools": {"listChanged": True}, "resources": {}, "prompts": {}},
+            "serverInfo": {"name": "Obsidian", "version": __version__},
+        }
+
+    def _list_tools(self, peer: Peer, _params: dict[str, Any]) -> dict[str, Any]:
+        with self._lock:  # what it was told before, it may not have heard
+            peer.lists_tools, peer.is_ready, peer.told = True, False, None
+        return {"tools": TOOLS}
+
+    def _read_file(self, _peer: Peer, params: dict[str, Any]) -> dict[str, Any]:
+        path = params.get("path")
+        if not isinstance(path, str) or not path:
+            raise MethodError(jsonrpc.INVALID_PARAMS, "Invalid params: path must name a file, such as /Folder/Note.md")
+        return {"content": self._text_of(self._visible(path))}
+
+    def _visible(self, given: str) -> str:
+        """Return the path in the vault of a file that a client may know of.
+
+        Raises VaultError, and the same one for a file that is not there, is hidden or private, or is outside the vault.
+        """
+        path = self.shapes.vault_path(given)
+        if path is None or not self._vault().has_file(path):
+            raise VaultError(FILE_NOT_FOUND, f"There is no file {given[:_MAX_NAME]!r} in the vault.")
+        return path
+
+    def _workspace_selection(self, _peer: Peer, _params: dict[str, Any]) -> dict[str, Any]:
+        selection = self.state.selection
+        if not selection.path:
+            raise MethodError(jsonrpc.INTERNAL_ERROR, "No note is open")
+        return {"selection": selection.text, "cursor": {"line": selection.end.line, "ch": selection.end.character}}
+
+    # ------------------------------------------------------------------ tools
+
+    def _call(self, peer: Peer, request_id: Any, params: dict[str, Any]) -> None:
+        name, arguments = params.get("name"), params.get("arguments") or {}
+        if not isinstance(name, str) or not isinstance(arguments, dict):
+            raise MethodError(jsonrpc.INVALID_PARAMS, "Invalid params: name must be a text and arguments an object")
+
+        def answer(*texts: str) -> None:
+            peer.send(
+                jsonrpc.result_message(request_id, {"content": [{"type": "text", "text": text} for text in texts]})
+            )
+
+        try:
+            if name == "openDiff":
+                self._open_diff(peer, arguments, answer)
+                return
+            run = self._tools.get(name)
+            if run is None:
+                known = ", ".join(sorted((*self._tools, "openDiff")))
+                raise MethodError(jsonrpc.INVALID_PARAMS, f"Unknown tool: {name[:_MAX_NAME]!r} (there are: {known})")
+            meta = params.get("_meta")
+            is_models = name == "getDiagnostics" and isinstance(meta, dict) and MODELS_CALL in meta
+            answer(self._diagnostics(peer, arguments, is_models=True) if is_models else run(peer, arguments))
+        except VaultError as error:
+            answer(_told({"success": False, "message": error.message}))
+        except ValueError as error:
+            raise MethodError(jsonrpc.INVALID_PARAMS, f"Invalid params: {error}") from None
+        if name == "closeAllDiffTabs" and peer.told is not None:
+            # The client does so at the beginning of each turn: a good time to be right.
+            self._tell(peer, peer.told, again=True)
+
+    def _open_diff(self, peer: Peer, arguments: dict[str, Any], answer: Callable[..., None]) -> None:
+        given = name_argument(arguments, "new_file_path", default=arguments.get("old_file_path"))
+        new = argument(arguments, "new_file_contents")
+        label = name_argument(arguments, "tab_name", default=given)
+
+        def decided(decision: Decision) -> None:
+            # Never TAB_CLOSED here: clients take that for a yes.
+            if decision.text is None:
+                answer("DIFF_REJECTED", label)
+            else:
+                answer("FILE_SAVED", decision.text)
+
+        self.propose(given, label, new, peer, decided)
+
+    def propose(self, given: str, label: str, new: str, owner: object, on_decision: Callable[[Decision], None]) -> None:
+        """Lay a new text for a file before the person. ``given`` is what a client calls the file; as ``Proposals.propose``."""
+        path = self.shapes.vault_path(given)
+        try:
+            old = None if path is None else self._text_of(path)
+        except VaultError:
+            old = None
+        if old is None and not os.path.lexists(given if path is None else self.shapes.absolute(path)):
+            old = ""  # a new file
+        self.proposals.propose(path or given, label, old, new, owner, on_decision)
+
+    def _close_tab(self, peer: Peer, arguments: dict[str, Any]) -> str:
+        self.proposals.reject_all(peer, argument(arguments, "tab_name"))
+        return "TAB_CLOSED"
+
+    def _close_all(self, peer: Peer, _arguments: dict[str, Any]) -> str:
+        return f"CLOSED_{self.proposals.reject_all(peer)}_DIFF_TABS"
+
+    def _diagnostics(self, peer: Peer, arguments: dict[str, Any], *, is_models: bool = False) -> str:
+        uri, compares = arguments.get("uri"), peer.quirks.compares
+        if not (isinstance(uri, str) and uri):
+            return _told(peer.diagnostics.of_all(self._findings, compares=compares, is_models=is_models))
+        # Of a file that is not to be seen nothing is wrong, as with one that is not there yet.
+        path = self.shapes.vault_path(uri) or uri
+        found = self._findings(path)
+        return _told([peer.diagnostics.of_file(path, uri, found, compares=compares, is_models=is_models)])
+
+    def _findings(self, path: str) -> list[Finding]:
+        try:
+            return self._vault().check(path, exactly=True)[1]
+        except VaultError:  # not written yet, or nobody's business
+            return []
+
+    def _text_of(self, path: str) -> str:
+        """Return the text of exactly this file, whatever other notes have its name."""
+        return plain_text(self._vault().read_file(path, MAX_NOTE_BYTES)[1].data)
+
+    def _open(self, _peer: Peer, arguments: dict[str, Any]) -> str:
+        path = self._visible(argument(arguments, "filePath"))
+        line = arguments.get("startLine")
+        if not self._open_file(path, line if isinstance(line, int) and line > 0 else 0):
+            return _told(
+                {"success": False, "message": f"{path} cannot be shown: vaultwire's plugin in Obsidian is off"}
+            )
+        if arguments.get("makeFrontmost", True) is False:
+            return _told({"success": True, "filePath": self.shapes.absolute(path), "languageId": "markdown"})
+        return f"Opened file: {self.shapes.absolute(path)}"
+
+    def _current_selection(self, _peer: Peer, _arguments: dict[str, Any]) -> str:
+        selection = self.state.selection
+        if not selection.path:
+            return _told({"success": False, "message": "No note is open"})
+        return _told({"success": True, **self.shapes.selection(selection, quirks_of(""))})
+
+    def _open_editors(self, _peer: Peer, _arguments: dict[str, Any]) -> str:
+        front = self.state.selection.path
+        tabs = [
+            {
+                "uri": self.shapes.uri(path),
+                "isActive": path == front,
+                "label": path.rpartition("/")[2],
+                "languageId": "markdown",
+                "isDirty": False,
+            }
+            for path in self.state.tabs
+        ]
+        return _told({"tabs": tabs})
+
+    def _folders(self, _peer: Peer, _arguments: dict[str, Any]) -> str:
+        root = self.shapes.root
+        folder = {"name": self._vault().name, "uri": self.shapes.uri("").rstrip("/"), "path": root}
+        return _told({"success": True, "folders": [folder], "rootPath": root})
+
+    def _is_dirty(self, _peer: Peer, arguments: dict[str, Any]) -> str:
+        place = self._place(arguments)  # Obsidian writes as one types
+        return _told({"success": True, "filePath": place, "isDirty": False, "isUntitled": False})
+
+    def _save(self, _peer: Peer, arguments: dict[str, Any]) -> str:
+        place = self._place(arguments)
+        return _told(
+            {"success": True, "filePath": place, "saved": True, "message": "Obsidian saves notes as they change"}
+        )
+
+    def _place(self, arguments: dict[str, Any]) -> str:
+        return self.shapes.absolute(self._visible(argument(arguments, "filePath")))
+
+
+def _unknown(method: str) -> Callable[[Peer, dict[str, Any]], dict[str, Any]]:
+    def refuse(_peer: Peer, _params: dict[str, Any]) -> dict[str, Any]:
+        raise MethodError(jsonrpc.METHOD_NOT_FOUND, f"Method not found: {method[:_MAX_NAME]!r}")
+
+    return refuse
+
+
+def _told(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)

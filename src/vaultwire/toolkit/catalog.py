@@ -1,0 +1,105 @@
+"""What there is to list: the descriptions of a server's tools, and the way to their code.
+
+Our own tools are described ahead of time (``catalog.json``, kept fresh by a test), so that listing them needs none of
+the code behind them: the handshake and ``tools/list`` are answered while that still loads.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+
+from vaultwire.toolkit.sets import OUTSIDE
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from vaultwire.toolkit.registry import AnyTool, Description
+
+CATALOG = os.path.join(os.path.dirname(__file__), "catalog.json")
+APP_CATALOG = os.path.join(os.path.dirname(__file__), "app_catalog.json")
+EVAL = "obsidian_eval"
+"""The tool that can do whatever the app can: offered only where the person's rules name it."""
+
+
+def load_catalog(place: str = CATALOG) -> list[Description]:
+    """Return the descriptions of our own tools, or with ``APP_CATALOG`` those of the ``obsidian_*`` family."""
+    with open(place, encoding="utf-8") as file:
+        catalog: list[Description] = json.load(file)
+    return catalog
+
+
+class Toolset:
+    """The tools of one server: descriptions and code, each loaded when it is first asked for."""
+
+    def __init__(
+        self,
+        load_descriptions: Callable[[], Sequence[Description]],
+        load_tools: Callable[[], Sequence[AnyTool]],
+        load_first: Callable[[], Sequence[AnyTool]] = tuple,
+    ) -> None:
+        """``load_first``: some of the tools, whose code is loaded at once; the others' is with the first call of one."""
+        self._load_descriptions = load_descriptions
+        self._load_tools = load_tools
+        self._load_first = load_first
+        self._descriptions: dict[str, Description] | None = None
+        self._tools: dict[str, AnyTool] | None = None
+
+    def over(self, vaults: Sequence[str]) -> Toolset:
+        """Return the tools for these vaults: each takes a vault's name if there are several. ``Vaults`` reads it."""
+        if len(vaults) == 1:
+            return self
+        return Toolset(
+            lambda: [_with_vault(each, vaults) for each in self.descriptions.values()],
+            self._load_tools,
+            self._load_first,
+        )
+
+    @property
+    def descriptions(self) -> dict[str, Description]:
+        """Every tool's description by its name, in the order in which they are listed."""
+        # Two threads may load at once; they load the same, and the last one wins.
+        if self._descriptions is None:
+            self._descriptions = {description["name"]: description for description in self._load_descriptions()}
+        return self._descriptions
+
+    def describe(self, name: str) -> Description | None:
+        """Return a tool's description, None if there is none of this name."""
+        return (self._descriptions or self.descriptions).get(name)
+
+    def tool(self, name: str) -> AnyTool:
+        """Return a tool's code."""
+        return (self._tools or self.tools)[name]
+
+    @property
+    def tools(self) -> dict[str, AnyTool]:
+        """Every tool's code by its name: to be asked for one, not to be gone through."""
+        if self._tools is None:
+            self._tools = _Code(self._load_tools, self._load_first())
+        return self._tools
+
+
+class _Code(dict["str", "AnyTool"]):
+    """Tools by their names. Asking for one that is not there loads all."""
+
+    def __init__(self, load: Callable[[], Sequence[AnyTool]], first: Sequence[AnyTool]) -> None:
+        super().__init__({tool.name: tool for tool in first})
+        self._load = load
+
+    def __missing__(self, name: str) -> AnyTool:
+        loaded = {tool.name: tool for tool in self._load()}
+        self.update(loaded)
+        return loaded[name]
+
+
+def _with_vault(description: Description, vaults: Sequence[str]) -> Description:
+    if description["name"] in OUTSIDE:
+        return description
+    schema = description["inputSchema"]
+    vault: Description = {"type": "string", "enum": list(vaults)}
+    if "change" in schema["properties"]:
+        vault["description"] = "Which vault. Needed with the number of a change, because each vault counts its own."
+    else:
+        vault |= {"description": "Which vault. The first one if left out.", "default": vaults[0]}
+    return {**description, "inputSchema": {**schema, "properties": {**schema["properties"], "vault": vault}}}

@@ -1,0 +1,187 @@
+"""Declaring and running tools. A tool is a typed function with a docstring; ``toolkit.schema`` tells clients about it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any, Concatenate, Generic, Literal, NamedTuple, ParamSpec, Protocol, TypeAlias, TypeVar
+
+from vaultwire.toolkit.arguments import check_arguments
+from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
+from vaultwire.vault.model import Progress
+from vaultwire.vault.vault import Vault
+
+P = ParamSpec("P")
+Data = TypeVar("Data", bound=Mapping[str, Any])
+TimeClass: TypeAlias = Literal["file", "search", "web"]
+Description: TypeAlias = dict[str, Any]
+"""One tool as ``tools/list`` shows it (name, title, description, inputSchema, outputSchema, annotations), and its timeClass,
+which is ours."""
+
+
+class Outcome(NamedTuple, Generic[Data]):
+    """What a tool has to say: text blocks for a model, the same facts as data for a program.
+
+    ``more`` are content blocks of other kinds (pictures, sounds, resources), in the protocol's shape, behind the texts.
+    """
+
+    texts: list[str]
+    data: Data
+    more: Sequence[Mapping[str, Any]] = ()
+
+
+class Failure(NamedTuple):
+    """A tool that did not do it: the code is the identity, the message says what would be right."""
+
+    code: str
+    message: str
+    details: dict[str, Any]
+
+
+class Ask(NamedTuple):
+    """A question to the client: a method of the protocol, such as ``elicitation/create``, and its params."""
+
+    method: str
+    params: dict[str, Any]
+
+
+class Client(Progress, Protocol):
+    """What a tool sees of whoever called it, if it wants to see more than that they still wait."""
+
+    @property
+    def capabilities(self) -> Mapping[str, Any]:
+        """What the client said it can do; empty where it cannot be asked anything."""
+
+    def log(self, level: str, data: Any, logger: str = ...) -> None:
+        """Send a log message, if the client wants those of this level."""
+
+    def ask(self, wanted: Mapping[str, Ask]) -> dict[str, dict[str, Any]]:
+        """Return the client's answer to each question, under the question's key.
+
+        Raises CapabilityMissing for what it did not say it can do, and VaultError (CLIENT_REFUSED) when it refuses. In
+        2026-07-28 the tool is run anew with each round of answers: it must change nothing before it has asked.
+        """
+
+    def tools(self) -> Sequence[Description]:
+        """Return the descriptions of the tools that the client may call, whether they are listed to it or not."""
+
+    def show(self, tools: Collection[str]) -> bool:
+        """List these tools to the client from now on, besides those all clients see; False where its list is fixed."""
+
+    def hang_up(self) -> None:
+        """Have the client come back for the answer later, where it can. For work that takes minutes."""
+
+
+class CapabilityMissing(Exception):  # noqa: N818 - says what is missing
+    """The client did not say that it can answer such a question."""
+
+    def __init__(self, capability: str) -> None:
+        super().__init__(f"this needs a client that can do {capability}, and yours did not say it can")
+        self.capability = capability
+
+
+CLIENT_REFUSED = "CLIENT_REFUSED"
+CLIENT_CANNOT = "CLIENT_CANNOT"
+
+# Which capability each of the server's requests needs; any client answers a ping.
+_NEEDS = {"elicitation/create": "elicitation", "sampling/createMessage": "sampling", "roots/list": "roots"}
+
+
+def check_capabilities(wanted: Mapping[str, Ask], capabilities: Mapping[str, Any]) -> None:
+    """Raise CapabilityMissing for a question the client did not say it can answer."""
+    for ask in wanted.values():
+        needed = _NEEDS.get(ask.method)
+        if needed is not None and needed not in capabilities:
+            raise CapabilityMissing(needed)
+
+
+# What each of them is answered with, at the least.
+_ANSWERED_WITH: dict[str, tuple[str, type | tuple[type, ...]]] = {
+    "elicitation/create": ("action", str),
+    "sampling/createMessage": ("content", (dict, list)),
+    "roots/list": ("roots", list),
+}
+
+
+def is_answer(ask: Ask, result: Any) -> bool:
+    """Tell whether a client's result has the shape of an answer to this question."""
+    name, shape = _ANSWERED_WITH.get(ask.method, ("", object))
+    return isinstance(result, dict) and isinstance(result.get(name), shape)
+
+
+def check_answers(wanted: Mapping[str, Ask], answers: Mapping[str, tuple[Any, Any]]) -> dict[str, dict[str, Any]]:
+    """Return the results out of pairs of result and error. Raises VaultError (CLIENT_REFUSED) if one is no answer."""
+    for key, (result, error) in answers.items():
+        if not is_answer(wanted[key], result):
+            reason = error.get("message") if isinstance(error, dict) else f"no answer to {wanted[key].method}"
+            raise VaultError(CLIENT_REFUSED, f"the client did not answer {key!r}: {reason}")
+    return {key: result for key, (result, _) in answers.items()}
+
+
+class Bounds(NamedTuple):
+    """Smallest and largest value of a number, or length of a text or list; for ``Annotated``."""
+
+    least: int
+    most: int
+
+
+class Tool(Generic[P]):
+    """A declared tool; calling it calls its function."""
+
+    def __init__(
+        self,
+        function: Callable[Concatenate[Vault, Any, P], Outcome[Any]],  # Any: Progress, or the Client it really is
+        title: str,
+        time_class: TimeClass,
+        annotations: dict[str, bool],
+    ) -> None:
+        self.function = function
+        self.name = function.__name__
+        self.title = title
+        self.time_class = time_class
+        self.annotations = annotations
+
+    def __call__(self, vault: Vault, progress: Progress, /, *args: P.args, **kwargs: P.kwargs) -> Outcome[Any]:
+        """Run the function."""
+        return self.function(vault, progress, *args, **kwargs)
+
+
+AnyTool: TypeAlias = Tool[...]
+
+
+def tool(
+    *,
+    title: str,
+    time_class: TimeClass = "file",
+    read_only: bool = False,
+    destructive: bool = False,
+    idempotent: bool = False,
+    open_world: bool = False,
+) -> Callable[[Callable[Concatenate[Vault, Client, P], Outcome[Any]]], Tool[P]]:
+    """Declare a function ``(vault, progress, /, arguments…) -> Outcome`` as a tool.
+
+    The flags become MCP's annotations: ``read_only`` changes nothing, ``destructive`` may lose text, ``idempotent`` has
+    no further effect when repeated, ``open_world`` reaches beyond the vault.
+    """
+    annotations = {
+        "readOnlyHint": read_only,
+        "destructiveHint": destructive,
+        "idempotentHint": idempotent or read_only,
+        "openWorldHint": open_world,
+    }
+    return lambda function: Tool(function, title, time_class, annotations)
+
+
+def invoke(
+    declared: AnyTool, description: Description, arguments: dict[str, Any], vault: Vault, progress: Progress
+) -> Outcome[Any] | Failure:
+    """Run the tool with arguments checked against its own schema. Raises only what nobody foresaw, ``Stopped``, and what
+    ``Client.ask`` raises.
+    """
+    checked, problems = check_arguments(description["inputSchema"], arguments)
+    if problems:
+        message = f"{declared.name} was called with wrong arguments: {'; '.join(problems)}."
+        return Failure(INVALID_ARGUMENTS, message, {"problems": problems})
+    try:
+        return declared(vault, progress, **checked)
+    except VaultError as error:
+        return Failure(error.code, error.message, error.details)

@@ -1,0 +1,135 @@
+"""Tools to descriptions: hints and docstring of a function become what ``tools/list`` shows.
+
+Runs ahead of time for our own tools (``scripts/generate.py``), at run time only for tool sets mounted by tests. The
+schemas use a small common core of JSON Schema, because every client accepts that: no union, ``$ref``, ``anyOf`` or
+empty object. ``$schema`` is added by the protocol's handlers, since its value depends on the client's revision.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+import types
+import typing
+from typing import Any
+
+from vaultwire.toolkit.registry import AnyTool, Bounds, Outcome
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from vaultwire.toolkit.registry import Description
+
+_SCALARS = {str: "string", int: "integer", bool: "boolean"}
+_BOUNDS_KEYWORDS = {
+    "string": ("minLength", "maxLength"),
+    "integer": ("minimum", "maximum"),
+    "array": ("minItems", "maxItems"),
+}
+_ARGUMENT = re.compile(r"(\w+): (.*)")
+
+
+def describe(tool: AnyTool) -> Description:
+    """Return the tool as clients see it. Raises TypeError for a hint or docstring that has no place in a schema."""
+    hints = typing.get_type_hints(tool.function, include_extras=True)
+    text, argument_texts = _split_docstring(tool)
+    parameters = list(inspect.signature(tool.function).parameters.values())[2:]  # behind vault and progress
+    if {parameter.name for parameter in parameters} != set(argument_texts):
+        raise TypeError(f"{tool.name}: the docstring describes {sorted(argument_texts)}")
+    properties = {
+        parameter.name: _property(hints[parameter.name], argument_texts[parameter.name], parameter.default)
+        for parameter in parameters
+    }
+    required = [parameter.name for parameter in parameters if parameter.default is inspect.Parameter.empty]
+    (output,) = typing.get_args(hints["return"]) or (None,)
+    if typing.get_origin(hints["return"]) is not Outcome or not typing.is_typeddict(output):
+        raise TypeError(f"{tool.name}: returns {hints['return']}, expected Outcome of a TypedDict")
+    return {
+        "name": tool.name,
+        "title": tool.title,
+        "description": text,
+        "inputSchema": {
+            "type": "object",
+            "properties": properties,
+            "required": required,
+            "additionalProperties": False,
+        },
+        "outputSchema": _schema(output),
+        "annotations": {"title": tool.title, **tool.annotations},
+        "timeClass": tool.time_class,
+    }
+
+
+def _split_docstring(tool: AnyTool) -> tuple[str, dict[str, str]]:
+    """Return the description and each argument's text, line breaks inside paragraphs undone."""
+    text, _, arguments = (inspect.getdoc(tool.function) or "").partition("\n\nArgs:\n")
+    texts: dict[str, str] = {}
+    name = ""
+    for line in arguments.splitlines():
+        start = _ARGUMENT.fullmatch(line.strip())
+        if start is not None and line.startswith("    ") and not line.startswith("     "):
+            name = start[1]
+            texts[name] = start[2]
+        elif line.strip():
+            if not name or not line.startswith(" "):
+                raise TypeError(f"{tool.name}: {line.strip()!r} has no place behind Args")
+            texts[name] += " " + line.strip()
+    return "\n\n".join(" ".join(paragraph.split()) for paragraph in text.split("\n\n")), texts
+
+
+def _property(hint: Any, description: str, default: Any) -> Description:
+    schema = {**_schema(_without_none(hint)), "description": description}
+    if default is not inspect.Parameter.empty and default is not None:
+        schema["default"] = default
+    return schema
+
+
+def _without_none(hint: Any) -> Any:
+    """Return ``X`` for ``X | None``: an argument that may be left out is not required; null is never asked for."""
+    if typing.get_origin(hint) is typing.Annotated:
+        inner, *extras = typing.get_args(hint)
+        return typing.Annotated[(_without_none(inner), *extras)]
+    if typing.get_origin(hint) in (types.UnionType, typing.Union):  # Annotated[X, …] | None is the latter
+        parts = [part for part in typing.get_args(hint) if part is not type(None)]
+        if len(parts) != 1:
+            raise TypeError(f"no schema for {hint}: not every client accepts a union")
+        return parts[0]
+    return hint
+
+
+def _schema(hint: Any) -> Description:
+    origin = typing.get_origin(hint)
+    if origin is typing.Annotated:
+        inner, *extras = typing.get_args(hint)
+        schema = _schema(inner)
+        for extra in extras:
+            if isinstance(extra, Bounds):
+                least, most = _BOUNDS_KEYWORDS[schema["type"]]
+                schema |= {least: extra.least, most: extra.most}
+            else:
+                schema["description"] = extra
+        return schema
+    if origin is typing.NotRequired:
+        return _schema(typing.get_args(hint)[0])
+    if origin is typing.Literal:
+        return {"type": "string", "enum": list(typing.get_args(hint))}
+    if origin is list:
+        return {"type": "array", "items": _schema(typing.get_args(hint)[0])}
+    if typing.is_typeddict(hint):
+        fields = typing.get_type_hints(hint, include_extras=True)
+        # __required_keys__ does not see NotRequired in a module with postponed annotations (Python issue 97727).
+        optional = {name for name, field in fields.items() if _is_not_required(field)}
+        return {
+            "type": "object",
+            "properties": {name: _schema(field) for name, field in fields.items()},
+            "required": [name for name in fields if name not in optional],
+            "additionalProperties": False,
+        }
+    if hint in _SCALARS:
+        return {"type": _SCALARS[hint]}
+    raise TypeError(f"no schema for {hint!r}")
+
+
+def _is_not_required(hint: Any) -> bool:
+    if typing.get_origin(hint) is typing.Annotated:
+        hint = typing.get_args(hint)[0]
+    return typing.get_origin(hint) is typing.NotRequired

@@ -1,0 +1,183 @@
+"""What the ``obsidian_*`` tools ask of Obsidian, as a port: filled by the running app, or by our engine without it.
+
+How such a tool is declared and becomes one of a server's stands here too, and what several of them have. Which backend a
+vault has is chosen by ``app``.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Annotated, Any, Concatenate, Generic, Literal, ParamSpec, Protocol, TypeAlias, TypedDict
+
+from vaultwire.toolkit.registry import AnyTool, Bounds, Outcome, Tool
+from vaultwire.toolkit.wording import counted
+from vaultwire.vault.model import Placed, Progress, VaultPath
+from vaultwire.vault.vault import Vault
+
+P = ParamSpec("P")
+
+Where: TypeAlias = Literal["append", "prepend"]
+Kind: TypeAlias = Literal["text", "list", "number", "checkbox", "date", "datetime"]
+
+FileName = Annotated[str, Bounds(0, 1000)]
+Content = Annotated[str, Bounds(1, 10_000_000)]
+
+
+class Files(TypedDict):
+    """Files, in path order."""
+
+    files: Annotated[list[str], "Paths in the vault"]
+
+
+class Obsidian(Protocol):
+    """One vault, in the hands of one caller. Every method raises VaultError as the tool that asks it says."""
+
+    def target(self, file: str, path: str, progress: Progress, /) -> VaultPath:
+        """Return the note that a name or an exact path means."""
+
+    def create(self, name: str, content: str, template: str, progress: Progress, /, *, overwrite: bool) -> Placed:
+        """Make a note."""
+
+    def read(self, path: VaultPath, progress: Progress, /) -> str:
+        """Return a note's text."""
+
+    def add(self, path: VaultPath, content: str, where: Where, progress: Progress, /) -> None:
+        """Add lines to a note."""
+
+    def move(self, path: VaultPath, to: str, progress: Progress, /) -> Placed:
+        """Give a note another path."""
+
+    def rename(self, path: VaultPath, name: str, progress: Progress, /) -> Placed:
+        """Give a note another name."""
+
+    def delete(self, path: VaultPath, progress: Progress, /, *, permanent: bool) -> None:
+        """Put a note into the trash, or delete it for good."""
+
+    def open(self, path: VaultPath, progress: Progress, /, *, newtab: bool) -> None:
+        """Show a note."""
+
+    def daily(self, progress: Progress, /) -> tuple[VaultPath, bool]:
+        """Return the path of today's note, and whether it is there."""
+
+    def add_daily(self, content: str, where: Where, progress: Progress, /) -> Placed:
+        """Add lines to today's note."""
+
+    def search(
+        self, query: str, folder: str, limit: int, progress: Progress, /, *, case: bool
+    ) -> tuple[list[tuple[str, list[tuple[int, str]]]], int]:
+        """Return notes that match with their lines, and how many match in all."""
+
+    def tags(self, path: VaultPath | None, progress: Progress, /) -> list[str]:
+        """Return the tags of a note, or those in use."""
+
+    def tagged(self, tag: str, progress: Progress, /) -> list[str]:
+        """Return the notes that have a tag."""
+
+    def properties(self, path: VaultPath, progress: Progress, /) -> list[tuple[str, list[str]]]:
+        """Return a note's properties."""
+
+    def property_names(self, progress: Progress, /) -> list[tuple[str, int]]:
+        """Return the properties in use, each with how many notes have it."""
+
+    def set_property(self, path: VaultPath, name: str, value: str, kind: Kind, progress: Progress, /) -> None:
+        """Set a property."""
+
+    def remove_property(self, path: VaultPath, name: str, progress: Progress, /) -> None:
+        """Remove a property."""
+
+    def links(self, path: VaultPath, progress: Progress, /) -> list[tuple[str, bool]]:
+        """Return where a note's links lead, and whether that is a file."""
+
+    def backlinks(self, path: VaultPath, progress: Progress, /) -> list[tuple[str, int]]:
+        """Return the notes that link to a note, and how often."""
+
+    def outline(self, path: VaultPath, progress: Progress, /) -> list[tuple[int, str, int]]:
+        """Return level, text and line of a note's headings."""
+
+    def tasks(self, path: VaultPath | None, progress: Progress, /) -> list[tuple[str, int, str, str]]:
+        """Return path, line, mark and text of tasks."""
+
+    def set_task(self, path: VaultPath, line: int, mark: str, progress: Progress, /) -> str:
+        """Put a mark into a task's box; return the task's text."""
+
+    def templates(self, progress: Progress, /) -> list[str]:
+        """Return the templates' names."""
+
+    def template(self, name: str, progress: Progress, /) -> str:
+        """Return a template's text."""
+
+    def bookmarks(self, progress: Progress, /) -> list[tuple[str, str, str]]:
+        """Return kind, title and target of the bookmarks."""
+
+    def bases(self, progress: Progress, /) -> list[str]:
+        """Return the base files."""
+
+    def base_rows(self, path: str, view: str, progress: Progress, /) -> tuple[list[str], list[list[str]]]:
+        """Return columns and rows of a base."""
+
+    def history(self, path: VaultPath, progress: Progress, /) -> list[tuple[int, str]]:
+        """Return number and label of a note's earlier versions."""
+
+    def version(self, path: VaultPath, number: int, progress: Progress, /) -> str:
+        """Return the text of an earlier version."""
+
+    def commands(self, prefix: str, progress: Progress, /) -> list[str]:
+        """Return the ids of the app's commands."""
+
+    def workspace(self, progress: Progress, /) -> str:
+        """Return the app's panes and tabs."""
+
+    def evaluate(self, code: str, progress: Progress, /) -> str:
+        """Run JavaScript in the app."""
+
+
+class AppTool(Generic[P]):
+    """A declared tool that still lacks its backend."""
+
+    def __init__(
+        self,
+        function: Callable[Concatenate[Obsidian, Any, P], Outcome[Any]],
+        title: str,
+        annotations: dict[str, bool],
+    ) -> None:
+        self.function = function
+        self.name = function.__name__
+        self._title = title
+        self._annotations = annotations
+
+    def over(self, obsidian_of: Callable[[Vault], Obsidian]) -> AnyTool:
+        """Return the tool of a server that has this backend for a vault."""
+        function = self.function
+
+        @functools.wraps(function)
+        def run(vault: Vault, progress: Any, /, *args: P.args, **kwargs: P.kwargs) -> Outcome[Any]:
+            return function(obsidian_of(vault), progress, *args, **kwargs)
+
+        # The longer deadline: the command has its own, of 30 seconds, and its answer is to come before that of a watchdog.
+        return Tool(run, self._title, "search", self._annotations)
+
+
+def app_tool(
+    *,
+    title: str,
+    read_only: bool = False,
+    destructive: bool = False,
+    idempotent: bool = False,
+    open_world: bool = False,
+) -> Callable[[Callable[Concatenate[Obsidian, Progress, P], Outcome[Any]]], AppTool[P]]:
+    """Declare a function ``(obsidian, progress, /, arguments…) -> Outcome``. The flags are those of ``registry.tool``."""
+    annotations = {
+        "readOnlyHint": read_only,
+        "destructiveHint": destructive,
+        "idempotentHint": idempotent or read_only,
+        "openWorldHint": open_world,
+    }
+    return lambda function: AppTool(function, title, annotations)
+
+
+def listed(thing: str, lines: list[str], total: int | None = None) -> str:
+    """Return lines below how many things they are; ``total`` if there are more of them."""
+    count = len(lines) if total is None else total
+    plural = thing[:-1] + "ie" if thing.endswith("y") and count != 1 else thing
+    return "\n".join([counted(count, plural) + (":" if lines else "."), *lines])

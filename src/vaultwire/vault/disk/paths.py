@@ -1,0 +1,222 @@
+"""What callers may name: text to VaultPath, and the one way two names are compared. Pure; the disk is not asked.
+
+A path that cannot lie in the vault on *every* system is refused on every system: vaults are synced between them.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+from vaultwire.vault.errors import FILE_NOT_FOUND, INVALID_ARGUMENTS, PATH_OUTSIDE_VAULT, PERMISSION_DENIED, VaultError
+from vaultwire.vault.model import VaultPath
+
+NOTE_SUFFIX = ".md"
+CANVAS_SUFFIX = ".canvas"
+IGNORE_FILE = ".vaultwireignore"
+TRASH = ".trash"  # Obsidian's own folder for "Move to Obsidian trash"
+
+# https://learn.microsoft.com/windows/win32/fileio/naming-a-file: devices, whatever follows the first dot.
+_RESERVED = frozenset(
+    ["con", "prn", "aux", "nul", "conin$", "conout$"]
+    + [f"{device}{digit}" for device in ("com", "lpt") for digit in "0123456789¹²³"]
+)
+_DRIVE = re.compile(r".:")  # Windows takes any character for a drive's letter
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+# Obsidian itself refuses these in a new name on every system; the rest of Windows' list only fails there.
+_NOT_IN_NEW_NAMES = re.compile(r'[:<>"|?*]')
+_SAFE = dict.fromkeys(":/\\|", "-") | dict.fromkeys("*?<>#^", "") | {'"': "'", "[": "(", "]": ")"}
+# "v1.2 release" has no file extension, "data.csv" has one.
+_EXTENSION = re.compile(r"\.(?:[A-Za-z][A-Za-z0-9]{0,4}|canvas)$", re.IGNORECASE)
+_ASIDE = re.compile(r" \(saved meanwhile, [0-9]+-[0-9]+\)(?=(?:\.[^./]*)?\Z)", re.IGNORECASE)
+# What is kept where a name is cut.
+_ENDING = re.compile(r"(?<=[^. ])\.[A-Za-z0-9]{1,6}\Z")
+# Longest name most file systems take, in UTF-8 bytes (ext4, APFS, NTFS counts UTF-16 units and takes more).
+MAX_NAME_BYTES = 255
+
+
+def parse_path(text: str) -> VaultPath:
+    """Return the text as a vault path: ``/`` between parts, extension and Unicode form as given.
+
+    The form stays, because it may be all that tells two notes apart; ``fold`` is how names are compared.
+    Raises VaultError: PATH_OUTSIDE_VAULT for what could leave the vault, PERMISSION_DENIED for hidden parts,
+    INVALID_ARGUMENTS for what is no name at all.
+    """
+    if _CONTROL.search(text):
+        raise VaultError(PATH_OUTSIDE_VAULT, "A path may not contain NUL or other control characters.", path=text)
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        raise VaultError(INVALID_ARGUMENTS, "A path must be valid Unicode text.") from None
+    # Checked in the form in which a new name is stored: composing turns a few characters into ASCII ones.
+    slashed = text.replace("\\", "/")
+    composed = compose(slashed)
+    if composed.startswith("/") or _DRIVE.match(composed):
+        raise VaultError(
+            PATH_OUTSIDE_VAULT,
+            f"{text!r} is an absolute path; give a path inside the vault, such as 'Folder/Note.md'.",
+            path=text,
+        )
+    parts = [part for part in slashed.split("/") if part not in ("", ".")]
+    if parts and _DRIVE.match(compose(parts[0])):  # what "./K:" leaves
+        raise VaultError(
+            PATH_OUTSIDE_VAULT, f"{text!r} names a drive; give a path inside the vault, such as 'Note.md'.", path=text
+        )
+    if not parts:
+        raise VaultError(INVALID_ARGUMENTS, "The path is empty; give one inside the vault, such as 'Folder/Note.md'.")
+    for part in parts:
+        _check_part(compose(part), text)
+    return VaultPath("/".join(parts))
+
+
+def _check_part(part: str, whole: str) -> None:
+    if part == "..":
+        raise VaultError(PATH_OUTSIDE_VAULT, f"{whole!r} leaves the vault: '..' is not allowed.", path=whole)
+    if part.split(".", 1)[0].rstrip(" ").casefold() in _RESERVED:
+        message = f"{part!r} is a reserved device name on Windows; choose another name."
+        raise VaultError(PATH_OUTSIDE_VAULT, message, path=whole)
+    if part.startswith("."):
+        raise VaultError(
+            PERMISSION_DENIED,
+            f"{whole!r} is hidden: files and folders whose name starts with '.' are not notes.",
+            path=whole,
+        )
+
+
+def parse_note_path(text: str) -> VaultPath:
+    """Return the path of the note that is to be written: as ``parse_path``, with ``.md``.
+
+    Raises VaultError as ``parse_path`` does, and INVALID_ARGUMENTS for a folder or another kind of file.
+    """
+    path = parse_path(text.strip())
+    if text.rstrip().endswith(("/", "\\")):
+        raise VaultError(INVALID_ARGUMENTS, f"{text!r} names a folder; give the note's name too.")
+    if not is_note(path):
+        if _EXTENSION.search(path):
+            raise VaultError(
+                INVALID_ARGUMENTS,
+                f"{text!r} is not a Markdown note. Notes end in '.md'; if this is a note's name, write '{path}.md'.",
+            )
+        path = VaultPath(path + NOTE_SUFFIX)
+    return path
+
+
+def check_new_names(parts: list[str]) -> None:
+    """Refuse names for a *new* note or folder that do not travel. Raises VaultError (INVALID_ARGUMENTS)."""
+    for part in parts:
+        odd = dict.fromkeys(_NOT_IN_NEW_NAMES.findall(part))
+        if odd:
+            raise VaultError(
+                INVALID_ARGUMENTS,
+                f"A new name may not contain {' or '.join(map(repr, odd))}: it cannot be stored on every system.",
+            )
+        if part.endswith((".", " ")) or part.startswith(" "):
+            raise VaultError(
+                INVALID_ARGUMENTS, f"{part!r} starts or ends with a blank or ends with a dot; Windows cannot store it."
+            )
+        if len(part.encode()) > MAX_NAME_BYTES:
+            raise VaultError(
+                INVALID_ARGUMENTS, f"A name may have at most {MAX_NAME_BYTES} bytes; {part[:40]!r}… is longer."
+            )
+
+
+def aside_name(name: str, mark: str) -> str:
+    """Return the name of what another program saved as the file ``name`` in the middle of a change of it."""
+    stem, dot, ending = name.rpartition(".")
+    return f"{stem} (saved meanwhile, {mark}){dot}{ending}"
+
+
+def saved_as(path: str) -> str | None:
+    """Return the path of the file that this one was saved as (``aside_name``), None for any other file."""
+    found = _ASIDE.search(path)
+    return None if found is None else path[: found.start()] + path[found.end() :]
+
+
+def safe_name(text: str) -> str:
+    """Return the file name nearest to the text that every system can store and every link can name.
+
+    What stands for a break becomes ``-``, other characters that do not travel are left out; a name too long is cut before
+    its extension. Without anything left it is ``Untitled``, Obsidian's own name for a new note.
+    """
+    text = compose(text.encode("utf-8", "ignore").decode())  # without halves of surrogate pairs
+    text = " ".join(_CONTROL.sub(" ", text).split())
+    extension = _ENDING.search(text)
+    ending = extension[0] if extension else ""
+    name = compose("".join(_SAFE.get(character, character) for character in text.removesuffix(ending)))
+    name = " ".join(name.split()).lstrip(". ").rstrip(". ")
+    head, dot, rest = name.partition(".")
+    if head.rstrip(" ").casefold() in _RESERVED:
+        name = f"{head.rstrip(' ')}_{dot}{rest}"
+    room = MAX_NAME_BYTES - len(ending.encode() or NOTE_SUFFIX)
+    name = name.encode()[:room].decode("utf-8", "ignore").rstrip(". ")
+    return (name or "Untitled") + ending
+
+
+def folder_of_setting(text: str) -> str:
+    """Return a folder from Obsidian's settings as paths are written; ``""`` for the vault itself.
+
+    Obsidian passes over slashes at either end. What the text names is not checked.
+    """
+    return "/".join(part for part in text.strip().replace("\\", "/").split("/") if part not in ("", "."))
+
+
+def parse_set_folder(text: str, setting: str) -> VaultPath | None:
+    """Return the vault path of a folder from Obsidian's settings, None for the vault itself.
+
+    Raises VaultError, which names the setting, if that cannot be a folder of the vault.
+    """
+    folder = folder_of_setting(text)
+    try:
+        return parse_path(folder) if folder else None
+    except VaultError as error:
+        raise VaultError(
+            error.code,
+            f"Obsidian's setting {setting!r} ({text!r}) names no folder of the vault: {error.message} Change it in Obsidian.",
+        ) from None
+
+
+def compose(name: str) -> str:
+    """Return the Unicode form in which new names are stored: NFC, as Obsidian does."""
+    return unicodedata.normalize("NFC", name)
+
+
+def parse_folder(text: str) -> VaultPath | None:
+    """Return a folder's vault path; None for the whole vault (``""``, ``.`` or ``/``)."""
+    return None if text.strip() in ("", ".", "/", "./") else parse_path(text)
+
+
+def is_note(path: str) -> bool:
+    """Tell whether the path has the extension of a note."""
+    return path[-3:].lower() == NOTE_SUFFIX
+
+
+def is_canvas(path: str) -> bool:
+    """Tell whether the path has the extension of a canvas."""
+    return path[-len(CANVAS_SUFFIX) :].lower() == CANVAS_SUFFIX
+
+
+def fold(name: str) -> str:
+    """Return the form under which two names are the same name: without case and Unicode form (Obsidian compares so).
+
+    Decomposed before case is folded, as Unicode's canonical caseless match asks (The Unicode Standard, D145).
+    """
+    if name.isascii():
+        return name.lower()
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFD", name).casefold())
+
+
+def stem(path: str) -> str:
+    """Return a note's name: the last part without ``.md``."""
+    name = path.rsplit("/", 1)[-1]
+    return name[: -len(NOTE_SUFFIX)] if is_note(name) else name
+
+
+def not_found(name: str, near: list[VaultPath]) -> VaultError:
+    """Return the error for a note that is not there, with the names that come close."""
+    hint = f" Did you mean: {', '.join(near)}?" if near else " list_notes and search_notes show what there is."
+    return VaultError(FILE_NOT_FOUND, f"No note is named {name!r}.{hint}", name=name, near=near)
+
+
+def lies_in(path: str, folder: str) -> bool:
+    """Tell whether a path is that of the file or folder, or of something below it."""
+    return path == folder or path.startswith(f"{folder}/")

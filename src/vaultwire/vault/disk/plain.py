@@ -1,0 +1,53 @@
+"""A note's bytes as plain text, which a search, an index or a line of context is made of; and new text as bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from vaultwire.markdown.edits import to_plain
+from vaultwire.vault.disk.files import Files
+from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
+from vaultwire.vault.model import VaultPath
+
+_BOM = "\ufeff"
+
+
+def plain_text(data: bytes) -> str:
+    """Return the text without BOM and with ``\\n`` line ends; bytes that are not UTF-8 show as such."""
+    return to_plain(data.decode("utf-8-sig", "replace"))
+
+
+def read_plain(files: Files, path: VaultPath) -> str | None:
+    """Return a note's plain text, None if it cannot be read."""
+    try:
+        return plain_text(files.read(path).data)
+    except VaultError:
+        return None
+
+
+def edited_bytes(data: bytes, edit: Callable[[str], str]) -> bytes:
+    """Return a note's bytes with its text edited; ``edit`` gets it without BOM and with the file's own line ends.
+
+    Bytes that are no text go through as they are.
+    """
+    text = data.decode("utf-8", "surrogateescape")
+    bom = _BOM if text.startswith(_BOM) else ""
+    return (bom + edit(text.removeprefix(bom))).encode("utf-8", "surrogateescape")
+
+
+def to_bytes(text: str, before: bytes = b"") -> bytes:
+    """Return the bytes of a note's new text; ``before`` are those it had.
+
+    Raises VaultError (INVALID_ARGUMENTS) for what no file can hold, and for what makes others take the note for no text.
+    """
+    try:
+        data = text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        reason = f"character {error.start + 1} is half of a surrogate pair, which no file can hold"
+        raise VaultError(INVALID_ARGUMENTS, f"The new text's {reason}.") from None
+    if data.count(0) > before.count(0):
+        place = text.index("\0") + 1
+        raise VaultError(
+            INVALID_ARGUMENTS, f"The new text's character {place} is a NUL, which is no text. Leave it out."
+        )
+    return data

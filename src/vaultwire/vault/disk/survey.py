@@ -1,0 +1,94 @@
+"""Looking a vault over, whole: what it holds, what is odd in it, and a fingerprint of every byte. For people, not calls."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from vaultwire.markdown.edits import to_plain
+from vaultwire.markdown.parse import parse_note
+from vaultwire.vault.disk.files import TEMPORARY_PREFIX, TEMPORARY_SUFFIX, Files
+from vaultwire.vault.disk.paths import fold, parse_path
+from vaultwire.vault.disk.walk import Oddity
+from vaultwire.vault.errors import VaultError
+from vaultwire.vault.model import VaultPath
+
+
+class Survey(NamedTuple):
+    """A vault's counts and its problems, each with the path it concerns."""
+
+    notes: int
+    note_bytes: int
+    other_files: int
+    has_obsidian_folder: bool
+    writable: bool
+    problems: list[Oddity]
+
+
+class Fingerprint(NamedTuple):
+    """How many files there are, and a digest over every name, mode and byte."""
+
+    files: int
+    digest: str
+
+
+def survey(files: Files, known: Iterable[Oddity] = ()) -> Survey:
+    """Read every note once and return what was found, with what is ``known`` to be odd. What cannot be read is a problem."""
+    problems: list[Oddity] = [*known]
+    notes = sorted(files.walk(oddities=problems))
+    spellings: dict[str, VaultPath] = {}
+    for note in notes:
+        key = fold(note.path)
+        if key in spellings:
+            problems.append(Oddity(note.path, f"differs from {spellings[key]!r} in case or Unicode form only"))
+        spellings.setdefault(key, note.path)
+        problems += [Oddity(note.path, problem) for problem in _note_problems(files, note.path)]
+    other_files = 0
+    for folder, folders, names in os.walk(files.root):
+        here = os.path.relpath(folder, files.root)
+        problems += [
+            Oddity(
+                os.path.normpath(os.path.join(here, name)), "is left over from a write that was cut short; delete it"
+            )
+            for name in names
+            if name.startswith(TEMPORARY_PREFIX) and name.endswith(TEMPORARY_SUFFIX)
+        ]
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        other_files += sum(not name.startswith(".") and not name.lower().endswith(".md") for name in names)
+    return Survey(
+        len(notes),
+        sum(note.size for note in notes),
+        other_files,
+        os.path.isdir(os.path.join(files.root, ".obsidian")),
+        os.access(files.root, os.W_OK),
+        sorted(problems),
+    )
+
+
+def _note_problems(files: Files, path: VaultPath) -> list[str]:
+    try:
+        parse_path(path)
+        if files.is_dataless(path):
+            return ["is only in the cloud, not on this computer: it is found by its name, not by its text"]
+        data = files.read(path).data
+    except VaultError as error:
+        return [error.message]
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        return [f"is not UTF-8 (byte {error.start}); it can be read, not edited"]
+    return parse_note(to_plain(text)).problems
+
+
+def fingerprint(files: Files) -> Fingerprint:
+    """Return the fingerprint of every file below the vault, hidden ones too."""
+    digest = hashlib.blake2b(digest_size=8)
+    count = 0
+    for folder, folders, names in os.walk(files.root):
+        folders.sort()
+        for name in sorted(names):
+            digest.update(files.digest(os.path.relpath(os.path.join(folder, name), files.root)))
+            count += 1
+    return Fingerprint(count, digest.hexdigest())

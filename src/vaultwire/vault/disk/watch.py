@@ -1,0 +1,352 @@
+"""Watching a vault's folder: which paths may have changed on disk since the last question.
+
+What is reported is where to look again, never what happened there: some systems join events. No note is opened, nothing
+indexed and no thread started: who owns the index calls ``Watch.wait`` in a loop, and keeps a slow look over the whole vault
+for what no system reports (a write through a memory map, another machine's change on a share of macOS).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import os
+import stat
+import sys
+import threading
+import time
+from collections.abc import Callable
+from importlib.machinery import PathFinder
+from typing import TYPE_CHECKING, NamedTuple
+
+from vaultwire.vault.disk.mounts import unseen_file_system
+from vaultwire.vault.disk.paths import IGNORE_FILE
+
+if TYPE_CHECKING:
+    from watchfiles._rust_notify import RustNotify
+
+    from vaultwire.vault.disk.inotify import Inotify
+
+# Linux is asked directly (``vault.disk.inotify``), other systems by ``watchfiles``. That looks for news once a step: an edit is
+# known after 23 ms on average. Each look costs about 75 µs, so this step uses 0.5 % of a processor all day.
+_STEP_MS = 15
+# News that do not stop coming are handed out in parts of this length, so that indexing starts before a sync ends.
+_DEBOUNCE_MS = 60
+# Four steps: less time and the library would never get as far as handing anything out.
+_SHORTEST_WAIT = 4 * _STEP_MS / 1000
+# Where the kernel has no inotify at all (emulated processors) the library walks the vault this often instead: it would
+# do so every 300 ms.
+_POLL_MS = 3000
+# A new folder is watched only after it was reported, and under a flood of events only when that lets up (over 100 ms were
+# seen), so what is put into it in between is reported by nobody. It is reported once more after this long.
+_SETTLED_SECONDS = 0.5
+
+# inotify drops events once this many wait to be read, and ``watchfiles`` does not pass on that it did. A save makes four to
+# seven events and one entry of ours or more, so of a batch this many times smaller than the kernel's queue none is
+# missing; of a larger one some may be, and then the whole vault is looked over. The file: inotify(7), "/proc
+# interfaces"; the kernel's default stands in for it, also on macOS, where the system joins events before it drops any.
+_EVENTS_PER_ENTRY = 8
+_MAX_QUEUED = "/proc/sys/fs/inotify/max_queued_events"
+_MAX_QUEUED_DEFAULT = 16_384
+# Windows gives events of about 200 bytes each in a buffer of 16 KB and says nothing the library would hear when that was
+# too small: some 80 events, and a change is up to three.
+_MOST_ENTRIES_ON_WINDOWS = 25
+
+_SETTINGS_FOLDER = ".obsidian"
+# Which panes are open: written at every click, and nothing in it is a setting.
+_NO_SETTINGS = frozenset(["workspace.json", "workspace-mobile.json"])
+
+# watchfiles.Change; its numbers stand here because importing the names takes 60 ms.
+_ADDED = 1
+_DELETED = 3
+
+
+class Changes(NamedTuple):
+    """Where to look again. Vault-relative, ``/`` between parts, spelt as the system reports them.
+
+    ``paths`` are single entries, there or gone. ``rescan`` are folders to be walked anew with all that was known below
+    them; ``""`` is the whole vault. What is gone may have been a folder, so it is in both.
+    """
+
+    paths: frozenset[str]
+    rescan: frozenset[str]
+    settings_changed: bool
+
+
+NO_CHANGES = Changes(frozenset(), frozenset(), settings_changed=False)
+EVERYTHING = Changes(frozenset(), frozenset([""]), settings_changed=True)
+
+
+def _changes(paths: set[str], rescan: set[str], *, settings_changed: bool) -> Changes:
+    """Return the changes without what a look over the whole vault includes."""
+    if "" in rescan:
+        return Changes(frozenset(), frozenset([""]), settings_changed)
+    return Changes(frozenset(paths), frozenset(rescan), settings_changed)
+
+
+class _Unwatchable(Exception):  # noqa: N818 - a reason for a person, not an error
+    """The vault cannot be watched; the text says why."""
+
+
+class _TimeUp(Exception):  # noqa: N818 - the ordinary end of a wait
+    """The wait has lasted as long as it was asked to."""
+
+
+class _End:
+    """What the library asks at every step whether to stop.
+
+    The end of the time is an exception and not the library's own timeout: that one, like a stop, drops what has come
+    since the library last looked, an exception leaves it to the next wait.
+    """
+
+    def __init__(self, closing: threading.Event, until: float) -> None:
+        self._closing = closing
+        self._until = until
+
+    def is_set(self) -> bool:
+        """Tell whether the watch is being closed. Raises _TimeUp at the end of the time."""
+        if self._closing.is_set():
+            return True
+        if time.monotonic() >= self._until:
+            raise _TimeUp
+        return False
+
+    def remaining(self) -> float:
+        """Return how many seconds are left."""
+        return self._until - time.monotonic()
+
+
+class Watch:
+    """The watches on one vault, in place once this is made. ``wait`` is for one thread, ``close`` for any."""
+
+    def __init__(self, root: str) -> None:
+        """``root`` is a resolved path: the system reports no others. Raises _Unwatchable."""
+        self._root = root
+        self._prefix = root if root.endswith(os.sep) else root + os.sep
+        self._most = _most_entries()
+        self._closing = threading.Event()
+        self._waiting = threading.Lock()
+        self._again: frozenset[str] = frozenset()  # folders to report once more, and when
+        self._again_at = 0.0
+        self._native: Inotify | RustNotify | None = None
+        self._wake: Callable[[], None] | None = None
+        self.trouble = ""  # why nothing is watched any more
+        self._start()
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether changes are still reported. If not, ``trouble`` says why; a closed watch has none."""
+        return self._native is not None and not self._closing.is_set()
+
+    def wait(self, seconds: float) -> Changes:
+        """Return what has changed since the last call, as soon as anything has; no changes after ``seconds``.
+
+        Less than 0.06 seconds count as that. A watch that has died waits out the time and reports nothing, the call in
+        which it died reports the whole vault. A closed one returns at once. Other threads run meanwhile.
+        """
+        with self._waiting:
+            native = self._native
+            if native is None:
+                self._closing.wait(seconds)
+                return NO_CHANGES
+            until = time.monotonic() + max(seconds, _SHORTEST_WAIT)
+            if self._again:
+                until = min(until, self._again_at)
+            try:
+                news = native.watch(_DEBOUNCE_MS, _STEP_MS, 0, _End(self._closing, until))
+            except _TimeUp:
+                return self._quiet()
+            except Exception as error:  # noqa: BLE001 - whatever breaks in the library must not end the caller's thread
+                return self._restart(error)
+            if news == "signal":  # only ever in the main thread; Python's own handler has raised
+                raise KeyboardInterrupt
+            return NO_CHANGES if isinstance(news, str) else self._sort(news)
+
+    def close(self) -> None:
+        """Stop watching. A thread in ``wait`` returns within a step; may be called twice."""
+        self._closing.set()
+        if self._wake is not None:
+            with contextlib.suppress(OSError):  # closed meanwhile
+                self._wake()
+        with self._waiting:
+            if self._native is not None:
+                self._native.close()
+            self._native = None
+
+    def _start(self) -> None:
+        """Put the watches in place. Raises _Unwatchable."""
+        refused = unseen_file_system(self._root)
+        if refused:
+            raise _Unwatchable(f"it lies on a file system ({refused}) that does not report what other machines change")
+        try:
+            self._identity = _identity(self._root)
+            if sys.platform == "linux":
+                from vaultwire.vault.disk.inotify import Inotify  # noqa: PLC0415 - knows Linux only
+
+                self._native = Inotify(self._root, _is_watched)
+                self._wake = self._native.wake
+            else:
+                # One folder that may not be looked into makes this fail as a whole. The library could pass over it,
+                # but would then pass over all folders it had not come to yet.
+                self._native = _library()([self._root], False, False, _POLL_MS, True, False)
+        except ImportError as error:
+            raise _Unwatchable("the library watchfiles is not installed, or not for this system") from error
+        except (OSError, RuntimeError, TypeError, ValueError) as error:  # limits reached, folders that are not readable
+            raise _Unwatchable(f"the system refuses: {error}") from error
+
+    def _restart(self, cause: Exception | str) -> Changes:
+        """Put the watches in place anew; what happened before that is unknown, so the whole vault is.
+
+        The library repeats an error for ever once it had one, and one file whose name is not UTF-8 is an error to it.
+        """
+        if self._native is not None:
+            self._native.close()
+        self._native = None
+        try:
+            self._start()
+        except _Unwatchable as error:
+            self.trouble = f"{cause}; {error}"
+        return EVERYTHING
+
+    def _quiet(self) -> Changes:
+        """Return what there is to report although nothing was heard."""
+        # The end of a mount is reported by no system, a removed root not by all.
+        if _identity(self._root) != self._identity:
+            return self._restart("the vault's folder is not the one it was")
+        return _changes(set(), set(self._due()), settings_changed=False)
+
+    def _sort(self, news: set[tuple[int, str]]) -> Changes:
+        """Return the library's news in our terms."""
+        if len(news) > self._most:
+            self._report_again(frozenset([""]))  # the flood may not be over, and may drop something after this look
+            return EVERYTHING
+        if (_DELETED, self._root) in news:
+            return self._restart("the vault's folder was moved or deleted")
+        seen: list[tuple[int, str]] = []
+        settings_changed = False
+        linked = {"": False}
+        for change, place in news:
+            path = self._relative(place)
+            if path is None:
+                return EVERYTHING
+            if path.startswith(".") or "/." in path:
+                settings_changed = settings_changed or _is_settings(path)
+            elif path and not self._is_below_link(path.rpartition("/")[0], linked):
+                seen.append((change, path))
+        return self._look_at(seen, settings_changed=settings_changed)
+
+    def _look_at(self, seen: list[tuple[int, str]], *, settings_changed: bool) -> Changes:
+        """Return the changes, files and folders told apart."""
+        paths: set[str] = set()
+        rescan = set(self._due())
+        new_folders: set[str] = set()
+        for change, path in seen:
+            try:
+                is_folder = stat.S_ISDIR(os.lstat(self._prefix + path).st_mode)
+            except OSError:
+                paths.add(path)
+                rescan.add(path)
+                continue
+            if not is_folder:
+                paths.add(path)
+            elif change == _ADDED:
+                new_folders.add(path)
+            elif sys.platform != "win32":  # there a folder counts as changed with everything that is put into it
+                rescan.add(path)
+        self._report_again(frozenset(new_folders))
+        return _changes(paths, rescan | new_folders, settings_changed=settings_changed)
+
+    def _report_again(self, folders: frozenset[str]) -> None:
+        if folders:
+            self._again |= folders
+            self._again_at = time.monotonic() + _SETTLED_SECONDS
+
+    def _due(self) -> frozenset[str]:
+        """Return, once, the folders whose time to be reported again has come."""
+        if time.monotonic() < self._again_at:
+            return frozenset()
+        due, self._again = self._again, frozenset()
+        return due
+
+    def _relative(self, place: str) -> str | None:
+        """Return an absolute path as a vault-relative one; None if it is not spelt as the root is.
+
+        Nothing is normalised: index and walk know a file by the name on the disk, and that is what systems report.
+        inotify and Windows put the root before it as it was given. macOS gives its own spelling of the whole, with
+        links resolved (``/private/tmp``), as in our root, but perhaps with another Unicode form.
+        """
+        if not place.startswith(self._prefix):
+            return None
+        path = place[len(self._prefix) :]
+        return path.replace("\\", "/") if os.sep == "\\" else path
+
+    def _is_below_link(self, folder: str, known: dict[str, bool]) -> bool:
+        """Tell whether a part of the folder's path is a link: the library follows those, the walk does not."""
+        if folder not in known:
+            known[folder] = self._is_below_link(folder.rpartition("/")[0], known) or os.path.islink(
+                os.path.join(self._root, folder)
+            )
+        return known[folder]
+
+
+def open_watch(root: str, reasons: list[str] | None = None) -> Watch | None:
+    """Watch the vault in ``root``: whatever changes after this has returned will be reported.
+
+    None where that cannot be, with the reason put into ``reasons``. Takes 4 ms to load the library the first time, and a
+    watch for every folder, hidden and linked ones too.
+    """
+    try:
+        return Watch(os.path.realpath(root))
+    except _Unwatchable as why:
+        if reasons is not None:
+            reasons.append(str(why))
+        return None
+
+
+def _library() -> type[RustNotify]:
+    """Return the library's compiled part, without the Python around it. Raises ImportError.
+
+    ``import watchfiles`` brings anyio, 79 modules, 60 ms and 6.5 MB, of which nothing is needed here; this takes 4 ms and
+    1 MB. Its class is documented by the library as its Rust backend.
+    """
+    package = importlib.util.find_spec("watchfiles")
+    part = package and PathFinder.find_spec("_rust_notify", package.submodule_search_locations)
+    if part is None or part.loader is None:
+        raise ImportError("watchfiles")
+    module = importlib.util.module_from_spec(part)
+    part.loader.exec_module(module)
+    found: type[RustNotify] = module.RustNotify
+    return found
+
+
+def _most_entries() -> int:
+    """Return how many entries a batch may have before events may have been lost."""
+    if sys.platform == "win32":
+        return _MOST_ENTRIES_ON_WINDOWS
+    try:
+        with open(_MAX_QUEUED, encoding="ascii") as file:
+            queued = int(file.read())
+    except (OSError, ValueError):
+        queued = _MAX_QUEUED_DEFAULT
+    return queued // _EVENTS_PER_ENTRY
+
+
+def _identity(root: str) -> tuple[int, int] | None:
+    """Return what tells this folder from another one in its place; None if there is none."""
+    try:
+        status = os.stat(root)
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
+
+
+def _is_watched(folder: str) -> bool:
+    """Tell whether a folder below the vault's is to be watched: not the hidden ones, but for the settings."""
+    return folder == _SETTINGS_FOLDER or not any(part.startswith(".") for part in folder.split("/"))
+
+
+def _is_settings(path: str) -> bool:
+    """Tell whether a hidden path holds settings that change what the index holds."""
+    folder, _, name = path.rpartition("/")
+    if not folder:
+        return name in (IGNORE_FILE, _SETTINGS_FOLDER)
+    return folder == _SETTINGS_FOLDER and name.endswith(".json") and name not in _NO_SETTINGS

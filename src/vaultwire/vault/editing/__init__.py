@@ -1,0 +1,1 @@
+"""What a caller may do to notes: each operation, from its arguments to a change."""

@@ -1,0 +1,219 @@
+"""Revising a note that is there: surgical edits, diffs and properties. How a text changes is said by ``targets`` and
+``markdown``; here a note's bytes become text and back, and values that callers write as text become properties.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Literal, NamedTuple, TypeAlias
+
+from vaultwire.markdown import patches
+from vaultwire.markdown.edits import to_plain
+from vaultwire.markdown.properties import parse_frontmatter
+from vaultwire.markdown.property_edits import PropertyEditError, remove_properties, set_properties
+from vaultwire.markdown.yaml_core import PropertyValue, plain_scalar
+from vaultwire.vault.changes.change import Write
+from vaultwire.vault.disk.paths import fold
+from vaultwire.vault.disk.plain import to_bytes
+from vaultwire.vault.editing.workbench import Done, Workbench
+from vaultwire.vault.errors import AMBIGUOUS_TARGET, INVALID_ARGUMENTS, NOT_UTF8, TEXT_NOT_FOUND, VaultError
+from vaultwire.vault.links.naming import locate
+from vaultwire.vault.model import NO_PROGRESS, Progress, VaultPath, asking
+from vaultwire.vault.plans.targets import Edit, apply_edits
+from vaultwire.vault.search.finding import property_types
+
+ValueKind: TypeAlias = Literal["auto", "text", "number", "checkbox", "list", "empty"]
+"""How a value that a caller writes as text is meant; ``auto`` goes by the property's type in the vault."""
+
+_BOM = "\ufeff"
+_TRUTH = {"true": True, "false": False}
+# Types whose values are texts to YAML, whatever they look like.
+_TEXTS = ("text", "date", "datetime")
+
+
+class GivenProperty(NamedTuple):
+    """A property as a caller gives it: one value or several, as text."""
+
+    name: str
+    value: str | None
+    values: list[str] | None
+    kind: ValueKind
+
+
+class Revised(NamedTuple):
+    """A note that was revised: what it held before, and what that came to."""
+
+    path: VaultPath
+    before: bytes
+    done: Done
+
+
+class Revising:
+    """What one caller revises in one vault."""
+
+    def __init__(self, bench: Workbench) -> None:
+        self._bench = bench
+
+    def edit(
+        self,
+        name: str,
+        edits: Sequence[Edit],
+        diff: str,
+        if_match: str | None,
+        progress: Progress,
+        *,
+        dry_run: bool,
+    ) -> Revised:
+        """Make all the edits, or apply a unified diff; only one of both is given. See ``targets.Edit``.
+
+        Raises VaultError: those of ``locate``, ``Workbench.check``, ``apply_edits`` and ``apply_diff``; NOT_UTF8.
+        """
+        if bool(edits) is bool(diff):
+            raise VaultError(INVALID_ARGUMENTS, "Give either edits or a diff.", argument="edits")
+
+        def change(path: VaultPath, text: str) -> str:
+            if diff:
+                return apply_diff(path, text, diff, progress)
+            return apply_edits(path, text, list(edits), self._change_property, progress)
+
+        return self._revise(name, change, if_match, progress, dry_run=dry_run)
+
+    def set_properties(
+        self,
+        name: str,
+        given: Sequence[GivenProperty],
+        if_match: str | None,
+        progress: Progress,
+        *,
+        dry_run: bool,
+    ) -> Revised:
+        """Set properties; every other byte stays. See ``property_edits.set_properties``."""
+        types = self._types()
+        values: dict[str, PropertyValue] = {}
+        names: set[str] = set()
+        for each in asking(progress, given):
+            if fold(each.name) in names:
+                raise VaultError(INVALID_ARGUMENTS, f"properties: {each.name!r} is given twice.", argument="properties")
+            names.add(fold(each.name))
+            values[each.name] = to_value(each, types)
+
+        def change(_: VaultPath, text: str) -> str:
+            return set_properties(text, values, types, progress.check)
+
+        return self._revise(name, change, if_match, progress, dry_run=dry_run)
+
+    def remove_properties(
+        self, name: str, names: Sequence[str], if_match: str | None, progress: Progress, *, dry_run: bool
+    ) -> Revised:
+        """Remove properties; every other byte stays. See ``property_edits.remove_properties``."""
+
+        def change(_: VaultPath, text: str) -> str:
+            return remove_properties(text, names, progress.check)
+
+        return self._revise(name, change, if_match, progress, dry_run=dry_run)
+
+    def _revise(
+        self,
+        name: str,
+        change: Callable[[VaultPath, str], str],
+        if_match: str | None,
+        progress: Progress,
+        *,
+        dry_run: bool,
+    ) -> Revised:
+        bench = self._bench
+        with bench.held(progress):
+            path = locate(bench.files, bench.index, name, progress)
+            before = bench.files.read(path).data
+            bench.check(path, before, if_match)
+            try:
+                old = before.decode("utf-8")
+            except UnicodeDecodeError as error:
+                raise VaultError(
+                    NOT_UTF8,
+                    f"{path!r} is not UTF-8 (byte {error.start}), so an edit could destroy text. "
+                    "Convert it to UTF-8 first.",
+                    path=path,
+                ) from None
+            bom = _BOM if old.startswith(_BOM) else ""
+            try:
+                new = bom + change(path, old.removeprefix(_BOM))
+            except PropertyEditError as error:
+                raise VaultError(INVALID_ARGUMENTS, f"{path}: {error}", path=path) from None
+            step = Write(path, before, to_bytes(new, before))
+            return Revised(path, before, bench.finish([step], [], progress, dry_run=dry_run))
+
+    def _change_property(self, text: str, edit: Edit) -> str:
+        """Make one edit of a property: append and prepend add to a list, delete takes the property away."""
+        name = edit.property or ""
+        if edit.action == "delete":
+            return remove_properties(text, [name])
+        types = self._types()
+        value = to_value(GivenProperty(name, edit.content or "", None, "auto"), types)
+        if edit.action != "replace":
+            held = _held(text, name)
+            items = held if isinstance(held, list) else [] if held is None else [held]
+            added = value if isinstance(value, list) else [value]
+            value = [*items, *added] if edit.action == "append" else [*added, *items]
+        return set_properties(text, {name: value}, types)
+
+    def _types(self) -> Mapping[str, str]:
+        return self._bench.settings.get().property_types
+
+
+def apply_diff(path: VaultPath, text: str, diff: str, progress: Progress = NO_PROGRESS) -> str:
+    """Return the text with a unified diff applied, as ``patches.apply_diff`` does.
+
+    Raises VaultError: TEXT_NOT_FOUND and AMBIGUOUS_TARGET for a hunk without a place or with several, INVALID_ARGUMENTS
+    for what is no diff.
+    """
+    try:
+        return patches.apply_diff(text, diff, progress.check)
+    except patches.NoPlaceError as error:
+        raise VaultError(TEXT_NOT_FOUND, f"{path}: {error}", path=path) from None
+    except patches.AmbiguousPlaceError as error:
+        raise VaultError(AMBIGUOUS_TARGET, f"{path}: {error}", path=path, lines=error.lines) from None
+    except patches.DiffError as error:
+        raise VaultError(INVALID_ARGUMENTS, f"diff: {error}", argument="diff") from None
+
+
+def to_value(given: GivenProperty, types: Mapping[str, str]) -> PropertyValue:
+    """Return what a property is to hold. Raises VaultError (INVALID_ARGUMENTS) for text that is not of its kind.
+
+    ``auto``: the type the vault declares for the property, else what YAML 1.2 reads in the text.
+    """
+    if given.values is not None and given.value is not None:
+        raise VaultError(INVALID_ARGUMENTS, f"{given.name}: give value or values, not both.", property=given.name)
+    if given.values is not None:
+        return [*map(_item, given.values)]
+    text, kind = given.value, given.kind
+    if kind == "empty" or text is None:
+        return None
+    declared = property_types(given.name, [], types)
+    if kind == "text" or (kind == "auto" and declared and declared[0] in _TEXTS and fold(given.name) in types):
+        return text
+    if kind == "list":
+        return [_item(text)]
+    value = plain_scalar(text) if text else ""
+    if kind == "number" and (isinstance(value, bool) or not isinstance(value, (int, float))):
+        raise VaultError(INVALID_ARGUMENTS, f"{given.name}: {text!r} is no number.", property=given.name)
+    if kind == "checkbox":
+        if text.lower() not in _TRUTH:
+            raise VaultError(
+                INVALID_ARGUMENTS, f"{given.name}: {text!r} is neither true nor false.", property=given.name
+            )
+        return _TRUTH[text.lower()]
+    return value
+
+
+def _item(text: str) -> PropertyValue:
+    value = plain_scalar(text) if text else text
+    return value if isinstance(value, (int, float)) and not isinstance(value, bool) else text
+
+
+def _held(text: str, name: str) -> PropertyValue:
+    """Return the value of the property that ``set_properties`` would set: the one spelt so, before one in another case."""
+    values = parse_frontmatter(to_plain(text)).values
+    if name in values:
+        return values[name]
+    return next((value for held, value in values.items() if fold(held) == fold(name)), None)

@@ -1,0 +1,1 @@
+"""The index: its port, and in `store` what fills it."""

@@ -1,0 +1,189 @@
+"""Finding notes by their facts: SQL for tags, properties, folders and times, one text in memory for names.
+
+What a condition means is said in ``vault.search.finding``, how names match in ``vault.links.names``.
+"""
+
+from __future__ import annotations
+
+import json
+from array import array
+from collections.abc import Callable, Collection
+from itertools import repeat
+from typing import Any
+
+from vaultwire.markdown.yaml_core import PropertyValue
+from vaultwire.vault.disk.paths import NOTE_SUFFIX, fold
+from vaultwire.vault.index.store.catalog import Catalog
+from vaultwire.vault.index.store.lookup import below
+from vaultwire.vault.links.names import Names
+from vaultwire.vault.model import NamedNote, NoteStat, VaultPath
+from vaultwire.vault.search.finding import Condition, Wanted
+
+_IN_LIST = "IN (SELECT value FROM json_each(?))"  # any number of values in one
+_ORDER = {
+    "relevance": "path",
+    "path": "path",
+    "name": "name, path",
+    "modified": "modified DESC, path",
+    "size": "size DESC, path",
+}
+_IS_NAME = -1
+MAX_OFFSET = 2**62
+"""More than any vault has of anything: cursors are what callers say, and SQLite's numbers have 64 bits."""
+# No file has a longer name; an alias may be a page of text, and nobody types so much of it.
+_MAX_NAME = 255
+# Most properties have few values; of those with many, asking for one after the other takes longer than reading all.
+_FEW_VALUES = 500
+_VALUES = f"""
+WITH RECURSIVE found (value, number) AS (
+    SELECT (SELECT min(value) FROM properties WHERE name = ?1), 1
+    UNION ALL
+    SELECT (SELECT min(value) FROM properties WHERE name = ?1 AND value > found.value), number + 1 FROM found
+    WHERE found.value IS NOT NULL AND number < {_FEW_VALUES}
+) SELECT value FROM found"""
+
+
+class NoteNames:
+    """The names and aliases of all notes that are not hidden, as of one version of the catalog: 4 MB for 50,000."""
+
+    def __init__(self, catalog: Catalog) -> None:
+        # Put together by SQLite: as many rows of a list would take ten times as long and 20 MB.
+        found = [
+            rows[0]
+            for rows in (
+                catalog.rows(
+                    f"SELECT group_concat(id), NULL, group_concat({_line('name')}, char(10)) FROM (SELECT id,"
+                    f" substr(name, 1, length(name) - {len(NOTE_SUFFIX)}) AS name FROM files"
+                    " WHERE is_note AND NOT hidden ORDER BY path)"
+                ),
+                catalog.rows(
+                    f"SELECT group_concat(id), group_concat(place), group_concat({_line('alias')}, char(10))"
+                    " FROM (SELECT id, place, alias FROM aliases JOIN files ON id = note"
+                    " WHERE is_note AND NOT hidden ORDER BY path, place)"
+                ),
+            )
+            if rows[0][0] is not None
+        ]
+        self._ids = array("q")
+        self._places = array("l")
+        for ids, places, _ in found:
+            self._ids.extend(map(int, ids.split(",")))
+            self._places.extend(map(int, places.split(",")) if places else repeat(_IS_NAME, len(self._ids)))
+        self._names = Names("\n".join(lines for _, _, lines in found))
+
+    def match(self, typed: str, allowed: Collection[int] | None) -> dict[int, int]:
+        """Return the ids of the notes that match, best first, each with the place of the alias that does, or -1.
+
+        Only the notes in ``allowed`` count, or all.
+        """
+        ids, places = self._ids, self._places
+        found: dict[int, int] = {}
+        for entry in self._names.match(typed, None if allowed is None else lambda entry: ids[entry] in allowed):
+            found.setdefault(ids[entry], places[entry])
+        return found
+
+
+def _line(column: str) -> str:
+    return f"replace(substr({column}, 1, {_MAX_NAME}), char(10), ' ')"
+
+
+def find(
+    catalog: Catalog, names: Callable[[], NoteNames], wanted: Wanted, folder: VaultPath | None, offset: int, limit: int
+) -> tuple[list[NamedNote], int]:
+    """Return ``limit`` notes that are as wanted, in the order wanted, and how many are."""
+    tests, values = _tests(catalog, wanted, folder)
+    where = " AND ".join(["is_note AND NOT hidden", *tests])
+    places: dict[int, int] = {}
+    if wanted.name:
+        allowed = set(_ids(catalog, where, values, "path")) if tests else None
+        places = names().match(wanted.name, allowed)
+        where, values = f"id {_IN_LIST}", [json.dumps(list(places))]
+    order = _ORDER[wanted.sort]
+    if not (wanted.name or wanted.conditions):  # an index counts, and gives the order
+        ((total,),) = catalog.rows(f"SELECT count(*) FROM files WHERE {where}", values)
+        page = _ids(catalog, where, [*values, limit, min(offset, MAX_OFFSET)], f"{order} LIMIT ? OFFSET ?")
+        return _shown(catalog, page, places), total
+    # All of them, which is how many there are as well: asking twice would look at the conditions twice.
+    is_ranked = wanted.name and wanted.sort == "relevance"
+    ids = list(places) if is_ranked else _ids(catalog, where, values, order)
+    return _shown(catalog, ids[offset : offset + limit], places), len(ids)
+
+
+def _ids(catalog: Catalog, where: str, values: list[Any], order: str) -> list[int]:
+    return [note_id for (note_id,) in catalog.rows(f"SELECT id FROM files WHERE {where} ORDER BY {order}", values)]
+
+
+def _tests(catalog: Catalog, wanted: Wanted, folder: VaultPath | None) -> tuple[list[str], list[Any]]:
+    """Return the conditions on files, and their values."""
+    tests: list[str] = []
+    values: list[Any] = []
+    for tag in {fold(tag.removeprefix("#").strip("/")) for tag in wanted.tags}:
+        tests.append("id IN (SELECT note FROM tagged WHERE tag = ?)")
+        values.append(tag)
+    if wanted.alias:
+        tests.append("id IN (SELECT note FROM aliases WHERE alias = ?)")
+        values.append(fold(wanted.alias.strip()))
+    for condition in wanted.conditions:
+        test, of_test = _property_test(catalog, condition)
+        tests.append(test)
+        values += of_test
+    for sign, moment in ((">=", wanted.modified_from), ("<", wanted.modified_until)):
+        if moment is not None:
+            tests.append(f"modified {sign} ?")
+            values.append(moment)
+    if folder is not None:
+        test, of_test = below(folder)
+        tests.append(test)
+        values += of_test
+    return tests, values
+
+
+def _property_test(catalog: Catalog, condition: Condition) -> tuple[str, list[Any]]:
+    having, values = "SELECT note FROM properties WHERE name = ?", [condition.name]
+    if condition.sign not in ("", "!"):
+        accepted = [value for value in _values(catalog, condition.name) if condition.accepts(from_stored(value))]
+        having += f" AND value {_IN_LIST}"
+        values.append(json.dumps(accepted))
+    return f"id {'NOT ' if condition.is_not else ''}IN ({having})", values
+
+
+def _values(catalog: Catalog, name: str) -> list[str]:
+    """Return the values of a property as they were written down, each once."""
+    rows = catalog.rows(_VALUES, [name])
+    if rows[-1][0] is not None:
+        rows = catalog.rows("SELECT DISTINCT value FROM properties WHERE name = ?", [name])
+    return [value for (value,) in rows if value is not None]
+
+
+def from_stored(value: str) -> PropertyValue:
+    """Return a property's value as it was written down."""
+    # Most are plain texts, and this takes a fifth of the time.
+    if value[0] == '"' and "\\" not in value:
+        return value[1:-1]
+    found: PropertyValue = json.loads(value)
+    return found
+
+
+def _shown(catalog: Catalog, page: list[int], places: dict[int, int]) -> list[NamedNote]:
+    """Return notes with what a caller is told of them."""
+    ids = [json.dumps(page)]
+    stats = {
+        note_id: NoteStat(*stat)
+        for note_id, *stat in catalog.rows(
+            f"SELECT id, path, size, modified, stamp FROM files WHERE id {_IN_LIST}", ids
+        )
+    }
+    tags: dict[int, list[str]] = {}
+    for note_id, tag in catalog.rows(f"SELECT note, tag FROM tags WHERE note {_IN_LIST} ORDER BY note, place", ids):
+        tags.setdefault(note_id, []).append(tag)
+    aliases = {
+        note_id: spelling
+        for note_id, place, spelling in catalog.rows(
+            f"SELECT note, place, spelling FROM aliases WHERE note {_IN_LIST}", ids
+        )
+        if places.get(note_id) == place
+    }
+    # A note that another process has just taken out is left out.
+    return [
+        NamedNote(stats[note_id], aliases.get(note_id), tags.get(note_id, [])) for note_id in page if note_id in stats
+    ]

@@ -1,0 +1,194 @@
+"""Questions to the catalog: notes, tags, and where links lead. Functions over a catalog that is true of the files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+from vaultwire.markdown.model import Link
+from vaultwire.vault.disk.paths import fold
+from vaultwire.vault.index.store.catalog import Catalog
+from vaultwire.vault.index.store.schema import UNREAD
+from vaultwire.vault.links.resolution import LinkTargets, linkpath_of, name_of, names_led_to, names_sought
+from vaultwire.vault.model import NoteStat, TagCount, Tagged, VaultPath
+
+# SQLite takes 32,766 values in a statement at most; longer lists go in parts.
+_MAX_VALUES = 10_000
+
+
+def below(folder: VaultPath | None, column: str = "path") -> tuple[str, list[Any]]:
+    """Return the condition that a path lies below the folder, and its values. ``0`` follows ``/`` in ASCII."""
+    if folder is None:
+        return "1", []
+    return f"({column} > ? AND {column} < ?)", [f"{folder}/", f"{folder}0"]
+
+
+def notes(catalog: Catalog, folder: VaultPath | None) -> list[NoteStat]:
+    """Return every note below the folder, in path order."""
+    condition, values = below(folder)
+    rows = catalog.rows(
+        f"SELECT path, size, modified, stamp FROM files WHERE is_note AND {condition} ORDER BY path",
+        values,
+    )
+    return [NoteStat(*row) for row in rows]
+
+
+def named(catalog: Catalog, names: Iterable[str]) -> list[VaultPath]:
+    """Return every note whose file name is one of these, whatever the case, in path order."""
+    folded = sorted(map(fold, names))
+    rows = catalog.rows(f"SELECT path FROM files WHERE is_note AND name IN ({_marks(folded)}) ORDER BY path", folded)
+    return [path for (path,) in rows]
+
+
+def paths(catalog: Catalog) -> list[VaultPath]:
+    """Return every file, in path order."""
+    return [path for (path,) in catalog.rows("SELECT path FROM files ORDER BY path")]
+
+
+class Counts(NamedTuple):
+    """How many notes a search looks at, and how many it passes over because they cannot be read."""
+
+    searched: int
+    skipped: int
+
+
+def count_searched(catalog: Catalog, folder: VaultPath | None) -> Counts:
+    """Return how many notes and canvases below the folder are searched: those that are not hidden."""
+    condition, values = below(folder)
+    (canvases,) = catalog.rows(
+        "SELECT count(*) FROM files INDEXED BY files_canvases"
+        f" WHERE NOT is_note AND NOT hidden AND digest <> 0 AND {condition}",
+        values,
+    )[0]
+    unread = catalog.rows(
+        "SELECT is_note FROM files INDEXED BY files_problem"
+        f" WHERE problem IS NOT NULL AND digest = {UNREAD} AND NOT hidden AND {condition}",
+        values,
+    )
+    return Counts(count_notes(catalog, folder) - sum(as_note for (as_note,) in unread) + canvases, len(unread))
+
+
+def count_notes(catalog: Catalog, folder: VaultPath | None) -> int:
+    """Return how many notes there are below the folder that are not hidden."""
+    if folder is None:
+        return int(catalog.meta("searched"))
+    condition, values = below(folder)
+    visible = f"is_note AND NOT hidden AND {condition}"
+    (there,) = catalog.rows(f"SELECT count(*) FROM files INDEXED BY files_visible WHERE {visible}", values)[0]
+    return int(there)
+
+
+def recent(catalog: Catalog, folder: VaultPath | None, limit: int) -> list[NoteStat]:
+    """Return the notes below the folder that were changed last and are not hidden, the latest first."""
+    condition, values = below(folder)
+    rows = catalog.rows(
+        "SELECT path, size, modified, stamp FROM files"
+        f" WHERE is_note AND NOT hidden AND {condition} ORDER BY modified DESC, path LIMIT ?",
+        [*values, limit],
+    )
+    return [NoteStat(*row) for row in rows]
+
+
+def tagged(catalog: Catalog, tags: Sequence[str], folder: VaultPath | None, *, every: bool) -> list[Tagged]:
+    """Return the notes below the folder that have every one of the tags, or any of them, in path order."""
+    wanted = sorted({fold(tag.removeprefix("#").strip("/")) for tag in tags})
+    condition, values = below(folder)
+    rows = catalog.rows(
+        f"SELECT id, path FROM files JOIN tagged ON note = id WHERE tag IN ({_marks(wanted)}) AND {condition}"
+        " GROUP BY id HAVING count(*) >= ? ORDER BY path",
+        [*wanted, *values, len(wanted) if every else 1],
+    )
+    found = {note_id: Tagged(path, []) for note_id, path in rows}
+    ids = list(found)
+    for start in range(0, len(ids), _MAX_VALUES):
+        part = ids[start : start + _MAX_VALUES]
+        for note_id, tag in catalog.rows(f"SELECT note, tag FROM tags WHERE note IN ({_marks(part)})", part):
+            found[note_id].tags.append(tag)
+    return list(found.values())
+
+
+def excluded_with(catalog: Catalog, tag: str, name: str) -> list[VaultPath]:
+    """Return the excluded notes that have the tag, or one below it, or else the property of that name, in path order."""
+    if not tag:
+        rows = catalog.rows(
+            "SELECT path FROM files JOIN properties ON note = id WHERE hidden AND properties.name = ?", [fold(name)]
+        )
+        return sorted(path for (path,) in rows)
+    wanted = fold(tag)
+    found = catalog.rows("SELECT path, tag FROM files JOIN tags ON note = id WHERE hidden")
+    return sorted({path for path, other in found if f"{fold(other)}/".startswith(f"{wanted}/")})
+
+
+def count_tags(catalog: Catalog, folder: VaultPath | None) -> list[TagCount]:
+    """Return the tags in use below the folder, and those above them, most used first."""
+    if folder is None:
+        rows = catalog.rows(
+            "SELECT (SELECT spelling FROM tagged WHERE tagged.tag = tag_counts.tag LIMIT 1), notes FROM tag_counts"
+            " ORDER BY notes DESC, tag"
+        )
+    else:
+        condition, values = below(folder)
+        rows = catalog.rows(
+            f"SELECT spelling, count(*) FROM files JOIN tagged ON note = id WHERE {condition}"
+            " GROUP BY tag ORDER BY count(*) DESC, tag",
+            values,
+        )
+    return [TagCount(*row) for row in rows]
+
+
+def targets(catalog: Catalog, names: Iterable[str]) -> LinkTargets:
+    """Return what links of these names (``vault.links.resolution.name_of``) may lead to."""
+    sought = list({file for name in names for file in names_sought(name)})
+    found: list[VaultPath] = []
+    for start in range(0, len(sought), _MAX_VALUES):
+        part = sought[start : start + _MAX_VALUES]
+        found += [path for (path,) in catalog.rows(f"SELECT path FROM files WHERE name IN ({_marks(part)})", part)]
+    return LinkTargets(found)
+
+
+def incoming(catalog: Catalog, path: VaultPath) -> list[tuple[VaultPath, Link]]:
+    """Return every link in another note that leads to the file, in path and line order."""
+    names = names_led_to(path)
+    candidates = catalog.rows(
+        "SELECT path, linktext, display, line, kind FROM links JOIN files ON id = note"
+        f" WHERE links.name IN ({_marks(names)}) AND NOT hidden AND path <> ? ORDER BY path, place",
+        [*names, path],
+    )
+    if not candidates:
+        return []
+    leads_to = targets(catalog, names)
+    return [
+        (source, _to_link(linktext, display, line, kind))
+        for source, linktext, display, line, kind in candidates
+        if leads_to.resolve(source, linkpath_of(linktext)) == path
+    ]
+
+
+def links_asking(catalog: Catalog, names: Iterable[str], within: Iterable[VaultPath]) -> list[tuple[VaultPath, str]]:
+    """Return note and linktext of every link of one of the names, and of every link in the notes and folders given; once
+    where a note has it several times.
+    """
+    sought = sorted(set(names))
+    select = "SELECT DISTINCT path, linktext FROM links JOIN files ON id = note WHERE "
+    found: list[tuple[VaultPath, str]] = []
+    for start in range(0, len(sought), _MAX_VALUES):
+        part = sought[start : start + _MAX_VALUES]
+        found += catalog.rows(f"{select}links.name IN ({_marks(part)})", part)
+    for path in within:
+        condition, values = below(path)
+        found += catalog.rows(f"{select}(path = ? OR {condition})", [path, *values])
+    return found
+
+
+def resolve_all(catalog: Catalog, source: VaultPath, links: list[Link]) -> list[VaultPath | None]:
+    """Return where each link of a note leads."""
+    leads_to = targets(catalog, {name_of(source, link.linktext) for link in links})
+    return [leads_to.resolve(source, linkpath_of(link.linktext)) for link in links]
+
+
+def _to_link(linktext: str, display: str, line: int, kind: int) -> Link:
+    return Link(linktext, display, line, bool(kind & 1), bool(kind & 2))
+
+
+def _marks(values: Sequence[object]) -> str:
+    return ", ".join("?" * len(values))

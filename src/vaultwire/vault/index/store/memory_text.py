@@ -1,0 +1,112 @@
+"""The text index backend that keeps nothing: every plan is tried on every note. The plainest one, to hold others against."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from vaultwire.vault.index.store.plan import (
+    FIRST,
+    NEAR_WEIGHT,
+    OTHER_WEIGHT,
+    WEIGHTS,
+    AllOf,
+    AnyOf,
+    AnyWord,
+    Everything,
+    Lifted,
+    NoneOf,
+    Plan,
+    SideBySide,
+    as_written,
+    has_loose,
+)
+from vaultwire.vault.index.store.text import TextDocument, TextHits
+
+
+class MemoryText:
+    """Fills ``vault.index.store.text.TextIndex``: what is put is kept at once, what is committed can be found."""
+
+    def __init__(self, folder: str | None = None) -> None:  # noqa: ARG002 - as the other backends'
+        """``folder`` is not used."""
+        self._kept: dict[int, TextDocument] = {}
+        self._found: dict[int, TextDocument] = {}
+
+    def search(self, plan: Plan, without: Collection[int], offset: int, limit: int | None) -> TextHits:
+        """Return notes the plan finds. See the port."""
+        written = as_written(plan) if has_loose(plan) else None
+        ranked: list[tuple[float, int]] = []
+        for note_id, document in self._found.items():
+            score = None if note_id in without else _score(plan, document)
+            if score is None:
+                continue
+            if written is not None and _score(written, document) is None:
+                score = score / (score + 1) - FIRST
+            ranked.append((-score, note_id))
+        ranked.sort()
+        page = ranked[offset:] if limit is None else ranked[offset : offset + limit]
+        scores = [-score + FIRST if score > 0 else -score for score, _ in page]
+        return TextHits([note_id for _, note_id in page], scores, len(ranked))
+
+    def words(self, field: str) -> set[str]:
+        """Return the words in use in a field of words."""
+        return {word for document in self._found.values() for word in document.words[field].split()}
+
+    def refresh(self) -> None:
+        """Nobody else writes here."""
+
+    def start_writing(self) -> bool:
+        """Nobody else writes here."""
+        return True
+
+    def put(self, document: TextDocument, *, is_new: bool = False) -> None:  # noqa: ARG002 - as the others'
+        """Add the note, or exchange what is there under its id. ``is_new``: nothing is."""
+        self._kept[document.id] = document
+
+    def remove(self, note_id: int) -> None:
+        """Take the note out, if it is there."""
+        self._kept.pop(note_id, None)
+
+    def commit(self) -> None:
+        """Make visible what was put and removed."""
+        self._found = dict(self._kept)
+
+    def stop_writing(self) -> None:
+        """Drop what was not committed."""
+        self._kept = dict(self._found)
+
+    def close(self) -> None:
+        """Nothing to give up."""
+
+
+def _score(plan: Plan, document: TextDocument) -> float | None:
+    """Return how well the note fits the plan, None if it does not."""
+    if isinstance(plan, Everything):
+        return 0.0
+    if isinstance(plan, AllOf):
+        scores = [_score(part, document) for part in plan.parts]
+        return None if None in scores else sum(score for score in scores if score)
+    if isinstance(plan, AnyOf):
+        found = [score for part in plan.parts if (score := _score(part, document)) is not None]
+        return sum(found) if found else None
+    if isinstance(plan, Lifted):
+        score = _score(plan.plan, document)
+        return None if score is None else score + sum(_score(lift, document) or 0.0 for lift in plan.lifts)
+    if isinstance(plan, NoneOf):
+        return 0.0 if _score(plan.part, document) is None else None
+    if isinstance(plan, AnyWord):
+        words = document.words[plan.field].split(" ")
+        share = sum(
+            weight * words.count(word)
+            for group, weight in (
+                (plan.same, 1.0),
+                (plan.near, NEAR_WEIGHT),
+                ((*plan.others, *plan.loose), OTHER_WEIGHT),
+            )
+            for word in group
+        )
+        return WEIGHTS[plan.field] * share or None
+    if isinstance(plan, SideBySide):
+        wanted = f" {' '.join(plan.words)} "
+        words_apart = f" {' '.join(filter(None, document.words[plan.field].split(' ')))} "
+        return WEIGHTS[plan.field] if wanted in words_apart else None
+    return 1.0 if plan.value in document.values[plan.field] else None

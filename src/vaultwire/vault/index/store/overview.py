@@ -1,0 +1,197 @@
+"""What is in the vault as a whole: properties and their values, tasks, and the vault in numbers."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from vaultwire.markdown.inline import line_tags, read_inline
+from vaultwire.markdown.parse import has_tag
+from vaultwire.markdown.yaml_core import PropertyValue
+from vaultwire.vault.disk.paths import fold
+from vaultwire.vault.index.store.catalog import Catalog
+from vaultwire.vault.index.store.finding import MAX_OFFSET, from_stored
+from vaultwire.vault.index.store.lookup import below
+from vaultwire.vault.index.store.schema import UNREAD
+from vaultwire.vault.model import (
+    FileKind,
+    FolderSize,
+    Problem,
+    PropertyKinds,
+    TaskPlace,
+    ValueUse,
+    VaultPath,
+    VaultStats,
+)
+from vaultwire.vault.search.finding import WantedTasks, scalar_texts
+from vaultwire.vault.search.terms import bare_text, fold_text
+
+_VISIBLE = "note NOT IN (SELECT id FROM files WHERE hidden)"
+_DAY = "[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]"
+# Values of one kind have one type (markdown.properties.property_type), so one of each kind says it for all.
+_TIME = "[0-9][0-9]:[0-9][0-9]"
+_KIND = (
+    f"CASE WHEN value GLOB '\"{_DAY}\"' THEN 'day'"
+    f" WHEN value GLOB '\"{_DAY}T{_TIME}\"' OR value GLOB '\"{_DAY}T{_TIME}:[0-9][0-9]\"' THEN 'time'"
+    " WHEN value GLOB '[-0-9NI]*' THEN 'number' WHEN value IN ('true', 'false') THEN 'truth'"
+    " ELSE substr(value, 1, 1) END"
+)
+# What ``str.strip`` takes off a task's mark, of all characters that an editor puts in a box by one key.
+_IS_OPEN = "trim(mark, char(9, 32, 160, 12288)) = ''"
+_OTHER_THAN_ASCII = "'*[^' || char(1) || '-' || char(127) || ']*'"
+
+
+def properties(catalog: Catalog, name: str, folder: VaultPath | None) -> list[PropertyKinds]:
+    """Return the properties in use below the folder, most used first; only the one of that name, if it is given."""
+    within, values = _within(catalog, folder)
+    if name:
+        within, values = f"name = ? AND {within}", [fold(name), *values]
+    kinds: dict[str, list[PropertyValue]] = {}
+    notes: Counter[str] = Counter()
+    # Grouped by value first: that is the order of an index, and most notes have the value of others.
+    for folded, _, value, uses in catalog.rows(
+        f"SELECT name, {_KIND} AS kind, min(value), sum(uses) FROM (SELECT name, value, count(*) AS uses FROM properties"
+        f" WHERE {within} GROUP BY name, value) GROUP BY name, kind ORDER BY name, 4 DESC, kind",
+        values,
+    ):
+        kinds.setdefault(folded, []).append(from_stored(value))
+        notes[folded] += uses
+    return [
+        PropertyKinds(_spelling(catalog, folded), kinds[folded], notes[folded])
+        for folded in sorted(kinds, key=lambda folded: (-notes[folded], folded))
+    ]
+
+
+def _spelling(catalog: Catalog, name: str) -> str:
+    ((spelling,),) = catalog.rows(f"SELECT spelling FROM properties WHERE name = ? AND {_VISIBLE} LIMIT 1", [name])
+    return str(spelling)
+
+
+def property_values(catalog: Catalog, name: str, folder: VaultPath | None) -> list[ValueUse]:
+    """Return the values of a property below the folder, most used first; those of a list one by one."""
+    within, values = _within(catalog, folder)
+    uses: Counter[str] = Counter()
+    for value, notes in catalog.rows(
+        f"SELECT value, count(*) FROM properties WHERE name = ? AND {within} GROUP BY value", [fold(name), *values]
+    ):
+        for text in dict.fromkeys(scalar_texts(from_stored(value))):
+            uses[text] += notes
+    return [ValueUse(text, notes) for text, notes in sorted(uses.items(), key=lambda use: (-use[1], use[0]))]
+
+
+def _within(catalog: Catalog, folder: VaultPath | None) -> tuple[str, list[Any]]:
+    """Return the condition on facts of notes that are not hidden and lie below the folder, and its values."""
+    if folder is None:
+        return (_VISIBLE if catalog.rows("SELECT 1 FROM files WHERE hidden LIMIT 1") else "1"), []
+    condition, values = below(folder)
+    return f"note IN (SELECT id FROM files WHERE is_note AND NOT hidden AND {condition})", values
+
+
+# ---------------------------------------------------------------------- tasks
+
+
+def tasks(
+    catalog: Catalog, wanted: WantedTasks, path: VaultPath | None, folder: VaultPath | None, offset: int, limit: int
+) -> tuple[list[TaskPlace], int]:
+    """Return ``limit`` tasks that are as wanted, in path and line order, and how many are.
+
+    ``path`` is of the one note whose tasks count; it may be a hidden one.
+    """
+    tests = ["is_note AND NOT hidden"] if path is None else ["path = ?"]
+    values: list[Any] = [] if path is None else [path]
+    if folder is not None:
+        test, of_test = below(folder)
+        tests.append(test)
+        values += of_test
+    if wanted.mark is not None:
+        tests.append("mark = ?")
+        values.append(wanted.mark)
+    if wanted.is_done is not None:
+        tests.append(f"NOT {_IS_OPEN}" if wanted.is_done else _IS_OPEN)
+    tag, text = wanted.tag.removeprefix("#").strip("/"), bare_text(fold_text(wanted.text))
+    if tag and path is None:  # hidden notes are not there, and one note is soon looked through
+        tests.append("note IN (SELECT note FROM tagged WHERE tag = ?)")
+        values.append(fold(tag))
+    for part in (text, f"#{tag.lower()}" if tag else ""):
+        if part and part.isascii():
+            # SQLite knows the case of ASCII only; tasks with other characters are looked at below.
+            tests.append(f"(instr(lower(tasks.text), ?) OR tasks.text GLOB {_OTHER_THAN_ASCII})")
+            values.append(part)
+    joined = f"files JOIN tasks ON note = id WHERE {' AND '.join(tests)}"
+    rest = ""
+    if not (tag or text):
+        ((total,),) = catalog.rows(f"SELECT count(*) FROM {joined}", values)
+        rest, values = " LIMIT ? OFFSET ?", [*values, limit, min(offset, MAX_OFFSET)]
+    rows = catalog.rows(f"SELECT path, line, mark, heading, tasks.text FROM {joined} ORDER BY path, line{rest}", values)
+    if tag or text:
+        rows = [row for row in rows if _holds(row[-1], tag, text)]
+        total, rows = len(rows), rows[offset : offset + limit]
+    return [TaskPlace(path, line, mark, text, heading) for path, line, mark, heading, text in rows], total
+
+
+def _holds(task: str, tag: str, text: str) -> bool:
+    return (not tag or has_tag(line_tags(read_inline(task)[0]), tag)) and (
+        not text or text in bare_text(fold_text(task))
+    )
+
+
+# ---------------------------------------------------------------------- in numbers
+
+
+def stats(catalog: Catalog, limit: int) -> VaultStats:
+    """Return the vault in numbers, with ``limit`` of the largest folders and of the problems."""
+
+    def one(statement: str) -> Any:
+        return catalog.rows(f"SELECT {statement}")[0][0]
+
+    ((notes, size, modified),) = catalog.rows(
+        "SELECT count(*), ifnull(sum(size), 0), max(modified) FROM files WHERE is_note AND NOT hidden"
+    )
+    visible, _ = _within(catalog, None)
+    odd = "count(*) FROM files WHERE problem IS NOT NULL AND NOT hidden"
+    unreadable = one(f"{odd} AND digest = {UNREAD}")
+    ((tasks_in_all, tasks_open),) = catalog.rows(
+        f"SELECT count(*), ifnull(sum({_IS_OPEN}), 0) FROM tasks WHERE {visible}"
+    )
+    return VaultStats(
+        notes=notes,
+        size=size,
+        excluded=one("count(*) FROM files WHERE hidden AND is_note"),
+        unreadable=unreadable,
+        odd=one(odd) - unreadable,
+        links=one(f"count(*) FROM links WHERE {visible}"),
+        tags=one("count(*) FROM tag_counts"),
+        properties=one(f"count(DISTINCT name) FROM properties WHERE {visible}"),
+        tasks_open=tasks_open,
+        tasks_done=tasks_in_all - tasks_open,
+        modified_ns=modified,
+        attachments=_attachments(catalog),
+        folders=[
+            FolderSize(*row)
+            for row in catalog.rows(
+                "SELECT folder, count(*), sum(size) FROM files WHERE is_note AND NOT hidden GROUP BY folder"
+                " ORDER BY 2 DESC, folder LIMIT ?",
+                [limit],
+            )
+        ],
+        problems=[
+            Problem(*row)
+            for row in catalog.rows(
+                "SELECT path, problem FROM files WHERE problem IS NOT NULL AND NOT hidden"
+                f" ORDER BY digest <> {UNREAD}, path LIMIT ?",
+                [limit],
+            )
+        ],
+    )
+
+
+def _attachments(catalog: Catalog) -> list[FileKind]:
+    """Return the attachments by extension, most first."""
+    kinds: dict[str, tuple[int, int]] = {}
+    for name, size in catalog.rows("SELECT name, size FROM files WHERE NOT is_note AND NOT hidden"):
+        stem, _, extension = name.rpartition(".")
+        extension = extension if stem else ""
+        files, bytes_so_far = kinds.get(extension, (0, 0))
+        kinds[extension] = files + 1, bytes_so_far + size
+    found = [FileKind(extension, *counts) for extension, counts in kinds.items()]
+    return sorted(found, key=lambda kind: (-kind.files, kind.extension))

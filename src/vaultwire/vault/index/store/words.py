@@ -1,0 +1,125 @@
+"""How text is cut into words for a text index, and the list of all words in use.
+
+The one rule on which exact answers rest: a run of letters, digits, marks and underscores is a word; a character of a
+script written without blanks is a word of its own; a single blank between two words is nothing; whatever else lies
+between them is a break. So what a person types without blanks lies inside one word, or across breaks that it spells out,
+and words that stand side by side in the index stand side by side in the note.
+"""
+
+from __future__ import annotations
+
+import re
+
+from vaultwire.vault.search.terms import fold_text, is_composed, is_in_word, is_unspaced, letters_beyond_ascii
+
+BREAK = "|"
+"""The word that stands for a break. No other word is made of it."""
+
+# A piece without blanks that is longer than this may hold a word too long for a text index: tantivy drops those over
+# 65,530 bytes, FTS5 cuts them to 32,768, and a character without case may take six.
+_MAX_PIECE = 5_000
+
+# So many words of one note are kept in memory for good, for what is typed may lie inside any of them. The largest note
+# known has 30,000; a dump of numbers has a million.
+_MOST_WORDS = 200_000
+# Characters that are cut into words at a time, to count them.
+_PART = 1 << 18
+
+_ASCII_CUTS = bytes(
+    ord(BREAK) if chr(code).isascii() and chr(code) != " " and not is_in_word(chr(code)) else code
+    for code in range(256)
+)
+_ASCII_FOLDED_CUTS = bytes.lower(_ASCII_CUTS)
+_ASCII_BYTES = bytes(range(128))
+_BREAK, _SPACED_BREAK = BREAK.encode(), f" {BREAK} ".encode()
+_EDGE = "\x01"  # beside a character that is a word of its own; a note's own such character is a break by then
+# Diacritics on a character that is a word of its own: without diacritics, as search compares, nothing stands there.
+_LOOSE_MARKS = re.compile(f"{_EDGE}[\u0300-\u036f]+")
+
+
+class _Cuts(dict[int, str]):
+    """Each character's part in cutting words, found out when it first comes up: for ``str.translate``."""
+
+    def __missing__(self, code: int) -> str:
+        character = chr(code)
+        if is_unspaced(character) and not character.isspace():  # U+3000 lies among them
+            cut = _EDGE + character + _EDGE
+        else:
+            cut = character if character == " " or is_in_word(character) else BREAK
+        self[code] = cut
+        return cut
+
+
+_CUTS = _Cuts()
+
+
+def spaced_words(folded: str) -> str:
+    """Return the words and breaks of a folded text with blanks between them."""
+    if not folded.isascii():
+        others = [other for other in letters_beyond_ascii(folded) if _CUTS[ord(other)] != other]
+        if any(_CUTS[ord(other)] != BREAK for other in others):
+            cut = _LOOSE_MARKS.sub(_EDGE, folded.translate(_CUTS)).replace("  ", BREAK)
+            cut = cut.replace(_EDGE + " ", BREAK).replace(" " + _EDGE, BREAK).replace(_EDGE, " ")
+            return cut.replace(BREAK, f" {BREAK} ")
+        # Dashes and quotation marks: a few kinds at most, and then the short way for what is left.
+        for other in others:
+            folded = folded.replace(other, BREAK)
+    return _spaced(folded.encode().translate(_ASCII_CUTS))
+
+
+class _FoldedCuts(dict[str, str | None]):
+    """What is left of a character where a text is folded and cut at once; None if that depends on those beside it."""
+
+    def __missing__(self, character: str) -> str | None:
+        cuts = None if is_composed(character) else [_CUTS[ord(folded)] for folded in fold_text(character)]
+        cut = self[character] = None if cuts is None or any(_EDGE in each for each in cuts) else "".join(cuts)
+        return cut
+
+
+_FOLDED_CUTS = _FoldedCuts()
+
+
+def folded_words(text: str) -> str:
+    """Return ``spaced_words(fold_text(text))``, in half the time."""
+    data = text.encode("utf-8", "surrogatepass")
+    if not text.isascii():
+        cut = text
+        for character in set(data.translate(None, _ASCII_BYTES).decode("utf-8", "surrogatepass")):
+            part = _FOLDED_CUTS[character]
+            if part is None:
+                return spaced_words(fold_text(text))
+            if part != character:
+                cut = cut.replace(character, part)
+        if cut is not text:
+            data = cut.encode()
+    return _spaced(data.translate(_ASCII_FOLDED_CUTS))
+
+
+def _spaced(cut: bytes) -> str:
+    return cut.replace(b"  ", _BREAK).replace(_BREAK, _SPACED_BREAK).decode()
+
+
+def words_of(folded: str) -> list[str]:
+    """Return the words and breaks of a folded text in their order."""
+    return [word for word in spaced_words(folded).split(" ") if word]
+
+
+def has_too_many_words(words: str) -> bool:
+    """Tell whether there are more words than a text index should keep of one note. ``words``: with blanks between them."""
+    if len(words) <= 2 * _MOST_WORDS:
+        return False
+    seen: set[str] = set()
+    for start in range(0, len(words), _PART):
+        seen.update(words[start : start + _PART].split(" "))
+        if len(seen) > _MOST_WORDS:
+            return True
+    return False
+
+
+def has_endless_piece(text: str) -> bool:
+    """Tell whether the text may hold a word that a text index cannot keep."""
+    # One that is too long takes up at least one of these parts whole; splitting all of a text takes fifty times as long.
+    parts = (text[start : start + _MAX_PIECE // 2] for start in range(0, len(text), _MAX_PIECE // 2))
+    if len(text) <= _MAX_PIECE or not any(part.split(None, 1) == [part] for part in parts):
+        return False
+    return any(len(piece) > _MAX_PIECE for piece in text.split())

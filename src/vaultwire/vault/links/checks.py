@@ -1,0 +1,308 @@
+"""What is wrong in a note or canvas that whoever edited it should know: links that lead nowhere, broken properties.
+
+Only what is certain from the files: no style, no taste. A link to a note that is to be written one day is reported too,
+as Obsidian shows it: pale.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Mapping
+from itertools import islice
+from typing import NamedTuple, TypeAlias
+
+from vaultwire.markdown.canvas import NotACanvasError, file_nodes
+from vaultwire.markdown.link_spans import LinkSpan, link_spans
+from vaultwire.markdown.model import Link, ParsedNote
+from vaultwire.markdown.parse import parse_note, property_tag
+from vaultwire.markdown.properties import Frontmatter, property_type
+from vaultwire.markdown.property_values import one_line
+from vaultwire.markdown.yaml_core import PropertyValue
+from vaultwire.vault.disk.files import Files
+from vaultwire.vault.disk.paths import fold, is_note
+from vaultwire.vault.disk.plain import plain_text
+from vaultwire.vault.errors import SECTION_NOT_FOUND, VaultError
+from vaultwire.vault.index.port import Index
+from vaultwire.vault.links import graph
+from vaultwire.vault.links.resolution import LinkTargets, linkpath_of
+from vaultwire.vault.links.sections import Sections
+from vaultwire.vault.model import Progress, VaultPath
+from vaultwire.vault.search.finding import Wanted
+
+UNRESOLVED_LINK, UNRESOLVED_EMBED = "unresolved-link", "unresolved-embed"
+MISSING_HEADING, MISSING_BLOCK = "missing-heading", "missing-block"
+BROKEN_FRONTMATTER, WRONG_PROPERTY, NOT_A_TAG = "broken-frontmatter", "wrong-property", "not-a-tag"
+DUPLICATE_BLOCK, BROKEN_CANVAS, UNREADABLE = "duplicate-block", "broken-canvas", "unreadable"
+UNSEEN = "not-looked-into"
+
+ERRORS = frozenset((BROKEN_FRONTMATTER, BROKEN_CANVAS, UNREADABLE))
+"""What keeps Obsidian from showing the file as it was meant; the others are warnings."""
+
+_REPORT_EVERY = 200
+# More faults of one file than this help nobody to mend it.
+_MAX_FINDINGS = 1_000
+# Of a property's text: characters, and words of an example made of it.
+_MAX_SHOWN, _MAX_WORDS = 200, 5
+
+_BETWEEN_TAGS = re.compile(r"[,\s]+")
+_AT_LINE = re.compile(r"line (\d+): ")
+
+
+class Finding(NamedTuple):
+    """Something wrong: lines and columns count from 1, ``end`` is the column behind its last character."""
+
+    kind: str
+    message: str
+    line: int
+    column: int = 1
+    end: int = 1
+
+    @property
+    def is_error(self) -> bool:
+        """Whether it is more than a warning."""
+        return self.kind in ERRORS
+
+
+Resolve: TypeAlias = Callable[[VaultPath, list[Link]], list[VaultPath | None]]
+
+
+class Checked(NamedTuple):
+    """A part of the vault's files looked through: those with findings, in path order; how many come before the next part,
+    and how many there are in all.
+    """
+
+    found: list[tuple[VaultPath, list[Finding]]]
+    position: int
+    total: int
+
+
+class Checking:
+    """What one caller checks in one vault."""
+
+    def __init__(self, files: Files, index: Index, declared: Mapping[str, str]) -> None:
+        """``declared``: the types that the vault gives properties, by their names without case."""
+        self._files = files
+        self._index = index
+        self._declared = declared
+
+    def one(self, path: VaultPath, progress: Progress) -> list[Finding]:
+        """Return what is wrong with a note or canvas."""
+        return self._checker(lambda source, links: self._index.resolve_all(source, links, progress), progress).check(
+            path
+        )
+
+    def many(self, folder: VaultPath | None, offset: int, limit: int, progress: Progress) -> Checked:
+        """Look through notes and canvases from the one with number ``offset`` on, until ``limit`` findings are there.
+
+        Notes that the vault's own rules exclude are left out. The last file's findings are all there.
+        """
+        notes, _ = self._index.find(Wanted(), folder, 0, sys.maxsize, progress)
+        paths = self._index.paths(progress)
+        below = f"{folder}/" if folder else ""
+        canvases = [path for path in paths if _is_canvas(path) and path.startswith(below)]
+        wanted = sorted([*(note.stat.path for note in notes), *canvases])
+        targets = LinkTargets(paths)
+
+        def resolve(source: VaultPath, links: list[Link]) -> list[VaultPath | None]:
+            resolved: list[VaultPath | None] = []
+            for link in links:
+                progress.check()
+                resolved.append(targets.resolve(source, linkpath_of(link.linktext)))
+            return resolved
+
+        checker = self._checker(resolve, progress)
+        found: list[tuple[VaultPath, list[Finding]]] = []
+        left = limit
+        position = offset
+        for position, path in enumerate(wanted[offset:], offset + 1):
+            progress.check()
+            if position % _REPORT_EVERY == 0:
+                progress.report(position, len(wanted), f"{position} of {len(wanted)} files")
+            findings = checker.check(path)
+            if findings:
+                found.append((path, findings))
+                left -= len(findings)
+                if left <= 0:
+                    break
+        return Checked(found, position, len(wanted))
+
+    def _checker(self, resolve: Resolve, progress: Progress) -> Checker:
+        return Checker(self._files, self._declared, resolve, progress)
+
+
+class Checker:
+    """Checks files of one vault, one after another. What links lead to is read once and kept: make one for each request."""
+
+    def __init__(self, files: Files, declared: Mapping[str, str], resolve: Resolve, progress: Progress) -> None:
+        """``declared``: the types that the vault gives properties, by their names without case."""
+        self._files = files
+        self._declared = declared
+        self._resolve = resolve
+        self._progress = progress
+        self._sections: dict[VaultPath, Sections | None] = {}
+
+    def check(self, path: VaultPath) -> list[Finding]:
+        """Return what is wrong with a note or canvas, in line order. Files of other kinds have nothing wrong."""
+        if not (is_note(path) or _is_canvas(path)):
+            return []
+        try:
+            data = self._files.read(path).data
+        except VaultError as error:
+            return [Finding(UNREADABLE, error.message, 1)]
+        text = plain_text(data)
+        check = self._note if is_note(path) else self._canvas
+        found = list(islice(check(path, text), _MAX_FINDINGS + 1))
+        if len(found) > _MAX_FINDINGS:
+            found[-1] = found[-1]._replace(
+                kind=UNSEEN, message=f"more than {_MAX_FINDINGS:,} faults; these are the first"
+            )
+        return sorted(found, key=lambda finding: finding[2:])
+
+    # ------------------------------------------------------------------ notes
+
+    def _note(self, path: VaultPath, text: str) -> Iterator[Finding]:
+        parsed = parse_note(text)
+        yield from _frontmatter(parsed, self._declared)
+        yield from _no_tags(parsed.frontmatter)
+        yield from _duplicates(parsed)
+        # As many as the note has, and in the same order.
+        spans = link_spans(text)
+        links = [Link(span.linktext, span.display, span.line, span.is_embed, span.is_markdown) for span in spans]
+        targets = self._resolve(path, links)
+        starts = [0, *(found.end() for found in re.finditer("\n", text))]
+        for span, target in zip(spans, targets, strict=True):
+            self._progress.check()
+            fault = self._fault(span.linktext, target, is_embed=span.is_embed)
+            if fault is not None:
+                line, column, end = _place(span, starts, len(text))
+                shown = text[span.start : span.start + end - column] or span.linktext
+                yield Finding(fault[0], f"{shown} leads nowhere: {fault[1]}", line, column, end)
+
+    def _fault(self, linktext: str, target: VaultPath | None, *, is_embed: bool) -> tuple[str, str] | None:
+        """Return the kind of what is wrong with a link, and why it leads nowhere; None if it leads somewhere."""
+        linkpath, _, subpath = linktext.partition("#")
+        if target is None:
+            kind = UNRESOLVED_EMBED if is_embed else UNRESOLVED_LINK
+            return kind, f"there is no file {linkpath.strip()!r}"
+        if not subpath.strip() or not is_note(target):
+            return None
+        sections = self._sections_of(target)
+        if sections is None:
+            return None
+        try:
+            sections.span(subpath)
+        except VaultError as error:
+            if error.code != SECTION_NOT_FOUND:
+                raise
+            kind = MISSING_BLOCK if subpath.strip().startswith("^") else MISSING_HEADING
+            return kind, error.message
+        return None
+
+    def _sections_of(self, path: VaultPath) -> Sections | None:
+        if path not in self._sections:
+            self._progress.check()
+            try:
+                text = plain_text(self._files.read(path).data)
+            except VaultError:
+                self._sections[path] = None
+            else:
+                self._sections[path] = Sections(graph.structure(path, text))
+        return self._sections[path]
+
+    # ------------------------------------------------------------------ canvases
+
+    def _canvas(self, path: VaultPath, text: str) -> Iterator[Finding]:
+        try:
+            nodes = file_nodes(text)
+        except NotACanvasError as error:
+            yield Finding(BROKEN_CANVAS, f"the canvas {error}", 1)
+            return
+        links = [Link("/" + node.file, "", line, is_embed=True, is_markdown=False) for node, line in nodes]
+        for (node, line), target in zip(nodes, self._resolve(path, links), strict=True):
+            self._progress.check()
+            fault = self._fault(node.file + node.subpath, target, is_embed=True)
+            if fault is not None:
+                yield Finding(fault[0], f"the file {node.file + node.subpath!r} cannot be shown: {fault[1]}", line)
+
+
+def _is_canvas(path: VaultPath) -> bool:
+    return path.lower().endswith(".canvas")
+
+
+def _frontmatter(parsed: ParsedNote, declared: Mapping[str, str]) -> Iterator[Finding]:
+    for number, problem in enumerate(parsed.problems):
+        at = _AT_LINE.match(problem)
+        kind = BROKEN_FRONTMATTER if number < len(parsed.frontmatter.problems) else UNSEEN
+        yield Finding(kind, problem[at.end() :] if at else problem, int(at[1]) if at else 1)
+    for name, value in parsed.frontmatter.values.items():
+        wanted = declared.get(fold(name), "")
+        fits = _FITS.get(wanted)
+        if fits is not None and value is not None and not fits(value):
+            lines = parsed.frontmatter.lines.get(name)
+            is_type = property_type(name, value, {})
+            message = f"property {name!r} should be {_IN_WORDS[wanted]}, and is {_IN_WORDS.get(is_type, is_type)}"
+            yield Finding(WRONG_PROPERTY, message, min(lines) if lines else 1)
+
+
+def _no_tags(frontmatter: Frontmatter) -> Iterator[Finding]:
+    """Yield the texts of the ``tags`` property that were tags until Obsidian 1.9.2, or look like some, and are none."""
+    for name, texts in frontmatter.written.items():
+        if name.casefold() != "tags":
+            continue
+        for text, line in zip(texts, frontmatter.lines[name], strict=True):
+            words = [tag for word in _BETWEEN_TAGS.split(text) if (tag := property_tag(word))]
+            if words and _BETWEEN_TAGS.search(text.strip()):
+                shown = text if len(text) <= _MAX_SHOWN else text[:_MAX_SHOWN] + "…"
+                example = one_line(list(words[:_MAX_WORDS]))
+                rule = "a tag has no spaces and no commas. For several tags write a list, such as"
+                yield Finding(NOT_A_TAG, f"{shown!r} is no tag: {rule} {example}", line)
+
+
+def _is_day(value: PropertyValue) -> bool:
+    return isinstance(value, str) and property_type("", value, {}) in ("date", "datetime")
+
+
+# What Obsidian marks with a warning sign in its own view of properties. A text may hold whatever a text can; where a list
+# is wanted, a single value is one.
+_FITS: dict[str, Callable[[PropertyValue], bool]] = {
+    "number": lambda value: isinstance(value, (int, float)) and not isinstance(value, bool),
+    "checkbox": lambda value: isinstance(value, bool),
+    "date": _is_day,
+    "datetime": _is_day,
+    "multitext": lambda value: not isinstance(value, dict),
+    "tags": lambda value: not isinstance(value, dict),
+    "aliases": lambda value: not isinstance(value, dict),
+}
+_IN_WORDS = {
+    "number": "a number",
+    "checkbox": "true or false",
+    "date": "a date such as 2026-03-31",
+    "datetime": "a date and time such as 2026-03-31T09:00",
+    "multitext": "a list",
+    "tags": "a list of tags",
+    "aliases": "a list of names",
+    "text": "text",
+    "unknown": "a map",
+}
+
+
+def _duplicates(parsed: ParsedNote) -> Iterator[Finding]:
+    first: dict[str, int] = {}
+    for block in parsed.block_ids:
+        key = fold(block.name)
+        if key in first:
+            message = f"block id ^{block.name} is on line {first[key]} too; links lead there"
+            yield Finding(DUPLICATE_BLOCK, message, block.line)
+        first.setdefault(key, block.line)
+
+
+def _place(span: LinkSpan, starts: list[int], length: int) -> tuple[int, int, int]:
+    """Return line, column and the column behind the end, on the link's first line. ``starts`` are those of the lines."""
+    if span.end == 0:  # a property in a form that cannot be located
+        return span.line, 1, 1
+    number = bisect_right(starts, span.start)
+    start = starts[number - 1]
+    stop = starts[number] - 1 if number < len(starts) else length
+    return span.line, span.start - start + 1, min(span.end, stop) - start + 1

@@ -1,0 +1,173 @@
+"""Which lines of a note a subpath or a range of lines means. Pure: a note's structure in, a span out."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right
+from itertools import accumulate
+
+from vaultwire.markdown.blocks import block_of_id
+from vaultwire.markdown.model import BlockId, Heading, Span
+from vaultwire.vault.disk.paths import fold
+from vaultwire.vault.errors import INVALID_ARGUMENTS, SECTION_NOT_FOUND, VaultError
+from vaultwire.vault.model import OutlineEntry, Structure, VaultPath
+
+_RANGE = re.compile(r"(\d{1,9})(?:(-)(\d{1,9})?)?")
+# What Obsidian takes for a blank when it compares headings (obsidian.d.ts stripHeading).
+_SPECIAL = re.compile(r"[!\"#$%&()*+,.:;<=>?@^`{|}~/\[\]\\\s]+")
+# More headings than this help nobody choose.
+_MAX_NAMED = 30
+_MAX_LEVELS = 6
+# A subpath of more leads nowhere: whoever writes it anew tries each of its parts.
+_MAX_PARTS = 100
+# Nor does more of what was asked for.
+_MAX_SHOWN = 200
+
+
+class Sections:
+    """The headings and block ids of one note, to look up what links say of them: made once for any number of links.
+
+    Looking one up takes no longer the more headings there are.
+    """
+
+    def __init__(self, note: Structure) -> None:
+        self._note = note
+        self._headings: dict[str, list[OutlineEntry]] = {}  # by their text as it is compared, in the note's order
+        for entry in note.outline:
+            self._headings.setdefault(_comparable(entry.text), []).append(entry)
+        self._block_ids: dict[str, list[BlockId]] = {}
+        for block_id in note.parsed.block_ids:
+            self._block_ids.setdefault(fold(block_id.name), []).append(block_id)
+        self._chains: dict[tuple[str, ...], _Found] = {}
+
+    def span(self, subpath: str, text: str = "") -> Span:
+        """Return the lines of a section (``Heading``, ``Heading#Sub``) or block (``^id``), the heading itself included.
+
+        Of several that match, the first is meant. With the note's ``text`` a list item comes with the items nested in it,
+        as Obsidian embeds it, and an id behind a list means the list. Raises VaultError (SECTION_NOT_FOUND).
+        """
+        wanted = subpath.strip().removeprefix("#")
+        if not wanted.startswith("^"):
+            found = self.headings(subpath)[0]
+            return Span(found.line, found.last_line)
+        number = self.block_ids(wanted)[0].line
+        blocks = self._note.parsed.blocks
+        if text:
+            return block_of_id(text.split("\n"), blocks, number).whole
+        position = bisect_right(blocks, number, key=lambda span: span.first) - 1
+        around = blocks[position] if position >= 0 else None
+        return around if around is not None and number <= around.last else Span(number, number)
+
+    def headings(self, subpath: str) -> list[OutlineEntry]:
+        """Return all headings that ``Heading`` or ``Heading#Sub`` fits, in the note's order; at least one.
+
+        Headings are compared as Obsidian compares them: without case, punctuation as blanks. In a chain each is sought below
+        the one before. A heading that has a ``#`` in its text may be written as it is. Raises VaultError
+        (SECTION_NOT_FOUND).
+        """
+        found: list[OutlineEntry] = []
+        if subpath.count("#") <= _MAX_PARTS:
+            chain = tuple(key for part in subpath.split("#") if (key := _comparable(part)))
+            # Each of a chain lies deeper than the one before it, and there are six levels.
+            found = self._chain(chain or ("",)).entries if len(chain) <= _MAX_LEVELS else []
+            found = found or self._headings.get(_comparable(subpath), [])
+        if found:
+            return found
+        raise VaultError(
+            SECTION_NOT_FOUND,
+            f"{self._note.path} has no section {_shown(subpath)!r}. {_named(self._note.parsed.headings)}",
+            path=self._note.path,
+        )
+
+    def block_ids(self, subpath: str) -> list[BlockId]:
+        """Return all block ids that ``^id`` names, whatever their case; at least one. Raises VaultError
+        (SECTION_NOT_FOUND).
+        """
+        name = subpath.strip().removeprefix("#").removeprefix("^")
+        found = self._block_ids.get(fold(name))
+        if found:
+            return found
+        there = ", ".join("^" + block_id.name for block_id in self._note.parsed.block_ids[:_MAX_NAMED])
+        hint = f"Its blocks are: {there}." if there else "It has no block ids."
+        raise VaultError(
+            SECTION_NOT_FOUND, f"{self._note.path} has no block '^{_shown(name)}'. {hint}", path=self._note.path
+        )
+
+    def _chain(self, keys: tuple[str, ...]) -> _Found:
+        """Return the headings that a chain fits."""
+        found = self._chains.get(keys)
+        if found is None:
+            entries = self._headings.get(keys[-1], [])
+            if entries and len(keys) > 1:
+                entries = self._chain(keys[:-1]).those_below(entries)
+            found = self._chains[keys] = _Found(entries)
+        return found
+
+
+class _Found:
+    """Headings in the note's order, and how far the sections of those up to each one reach."""
+
+    def __init__(self, entries: list[OutlineEntry]) -> None:
+        self.entries = entries
+        self._reach = list(accumulate((entry.last_line for entry in entries), max))
+
+    def those_below(self, others: list[OutlineEntry]) -> list[OutlineEntry]:
+        """Return those of the other headings that lie in a section of one of these. As many steps as the fewer of both."""
+        if len(others) <= len(self.entries):
+            return [other for other in others if other.line <= self._reach_before(other.line)]
+        below: list[OutlineEntry] = []
+        position = 0
+        for entry in self.entries:
+            position = max(position, bisect_right(others, entry.line, key=_line))
+            end = max(position, bisect_right(others, entry.last_line, key=_line))
+            below += others[position:end]
+            position = end
+        return below
+
+    def _reach_before(self, line: int) -> int:
+        position = bisect_left(self.entries, line, key=_line)
+        return self._reach[position - 1] if position else 0
+
+
+def _line(entry: OutlineEntry) -> int:
+    return entry.line
+
+
+def section_span(note: Structure, subpath: str, text: str = "") -> Span:
+    """Return what ``Sections.span`` does, for a single question."""
+    return Sections(note).span(subpath, text)
+
+
+def line_count(text: str) -> int:
+    """Return how many lines a text has; a line end at its end begins no further one."""
+    return text.removesuffix("\n").count("\n") + 1
+
+
+def line_span(path: VaultPath, total: int, lines: str) -> Span:
+    """Return the span of ``10-20``, ``10-`` (to the end) or ``10`` in a note of ``total`` lines. Raises VaultError."""
+    match = _RANGE.fullmatch(lines.strip())
+    if match is None:
+        raise VaultError(
+            INVALID_ARGUMENTS, f"lines: expected such as '10-20', '10-' or '10', got {lines!r}.", argument="lines"
+        )
+    first = int(match[1])
+    last = int(match[3]) if match[3] else total if match[2] else first
+    if not 1 <= first <= min(last, total):
+        raise VaultError(INVALID_ARGUMENTS, f"lines: {path} has lines 1 to {total}, got {lines!r}.", argument="lines")
+    return Span(first, min(last, total))
+
+
+def _comparable(heading: str) -> str:
+    return fold(_SPECIAL.sub(" ", heading).strip())
+
+
+def _named(headings: list[Heading]) -> str:
+    if not headings:
+        return "It has no headings."
+    shown = ", ".join(repr(heading.text) for heading in headings[:_MAX_NAMED])
+    more = f" and {len(headings) - _MAX_NAMED} more" if len(headings) > _MAX_NAMED else ""
+    return f"Its headings are: {shown}{more}."
+
+
+def _shown(text: str) -> str:
+    return text if len(text) <= _MAX_SHOWN else text[:_MAX_SHOWN] + "…"

@@ -1,0 +1,157 @@
+"""What is in a vault as a whole: lists, counts, conditions, daily notes, the graph of links. Reads; changes nothing."""
+
+from __future__ import annotations
+
+from vaultwire.vault.disk.paths import parse_note_path
+from vaultwire.vault.editing.workbench import Workbench
+from vaultwire.vault.errors import VaultError
+from vaultwire.vault.link_graph import LinkGraph
+from vaultwire.vault.links.naming import locate, locate_folder
+from vaultwire.vault.model import (
+    NO_PROGRESS,
+    DailyNote,
+    Listing,
+    NamedNote,
+    NoteStat,
+    Progress,
+    PropertyUse,
+    TagCount,
+    Tagged,
+    TaskPlace,
+    ValueUse,
+    VaultPath,
+    VaultStats,
+)
+from vaultwire.vault.search.finding import Asked, WantedTasks, property_types, to_wanted
+from vaultwire.vault.settings.obsidian_settings import Settings
+
+
+class Overview:
+    """What one caller may learn of one vault without reading its notes one by one."""
+
+    def __init__(self, bench: Workbench) -> None:
+        self._bench = bench
+        self._files = bench.files
+        self._index = bench.index
+        self._settings = bench.settings
+
+    def list_notes(self, folder: str, after: str | None, limit: int, progress: Progress = NO_PROGRESS) -> Listing:
+        """Return the notes below ``folder`` in path order, beginning behind the path ``after``.
+
+        Raises VaultError (FILE_NOT_FOUND) if there is no such folder.
+        """
+        notes = sorted(self._index.notes(locate_folder(self._files, folder), progress))
+        later = [note for note in notes if after is None or note.path > after]
+        return Listing(later[:limit], len(notes), len(later) > limit)
+
+    def notes_now(self, folder: str, limit: int, progress: Progress = NO_PROGRESS) -> list[NoteStat]:
+        """Return the first notes below a small folder, in path order, as they are on the disk at this moment.
+
+        Raises VaultError (FILE_NOT_FOUND) if there is no such folder.
+        """
+        found = []
+        for note in self._files.walk(locate_folder(self._files, folder)):
+            progress.check()
+            found.append(note)
+        return sorted(found)[:limit]
+
+    def list_files(self, after: str | None, limit: int, progress: Progress = NO_PROGRESS) -> Listing:
+        """Return notes and attachments in path order, beginning behind the path ``after``."""
+        files = []
+        for file in self._files.walk(attachments=True):
+            progress.check()
+            files.append(file)
+        later = sorted(file for file in files if after is None or file.path > after)
+        return Listing(later[:limit], len(files), len(later) > limit)
+
+    def paths(self, progress: Progress = NO_PROGRESS) -> list[VaultPath]:
+        """Return the path of every note and attachment, in path order."""
+        return self._index.paths(progress)
+
+    def recent(self, folder: str, limit: int, progress: Progress = NO_PROGRESS) -> Listing:
+        """Return the notes below ``folder`` that were changed last, the latest first."""
+        notes, total = self._index.recent(locate_folder(self._files, folder), limit, progress)
+        return Listing(notes, total, total > len(notes))
+
+    def find(
+        self, asked: Asked, folder: str, offset: int, limit: int, progress: Progress = NO_PROGRESS
+    ) -> tuple[list[NamedNote], int]:
+        """Return ``limit`` notes below ``folder`` that are as asked for, and how many are in all.
+
+        Raises VaultError: INVALID_ARGUMENTS for a condition or time that is none, FILE_NOT_FOUND for the folder.
+        """
+        wanted = to_wanted(asked, self._bench.now().date())
+        return self._index.find(wanted, locate_folder(self._files, folder), offset, limit, progress)
+
+    def tagged(self, tags: list[str], *, every: bool, folder: str, progress: Progress = NO_PROGRESS) -> list[Tagged]:
+        """Return the notes, in path order, that have every one of ``tags``, or any of them. ``a`` is there in ``a/b``."""
+        return self._index.tagged(tags, locate_folder(self._files, folder), progress, every=every)
+
+    def count_tags(self, folder: str, progress: Progress = NO_PROGRESS) -> list[TagCount]:
+        """Return the tags in use below ``folder``, most used first."""
+        return self._index.count_tags(locate_folder(self._files, folder), progress)
+
+    def property_names(self, progress: Progress = NO_PROGRESS) -> list[str]:
+        """Return the names of the properties in use, most used first."""
+        return [found.name for found in self._index.properties("", None, progress)]
+
+    def properties(self, name: str, folder: str, progress: Progress = NO_PROGRESS) -> list[PropertyUse]:
+        """Return the properties in use below ``folder``, most used first, with the types that Obsidian gives them.
+
+        With a ``name`` only that one. Raises VaultError (FILE_NOT_FOUND) if there is no such folder.
+        """
+        declared = self._settings.get().property_types
+        return [
+            PropertyUse(used.name, property_types(used.name, used.values, declared), used.notes)
+            for used in self._index.properties(name, locate_folder(self._files, folder), progress)
+        ]
+
+    def property_values(self, name: str, folder: str, progress: Progress = NO_PROGRESS) -> list[ValueUse]:
+        """Return the values of a property below ``folder``, most used first; those of a list one by one."""
+        return self._index.property_values(name, locate_folder(self._files, folder), progress)
+
+    def tasks(
+        self, wanted: WantedTasks, path: str, folder: str, offset: int, limit: int, progress: Progress = NO_PROGRESS
+    ) -> tuple[list[TaskPlace], int]:
+        """Return ``limit`` tasks that are as wanted, in path and line order, and how many are in all.
+
+        ``path`` means one note, as for ``locate``, or with ``""`` all. Raises VaultError as ``locate`` does.
+        """
+        note = locate(self._files, self._index, path, progress) if path else None
+        return self._index.tasks(wanted, note, locate_folder(self._files, folder), offset, limit, progress)
+
+    def stats(self, limit: int, progress: Progress = NO_PROGRESS) -> VaultStats:
+        """Return the vault in numbers, with ``limit`` of the largest folders and of the problems."""
+        return self._index.stats(limit, progress)
+
+    def link_graph(self, progress: Progress = NO_PROGRESS) -> LinkGraph:
+        """Return how all notes are linked with each other and with attachments."""
+        return self._index.link_graph(progress)
+
+    def daily_note(self, day: str, progress: Progress = NO_PROGRESS) -> DailyNote:
+        """Return which note is the day's by Obsidian's settings, whether it is there or not, and those before and after it.
+
+        ``day`` is what ``periodic.parse_day`` takes. Raises VaultError: INVALID_ARGUMENTS for a day that is none, and
+        ``daily_note_path``'s if the settings are at fault.
+        """
+        from vaultwire.vault.settings.periodic import daily_note_day, daily_note_path, parse_day  # noqa: PLC0415 - see the head
+
+        settings = self._settings.get()
+        wanted = parse_day(day, self._bench.now().date())
+        path, exists = self._files.spell(daily_note_path(settings, wanted))
+        days = [
+            (its_day, note.path)
+            for note in self._index.notes(None, progress)
+            # Every day's note lies equally deep; asking for the day of each note of a large vault would take a second.
+            if note.path.count("/") == path.count("/") and (its_day := daily_note_day(settings, note.path))
+        ]
+        previous = max((each for each in days if each[0] < wanted), default=(None, None))
+        following = min((each for each in days if each[0] > wanted), default=(None, None))
+        return DailyNote(wanted, path, exists, previous[1], following[1], self._daily_template(settings))
+
+    def _daily_template(self, settings: Settings) -> VaultPath | None:
+        try:
+            path, exists = self._files.spell(parse_note_path(settings.daily_template.strip().strip("/")))
+        except VaultError:  # none is set, or what is set is no note of the vault
+            return None
+        return path if exists else None

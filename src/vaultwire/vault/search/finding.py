@@ -1,0 +1,263 @@
+"""What a caller asks of notes by their facts: names, tags, conditions on properties, times. Text to values, no search.
+
+A condition says of a property what search's ``[name:value]`` says of it (``search.matching``), typed: numbers compare with
+numbers, dates with dates, texts with texts. Which notes it holds for is found out by an index.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, date, datetime, timedelta
+from typing import Final, Literal, NamedTuple, TypeAlias
+
+from vaultwire.markdown.properties import property_type
+from vaultwire.markdown.yaml_core import PropertyValue
+from vaultwire.vault.disk.paths import fold
+from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
+from vaultwire.vault.search.query import NUMBER
+
+Sort: TypeAlias = Literal["relevance", "path", "name", "modified", "size"]
+
+_CONDITION = re.compile(
+    r"""\s*(?P<missing>!)?\s*
+    (?: "(?P<quoted>[^"]+)" | (?P<name>[^"=<>!]+?) )\s*
+    (?: (?P<sign>!=|<=|>=|==?|<|>)\s*
+        (?: "(?P<double>[^"]*)" | '(?P<single>[^']*)' | (?P<plain>(?![=<>~]).*?) )\s*
+    )?\Z""",
+    re.VERBOSE | re.DOTALL,
+)
+_FORMS = "'status' (is there), '!status' (is not), or 'status=done' (also !=, <, <=, >, >=)"
+_DATE = re.compile(r"(\d{4}-\d\d(?:-\d\d(?:[T ]\d\d:\d\d(?::\d\d)?)?)?)(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d)?\Z", re.ASCII)
+_YEAR = re.compile(r"\d{4}\Z", re.ASCII)
+# What a date that says less is taken to be: its first moment.
+_FIRST_MOMENT = "0000-01-01T00:00:00"
+_LINK = re.compile(r"\[\[([^\[\]|]*)(?:\|[^\[\]]*)?\]\]\Z")
+_DAYS = {"yesterday": -1, "today": 0, "tomorrow": 1}
+_AGO = re.compile(r"(\d{1,5})([hdw])\Z", re.ASCII)
+_HOURS = {"h": 1, "d": 24, "w": 168}
+_FAR = 2**63 - 1  # nanoseconds, in 64 bits until the year 2262: what is later is later than any file
+_EMPTY: Final[tuple[PropertyValue, ...]] = (None, "", [], {})
+
+
+class Condition(NamedTuple):
+    """A condition on one property; ``sign`` is "" for: it is there, "!" for: it is not.
+
+    ``text`` is folded. What it means as a number or date is there too, if anything: a date as far as it was given, so
+    that a month covers its days.
+    """
+
+    name: str
+    sign: str
+    text: str = ""
+    number: float | None = None
+    date: str = ""
+
+    @property
+    def is_not(self) -> bool:
+        """Whether the notes are wanted for which ``accepts`` is true of no value: those without the property too."""
+        return self.sign in ("!", "!=")
+
+    def accepts(self, value: PropertyValue) -> bool:
+        """Tell whether the value, or an element of it, is on the wanted side; for ``!=`` whether it is the value named."""
+        if self.sign in ("", "!"):
+            return True
+        if not self.text:
+            return value in _EMPTY
+        if isinstance(value, str):  # most are, and a property may have as many as there are notes
+            return self._accepts(value)
+        return any(self._accepts(scalar) for scalar in _scalars(value))
+
+    def _accepts(self, value: bool | float | str) -> bool:
+        is_equality = self.sign in ("=", "!=")
+        if isinstance(value, bool):
+            return is_equality and self.text == ("true" if value else "false")
+        if not isinstance(value, str):
+            return self.number is not None and self._is_side(value, self.number)
+        text = value.strip()
+        if self.number is not None and NUMBER.match(text):
+            return self._is_side(float(text), self.number)
+        if self.date and (found := _DATE.match(text)) is not None:
+            moment = found[1].replace(" ", "T")
+            return self._is_side((moment + _FIRST_MOMENT[len(moment) :])[: len(self.date)], self.date)
+        if is_equality:
+            return _plain(text) == self.text
+        return not self.date and self.number is None and self._is_side(_plain(text), self.text)
+
+    def _is_side(self, value: float | str, limit: float | str) -> bool:
+        sign = self.sign
+        if sign in ("=", "!="):
+            return value == limit
+        if sign[0] == "<":
+            return value < limit or (sign == "<=" and value == limit)  # type: ignore[operator] # both of one type
+        return value > limit or (sign == ">=" and value == limit)  # type: ignore[operator]
+
+
+class Wanted(NamedTuple):
+    """The notes that are wanted: all that is given must hold. Times are nanoseconds since the epoch, the first included."""
+
+    name: str = ""
+    alias: str = ""
+    tags: tuple[str, ...] = ()
+    conditions: tuple[Condition, ...] = ()
+    modified_from: int | None = None
+    modified_until: int | None = None
+    sort: Sort = "relevance"
+
+
+class WantedTasks(NamedTuple):
+    """The tasks that are wanted. ``mark`` is the one in their box, None for any; ``is_done`` None for both.
+
+    ``tag`` stands in the task itself, or one below it; ``text`` is in any case, diacritics do not matter.
+    """
+
+    mark: str | None = None
+    is_done: bool | None = None
+    tag: str = ""
+    text: str = ""
+
+
+def parse_status(text: str) -> WantedTasks:
+    """Return the tasks of a status: ``todo``, ``done``, ``any``, or a mark. Raises VaultError (INVALID_ARGUMENTS).
+
+    Any mark but a blank is done, as for search's ``task-done:`` (``vault.search.parts``).
+    """
+    word = text.strip().lower()
+    if word in ("todo", "done"):
+        return WantedTasks(is_done=word == "done")
+    if word == "any":
+        return WantedTasks()
+    mark = text[1:-1] if len(text) > 1 and text[0] + text[-1] == "[]" else text
+    if len(mark) != 1:
+        raise VaultError(
+            INVALID_ARGUMENTS,
+            f"status: expected 'todo', 'done', 'any', or one mark such as '/' or '-', got {text!r}.",
+            argument="status",
+        )
+    return WantedTasks(mark=mark)
+
+
+class Asked(NamedTuple):
+    """What a caller asks for, as text; ``parse_conditions`` and ``parse_time`` say how."""
+
+    name: str = ""
+    alias: str = ""
+    tags: Sequence[str] = ()
+    properties: Sequence[str] = ()
+    modified_after: str = ""
+    modified_before: str = ""
+    sort: Sort = "relevance"
+
+
+def to_wanted(asked: Asked, today: date) -> Wanted:
+    """Return what is asked for. Raises VaultError (INVALID_ARGUMENTS), saying of which argument."""
+    now = datetime.now(UTC).astimezone()
+    return Wanted(
+        asked.name,
+        asked.alias,
+        tuple(asked.tags),
+        parse_conditions(asked.properties, today),
+        parse_time(asked.modified_after, "modified_after", now) if asked.modified_after else None,
+        parse_time(asked.modified_before, "modified_before", now) if asked.modified_before else None,
+        asked.sort,
+    )
+
+
+def parse_conditions(texts: Sequence[str], today: date) -> tuple[Condition, ...]:
+    """Return the conditions. Raises VaultError (INVALID_ARGUMENTS) for a text that is none."""
+    return tuple(_parse_condition(text, today) for text in texts)
+
+
+def _parse_condition(text: str, today: date) -> Condition:
+    found = _CONDITION.match(text)
+    if found is None:
+        raise _wrong(text, f"expected {_FORMS}; text with signs in it goes in double quotes")
+    name = (found["quoted"] or found["name"]).strip()
+    sign = (found["sign"] or "").replace("==", "=")
+    if not name:
+        raise _wrong(text, f"the property's name is missing; expected {_FORMS}")
+    if not sign:
+        before, colon, behind = name.partition(":")
+        if colon and not found["quoted"]:
+            raise _wrong(text, f"to compare with a value write '{before.strip()}={behind.strip()}'")
+        return Condition(fold(name), found["missing"] or "")
+    if found["missing"]:
+        raise _wrong(text, f"'!' before a name means that it is not there; write '{name}!={found['plain'] or '…'}'")
+    quoted = found["double"] if found["double"] is not None else found["single"]
+    value = found["plain"] if quoted is None else quoted
+    if not value.strip() and sign not in ("=", "!="):
+        raise _wrong(text, f"there is no value behind {sign}")
+    condition = Condition(fold(name), sign, _plain(value.strip()))
+    return condition if quoted is not None else _typed(condition, value, today)
+
+
+def _typed(condition: Condition, value: str, today: date) -> Condition:
+    """Return the condition with what its value means as a number or date."""
+    if NUMBER.match(value):
+        condition = condition._replace(number=float(value))
+    found = _DATE.match(value)
+    if found is not None:
+        condition = condition._replace(date=found[1].replace(" ", "T"))
+    elif _YEAR.match(value):
+        condition = condition._replace(date=value)
+    elif condition.text in _DAYS:
+        condition = condition._replace(date=(today + timedelta(_DAYS[condition.text])).isoformat())
+    return condition
+
+
+def _wrong(text: str, reason: str) -> VaultError:
+    return VaultError(INVALID_ARGUMENTS, f"properties: {text!r} is no condition: {reason}.", argument="properties")
+
+
+def parse_time(text: str, argument: str, now: datetime) -> int:
+    """Return a time as nanoseconds since the epoch: an ISO date or time, ``today``, ``yesterday``, or ``7d``: so long ago.
+
+    ``now`` is in the time zone in which dates without one are meant, as are days. Raises VaultError (INVALID_ARGUMENTS).
+    """
+    cleaned = text.strip().lower()
+    ago = _AGO.match(cleaned)
+    try:
+        if ago is not None:
+            moment = now - timedelta(hours=int(ago[1]) * _HOURS[ago[2]])
+        elif cleaned in _DAYS:
+            moment = datetime.combine(now.date() + timedelta(_DAYS[cleaned]), datetime.min.time())
+        else:
+            moment = datetime.fromisoformat(cleaned.upper())
+        return max(-_FAR, min(round(moment.timestamp()) * 1_000_000_000, _FAR))
+    except (ValueError, OverflowError, OSError):  # the latter two: beyond the years the system knows
+        raise VaultError(
+            INVALID_ARGUMENTS,
+            f"{argument}: expected a date ('2026-01-31'), a time ('2026-01-31T18:00'), 'today', 'yesterday', or how long "
+            f"ago ('12h', '7d', '4w'), got {text!r}.",
+            argument=argument,
+        ) from None
+
+
+def _scalars(value: PropertyValue) -> Iterator[bool | float | str]:
+    """Yield the scalars of a value, those within lists and maps too."""
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, list):
+        for inner in value:
+            yield from _scalars(inner)
+    elif value is not None:
+        yield value
+
+
+def scalar_texts(value: PropertyValue) -> list[str]:
+    """Return a value's scalars as texts, as a reader would write them; one empty text for a value that has none."""
+    return [
+        ("true" if scalar else "false") if isinstance(scalar, bool) else str(scalar) for scalar in _scalars(value)
+    ] or [""]
+
+
+def property_types(name: str, values: Sequence[PropertyValue], declared: Mapping[str, str]) -> list[str]:
+    """Return the types of a property's values, each once. What has no value yet is of the type of those that have."""
+    filled = [value for value in values if value is not None] or values
+    return list(dict.fromkeys(property_type(name, value, declared) for value in filled))
+
+
+def _plain(text: str) -> str:
+    """Return a text as it is compared: folded, a link as the text of the link."""
+    link = _LINK.match(text)
+    return fold(link[1] if link else text)

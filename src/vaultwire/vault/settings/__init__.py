@@ -1,0 +1,1 @@
+"""What the owner set in Obsidian, and the dates and daily notes that follow from it."""

@@ -1,0 +1,248 @@
+"""What the vault's owner set in Obsidian, read from the JSON files of its config folder, and read again when they change.
+
+Nothing here raises: a file that is broken, or a value that is none of those Obsidian writes, counts as not set, and
+``doctor`` is told. What the settings mean is said by those who use them (``visibility.excludes``, ``periodic``). Nothing
+is ever written here.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import time
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any, Final, NamedTuple, TypeAlias
+
+from vaultwire.vault.disk.paths import fold
+from vaultwire.vault.disk.walk import Oddity, stamp_of
+
+CONFIG_FOLDER = ".obsidian"  # Obsidian's "Override config folder" may name another, which must start with a dot too
+
+# A thousand times what Obsidian itself writes; so that a wrong file there cannot fill the memory on every call.
+MAX_SETTINGS_BYTES = 1 << 20
+
+# A file changed this recently may change again without a new time: clocks of file systems tick every 4 ms (ext4) to 2 s
+# (FAT). What such a file held is used once and not kept.
+_SETTLED_NS = 2_000_000_000
+
+
+class Settings(NamedTuple):
+    """The settings, by their names in Obsidian's files; the defaults are Obsidian's, which leaves out what is not changed.
+
+    Folders are as written, unchecked: ``""`` and ``/`` mean the vault itself, in ``attachment_folder`` ``./`` the note's
+    folder. Formats are ``""`` where Obsidian's own apply. ``property_types`` has folded names, because a
+    property's type does not depend on the case of its name.
+    """
+
+    user_ignore_filters: tuple[str, ...] = ()
+    attachment_folder: str = "/"
+    new_link_format: str = "shortest"
+    use_markdown_links: bool = False
+    new_file_location: str = "root"
+    new_file_folder: str = ""
+    always_update_links: bool = False
+    trash_option: str = "system"
+    daily_folder: str = ""
+    daily_format: str = ""
+    daily_template: str = ""
+    template_folder: str = ""
+    template_date_format: str = ""
+    template_time_format: str = ""
+    property_types: Mapping[str, str] = MappingProxyType({})
+    problems: tuple[Oddity, ...] = ()
+
+
+class Content(NamedTuple):
+    """A settings file's text, None if there is none to be had; ``problem`` says why if that is not as it should be."""
+
+    text: str | None
+    problem: str | None = None
+
+
+_MISSING: Final = Content(None)
+
+
+class KeptFile:
+    """A small text file that is asked for often: read again only when its size, times or inode are others.
+
+    Links are followed, also out of the vault: people share one config folder between vaults so.
+    """
+
+    def __init__(self, place: str) -> None:
+        self._place = place
+        self._kept: tuple[tuple[int, int, int] | None, Content] = (None, _MISSING)
+
+    def content(self) -> Content:
+        """Return what is in it. Never raises."""
+        try:
+            status = os.stat(self._place)
+            if not stat.S_ISREG(status.st_mode):  # asked first: opening a FIFO would wait for its other end
+                return Content(None, "is not a regular file")
+            key, content = self._kept
+            if key == _identity(status):
+                return content
+            with open(self._place, "rb") as file:
+                status = os.fstat(file.fileno())
+                data = file.read(MAX_SETTINGS_BYTES + 1)
+        except (FileNotFoundError, NotADirectoryError):
+            return _MISSING
+        except OSError as error:
+            return Content(None, f"cannot be read: {error.strerror}")
+        content = _decode(data)
+        if time.time_ns() - status.st_mtime_ns > _SETTLED_NS:
+            self._kept = (_identity(status), content)
+        return content
+
+
+def _identity(status: os.stat_result) -> tuple[int, int, int]:
+    return status.st_size, status.st_mtime_ns, stamp_of(status)
+
+
+def _decode(data: bytes) -> Content:
+    if len(data) > MAX_SETTINGS_BYTES:
+        return Content(None, f"has more than {MAX_SETTINGS_BYTES} bytes, so it was not read")
+    try:
+        return Content(data.decode("utf-8-sig"))
+    except UnicodeDecodeError as error:
+        return Content(None, f"is not UTF-8 (byte {error.start}), so it was not read")
+
+
+class KeptSettings:
+    """The settings of one vault, always as they are now; asking costs a look at four files."""
+
+    def __init__(self, root: str, config_folder: str = CONFIG_FOLDER) -> None:
+        self._folder = config_folder
+        self._files = {name: KeptFile(os.path.join(root, config_folder, name)) for name in _KEYS}
+        self._kept: tuple[list[Content], Settings] = ([], Settings())
+
+    def get(self) -> Settings:
+        """Return the settings; the same object as long as no file holds anything else. Never raises."""
+        contents = [file.content() for file in self._files.values()]
+        if contents != self._kept[0]:
+            self._kept = (contents, self._parse(contents))
+        return self._kept[1]
+
+    def _parse(self, contents: list[Content]) -> Settings:
+        values: dict[str, Any] = {}
+        problems: list[Oddity] = []
+        for (name, keys), content in zip(_KEYS.items(), contents, strict=True):
+            path = f"{self._folder}/{name}"
+            if content.problem:
+                problems.append(Oddity(path, content.problem))
+            if content.text is None:
+                continue
+            try:
+                settings = json.loads(content.text)
+            except (ValueError, RecursionError) as error:
+                problems.append(Oddity(path, f"is not JSON ({error}), so Obsidian's defaults are used"))
+                continue
+            if not isinstance(settings, dict):
+                problems.append(Oddity(path, "is not a JSON object, so Obsidian's defaults are used"))
+                continue
+            for key, field, check in keys:
+                value = settings.get(key)
+                if value is None:
+                    continue
+                try:
+                    values[field] = check(value)
+                except _WrongError as error:
+                    problems.append(Oddity(path, f"{key!r} {error}"))
+                    if error.rest is not None:
+                        values[field] = error.rest
+        return Settings(**values, problems=tuple(problems))
+
+
+class _WrongError(Exception):
+    """A value that is none of those Obsidian writes. ``rest`` is what of it can be used."""
+
+    def __init__(self, reason: str, rest: Any = None) -> None:
+        super().__init__(reason)
+        self.rest = rest
+
+
+_Check: TypeAlias = Callable[[Any], Any]
+
+
+def _is_text(value: Any) -> bool:
+    """Tell whether it is a text that can be stored and sent: JSON can spell half a character."""
+    return isinstance(value, str) and not any("\ud800" <= character <= "\udfff" for character in value)
+
+
+def _text(value: Any) -> str:
+    if not _is_text(value):
+        raise _WrongError(f"must be a text, not {_shown(value)}; it is taken as not set")
+    return str(value)
+
+
+def _flag(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise _WrongError(f"must be true or false, not {_shown(value)}; it is taken as not set")
+    return value
+
+
+def _one_of(*words: str) -> _Check:
+    def check(value: Any) -> str:
+        if value not in words:
+            raise _WrongError(f"must be one of {', '.join(words)}, not {_shown(value)}; it is taken as not set")
+        return str(value)
+
+    return check
+
+
+def _texts(value: Any) -> tuple[str, ...]:
+    if not isinstance(value, list):
+        raise _WrongError(f"must be a list of texts, not {_shown(value)}; it is taken as not set")
+    texts = tuple(item for item in value if _is_text(item))
+    if len(texts) < len(value):
+        raise _WrongError("has elements that are no texts; they are passed over", texts)
+    return texts
+
+
+def _types(value: Any) -> Mapping[str, str]:
+    """Return the types by folded name. Plugins bring types of their own, so any word is one."""
+    if not isinstance(value, dict):
+        raise _WrongError(f"must be an object of names and types, not {_shown(value)}; it is taken as not set")
+    types = MappingProxyType({fold(name): kind for name, kind in value.items() if _is_text(name) and _is_text(kind)})
+    if any(not (_is_text(name) and _is_text(kind)) for name, kind in value.items()):
+        raise _WrongError("has names or types that are no texts; they are passed over", types)
+    return types
+
+
+_SHOWN = 40  # enough of a wrong value to recognise it by
+
+
+def _shown(value: Any) -> str:
+    shown = ascii(value)
+    return shown if len(shown) <= _SHOWN else shown[:_SHOWN] + "…"
+
+
+_KEYS: Final[Mapping[str, tuple[tuple[str, str, _Check], ...]]] = {
+    "app.json": (
+        ("userIgnoreFilters", "user_ignore_filters", _texts),
+        ("attachmentFolderPath", "attachment_folder", _text),
+        ("newLinkFormat", "new_link_format", _one_of("shortest", "relative", "absolute")),
+        ("useMarkdownLinks", "use_markdown_links", _flag),
+        ("newFileLocation", "new_file_location", _one_of("root", "current", "folder")),
+        ("newFileFolderPath", "new_file_folder", _text),
+        ("alwaysUpdateLinks", "always_update_links", _flag),
+        ("trashOption", "trash_option", _one_of("system", "local", "none")),
+    ),
+    "daily-notes.json": (
+        ("folder", "daily_folder", _text),
+        ("format", "daily_format", _text),
+        ("template", "daily_template", _text),
+    ),
+    "templates.json": (
+        ("folder", "template_folder", _text),
+        # How Obsidian spells the two is in no document. Vaults have the second spelling (0xW1LD/0xw1ld.github.io,
+        # Aeondromach/MTCHS-Notes-JUNIOR), an audit names the first; where both are, what vaults have wins.
+        ("date_format", "template_date_format", _text),
+        ("time_format", "template_time_format", _text),
+        ("dateFormat", "template_date_format", _text),
+        ("timeFormat", "template_time_format", _text),
+    ),
+    "types.json": (("types", "property_types", _types),),
+}
+"""Each file's keys, the fields of ``Settings`` they fill, and what their values must be."""

@@ -1,0 +1,84 @@
+"""What the catalog says of files and keeps of its indexes, where the index's own answers would not show it."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from vaultwire.vault.index.store.catalog import Catalog
+from vaultwire.vault.index.store.schema import INDEXES, UNREAD, Record
+from vaultwire.vault.model import NoteStat, VaultPath
+
+
+def stat_of(path: str, size: int = 1) -> NoteStat:
+    return NoteStat(VaultPath(path), size, 20, 300)
+
+
+def record_of(path: str, *, hidden: bool = False, digest: int = 5, is_racy: bool = False) -> Record:
+    return Record(stat_of(path), is_note=path.endswith(".md"), hidden=hidden, digest=digest, is_racy=is_racy)
+
+
+def indexes_of(catalog: Catalog) -> set[str]:
+    return {name for (name,) in catalog.rows("SELECT name FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL")}
+
+
+A, B, PICTURE = record_of("f/A.md"), record_of("f/B.md"), record_of("f/P.png", digest=UNREAD)
+
+
+@pytest.mark.parametrize(
+    ("known", "seen", "is_as_seen"),
+    [
+        ([], [], True),
+        ([A, B], ["f/A.md", "f/B.md"], True),
+        ([B, A], ["f/A.md", "f/B.md"], True),  # taken up in another order
+        ([A, PICTURE, record_of("g/C.md")], ["f/A.md", "f/P.png"], True),
+        ([A], [], False),
+        ([A], ["f/A.md", "f/B.md"], False),
+        ([A, B], ["f/B.md"], False),
+        ([A, record_of("f/B.md", is_racy=True)], ["f/A.md", "f/B.md"], False),
+        ([A, record_of("f/B.md", is_racy=True)], ["f/A.md"], False),
+        ([record_of("f/A.md", hidden=True)], ["f/A.md"], False),
+        ([record_of("f/A.md", digest=UNREAD)], ["f/A.md"], False),
+    ],
+)
+def test_a_folder_is_as_seen_only_if_nothing_of_it_is_open(
+    known: list[Record], seen: list[str], is_as_seen: bool
+) -> None:
+    catalog = Catalog(None)
+    catalog.store(known)
+    assert catalog.has_as_seen("f", [stat_of(path) for path in seen]) is is_as_seen
+    catalog.close()
+
+
+@pytest.mark.parametrize("other", [(2, 20, 300), (1, 21, 300), (1, 20, 301)])
+def test_a_file_of_another_size_time_or_stamp_is_not_as_seen(other: tuple[int, int, int]) -> None:
+    catalog = Catalog(None)
+    catalog.store([A])
+    assert not catalog.has_as_seen("f", [NoteStat(VaultPath("f/A.md"), *other)])
+    catalog.close()
+
+
+def test_only_an_empty_catalog_does_without_indexes_and_only_meanwhile() -> None:
+    catalog = Catalog(None)
+    for expected in (set(), set(INDEXES)):
+        with catalog.unindexed():
+            assert indexes_of(catalog) == expected
+            catalog.store([A])
+        assert indexes_of(catalog) == set(INDEXES)
+    catalog.close()
+
+
+def test_a_first_build_that_was_cut_short_has_its_indexes_at_the_next_start(tmp_path: Path) -> None:
+    catalog = Catalog(str(tmp_path / "catalog"))
+    with catalog.unindexed():
+        killed = shutil.copytree(tmp_path, tmp_path / "killed")  # what a process leaves that ends here
+    catalog.close()
+    with sqlite3.connect(killed / "catalog") as connection:
+        assert not connection.execute("SELECT * FROM sqlite_master WHERE name = 'links_name'").fetchall()
+    connection.close()
+    catalog = Catalog(str(killed / "catalog"))
+    assert indexes_of(catalog) == set(INDEXES)
+    catalog.close()

@@ -1,0 +1,30 @@
+"""Plans: what an index of words can tell of a query, and that making one always ends."""
+
+from __future__ import annotations
+
+import pytest
+
+from vaultwire.vault.index.store.grams import Grams
+from vaultwire.vault.index.store.plan import Planned, Vocabularies, make_plan
+from vaultwire.vault.index.store.vocabulary import Vocabulary
+from vaultwire.vault.search.query import parse_query
+
+
+def plan_of(query: str) -> Planned:
+    texts = Vocabulary()
+    texts.add({"red", "apple", "crème"})
+    return make_plan(parse_query(query).expression, Vocabularies(texts, Vocabulary()), Grams())
+
+
+EXACT = [
+    *[("red", True), ('"red apple"', True), ("-red", True), ("red OR creme", True), ("日本", True), ("file:red", True)],
+    *[("x-y", False), ('"red  apple"', False), ("line:red", False), ("match-case:red", False), ("[a:b]", False)],
+    *[('"red \u0301 apple"', False), ("\u0301", False), ("-\u0301", False)],
+]
+
+
+@pytest.mark.timeout(30)
+@pytest.mark.parametrize(("query", "is_exact"), EXACT, ids=range(len(EXACT)))
+def test_a_plan_says_whether_words_tell_all(query: str, *, is_exact: bool) -> None:
+    """A mark alone is in every word without diacritics: looking for it there once went on for ever."""
+    assert plan_of(query).is_exact is is_exact

@@ -1,0 +1,86 @@
+"""All words in use: whatever is stored, loaded and added since, those that hold a text are found, each once."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vaultwire.vault.index.store.grams import Grams
+from vaultwire.vault.index.store.plan import AnyOf, AnyWord, Lifted, Vocabularies, make_plan
+from vaultwire.vault.index.store.vocabulary import Stored, Vocabulary
+from vaultwire.vault.index.store.words import BREAK, words_of
+from vaultwire.vault.search.query import parse_query
+from vaultwire.vault.search.terms import bare_text, fold_text
+
+# Rare and frequent letters, some with diacritics, digits (which stand beside numbers where words are stored), a word that
+# is a mark alone, and characters that are words of their own.
+LETTERS = st.text("aaaabbbc1٣éüßжй\u0301日本", min_size=1, max_size=5)
+WORDS = st.sets(LETTERS.flatmap(lambda text: st.sampled_from([*words_of(fold_text(text)), "a"])), max_size=12).map(
+    lambda words: words - {BREAK}
+)
+
+
+def holding(words: set[str], bare: str) -> list[str]:
+    return sorted(word for word in words if bare in bare_text(word))
+
+
+@given(stored=st.lists(WORDS, max_size=3), added=WORDS, sought=LETTERS)
+def test_words_that_hold_a_text_are_found_each_once(stored: list[set[str]], added: set[str], sought: str) -> None:
+    """As often as they are stored, and with what is added to what was loaded."""
+    vocabulary = Vocabulary()
+    for words in stored:
+        vocabulary.add(words)
+        vocabulary = Vocabulary(vocabulary.stored)
+    vocabulary.add(added)
+    known = set[str]().union(*stored, added)
+    for bare in {bare_text(word) for word in words_of(fold_text(sought))} - {BREAK, ""}:
+        assert sorted(vocabulary.holding(bare)) == holding(known, bare)
+        assert sorted(vocabulary.beginning(bare)) == sorted(word for word in known if word.startswith(bare))
+        loose = sorted(word for word in holding(known, bare) if bare not in word)
+        assert sorted(vocabulary.loosely_holding(bare)) == loose
+        assert sorted(vocabulary.spellings(bare)) == sorted(
+            word for word in known if word != bare and bare_text(word) == bare
+        )
+
+
+def test_a_text_is_looked_up_by_its_rarest_characters() -> None:
+    words = {f"word{number:03}" for number in range(500)}
+    vocabulary = Vocabulary()
+    vocabulary.add({*words, "wordxyl", "xylophone"})
+    stored = vocabulary.stored
+    assert sorted(Vocabulary(stored).holding("xyl")) == ["wordxyl", "xylophone"]
+    assert Vocabulary(stored).holding("wordx") == ["wordxyl"]
+    assert Vocabulary(stored).holding("wordq") == []
+    # It is the index that says so: nobody looks through the words.
+    altered = stored._replace(texts=stored.texts.replace("wordxyl", "wordxzl"))
+    assert sorted(Vocabulary(altered).holding("xyl")) == ["wordxzl", "xylophone"]
+
+
+def test_an_index_takes_few_bytes() -> None:
+    """Four for each character but one of a word, and for each three that there are."""
+    vocabulary = Vocabulary()
+    vocabulary.add({"banana"})  # ban ana nan ana, and na with its end
+    stored = vocabulary.stored
+    assert len(stored.places) == 4 * (5 + 5 + 1)  # places, where each key's begin and end, and none of an empty string
+    assert Vocabulary(stored).holding("ana") == Vocabulary(stored).holding("na") == ["banana"]
+    assert Vocabulary(stored).stored == stored
+
+
+def test_words_stored_without_an_index_are_found() -> None:
+    vocabulary = Vocabulary(Stored("banana\x00\x00ete|été\x00", b""))
+    assert vocabulary.holding("nan") == ["banana"]
+    assert vocabulary.holding("et") == ["été"]
+    assert Vocabulary(vocabulary.stored).holding("ete") == ["été"]
+
+
+@given(words=st.permutations(["redder", "redden", "redone", "reddest", "red", "redeem", "redhot"]))
+def test_which_words_are_near_does_not_depend_on_the_order_in_which_they_came_into_use(words: list[str]) -> None:
+    vocabulary = Vocabulary()
+    for word in words:
+        vocabulary.add({word})
+    plan = make_plan(parse_query("content:red").expression, Vocabularies(vocabulary, Vocabulary()), Grams()).plan
+    assert isinstance(plan, Lifted)
+    assert isinstance(plan.plan, AnyOf)
+    in_text = plan.plan.parts[0]
+    assert isinstance(in_text, AnyWord)
+    assert in_text.near == ("redden", "redder", "redeem", "redhot")

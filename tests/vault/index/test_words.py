@@ -1,0 +1,32 @@
+"""Cutting text into words: what stands side by side in the index stands side by side in the note."""
+
+from __future__ import annotations
+
+import pytest
+
+from vaultwire.vault.index.store.words import has_endless_piece, words_of
+from vaultwire.vault.search.terms import fold_text
+
+CUTS = [
+    ("red apple", ["red", "apple"]),
+    ("red  apple", ["red", "|", "apple"]),
+    ("x-y_z", ["x", "|", "y_z"]),
+    ("日本語", ["日", "本", "語"]),
+    ("日 本", ["日", "|", "本"]),
+    ("日\u3000本", ["日", "|", "本"]),  # a blank, though among the characters of scripts without any
+    ("日\u0301本", ["日", "本"]),  # search compares without diacritics
+    ("ab日c", ["ab", "日", "c"]),
+    ("a\x01b", ["a", "|", "b"]),
+]
+
+
+@pytest.mark.parametrize(("text", "words"), CUTS, ids=range(len(CUTS)))
+def test_text_is_cut_into_words_and_breaks(text: str, words: list[str]) -> None:
+    assert words_of(fold_text(text)) == words
+
+
+def test_no_word_of_a_text_without_endless_pieces_is_too_long_for_a_text_index() -> None:
+    widest = "\u1fb7" * 5000  # two letters without case, of five bytes
+    assert not has_endless_piece(widest)
+    assert max(len(word.encode()) for word in words_of(fold_text(widest))) <= 32_768
+    assert has_endless_piece(widest + "a")
