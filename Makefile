@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 # Left behind by some container images; it would make every start compile the program anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test check unit conformance clients claude-code openapi browser plugin bench soak generate format clean
+.PHONY: demo test check unit conformance clients claude-code openapi browser plugin bench soak mutants generate format clean
 
 demo: $(VENV)/.installed
 	$(BIN)/vaultwire demo $(if $(VAULT),--vault "$(VAULT)")
@@ -100,6 +100,11 @@ bench: $(VENV)/.developing
 # The random tests, many times longer.
 soak: $(VENV)/.developing
 	HYPOTHESIS_PROFILE=soak $(BIN)/python -m pytest --timeout=3600 $(ARGS)
+
+# Random faults in the rooms where one loses or leaks something, and the share of them that the tests see. Takes hours;
+# ARGS="--count 20 --room vault/links" is a quick look, --seed repeats a run.
+mutants: $(VENV)/.developing
+	$(BIN)/python scripts/mutants.py $(ARGS)
 
 generate: $(VENV)/.developing
 	$(BIN)/python scripts/generate.py
