@@ -118,7 +118,7 @@ def _verify(path: str, wanted: str | None) -> int:
             "The chain begins with the oldest file there is; where the log says so, earlier ones were removed by itself."
         )
     if not report.has_wanted:
-        say(f"No line has the hash {wanted}: lines were removed at the end, or the log was made anew.")
+        say(f"No line has the hash {wanted}: lines were removed at the end, or it is a new log.")
     is_whole = not report.problems and report.has_wanted
     lines = f"{report.lines} lines in {report.files} file{'' if report.files == 1 else 's'}"
     say(

@@ -1,7 +1,7 @@
 """Taking connections from a listener, for as long as the server runs, whatever goes wrong with one of them.
 
 A connection has its place from the moment it is taken, also while it is at its TLS handshake. asyncio's own servers know
-of no such bounds; uvloop's ends for good once ``accept`` fails for want of a file descriptor.
+of no such bounds; uvloop's ends once ``accept`` fails for want of a file descriptor.
 """
 
 from __future__ import annotations

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from vaultwire.markdown.edits import to_plain
-from vaultwire.vault.disk.files import Files
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
-from vaultwire.vault.model import VaultPath
 
 _BOM = "\ufeff"
 
@@ -15,14 +13,6 @@ _BOM = "\ufeff"
 def plain_text(data: bytes) -> str:
     """Return the text without BOM and with ``\\n`` line ends; bytes that are not UTF-8 show as such."""
     return to_plain(data.decode("utf-8-sig", "replace"))
-
-
-def read_plain(files: Files, path: VaultPath) -> str | None:
-    """Return a note's plain text, None if it cannot be read."""
-    try:
-        return plain_text(files.read(path).data)
-    except VaultError:
-        return None
 
 
 def edited_bytes(data: bytes, edit: Callable[[str], str]) -> bytes:

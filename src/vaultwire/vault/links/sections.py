@@ -18,7 +18,7 @@ _SPECIAL = re.compile(r"[!\"#$%&()*+,.:;<=>?@^`{|}~/\[\]\\\s]+")
 # More headings than this help nobody choose.
 _MAX_NAMED = 30
 _MAX_LEVELS = 6
-# A subpath of more leads nowhere: whoever writes it anew tries each of its parts.
+# A subpath of more leads nowhere: rewriting it would try each of its parts.
 _MAX_PARTS = 100
 # Nor does more of what was asked for.
 _MAX_SHOWN = 200

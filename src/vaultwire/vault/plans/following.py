@@ -40,7 +40,7 @@ _NOT_IN_LINKS = re.compile(r"(?:[:#|^\\\r\n]|%%|\[\[|\]\]|\s)+")
 
 
 class Followed(NamedTuple):
-    """The edits with all links following, those of more files among them, and the links that are written anew.
+    """The edits with all links following, those of more files among them, and the links that are rewritten.
 
     ``left`` are files whose links could not be looked at.
     """

@@ -236,7 +236,7 @@ def rewrite_file(
 def rewrite_bytes(
     data: bytes, path: VaultPath, place: VaultPath, rewrite: Callable[[str], Rewriting], changes: list[LinkChange]
 ) -> bytes:
-    """Return the bytes of a file at ``path`` with its links written anew for ``place``; they are put to ``changes``.
+    """Return the bytes of a file at ``path`` with its links rewritten for ``place``; they are put to ``changes``.
 
     A file that is not UTF-8 throughout is rewritten too. Raises VaultError for a link that cannot be written.
     """

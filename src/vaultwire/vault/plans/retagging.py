@@ -35,7 +35,7 @@ class TagPlan(NamedTuple):
     """What renaming a tag does: a step for each note, how many places change in all, and the tags it merges with.
 
     ``excluded`` is how many of the notes with the tag the vault's rules exclude; ``left`` are such notes that cannot be
-    changed. ``links`` are those to headings that hold the tag, written anew; ``unfollowed`` are files whose links could
+    changed. ``links`` are those to headings that hold the tag, rewritten; ``unfollowed`` are files whose links could
     not be looked at.
 
     ``merged`` are tags in use already that a renamed one becomes one with, each with the notes that had it. Such a

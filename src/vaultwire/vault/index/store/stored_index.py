@@ -47,7 +47,7 @@ _QUIET_SECONDS = 0.3
 # So long after the last news all files are looked at again: memory-mapped writes, network volumes on macOS and a kernel
 # that lost events under load are reported by no watch.
 _LONG_SECONDS = 300.0
-# A call that finds the index broken so often gives up: its own two tries, and those that others began anew meanwhile.
+# A call that finds the index broken so often gives up: its own two tries, and those that others rebuilt meanwhile.
 _MOST_TRIES = 5
 # How soon to try again when a watch has died.
 _RETRY_SECONDS = 5.0
@@ -309,7 +309,7 @@ class StoredIndex:
                 return changes
 
     def _ask(self, question: Callable[[Catalog], _Answer], progress: Progress, *, check: bool = True) -> _Answer:
-        """Return the answer from an index that is true of the files. A broken one is made anew, then kept in memory."""
+        """Return the answer from an index that is true of the files. A broken one is rebuilt, then kept in memory."""
         for tries in range(_MOST_TRIES):
             parts = self._parts
             try:
@@ -324,7 +324,7 @@ class StoredIndex:
         raise AssertionError  # the last one returns or raises
 
     def _begin_anew(self, parts: Parts, error: Exception, progress: Progress, *, is_lasting: bool) -> None:
-        """Make a broken index anew; where the new one breaks too, on a full disk say, in memory.
+        """Rebuild a broken index; where the new one breaks too, on a full disk say, in memory.
 
         ``is_lasting``: the caller has come to a broken one before.
         """

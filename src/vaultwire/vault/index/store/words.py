@@ -19,7 +19,7 @@ BREAK = "|"
 # 65,530 bytes, FTS5 cuts them to 32,768, and a character without case may take six.
 _MAX_PIECE = 5_000
 
-# So many words of one note are kept in memory for good, for what is typed may lie inside any of them. The largest note
+# So many words of one note are kept in memory, for what is typed may lie inside any of them. The largest note
 # known has 30,000; a dump of numbers has a million.
 _MOST_WORDS = 200_000
 # Characters that are cut into words at a time, to count them.
