@@ -53,7 +53,7 @@ SINS = [
     ("Names and links", "vault/links/resolution.py", "import vaultwire.vault.links.graph"),
     ("What may be seen", "vault/visibility/globs.py", "import vaultwire.vault.visibility.excludes"),
     ("Changes", "vault/changes/change.py", "import vaultwire.vault.changes.journal"),
-    ("Plans", "vault/plans/targets.py", "import vaultwire.vault.plans.moving"),
+    ("Plans", "vault/plans/targeted_edits.py", "import vaultwire.vault.plans.moving"),
     ("Editing", "vault/editing/workbench.py", "import vaultwire.vault.editing.making"),
     ("The toolkit", "toolkit/sets.py", "import vaultwire.toolkit.registry"),
     ("The server", "server/answers.py", "import vaultwire.server.workers"),

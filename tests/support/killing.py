@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, Self
 
 from support.vaults import write_vault
 from vaultwire.vault.changes.change import Author, Move, Step, Write, follow
-from vaultwire.vault.changes.changing import Changes
+from vaultwire.vault.changes.executor import Changes
 from vaultwire.vault.changes.undo import plan_undo
 from vaultwire.vault.disk import exchange
 from vaultwire.vault.disk.files import Files
@@ -243,12 +243,12 @@ class Case(NamedTuple):
     undoing: bool
 
 
-def carry_out(case: Case, root: Path, state: Path) -> None:
+def execute(case: Case, root: Path, state: Path) -> None:
     """Carry the plan out, or take back what was carried out before."""
     files, changes = open_changes(root, state)
-    with changes.held():
+    with changes.locked():
         steps = plan_undo(changes, files, 1) if case.undoing else case.plan(files)
-        changes.carry_out(steps, AUTHOR, undoes=1 if case.undoing else None)
+        changes.execute(steps, AUTHOR, undoes=1 if case.undoing else None)
 
 
 def prepared(case: Case, place: Path) -> tuple[Path, Path]:
@@ -256,7 +256,7 @@ def prepared(case: Case, place: Path) -> tuple[Path, Path]:
     shutil.rmtree(place, ignore_errors=True)
     root, state = write_vault(place / "vault", case.literal), place / "state"
     if case.undoing:
-        carry_out(case._replace(undoing=False), root, state)
+        execute(case._replace(undoing=False), root, state)
     return root, state
 
 
@@ -264,19 +264,19 @@ def check_case(case: Case, where: Path, *, kill_recovery: bool, every: int = 1) 
     """Kill the case at each of its calls, or at some, and check what is left. Returns how many times it was killed."""
     root, state = prepared(case, where / "whole")
     old = tree(root)
-    carry_out(case, root, state)
+    execute(case, root, state)
     new = tree(root)
     kills, step, was_new = 0, 0, False
     while True:
         root, state = prepared(case, where / "killed")
-        killed = dies_at(step, lambda: carry_out(case, root, state))  # noqa: B023 - run at once
+        killed = dies_at(step, lambda: execute(case, root, state))  # noqa: B023 - run at once
         if kill_recovery and killed:
             again = 0
-            while dies_at(again, lambda: _settle(root, state)):  # noqa: B023
+            while dies_at(again, lambda: _recover(root, state)):  # noqa: B023
                 again += 1
                 kills += 1
         files, changes = open_changes(root, state)
-        with changes.held():
+        with changes.locked():
             now = tree(root)
         assert now in (old, new), f"step {step}: {sorted(old)} | {sorted(new)} | {sorted(now)}"
         assert now == new or not was_new, f"step {step}: new before, old now"
@@ -289,9 +289,9 @@ def check_case(case: Case, where: Path, *, kill_recovery: bool, every: int = 1) 
         step += every
 
 
-def _settle(root: Path, state: Path) -> None:
+def _recover(root: Path, state: Path) -> None:
     _, changes = open_changes(root, state)
-    with changes.held():
+    with changes.locked():
         pass
 
 
@@ -306,12 +306,12 @@ def _check_journal(
         change = found[0]
         assert change.author == AUTHOR
         assert changes.show(change.id).steps
-        with changes.held():
-            changes.carry_out(plan_undo(changes, files, change.id), AUTHOR, undoes=change.id)
+        with changes.locked():
+            changes.execute(plan_undo(changes, files, change.id), AUTHOR, undoes=change.id)
         now = tree(root)
         assert now == old, f"undone: {sorted(old)} | {sorted(now)}"
-    with changes.held():
-        assert changes.carry_out([Write(path("And on it goes.md"), None, b"x")]).id
+    with changes.locked():
+        assert changes.execute([Write(path("And on it goes.md"), None, b"x")]).id
 
 
 def main(where: str, scenario: str, *options: str) -> None:

@@ -19,7 +19,7 @@ from vaultwire.toolkit.registry import AnyTool, Outcome, tool
 from vaultwire.toolkit.schema import describe
 from vaultwire.transports import stdio
 from vaultwire.trust.policy import Policy
-from vaultwire.vault.changes.changing import Changes
+from vaultwire.vault.changes.executor import Changes
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.editing.workbench import Workbench
 from vaultwire.vault.model import Progress

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from vaultwire.app.engine import open_index, open_settings
 from vaultwire.trust.limits import MAX_ATTACHMENT_BYTES, MAX_NOTE_BYTES
-from vaultwire.vault.changes.changing import Changes
+from vaultwire.vault.changes.executor import Changes
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.editing.workbench import Workbench
 from vaultwire.vault.index.port import Index

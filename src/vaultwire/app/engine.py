@@ -160,7 +160,7 @@ def open_vault(config: Config, others: Sequence[str] = (), loaded: LoadedPolicy 
     """Return the engine over the vault of these settings; ``others`` are the names of those served beside it."""
     from datetime import datetime  # noqa: PLC0415 - after the first answer
 
-    from vaultwire.vault.changes.changing import Changes  # noqa: PLC0415
+    from vaultwire.vault.changes.executor import Changes  # noqa: PLC0415
     from vaultwire.vault.editing.workbench import Workbench  # noqa: PLC0415
     from vaultwire.vault.vault import Vault  # noqa: PLC0415
 
@@ -170,7 +170,7 @@ def open_vault(config: Config, others: Sequence[str] = (), loaded: LoadedPolicy 
         files,
         index,
         open_settings(files),
-        Changes(files, index, config.state, settles=not make_policy(config, loaded).read_only),
+        Changes(files, index, config.state, recovers=not make_policy(config, loaded).read_only),
         now=datetime.now,
         max_attachment_bytes=MAX_ATTACHMENT_BYTES if loaded is None else loaded.attachment_bytes,
         read_first=config.read_first,
@@ -246,12 +246,12 @@ def examine_index(config: Config) -> IndexReport:
 
 def examine_journal(config: Config) -> JournalReport:
     """Return how the journal of the vault's changes is kept."""
-    from vaultwire.vault.changes.changing import Changes  # noqa: PLC0415 - for doctor only
+    from vaultwire.vault.changes.executor import Changes  # noqa: PLC0415 - for doctor only
 
     files = _open_files(config)
     index = open_index(files, None)
     try:
-        return Changes(files, index, config.state, settles=False).report()
+        return Changes(files, index, config.state, recovers=False).report()
     finally:
         index.close()
 

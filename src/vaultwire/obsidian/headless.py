@@ -40,7 +40,7 @@ from vaultwire.vault.errors import (
 from vaultwire.vault.links.resolution import linkpath_of
 from vaultwire.vault.model import Hit as SearchHit
 from vaultwire.vault.model import Placed, Progress, VaultPath
-from vaultwire.vault.plans.targets import Edit
+from vaultwire.vault.plans.targeted_edits import Edit
 from vaultwire.vault.search.finding import WantedTasks
 from vaultwire.vault.settings.obsidian_settings import CONFIG_FOLDER, KeptFile
 from vaultwire.vault.vault import Vault

@@ -41,7 +41,7 @@ from vaultwire.vault.errors import (
     VaultError,
 )
 from vaultwire.vault.model import Placed, Progress, VaultPath
-from vaultwire.vault.plans.targets import Edit
+from vaultwire.vault.plans.targeted_edits import Edit
 from vaultwire.vault.vault import Vault
 
 # How a task begins, if its text comes with its mark.

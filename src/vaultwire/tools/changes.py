@@ -6,7 +6,7 @@ from typing import Annotated, NotRequired, TypedDict, cast
 
 from vaultwire.toolkit.wording import MAX_FILES_SHOWN, counted
 from vaultwire.vault.changes.change import FileChange, Write, files_of
-from vaultwire.vault.changes.showing import diff_of
+from vaultwire.vault.changes.rendering import diff_of
 from vaultwire.vault.disk.etags import etag_of
 from vaultwire.vault.editing.workbench import Done
 

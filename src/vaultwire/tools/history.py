@@ -15,7 +15,7 @@ from vaultwire.tools.changes import (
     told,
 )
 from vaultwire.vault.changes.change import Change
-from vaultwire.vault.changes.showing import diff_of
+from vaultwire.vault.changes.rendering import diff_of
 from vaultwire.vault.model import Progress
 from vaultwire.vault.vault import Vault
 

@@ -89,9 +89,9 @@ class Vault:
     def tend(self, on_true: Callable[[], None] | None = None) -> None:
         """Settle what a killed process left half-way, then keep the index true of the files, until ``close``.
 
-        On the caller's thread. See ``Changes.settle``, ``Index.tend``.
+        On the caller's thread. See ``Changes.recover``, ``Index.tend``.
         """
-        self._bench.changes.settle()
+        self._bench.changes.recover()
         self._index.tend(on_true)
 
     def close(self) -> None:

@@ -12,11 +12,11 @@ import hypothesis
 import pytest
 from hypothesis import strategies as st
 
-from vaultwire.vault.changes import segments
+from vaultwire.vault.changes import journal_segments
 from vaultwire.vault.changes.change import Author, Intent, Move, Site, Step, Write
 from vaultwire.vault.changes.journal import Ending, FolderJournal, Journal, MemoryJournal
-from vaultwire.vault.changes.records import PREFIX_SIZE, parse_header, parse_intent, parse_prefix, to_record
-from vaultwire.vault.changes.segments import Retention, segment_numbers
+from vaultwire.vault.changes.journal_records import PREFIX_SIZE, parse_header, parse_intent, parse_prefix, to_record
+from vaultwire.vault.changes.journal_segments import Retention, segment_numbers
 from vaultwire.vault.model import VaultPath
 
 AUTHOR = Author("someone", "edit_note")
@@ -56,7 +56,7 @@ def folder(tmp_path: Path) -> Path:
     return place
 
 
-def opened(folder: Path, retention: Retention = segments.KEEP) -> FolderJournal:
+def opened(folder: Path, retention: Retention = journal_segments.KEEP) -> FolderJournal:
     return FolderJournal(str(folder), "/the/vault", retention)
 
 
@@ -146,7 +146,7 @@ def test_nothing_is_read_again_that_was_read(folder: Path, monkeypatch: pytest.M
         reads.append(path)
         return cast("BinaryIO", Path(path).open(mode))
 
-    monkeypatch.setattr(segments, "open", noted, raising=False)
+    monkeypatch.setattr(journal_segments, "open", noted, raising=False)
     journal.catch_up()
     assert reads == []
     another = opened(folder)
@@ -281,7 +281,7 @@ def test_a_full_disk_leaves_no_half_record(folder: Path, monkeypatch: pytest.Mon
 
 
 def test_a_full_file_is_followed_by_another_and_ids_go_on(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(segments, "_FULL", 3000)
+    monkeypatch.setattr(journal_segments, "_FULL", 3000)
     journal = opened(folder)
     for number in range(1, 31):
         assert add(journal if number % 2 else opened(folder), size=500) == number
@@ -296,7 +296,7 @@ def test_a_full_file_is_followed_by_another_and_ids_go_on(folder: Path, monkeypa
 def test_the_oldest_files_go_when_there_is_too_much_and_never_the_last(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(segments, "_FULL", 3000)
+    monkeypatch.setattr(journal_segments, "_FULL", 3000)
     journal = opened(folder, Retention(days=90, total_bytes=10_000))
     for _ in range(40):
         add(journal, size=500)
@@ -310,7 +310,7 @@ def test_the_oldest_files_go_when_there_is_too_much_and_never_the_last(
 
 
 def test_what_is_too_old_goes_when_a_new_file_is_begun(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(segments, "_FULL", 3000)
+    monkeypatch.setattr(journal_segments, "_FULL", 3000)
     journal = opened(folder, Retention(days=30, total_bytes=10**9))
     for _ in range(10):
         add(journal, size=1000)

@@ -16,7 +16,7 @@ from support.killing import open_changes, tree
 from support.refusals import refusal, refused
 from support.vaults import open_vault, write_vault
 from vaultwire.vault.changes.change import UNKNOWN, Change, Move, Step, Write, follow
-from vaultwire.vault.changes.changing import Changes
+from vaultwire.vault.changes.executor import Changes
 from vaultwire.vault.changes.undo import plan_restore, plan_undo
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.errors import FILE_NOT_FOUND, INVALID_ARGUMENTS, NOTE_EXISTS, PERMISSION_DENIED, UNDO_CONFLICT
@@ -53,8 +53,8 @@ class Desk:
         return open_vault(self.root, state=self.state)
 
     def do(self, *steps: Step) -> Change:
-        with self.changes.held():
-            return self.changes.carry_out(steps, UNKNOWN)
+        with self.changes.locked():
+            return self.changes.execute(steps, UNKNOWN)
 
     def edit(self, name: str, old: bytes, new: bytes) -> Change:
         before = (self.root / name).read_bytes()
@@ -62,12 +62,12 @@ class Desk:
         return self.do(Write(path(name), before, before.replace(old, new)))
 
     def undo(self, number: int) -> Change:
-        with self.changes.held():
-            return self.changes.carry_out(plan_undo(self.changes, self.files, number), UNKNOWN, undoes=number)
+        with self.changes.locked():
+            return self.changes.execute(plan_undo(self.changes, self.files, number), UNKNOWN, undoes=number)
 
     def restore(self, **what: Any) -> Change:
-        with self.changes.held():
-            return self.changes.carry_out(plan_restore(self.changes, self.files, **what), UNKNOWN)
+        with self.changes.locked():
+            return self.changes.execute(plan_restore(self.changes, self.files, **what), UNKNOWN)
 
 
 @pytest.fixture

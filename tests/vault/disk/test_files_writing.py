@@ -18,7 +18,7 @@ from support.renaming import without_exchange
 from support.vaults import open_vault, snapshot, write_vault
 from vaultwire.app.engine import open_index
 from vaultwire.vault.changes.change import Write
-from vaultwire.vault.changes.changing import Changes
+from vaultwire.vault.changes.executor import Changes
 from vaultwire.vault.disk import exchange
 from vaultwire.vault.disk.files import TEMPORARY_PREFIX, Files
 from vaultwire.vault.errors import (
@@ -208,8 +208,8 @@ def test_a_note_that_changes_between_reading_and_writing_is_not_overwritten(
     expected = files.read(NOTE).data
     change(root / "Note.md")
     theirs = (root / "Note.md").read_bytes()
-    with changes.held():
-        assert refused(changes.carry_out, [Write(NOTE, expected, b"ours")]) == STALE_EDIT
+    with changes.locked():
+        assert refused(changes.execute, [Write(NOTE, expected, b"ours")]) == STALE_EDIT
     assert (root / "Note.md").read_bytes() == theirs
     assert not [name for name in os.listdir(root) if name.startswith(TEMPORARY_PREFIX)]
 
@@ -311,7 +311,7 @@ def test_a_full_disk_leaves_the_note_as_it_was(root: Path) -> None:
     """A real limit of the system on a real write: the file size limit of a child process."""
     code = """
 import resource, sys
-from vaultwire.vault.changes.changing import Changes
+from vaultwire.vault.changes.executor import Changes
 from vaultwire.vault.editing.workbench import Workbench
 from datetime import datetime
 from vaultwire.vault.errors import VaultError

@@ -29,7 +29,7 @@ from vaultwire.vault.errors import Stopped, VaultError
 from vaultwire.vault.links.graph import structure
 from vaultwire.vault.links.sections import Sections
 from vaultwire.vault.model import NO_PROGRESS, NoProgress, OutlineEntry, Progress, VaultPath
-from vaultwire.vault.plans.targets import Edit
+from vaultwire.vault.plans.targeted_edits import Edit
 from vaultwire.vault.vault import Vault
 
 SMALL, LARGE = 100, 400

@@ -67,7 +67,7 @@ def extract(
     )
 
 
-def carry_out(root: Path, steps: list[Step]) -> None:
+def execute(root: Path, steps: list[Step]) -> None:
     """Take the steps in order, each from exactly what it says was there."""
     for step in steps:
         if isinstance(step, Move):
@@ -91,7 +91,7 @@ def texts(root: Path) -> dict[str, str]:
 def after(root: Path, steps: list[Step]) -> dict[str, str]:
     """Return the files that are others once the steps are taken."""
     before = texts(root)
-    carry_out(root, steps)
+    execute(root, steps)
     now = texts(root)
     return {path: text for path, text in now.items() if before.get(path) != text}
 
@@ -135,7 +135,7 @@ def test_the_merged_note_has_both_texts(tmp_path: Path, target: str, source: str
     (tmp_path / "A.md").write_bytes(source.encode())
     (tmp_path / "B.md").write_bytes(target.encode())
     steps = merge(tmp_path, "A.md", "B.md", where).steps
-    carry_out(tmp_path, steps)
+    execute(tmp_path, steps)
     assert texts(tmp_path) == {"B.md": expected, ".trash/A.md": source}
 
 
@@ -145,7 +145,7 @@ def test_a_merge_changes_nothing_before_it_is_carried_out_and_keeps_a_byte_order
     before = snapshot(tmp_path)
     plan = merge(tmp_path, "A.md", "B.md")
     assert snapshot(tmp_path) == before
-    carry_out(tmp_path, plan.steps)
+    execute(tmp_path, plan.steps)
     assert (tmp_path / "B.md").read_bytes() == b"\xef\xbb\xbfB\n\nA\n"
 
 
@@ -276,7 +276,7 @@ def test_a_part_becomes_a_note_and_leaves_a_link(
 ) -> None:
     (tmp_path / "Note.md").write_bytes(b"\xef\xbb\xbf" + NOTE.replace("\n", ending).encode())
     plan = extract(tmp_path, "Note.md", part, "New.md", leave)
-    carry_out(tmp_path, plan.steps)
+    execute(tmp_path, plan.steps)
     now = texts(tmp_path)
     assert now["New.md"] == new.replace("\n", ending)
     assert now["Note.md"].startswith("\ufeff")
@@ -462,7 +462,7 @@ def test_after_any_merge_every_link_leads_where_its_content_is(
         write_notes(root, notes)
         before = where_links_lead(root)
         plan = merge(root, source, target, where, settings)
-        carry_out(root, plan.steps)
+        execute(root, plan.steps)
         wanted = Counter({(display, target if path == source else path, place): 0 for display, path, place in before})
         for (display, path, place), times in before.items():
             wanted[display, target if path == source else path, place] += times
@@ -491,7 +491,7 @@ def test_after_any_extraction_every_link_leads_where_its_content_is(
         write_notes(root, notes)
         before = where_links_lead(root)
         plan = extract(root, path, Part(f"H{heading}"), new_path, leave, settings)
-        carry_out(root, plan.steps)
+        execute(root, plan.steps)
         new = parse_note(to_plain((root / new_path).read_bytes().decode()))
         moved = {each.text for each in new.headings} | {"^" + each.name for each in new.block_ids}
         assert f"H{heading}" in moved

@@ -33,7 +33,7 @@ from vaultwire.vault.errors import (
 )
 from vaultwire.vault.links.resolution import LinkTargets
 from vaultwire.vault.model import VaultPath
-from vaultwire.vault.plans.attaching import EXTENSIONS, check_attachment, decode_base64
+from vaultwire.vault.plans.attachment_types import EXTENSIONS, check_attachment, decode_base64
 from vaultwire.vault.plans.creating import (
     Planned,
     plan_append_daily,

@@ -40,7 +40,7 @@ def plan(root: Path, source: str, target: str, link_format: str = "shortest") ->
         index.close()
 
 
-def carry_out(root: Path, steps: list[Step]) -> None:
+def execute(root: Path, steps: list[Step]) -> None:
     """Take the steps of a plan, holding each to what it says of the file before."""
     for step in steps:
         if isinstance(step, Move):
@@ -56,7 +56,7 @@ def carry_out(root: Path, steps: list[Step]) -> None:
 def moved(root: Path, source: str, target: str, link_format: str = "shortest") -> MovePlan:
     """Plan a move and carry it out."""
     made = plan(root, source, target, link_format)
-    carry_out(root, made.steps)
+    execute(root, made.steps)
     return made
 
 
@@ -556,7 +556,7 @@ def moved_right(root: Path, source: str, target: str, link_format: str) -> MoveP
     }
     before = where_links_lead(root, renamed)
     texts = {path: (root / path).read_bytes() for path in files if is_note(path)}
-    carry_out(root, made.steps)
+    execute(root, made.steps)
     after = where_links_lead(root, {})
     gained = {(path, found) for path, _, found in made.gained}
     for path, links in before.items():

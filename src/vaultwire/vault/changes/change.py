@@ -1,6 +1,6 @@
 """What a change of the vault is made of, as types: steps on files, who asked for them, what became of them.
 
-Nothing here touches a disk: ``changes.changing`` carries changes out, ``changes.journal`` keeps them.
+Nothing here touches a disk: ``changes.executor`` carries changes out, ``changes.journal`` keeps them.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class Change(NamedTuple):
     left: tuple[VaultPath, ...] = ()
 
 
-class Detailed(NamedTuple):
+class DetailedChange(NamedTuple):
     """A change with its bytes. ``contents`` has what each moved file held, None for a step that has none on record;
     ``made`` the folders that it made, outermost first.
     """

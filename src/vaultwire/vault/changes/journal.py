@@ -1,6 +1,6 @@
 """The journal of one vault: which changes there were, and which one is open. Two of a kind: in a folder, and in memory.
 
-Written under the vault's lock (``changes.changing``), one process at a time; read by anybody at any time.
+Written under the vault's lock (``changes.executor``), one process at a time; read by anybody at any time.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ import threading
 import time
 from typing import Any, NamedTuple, Protocol
 
-from vaultwire.vault.changes.change import Change, Detailed, Intent, files_of
-from vaultwire.vault.changes.records import frame, parse_intent, to_record
-from vaultwire.vault.changes.segments import Record, Retention, Segment, remove_old, segment_numbers
+from vaultwire.vault.changes.change import Change, DetailedChange, Intent, files_of
+from vaultwire.vault.changes.journal_records import frame, parse_intent, to_record
+from vaultwire.vault.changes.journal_segments import Record, Retention, Segment, remove_old, segment_numbers
 from vaultwire.vault.model import VaultPath
 
 
@@ -47,7 +47,7 @@ class Journal(Protocol):
     def changes(self) -> list[Change]:
         """Return the changes on record that left a trace in the vault, in the order of their ids."""
 
-    def load(self, number: int) -> Detailed | None:
+    def load(self, number: int) -> DetailedChange | None:
         """Return one of them with its bytes, None if it is not on record any more."""
 
 
@@ -88,7 +88,7 @@ class MemoryJournal:
         changes = [_to_change(intent) for intent in self._intents.values()]
         return _to_changes(changes, self._endings, len(changes))
 
-    def load(self, number: int) -> Detailed | None:
+    def load(self, number: int) -> DetailedChange | None:
         """See ``Journal``."""
         change = next((change for change in self.changes() if change.id == number), None)
         return _detailed(change, self._intents[number]) if change else None
@@ -213,7 +213,7 @@ class FolderJournal:
                 [self._changes[number] for number in sorted(self._changes)], self._endings, self._last_id
             )
 
-    def load(self, number: int) -> Detailed | None:
+    def load(self, number: int) -> DetailedChange | None:
         """See ``Journal``."""
         change = next((change for change in self.changes() if change.id == number), None)
         if change is None:
@@ -264,8 +264,8 @@ def _to_change(intent: Intent) -> Change:
     return Change(intent.id, intent.time_ns, intent.author, files_of(intent.steps), intent.undoes)
 
 
-def _detailed(change: Change, intent: Intent) -> Detailed:
-    return Detailed(change, intent.steps, tuple(site.content for site in intent.sites), intent.made)
+def _detailed(change: Change, intent: Intent) -> DetailedChange:
+    return DetailedChange(change, intent.steps, tuple(site.content for site in intent.sites), intent.made)
 
 
 def _to_changes(begun: list[Change], endings: dict[int, Ending], last: int) -> list[Change]:

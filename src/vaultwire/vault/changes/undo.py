@@ -1,6 +1,6 @@
-"""Taking changes back, and bringing back what is gone: plans only, which ``changes.changing`` carries out like any other.
+"""Taking changes back, and bringing back what is gone: plans only, which ``changes.executor`` carries out like any other.
 
-Made inside ``Changes.held``, so that what they were made from is what they are carried out on.
+Made inside ``Changes.locked``, so that what they were made from is what they are carried out on.
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from vaultwire.markdown.diffs import Conflict, revert
-from vaultwire.vault.changes.change import Change, Detailed, Move, Step, Write, follow
-from vaultwire.vault.changes.changing import Changes
-from vaultwire.vault.changes.foresight import Foresight, tidied
+from vaultwire.vault.changes.change import Change, DetailedChange, Move, Step, Write, follow
+from vaultwire.vault.changes.executor import Changes
+from vaultwire.vault.changes.projected_tree import ProjectedTree, simplified
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.disk.paths import NOTE_SUFFIX, TRASH, fold, is_note, lies_in, parse_path
 from vaultwire.vault.errors import (
@@ -39,7 +39,7 @@ def plan_undo(changes: Changes, files: Files, number: int) -> list[Step]:
             id=number,
             changes=[undone_by],
         )
-    steps = tidied(_Undoing(detailed, _in_effect(changes.since(number)), files).plan())
+    steps = simplified(_Undoing(detailed, _in_effect(changes.since(number)), files).plan())
     if not steps:
         raise VaultError(
             UNDO_CONFLICT, f"Nothing is left of change {number}: its files are as they were before it.", id=number
@@ -50,10 +50,10 @@ def plan_undo(changes: Changes, files: Files, number: int) -> list[Step]:
 class _Undoing:
     """One change on its way back."""
 
-    def __init__(self, detailed: Detailed, later: Sequence[Change], files: Files) -> None:
+    def __init__(self, detailed: DetailedChange, later: Sequence[Change], files: Files) -> None:
         self._detailed = detailed
         self._later = later
-        self._foresight = Foresight(files)
+        self._foresight = ProjectedTree(files)
         self._files = files
         self._steps: list[Step] = []
 
@@ -266,7 +266,7 @@ def _from_trash(changes: Changes, files: Files, path: VaultPath, target: VaultPa
     return Move(path, target or VaultPath(path.rpartition("/")[2]))
 
 
-def _restored_from(detailed: Detailed, later: Sequence[Change], files: Files) -> list[Step]:
+def _restored_from(detailed: DetailedChange, later: Sequence[Change], files: Files) -> list[Step]:
     """Return the steps that bring back what a change deleted, each from where it lies now, else from the journal."""
     found: list[Step] = []
     for step, content in zip(detailed.steps, detailed.contents, strict=True):

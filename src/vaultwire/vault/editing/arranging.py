@@ -17,8 +17,8 @@ from vaultwire.vault.links.naming import locate
 from vaultwire.vault.model import Problem, Progress, VaultPath
 from vaultwire.vault.plans.composing import ExtractPlan, Leave, MergePlan, plan_extract, plan_merge
 from vaultwire.vault.plans.moving import MovePlan, plan_move
-from vaultwire.vault.plans.renaming import RenamePlan, plan_rename_block, plan_rename_heading
-from vaultwire.vault.plans.retagging import PropertyPlan, TagPlan, plan_rename_property, plan_rename_tag
+from vaultwire.vault.plans.renaming_headings import RenamePlan, plan_rename_block, plan_rename_heading
+from vaultwire.vault.plans.renaming_metadata import PropertyPlan, TagPlan, plan_rename_property, plan_rename_tag
 
 # More notices than this nobody reads.
 _MAX_NOTICES = 100
@@ -37,7 +37,7 @@ class Arranging:
         ``/`` is the folder to move it to, one that begins with ``./`` a name in the folder where it is.
         """
         bench = self._bench
-        with bench.held(progress):
+        with bench.locked(progress):
             source = self._there(name, progress)
             target = self._target(source, to)
             plan = plan_move(bench.files, bench.index, bench.settings.get(), source, target, progress)
@@ -48,7 +48,7 @@ class Arranging:
     ) -> tuple[RenamePlan, Done]:
         """Give a heading, or with ``^id`` a block, another name, also in every link to it."""
         bench = self._bench
-        with bench.held(progress):
+        with bench.locked(progress):
             path = locate(bench.files, bench.index, name, progress)
             bench.check(path, bench.files.read(path).data, if_match)
             is_block = heading.strip().removeprefix("#").startswith("^")
@@ -59,7 +59,7 @@ class Arranging:
     def rename_tag(self, old: str, new: str, progress: Progress, *, dry_run: bool) -> tuple[TagPlan, Done]:
         """Give a tag, and those below it, another name in every note. See ``plan_rename_tag``."""
         bench = self._bench
-        with bench.held(progress):
+        with bench.locked(progress):
             plan = plan_rename_tag(bench.files, bench.index, old, new, progress)
             notices = [
                 f"#{tag.tag} was in use already ({tag.notes} notes): both are one now, and another renaming cannot part them."
@@ -74,7 +74,7 @@ class Arranging:
     def rename_property(self, old: str, new: str, progress: Progress, *, dry_run: bool) -> tuple[PropertyPlan, Done]:
         """Give a property another name in every note. See ``plan_rename_property``."""
         bench = self._bench
-        with bench.held(progress):
+        with bench.locked(progress):
             plan = plan_rename_property(bench.files, bench.index, old, new, progress)
             notices = [f"{new!r} was in use already, in {plan.in_use} notes."] if plan.in_use else []
             notices += _told_of_excluded(plan)
@@ -85,7 +85,7 @@ class Arranging:
     ) -> tuple[MergePlan, Done]:
         """Make one note a part of another; the one that is left over goes to the trash. See ``plan_merge``."""
         bench = self._bench
-        with bench.held(progress):
+        with bench.locked(progress):
             from_path, to_path = (locate(bench.files, bench.index, name, progress) for name in (source, target))
             for path in (from_path, to_path):
                 bench.check(path, bench.files.read(path).data, None)
@@ -119,7 +119,7 @@ class Arranging:
     ) -> tuple[ExtractPlan, Done]:
         """Make a section, block or range of lines a note of its own. See ``plan_extract``."""
         bench = self._bench
-        with bench.held(progress):
+        with bench.locked(progress):
             path = locate(bench.files, bench.index, name, progress)
             bench.check(path, bench.files.read(path).data, if_match)
             plan = plan_extract(

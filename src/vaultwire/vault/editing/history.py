@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from vaultwire.vault.changes.change import Change, Detailed
+from vaultwire.vault.changes.change import Change, DetailedChange
 from vaultwire.vault.changes.undo import plan_restore, plan_undo
 from vaultwire.vault.editing.workbench import Done, Workbench
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
@@ -19,14 +19,14 @@ class History:
         """Return the changes on record, the latest first. See ``Changes.latest``; ``path`` may be empty."""
         return self._bench.changes.latest(path.strip().strip("/") or None, limit, before)
 
-    def show(self, number: int) -> Detailed:
+    def show(self, number: int) -> DetailedChange:
         """Return one change with its bytes. See ``Changes.show``."""
         return self._bench.changes.show(number)
 
     def undo(self, number: int, progress: Progress, *, dry_run: bool) -> Done:
         """Take a change back. See ``plan_undo``."""
         bench = self._bench
-        with bench.held(progress):
+        with bench.locked(progress):
             steps = plan_undo(bench.changes, bench.files, number)
             return bench.finish(steps, [], progress, dry_run=dry_run, undoes=number)
 
@@ -35,7 +35,7 @@ class History:
         if not path.strip() and number is None:
             raise VaultError(INVALID_ARGUMENTS, "Name the note to restore by path, or the change that deleted it.")
         bench = self._bench
-        with bench.held(progress):
+        with bench.locked(progress):
             steps = plan_restore(
                 bench.changes, bench.files, path=path.strip() or None, number=number, to=to.strip() or None
             )

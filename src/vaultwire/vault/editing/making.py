@@ -8,7 +8,7 @@ from vaultwire.markdown import edits
 from vaultwire.vault.editing.workbench import Done, Workbench
 from vaultwire.vault.links.naming import locate
 from vaultwire.vault.model import Progress, VaultPath
-from vaultwire.vault.plans.attaching import decode_base64
+from vaultwire.vault.plans.attachment_types import decode_base64
 from vaultwire.vault.plans.creating import (
     OnCollision,
     Planned,
@@ -55,7 +55,7 @@ class Making:
         """
         bench = self._bench
         may_have_namesake = may_have_namesake or is_path(name)
-        with bench.held(progress):
+        with bench.locked(progress):
             settings = bench.settings.get()
 
             def is_free(path: VaultPath) -> bool:
@@ -80,7 +80,7 @@ class Making:
         """Add lines to the note of a day (``parse_day``), which is made if it is not there. See ``plan_append_daily``."""
         bench = self._bench
         now = bench.now()
-        with bench.held(progress):
+        with bench.locked(progress):
             planned = plan_append_daily(
                 bench.files, bench.settings.get(), parse_day(day, now.date()), content, heading=heading, now=now
             )
@@ -99,7 +99,7 @@ class Making:
     ) -> Made:
         """Put a template into a note: below a heading, or at the top or end of its text. See ``plan_insert_template``."""
         bench = self._bench
-        with bench.held(progress):
+        with bench.locked(progress):
             path = locate(bench.files, bench.index, name, progress)
             bench.check(path, bench.files.read(path).data, if_match)
             place = below(heading, path) if heading.strip() else edits.prepend if at_top else edits.append
@@ -112,7 +112,7 @@ class Making:
         """Save an attachment given as base64. See ``plan_attachment``."""
         bench = self._bench
         data = decode_base64(content, name, bench.max_attachment_bytes)
-        with bench.held(progress):
+        with bench.locked(progress):
             planned = plan_attachment(
                 bench.files,
                 bench.index,

@@ -19,7 +19,7 @@ from vaultwire.vault.editing.workbench import Done, Workbench
 from vaultwire.vault.errors import AMBIGUOUS_TARGET, INVALID_ARGUMENTS, NOT_UTF8, TEXT_NOT_FOUND, VaultError
 from vaultwire.vault.links.naming import locate
 from vaultwire.vault.model import NO_PROGRESS, Progress, VaultPath, asking
-from vaultwire.vault.plans.targets import Edit, apply_edits
+from vaultwire.vault.plans.targeted_edits import Edit, apply_edits
 from vaultwire.vault.search.finding import property_types
 
 ValueKind: TypeAlias = Literal["auto", "text", "number", "checkbox", "list", "empty"]
@@ -122,7 +122,7 @@ class Revising:
         dry_run: bool,
     ) -> Revised:
         bench = self._bench
-        with bench.held(progress):
+        with bench.locked(progress):
             path = locate(bench.files, bench.index, name, progress)
             before = bench.files.read(path).data
             bench.check(path, before, if_match)

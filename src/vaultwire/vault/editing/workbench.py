@@ -13,8 +13,8 @@ from typing import NamedTuple
 from vaultwire.markdown.diffs import unified
 from vaultwire.vault.caller import Caller
 from vaultwire.vault.changes.change import Author, Change, Move, Step, Write, follow, paths_of
-from vaultwire.vault.changes.changing import Changes
-from vaultwire.vault.changes.foresight import tidied
+from vaultwire.vault.changes.executor import Changes
+from vaultwire.vault.changes.projected_tree import simplified
 from vaultwire.vault.disk.etags import etag_of, whole_etag
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.disk.paths import is_note
@@ -85,9 +85,9 @@ class Workbench:
         mine._tool = tool
         return mine
 
-    def held(self, progress: Progress) -> AbstractContextManager[None]:
-        """Be the only one who changes the vault. See ``Changes.held``."""
-        return self.changes.held(progress)
+    def locked(self, progress: Progress) -> AbstractContextManager[None]:
+        """Be the only one who changes the vault. See ``Changes.locked``."""
+        return self.changes.locked(progress)
 
     def finish(
         self,
@@ -98,18 +98,18 @@ class Workbench:
         dry_run: bool,
         undoes: int | None = None,
     ) -> Done:
-        """Carry the steps out, inside ``held``; with ``dry_run`` only say what they are. See ``Changes.carry_out``.
+        """Carry the steps out, inside ``locked``; with ``dry_run`` only say what they are. See ``Changes.execute``.
 
         Raises VaultError (NOT_READ) if the caller must have read every note that is edited, and has not.
         """
-        wanted = tidied(list(steps))
+        wanted = simplified(list(steps))
         self._check_read(wanted)
         if dry_run:
             for step in wanted:
                 for path in paths_of(step):
                     self.files.check_change(path)
             return Done(None, wanted, list(notices))
-        change = self.changes.carry_out(wanted, Author(self.caller.client, self._tool), progress, undoes)
+        change = self.changes.execute(wanted, Author(self.caller.client, self._tool), progress, undoes)
         for step in wanted:
             if not isinstance(step, Write):
                 self.caller.moved(step.source, step.target)

@@ -51,7 +51,7 @@ class Writing:
         Raises VaultError: NOTE_EXISTS, FILE_NOT_FOUND, STALE_EDIT, NOT_UTF8, TOO_LARGE, and those of naming a path.
         """
         to_bytes(content)  # before anything waits for the vault
-        with self._bench.held(progress):
+        with self._bench.locked(progress):
             if mode in ("append", "prepend"):
                 return self._edit(self._locate(name, progress), content, mode, if_match, progress)
             path, exists = self._files.spell(parse_note_path(_unlinked(name)))
@@ -69,7 +69,7 @@ class Writing:
         self, name: str, *, permanent: bool, if_match: str | None = None, progress: Progress = NO_PROGRESS
     ) -> Deleted:
         """Move the note to the vault's ``.trash``, or delete it for good. Raises VaultError as ``locate`` does."""
-        with self._bench.held(progress):
+        with self._bench.locked(progress):
             path = self._locate(name, progress)
             if permanent and fold(path) not in {fold(wanted) for wanted in wanted_paths(name)}:
                 raise VaultError(

@@ -38,9 +38,9 @@ from vaultwire.vault.links.graph import structure
 from vaultwire.vault.links.resolution import names_led_to
 from vaultwire.vault.links.sections import Sections, line_count, line_span, section_span
 from vaultwire.vault.model import Problem, Progress, VaultPath, asking
+from vaultwire.vault.plans.composed_links import Extraction, Merging
+from vaultwire.vault.plans.link_rewriting import LinkChange, Moves, is_looked_into, rewrite_by_kind
 from vaultwire.vault.plans.linktexts import link_to
-from vaultwire.vault.plans.rejoining import Extraction, Merging
-from vaultwire.vault.plans.relinking import LinkChange, Moves, is_looked_into, rewrite_by_kind
 from vaultwire.vault.plans.templates import BOM, read_text
 from vaultwire.vault.settings.obsidian_settings import Settings
 

@@ -29,7 +29,7 @@ from vaultwire.vault.disk.plain import to_bytes
 from vaultwire.vault.errors import INVALID_ARGUMENTS, NOTE_EXISTS, VaultError
 from vaultwire.vault.index.port import Index
 from vaultwire.vault.model import NO_PROGRESS, Progress, VaultPath
-from vaultwire.vault.plans.attaching import check_attachment
+from vaultwire.vault.plans.attachment_types import check_attachment
 from vaultwire.vault.plans.linktexts import link_to
 from vaultwire.vault.plans.moving import is_path
 from vaultwire.vault.plans.templates import BOM, below, fill, find_template, insert, read_text

@@ -16,7 +16,7 @@ from vaultwire.vault.errors import FILE_NOT_FOUND, INVALID_ARGUMENTS, NOTE_EXIST
 from vaultwire.vault.index.port import Index
 from vaultwire.vault.links.resolution import name_of, names_led_to
 from vaultwire.vault.model import Problem, Progress, VaultPath, asking
-from vaultwire.vault.plans.relinking import LinkChange, Moves, is_looked_into, rewrite_by_kind
+from vaultwire.vault.plans.link_rewriting import LinkChange, Moves, is_looked_into, rewrite_by_kind
 from vaultwire.vault.settings.obsidian_settings import Settings
 
 _EXTENSION = re.compile(r"\.[A-Za-z][A-Za-z0-9]*$")

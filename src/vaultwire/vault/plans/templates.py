@@ -17,7 +17,7 @@ from vaultwire.vault.disk.paths import NOTE_SUFFIX, is_note, parse_set_folder
 from vaultwire.vault.errors import FILE_NOT_FOUND, INVALID_ARGUMENTS, NOT_UTF8, SECTION_NOT_FOUND, VaultError
 from vaultwire.vault.links.resolve import resolve, wanted_paths
 from vaultwire.vault.model import VaultPath
-from vaultwire.vault.plans.targets import Edit, apply_edits
+from vaultwire.vault.plans.targeted_edits import Edit, apply_edits
 from vaultwire.vault.settings.moments import format_moment
 from vaultwire.vault.settings.obsidian_settings import Settings
 

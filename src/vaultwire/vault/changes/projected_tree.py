@@ -18,7 +18,7 @@ class _Traced(NamedTuple):
     data: bytes | None = None
 
 
-class Foresight:
+class ProjectedTree:
     """The files of a vault as they will be behind the steps added so far."""
 
     def __init__(self, files: Files) -> None:
@@ -120,7 +120,7 @@ def without_aliases(files: Files, steps: list[Step]) -> list[Step]:
     A plan edits both, each made from the same bytes; the second could only fail. What stays is the edit under the file's own
     path. Raises VaultError as ``Files.place`` does.
     """
-    foresight = Foresight(files)
+    foresight = ProjectedTree(files)
     origins: list[VaultPath | None] = []
     paths_of_place: dict[str, list[VaultPath]] = {}
     for step in steps:
@@ -142,7 +142,7 @@ def without_aliases(files: Files, steps: list[Step]) -> list[Step]:
     ]
 
 
-def tidied(steps: list[Step]) -> list[Step]:
+def simplified(steps: list[Step]) -> list[Step]:
     """Return the steps without those that do nothing, and each run of writes of one file as one."""
     found: list[Step] = []
     places: dict[VaultPath, int] = {}  # of the writes whose paths still mean the same files

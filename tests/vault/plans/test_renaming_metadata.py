@@ -17,7 +17,7 @@ from vaultwire.vault.disk.files import Files
 from vaultwire.vault.disk.plain import plain_text
 from vaultwire.vault.errors import INVALID_ARGUMENTS
 from vaultwire.vault.model import NO_PROGRESS, TagCount
-from vaultwire.vault.plans.retagging import PropertyPlan, TagPlan, plan_rename_property, plan_rename_tag
+from vaultwire.vault.plans.renaming_metadata import PropertyPlan, TagPlan, plan_rename_property, plan_rename_tag
 
 HELP = Path(__file__).parents[4] / "shared" / "vaults" / "obsidian-help"
 

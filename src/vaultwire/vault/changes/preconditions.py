@@ -1,6 +1,6 @@
 """Looking at the disk before a change begins: whether each step can be taken there, and what must be known to take it back.
 
-Changes nothing. ``changes.stage`` takes the steps.
+Changes nothing. ``changes.staging`` takes the steps.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import os
 from collections.abc import Iterator
 
 from vaultwire.vault.changes.change import Intent, Move, Site, Write, paths_of
-from vaultwire.vault.changes.foresight import Foresight
+from vaultwire.vault.changes.projected_tree import ProjectedTree
 from vaultwire.vault.disk.files import Files, cannot, check_size
 from vaultwire.vault.disk.paths import TRASH, lies_in
 from vaultwire.vault.errors import (
@@ -26,12 +26,12 @@ from vaultwire.vault.model import VaultPath
 from vaultwire.vault.visibility.privacy import may_say_so
 
 
-class Preflight:
+class PreconditionCheck:
     """The checks of one change."""
 
     def __init__(self, files: Files) -> None:
         self._files = files
-        self._foresight = Foresight(files)
+        self._foresight = ProjectedTree(files)
         self._made: list[str] = []
 
     def check(self, draft: Intent) -> Intent:

@@ -16,7 +16,7 @@ from vaultwire.vault.errors import AMBIGUOUS_TARGET, INVALID_ARGUMENTS, SECTION_
 from vaultwire.vault.links.graph import structure
 from vaultwire.vault.links.sections import section_span
 from vaultwire.vault.model import VaultPath
-from vaultwire.vault.plans.targets import Edit, apply_edits
+from vaultwire.vault.plans.targeted_edits import Edit, apply_edits
 
 PATH = VaultPath("Note.md")
 CRLF = "\r\n"

@@ -17,19 +17,19 @@ from vaultwire.vault.changes.change import (
     UNKNOWN,
     Author,
     Change,
-    Detailed,
+    DetailedChange,
     Intent,
     JournalReport,
     Step,
     files_of,
     paths_of,
 )
-from vaultwire.vault.changes.foresight import tidied, without_aliases
 from vaultwire.vault.changes.journal import Ending, FolderJournal, Journal, MemoryJournal
-from vaultwire.vault.changes.preflight import Preflight
-from vaultwire.vault.changes.segments import KEEP, Retention
-from vaultwire.vault.changes.shown import ShownChanges
-from vaultwire.vault.changes.stage import Stage
+from vaultwire.vault.changes.journal_segments import KEEP, Retention
+from vaultwire.vault.changes.preconditions import PreconditionCheck
+from vaultwire.vault.changes.projected_tree import simplified, without_aliases
+from vaultwire.vault.changes.staging import StagedChange
+from vaultwire.vault.changes.visible_changes import VisibleChanges
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.disk.paths import lies_in
 from vaultwire.vault.disk.process_lock import ProcessLock
@@ -48,22 +48,22 @@ class Changes:
     """
 
     def __init__(
-        self, files: Files, index: Index, home: str | None, retention: Retention = KEEP, *, settles: bool = True
+        self, files: Files, index: Index, home: str | None, retention: Retention = KEEP, *, recovers: bool = True
     ) -> None:
         """``home`` is the folder for state that must outlast the process; None, for tests, keeps it in memory.
 
-        With ``settles`` off, what killed processes left open waits for the next change.
+        With ``recovers`` off, what killed processes left open waits for the next change.
         """
         self._files = files
         self._index = index
-        self._settles = settles
+        self._settles = recovers
         self._folder: str | None = None
         self._journal: Journal = MemoryJournal()
         if home is not None:
             key = hashlib.blake2b(os.fsencode(files.root), digest_size=12).hexdigest()
             self._folder = os.path.join(home, f"journal-{key}")
             self._journal = FolderJournal(self._folder, files.root, retention)
-        self._shown: ShownChanges | None = ShownChanges(self._journal, files) if files.hides_some else None
+        self._shown: VisibleChanges | None = VisibleChanges(self._journal, files) if files.hides_some else None
         path = None if self._folder is None else os.path.join(self._folder, "lock")
         self._process_lock = ProcessLock(path, "another process is changing the vault", needed=True)
         self._lock = threading.Lock()
@@ -72,7 +72,7 @@ class Changes:
     # ------------------------------------------------------------------ changing
 
     @contextmanager
-    def held(self, progress: Progress = NO_PROGRESS) -> Iterator[None]:
+    def locked(self, progress: Progress = NO_PROGRESS) -> Iterator[None]:
         """Be the only one who changes the vault, in this process and any other; what was left open is settled first.
 
         Whoever reads, decides and writes does all three in here. Not to be entered twice. Raises VaultError
@@ -82,7 +82,7 @@ class Changes:
             progress.check()
         try:
             with self._process_lock_held(progress):
-                self._settle()
+                self._recover()
                 self._holder = threading.get_ident()
                 try:
                     yield
@@ -91,23 +91,23 @@ class Changes:
         finally:
             self._lock.release()
 
-    def settle(self) -> None:
+    def recover(self) -> None:
         """Finish or take back what a killed process left open, if there can be such and this run may. For the start."""
         if self._settles and self._folder is not None and os.path.isdir(self._folder):
             try:
-                with self.held():
+                with self.locked():
                     pass
             except (VaultError, Stopped):  # the next change says what is wrong
                 pass
 
-    def carry_out(
+    def execute(
         self,
         steps: Iterable[Step],
         author: Author = UNKNOWN,
         progress: Progress = NO_PROGRESS,
         undoes: int | None = None,
     ) -> Change:
-        """Take all the steps, in order, or none; inside ``held`` only.
+        """Take all the steps, in order, or none; inside ``locked`` only.
 
         Steps that change nothing are left out; if all are, nothing is recorded and the change has the id 0. ``progress``
         is asked for the last time right before the first step that anybody can see.
@@ -115,21 +115,23 @@ class Changes:
         Raises VaultError, and then nothing has changed: STALE_EDIT if a file is not as a step expects it, NOTE_EXISTS,
         FILE_NOT_FOUND, PERMISSION_DENIED, PATH_OUTSIDE_VAULT, TOO_LARGE, WRITE_FAILED, JOURNAL_FAILED.
         """
-        assert self._holder == threading.get_ident(), "carry_out outside of held"
-        planned = tidied(list(steps))
+        assert self._holder == threading.get_ident(), "execute outside of locked"
+        planned = simplified(list(steps))
         wanted = without_aliases(self._files, planned)
         now = time.time_ns()
         if not wanted:
             return Change(0, now, author, (), undoes)
         emptied = self._made_by(undoes) if undoes is not None else ()
         number = self._journal.next_id()
-        intent = Preflight(self._files).check(Intent(number, "", now, author, undoes, tuple(wanted), (), (), emptied))
+        intent = PreconditionCheck(self._files).check(
+            Intent(number, "", now, author, undoes, tuple(wanted), (), (), emptied)
+        )
         progress.check()
         try:
             self._journal.begin(intent)
         except OSError as error:
             raise _no_journal(error, self._folder) from error
-        stage = Stage(self._files, intent)
+        stage = StagedChange(self._files, intent)
         begun = 0
         try:
             stage.prepare()
@@ -159,14 +161,14 @@ class Changes:
         except OSError as error:
             raise _no_journal(error, self._folder) from error
 
-    def _take_back(self, intent: Intent, stage: Stage, begun: int) -> None:
+    def _take_back(self, intent: Intent, stage: StagedChange, begun: int) -> None:
         try:
             self._roll_back(intent, stage, begun)
         except (OSError, VaultError):  # it stays open, and whoever comes next tries again
             return
         self._tell_index(intent)
 
-    def _roll_back(self, intent: Intent, stage: Stage, begun: int | None = None) -> None:
+    def _roll_back(self, intent: Intent, stage: StagedChange, begun: int | None = None) -> None:
         left = intent.left
         if left is None:
             left = stage.roll_back(begun)
@@ -174,7 +176,7 @@ class Changes:
         stage.clean_up()
         self._journal.end(intent.id, Ending(is_undone=True, left=left))
 
-    def _settle(self) -> None:
+    def _recover(self) -> None:
         try:
             intent = self._journal.catch_up()
         except OSError as error:
@@ -182,7 +184,7 @@ class Changes:
         if intent is None:
             return
         self._files.check_root()
-        stage = Stage(self._files, intent)
+        stage = StagedChange(self._files, intent)
         try:
             if intent.left is None and stage.is_complete() and _is_finished(stage):
                 stage.remove_temporaries()
@@ -245,7 +247,7 @@ class Changes:
         """Return the changes behind one, in the order in which they were made. Raises VaultError (JOURNAL_FAILED)."""
         return [change for change in self._all() if change.id > number]
 
-    def show(self, number: int) -> Detailed:
+    def show(self, number: int) -> DetailedChange:
         """Return one change with the bytes before and after. Raises VaultError: FILE_NOT_FOUND, JOURNAL_FAILED."""
         try:
             is_shown = self._shown is None or any(change.id == number for change in self._shown.all())
@@ -281,7 +283,7 @@ def _concerns(asked: str, path: VaultPath, target: VaultPath | None) -> bool:
     return any(lies_in(each, asked) or lies_in(asked, each) for each in (path, target) if each is not None)
 
 
-def _is_finished(stage: Stage) -> bool:
+def _is_finished(stage: StagedChange) -> bool:
     try:
         stage.finish()
     except VaultError:  # another program's save has come to light, or bytes cannot be removed: it is taken back

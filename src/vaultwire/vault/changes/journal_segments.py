@@ -10,7 +10,7 @@ import os
 import time
 from typing import Any, BinaryIO, NamedTuple
 
-from vaultwire.vault.changes.records import MARK, PREFIX_SIZE, is_whole, parse_header, parse_prefix
+from vaultwire.vault.changes.journal_records import MARK, PREFIX_SIZE, is_whole, parse_header, parse_prefix
 
 _PREFIX = (
     "changes.v1."  # the format is in the name: another version of the program must not take this for half a record

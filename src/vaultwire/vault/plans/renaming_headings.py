@@ -19,8 +19,8 @@ from vaultwire.vault.index.port import Index
 from vaultwire.vault.links.graph import structure
 from vaultwire.vault.links.sections import Sections, section_span
 from vaultwire.vault.model import OutlineEntry, Problem, Progress, Structure, VaultPath
-from vaultwire.vault.plans.following import NewSubpath, follow, follow_headings
-from vaultwire.vault.plans.relinking import LinkChange
+from vaultwire.vault.plans.heading_links import NewSubpath, follow, follow_headings
+from vaultwire.vault.plans.link_rewriting import LinkChange
 
 _BLOCK_ID = re.compile(r"[A-Za-z0-9-]+")
 

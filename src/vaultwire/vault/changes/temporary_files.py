@@ -18,7 +18,7 @@ from vaultwire.vault.model import VaultPath
 AGAIN = "b"  # marks files with the bytes from before, written for the way back
 
 
-class HiddenFiles:
+class TemporaryFiles:
     """The hidden files of one change, on the disk."""
 
     def __init__(self, files: Files, intent: Intent) -> None:

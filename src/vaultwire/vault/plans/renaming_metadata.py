@@ -21,8 +21,8 @@ from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
 from vaultwire.vault.index.port import Index
 from vaultwire.vault.links.graph import structure
 from vaultwire.vault.model import Problem, Progress, TagCount, VaultPath
-from vaultwire.vault.plans.following import NewSubpath, follow, follow_headings
-from vaultwire.vault.plans.relinking import LinkChange
+from vaultwire.vault.plans.heading_links import NewSubpath, follow, follow_headings
+from vaultwire.vault.plans.link_rewriting import LinkChange
 from vaultwire.vault.search.finding import Condition, Wanted
 
 _ALL = 1 << 30  # more notes than any vault has

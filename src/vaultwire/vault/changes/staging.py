@@ -1,6 +1,6 @@
 """One change on its way to the disk, and back: temporaries, steps, and what the disk says of how far it came.
 
-Which changes there are, and when each is carried out or taken back, is ``changes.changing``'s business.
+Which changes there are, and when each is carried out or taken back, is ``changes.executor``'s business.
 """
 
 from __future__ import annotations
@@ -8,8 +8,8 @@ from __future__ import annotations
 import os
 
 from vaultwire.vault.changes.change import Intent, Move, Site, Step, Write, follow, paths_of
-from vaultwire.vault.changes.foresight import is_same_entry
-from vaultwire.vault.changes.hidden import AGAIN, HiddenFiles, folder_of
+from vaultwire.vault.changes.projected_tree import is_same_entry
+from vaultwire.vault.changes.temporary_files import AGAIN, TemporaryFiles, folder_of
 from vaultwire.vault.disk.exchange import exchange, rename_new
 from vaultwire.vault.disk.files import Files, cannot
 from vaultwire.vault.disk.paths import TRASH, lies_in
@@ -30,7 +30,7 @@ _CHANGED = "was changed by another program meanwhile; read it again, then edit."
 _OPEN = "is open for writing in another program, and what that writes next would be lost. Try again when it is closed there."
 
 
-class Stage:
+class StagedChange:
     """One change. Whether a step was taken is read from the disk, so a killed change can be settled by anybody."""
 
     def __init__(self, files: Files, intent: Intent) -> None:
@@ -38,7 +38,7 @@ class Stage:
         self._steps = intent.steps
         self._sites = intent.sites
         self._intent = intent
-        self._hidden = HiddenFiles(files, intent)
+        self._hidden = TemporaryFiles(files, intent)
         self._moves = [(number, step) for number, step in enumerate(intent.steps) if isinstance(step, Move)]
         # Of files that were empty before: only these could be taken for half-made ones.
         self._empty = {

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 
-from vaultwire.vault.changes.change import Change, Detailed, Write, follow, paths_of
+from vaultwire.vault.changes.change import Change, DetailedChange, Write, follow, paths_of
 from vaultwire.vault.changes.journal import Journal
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.disk.paths import TRASH, lies_in
@@ -17,7 +17,7 @@ from vaultwire.vault.model import VaultPath
 from vaultwire.vault.visibility.privacy import may_say_so
 
 
-class ShownChanges:
+class VisibleChanges:
     """The changes of one journal that may be seen. Safe to use from several threads."""
 
     def __init__(self, journal: Journal, files: Files) -> None:
@@ -63,7 +63,7 @@ class ShownChanges:
         return known
 
 
-def _held(detailed: Detailed) -> Iterable[tuple[VaultPath, bytes | None]]:
+def _held(detailed: DetailedChange) -> Iterable[tuple[VaultPath, bytes | None]]:
     """Yield what the files of a change held before and after it, under each name they had; None for what is not kept."""
     for step, content in zip(detailed.steps, detailed.contents, strict=True):
         if isinstance(step, Write):

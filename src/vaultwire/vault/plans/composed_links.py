@@ -15,7 +15,7 @@ from vaultwire.vault.errors import VaultError
 from vaultwire.vault.links.resolution import linkpath_of, names_led_to
 from vaultwire.vault.links.sections import Sections
 from vaultwire.vault.model import Progress, Structure, VaultPath
-from vaultwire.vault.plans.relinking import Moves
+from vaultwire.vault.plans.link_rewriting import Moves
 
 
 class Merging(Moves):

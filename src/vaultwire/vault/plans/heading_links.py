@@ -22,7 +22,7 @@ from vaultwire.vault.index.port import Index
 from vaultwire.vault.links.resolution import LinkTargets, linkpath_of, names_led_to, names_sought
 from vaultwire.vault.links.sections import Sections
 from vaultwire.vault.model import OutlineEntry, Problem, Progress, Structure, VaultPath
-from vaultwire.vault.plans.relinking import (
+from vaultwire.vault.plans.link_rewriting import (
     BASE_SUFFIX,
     LinkChange,
     is_looked_into,

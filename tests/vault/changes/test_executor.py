@@ -19,7 +19,7 @@ from support.refusals import refusal, refused
 from support.renaming import around_calls, nothing, without_exchange
 from support.vaults import open_vault, vault_over, write_vault
 from vaultwire.vault.changes.change import Author, FileChange, Move, Step, Write
-from vaultwire.vault.changes.changing import Changes
+from vaultwire.vault.changes.executor import Changes
 from vaultwire.vault.disk import exchange
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.errors import (
@@ -70,13 +70,13 @@ def changes(root: Path, tmp_path: Path) -> Changes:
     return open_changes(root, tmp_path / "state")[1]
 
 
-def carry_out(changes: Changes, *steps: Step) -> Any:
-    with changes.held():
-        return changes.carry_out(steps, AUTHOR)
+def execute(changes: Changes, *steps: Step) -> Any:
+    with changes.locked():
+        return changes.execute(steps, AUTHOR)
 
 
 def test_steps_are_taken_in_order_each_on_what_the_one_before_left(root: Path, changes: Changes) -> None:
-    change = carry_out(
+    change = execute(
         changes,
         Write(path("A.md"), b"a\n", b"a2\n"),
         Move(path("A.md"), path("New/A2.md")),
@@ -107,11 +107,11 @@ def test_a_step_that_changes_nothing_is_left_out_and_nothing_at_all_is_not_recor
     root: Path, changes: Changes, tmp_path: Path
 ) -> None:
     before = (root / "A.md").stat()
-    assert carry_out(changes, Write(path("A.md"), b"a\n", b"a\n"), Move(path("B.md"), path("B.md"))).id == 0
-    assert carry_out(changes, Write(path("A.md"), b"a\n", b"x"), Write(path("A.md"), b"x", b"a\n")).files == ()
+    assert execute(changes, Write(path("A.md"), b"a\n", b"a\n"), Move(path("B.md"), path("B.md"))).id == 0
+    assert execute(changes, Write(path("A.md"), b"a\n", b"x"), Write(path("A.md"), b"x", b"a\n")).files == ()
     assert (root / "A.md").stat().st_ctime_ns == before.st_ctime_ns
     assert changes.latest() == []
-    assert carry_out(changes, Write(path("A.md"), b"a\n", b"x"), Write(path("A.md"), b"x", b"y")).files == (
+    assert execute(changes, Write(path("A.md"), b"a\n", b"x"), Write(path("A.md"), b"x", b"y")).files == (
         FileChange("edit", path("A.md")),
     )
 
@@ -150,7 +150,7 @@ def test_what_the_disk_does_not_bear_out_is_refused_and_nothing_changes(
     before = tree(root)
     good: list[Step] = [Write(path("B.md"), b"b\n", b"x"), Write(path("New/N.md"), None, b"n")]
     for all_steps in (steps, good + steps):
-        error = refusal(carry_out, changes, *all_steps)
+        error = refusal(execute, changes, *all_steps)
         assert error.code == code
         assert str(root) not in error.message
         assert tree(root) == before
@@ -174,7 +174,7 @@ def test_no_step_leads_through_a_link_out_of_the_vault_or_into_what_is_hidden(
         Move(path("Link/X.md"), path("X.md")),
         Move(path("A.md"), path("Link/A.md")),
     ):
-        assert refused(carry_out, changes, step) == code
+        assert refused(execute, changes, step) == code
     assert (tree(root), tree(elsewhere)) == before
 
 
@@ -182,20 +182,20 @@ def test_no_step_leads_through_a_link_out_of_the_vault_or_into_what_is_hidden(
 def test_a_link_in_the_vault_is_written_through_and_moved_and_removed_itself(root: Path, changes: Changes) -> None:
     (root / "Link.md").symlink_to("Folder/C.md")
     (root / "Way").symlink_to("Folder", target_is_directory=True)
-    carry_out(changes, Write(path("Link.md"), b"c\n", b"c2\n"), Write(path("Way/deep/D.md"), b"d\n", b"d2\n"))
+    execute(changes, Write(path("Link.md"), b"c\n", b"c2\n"), Write(path("Way/deep/D.md"), b"d\n", b"d2\n"))
     assert (root / "Link.md").is_symlink()
     assert (root / "Folder/C.md").read_text() + (root / "Folder/deep/D.md").read_text() == "c2\nd2\n"
-    carry_out(changes, Move(path("Link.md"), path("Link 2.md")))
+    execute(changes, Move(path("Link.md"), path("Link 2.md")))
     assert (root / "Link 2.md").readlink() == Path("Folder/C.md")
-    carry_out(changes, Write(path("Link 2.md"), b"c2\n", None))
+    execute(changes, Write(path("Link 2.md"), b"c2\n", None))
     assert not (root / "Link 2.md").is_symlink()
     assert (root / "Folder/C.md").read_text() == "c2\n"
 
 
 def test_a_name_is_respelt_where_the_disk_takes_both_spellings_for_one(root: Path, changes: Changes) -> None:
-    carry_out(changes, Move(path("A.md"), path("a.MD")))
+    execute(changes, Move(path("A.md"), path("a.MD")))
     assert sorted(name for name in os.listdir(root) if name.lower() == "a.md") == ["a.MD"]
-    carry_out(changes, Move(path("Folder"), path("FOLDER")))
+    execute(changes, Move(path("Folder"), path("FOLDER")))
     assert "FOLDER" in os.listdir(root)
 
 
@@ -251,7 +251,7 @@ def test_a_change_that_fails_half_way_is_taken_back(
         with monkeypatch.context() as patch:
             failing_rename(patch, number, at) if name == "renameat2" else failing(patch, name, number, at)
             try:
-                carry_out(changes, *steps)
+                execute(changes, *steps)
             except VaultError as error:
                 code, message = error.code, error.message
             else:
@@ -259,14 +259,14 @@ def test_a_change_that_fails_half_way_is_taken_back(
         assert code in (WRITE_FAILED, PERMISSION_DENIED, JOURNAL_FAILED), at
         assert str(root) not in message
         refusals += 1
-        with changes.held():
+        with changes.locked():
             assert tree(root) == before, at
     else:
         pytest.fail("it never got through")
     if name not in ("chmod", "rmdir"):
         assert refusals > 0
     assert (root / "Other/C.md").read_text() == "c2\n"
-    with changes.held():  # that it was done may have found no room in the journal: then the files say so
+    with changes.locked():  # that it was done may have found no room in the journal: then the files say so
         assert [change.left for change in changes.latest()] == [()]
 
 
@@ -285,7 +285,7 @@ def test_somebody_elses_file_in_the_way_of_a_later_step_takes_all_back(
     ):
         with monkeypatch.context() as patch:
             around_calls(patch, ["replace"], nothing, meddle)
-            assert refused(carry_out, changes, Write(path("A.md"), b"a\n", b"ours\n"), last) == code
+            assert refused(execute, changes, Write(path("A.md"), b"a\n", b"ours\n"), last) == code
         assert tree(root) == {**before, "New.md": b"theirs\n", "B.md": b"theirs\n"}
         (root / "New.md").unlink()
         (root / "B.md").write_text("b\n")
@@ -307,8 +307,8 @@ def rename(source, target, is_exchange):
         os.kill(os.getpid(), signal.SIGKILL)
     return number
 exchange.system_rename = lambda: rename
-with changes.held():
-    changes.carry_out([
+with changes.locked():
+    changes.execute([
         Write(path("A.md"), b"a\\n", b"a2\\n"), Write(path("B.md"), b"b\\n", b"b2\\n"), Move(path("Folder"), path("Other"))
     ])
 """
@@ -316,7 +316,7 @@ with changes.held():
     subprocess.run(command, check=False, cwd=Path(__file__).parents[2])
     assert (root / "B.md").read_text() == "b2\n"
     (root / "A.md").write_text("a2 and the person's\n")
-    with changes.held():
+    with changes.locked():
         pass
     assert (root / "A.md").read_text() == "a2 and the person's\n"
     assert (root / "B.md").read_text() == "b\n"
@@ -341,8 +341,8 @@ def test_a_change_is_stopped_before_its_first_visible_step_or_not_at_all(root: P
     before = tree(root)
     for at in range(9):
         try:
-            with changes.held():
-                changes.carry_out(
+            with changes.locked():
+                changes.execute(
                     [Write(path("A.md"), b"a\n", b"x"), Move(path("B.md"), path("N/B.md"))], AUTHOR, Stopping(at)
                 )
         except Stopped:
@@ -386,14 +386,14 @@ def test_where_no_journal_can_be_kept_nothing_is_changed(
 
 @posix_only
 def test_what_notes_held_is_nobody_elses_to_read(root: Path, changes: Changes, tmp_path: Path) -> None:
-    carry_out(changes, Write(path("A.md"), b"a\n", b"x"))
+    execute(changes, Write(path("A.md"), b"a\n", b"x"))
     for place in (tmp_path / "state").rglob("*"):
         assert stat.S_IMODE(place.stat().st_mode) == (0o700 if place.is_dir() else 0o600), place
 
 
 def test_carrying_out_without_the_lock_is_a_mistake(changes: Changes) -> None:
     with pytest.raises(AssertionError):
-        changes.carry_out([Write(path("A.md"), b"a\n", b"x")])
+        changes.execute([Write(path("A.md"), b"a\n", b"x")])
 
 
 def test_the_index_hears_of_every_file_that_a_change_touched(root: Path, tmp_path: Path) -> None:
@@ -405,7 +405,7 @@ def test_the_index_hears_of_every_file_that_a_change_touched(root: Path, tmp_pat
 
     index = Heard()
     changes = Changes(Files(str(root), 1000), index, str(tmp_path / "state"))  # type: ignore[arg-type]
-    carry_out(
+    execute(
         changes,
         Move(path("Folder"), path("Other")),
         Write(path("A.md"), b"a\n", None),
@@ -497,9 +497,9 @@ def test_two_programs_on_one_vault_lose_nothing(root: Path, tmp_path: Path) -> N
 def test_waiting_for_another_program_ends_when_nobody_waits_any_more(root: Path, tmp_path: Path) -> None:
     _, one = open_changes(root, tmp_path / "state")
     _, other = open_changes(root, tmp_path / "state")
-    with one.held(), pytest.raises(Stopped), other.held(Stopping(2)):
+    with one.locked(), pytest.raises(Stopped), other.locked(Stopping(2)):
         pass
-    with one.held(), pytest.raises(Stopped), one.held(Stopping(0)):
+    with one.locked(), pytest.raises(Stopped), one.locked(Stopping(0)):
         pass
-    with other.held(NO_PROGRESS):
+    with other.locked(NO_PROGRESS):
         pass
