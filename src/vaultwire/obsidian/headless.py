@@ -40,6 +40,7 @@ from vaultwire.vault.errors import (
 from vaultwire.vault.links.resolution import linkpath_of
 from vaultwire.vault.model import Hit as SearchHit
 from vaultwire.vault.model import Placed, Progress, VaultPath
+from vaultwire.vault.plans.creating import NewNote
 from vaultwire.vault.plans.targeted_edits import Edit
 from vaultwire.vault.search.finding import WantedTasks
 from vaultwire.vault.settings.obsidian_settings import CONFIG_FOLDER, KeptFile
@@ -87,12 +88,12 @@ class Headless:
         """Make a note. A name that another note has elsewhere is taken all the same, as the app does."""
         try:
             made = self.vault.making.create(
-                name, content, template, "", "error", progress, dry_run=False, may_have_namesake=True
+                NewNote(name, content, template), progress, dry_run=False, may_have_namesake=True
             )
         except VaultError as error:
             path = self.overwritten(error, template, overwrite=overwrite)
         else:
-            return Placed(made.path, True, made.done.edited_besides(made.path))
+            return Placed(made.path, True, made.done.other_edits(made.path))
         self.vault.writing.write(path, content, "overwrite", None, progress)
         return Placed(path, False, [])
 
@@ -118,12 +119,12 @@ class Headless:
     def move(self, path: VaultPath, to: str, progress: Progress) -> Placed:
         """Give a note another path, or put it into a folder."""
         plan, done = self.vault.arranging.move(path, wanted_place(to), progress, dry_run=False)
-        return Placed(plan.target, False, done.edited_besides(plan.target))
+        return Placed(plan.target, False, done.other_edits(plan.target))
 
     def rename(self, path: VaultPath, name: str, progress: Progress) -> Placed:
         """Give a note another name in its folder."""
         plan, done = self.vault.arranging.move(path, wanted_name(name), progress, dry_run=False)
-        return Placed(plan.target, False, done.edited_besides(plan.target))
+        return Placed(plan.target, False, done.other_edits(plan.target))
 
     def delete(self, path: VaultPath, progress: Progress, *, permanent: bool) -> None:
         """Put a note into the trash, or delete it for good."""
@@ -143,8 +144,8 @@ class Headless:
             self.add(path, content, where, progress)
             return Placed(path, False, [])
         text = self.new_daily(content, where, progress)
-        made = self.vault.making.create(f"./{path}", text, "", "", "error", progress, dry_run=False)
-        return Placed(path, True, made.done.edited_besides(path))
+        made = self.vault.making.create(NewNote(f"./{path}", text), progress, dry_run=False)
+        return Placed(path, True, made.done.other_edits(path))
 
     def new_daily(self, content: str, where: Where, progress: Progress) -> str:
         """Return the text of today's note that is to be made: its template's, with the content added."""

@@ -41,6 +41,7 @@ from vaultwire.vault.errors import (
     VaultError,
 )
 from vaultwire.vault.model import Placed, Progress, VaultPath
+from vaultwire.vault.plans.creating import NewNote
 from vaultwire.vault.plans.targeted_edits import Edit
 from vaultwire.vault.vault import Vault
 
@@ -63,7 +64,7 @@ class Running(Headless):
         """Make a note, as planned by our engine: also its template is filled in here, so the app need not know it."""
         try:
             made = self.vault.making.create(
-                name, content, template, "", "error", progress, dry_run=True, may_have_namesake=True
+                NewNote(name, content, template), progress, dry_run=True, may_have_namesake=True
             )
         except VaultError as error:
             path = self.overwritten(error, template, overwrite=overwrite)
@@ -335,7 +336,7 @@ class Running(Headless):
     def _edited(self, planned: Done, path: VaultPath) -> list[VaultPath]:
         """Return which of the files that our engine would have edited besides, the app has edited by now."""
         before = {step.path: step.before for step in planned.steps if isinstance(step, Write)}
-        return [each for each in planned.edited_besides(path) if not self._holds(each, before[each] or b"")]
+        return [each for each in planned.other_edits(path) if not self._holds(each, before[each] or b"")]
 
     def _holds(self, path: VaultPath, data: bytes) -> bool:
         try:

@@ -10,7 +10,7 @@ from vaultwire.toolkit.registry import Outcome, tool
 from vaultwire.toolkit.wording import counted
 from vaultwire.tools.changes import Changed, to_changed, told
 from vaultwire.vault.model import Progress
-from vaultwire.vault.plans.composing import Leave
+from vaultwire.vault.plans.extracting import Leave, Part
 from vaultwire.vault.vault import Vault
 
 
@@ -165,7 +165,7 @@ def extract_section(
         if_match: Etag from read_note. The note is changed only if it still is what was read.
         dry_run: Only show what would be changed.
     """
-    plan, done = vault.arranging.extract(path, section, lines, to, leave, if_match, progress, dry_run=dry_run)
+    plan, done = vault.arranging.extract(path, Part(section, lines), to, leave, if_match, progress, dry_run=dry_run)
     data = Relinked(**to_changed(done), path=plan.new_path, links=len(plan.links))
     what = f"moved lines {plan.lines.first}-{plan.lines.last} of {plan.path} to {plan.new_path}"
     return Outcome(told(done, f"{what}, {counted(len(plan.links), 'link')} rewritten", data), data)

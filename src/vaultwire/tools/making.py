@@ -9,6 +9,7 @@ from vaultwire.toolkit.registry import Bounds, Outcome, tool
 from vaultwire.tools.changes import Changed, to_changed, told
 from vaultwire.vault.editing.making import Made
 from vaultwire.vault.model import Progress
+from vaultwire.vault.plans.creating import NewNote
 from vaultwire.vault.vault import Vault
 
 # 5 MB as base64; the exact limit is on the bytes.
@@ -49,7 +50,8 @@ def create_note(
         on_collision: If there is a note of that name: "error" refuses, "number" takes the next free name ("Name 1").
         dry_run: Only show what would be made.
     """
-    made = vault.making.create(path, content, template, beside, on_collision, progress, dry_run=dry_run)
+    new = NewNote(path, content, template, beside, on_collision)
+    made = vault.making.create(new, progress, dry_run=dry_run)
     return _outcome(made, f"created {made.path}")
 
 

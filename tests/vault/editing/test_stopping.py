@@ -29,6 +29,7 @@ from vaultwire.vault.errors import Stopped, VaultError
 from vaultwire.vault.links.graph import structure
 from vaultwire.vault.links.sections import Sections
 from vaultwire.vault.model import NO_PROGRESS, NoProgress, OutlineEntry, Progress, VaultPath
+from vaultwire.vault.plans.extracting import Part
 from vaultwire.vault.plans.targeted_edits import Edit
 from vaultwire.vault.vault import Vault
 
@@ -129,7 +130,7 @@ WORK: dict[str, Work] = {
     ),
     "a part taken out": Work(
         lambda count: {"a.md": "# Top\n" + numbered(count, "## h{}\n", "[[#h{}]]\n")},
-        lambda vault, asked: vault.arranging.extract("a", "Top", "", "c", "link", None, asked, dry_run=True),
+        lambda vault, asked: vault.arranging.extract("a", Part("Top"), "c", "link", None, asked, dry_run=True),
     ),
     "properties set": Work(
         lambda _: {"a.md": "---\nx: 1\n---\n"},
@@ -285,7 +286,7 @@ def test_what_was_not_looked_into_is_told_of_where_links_and_tags_change(tmp_pat
     vault = made(tmp_path, {"a.md": beyond, "b.md": "x"})
     plan, done = vault.arranging.move("b", "c.md", NO_PROGRESS, dry_run=True)
     assert len(plan.links) == 1
-    assert [problem.path for problem in plan.left] == ["a.md"]
+    assert [problem.path for problem in plan.skipped] == ["a.md"]
     assert any("not looked into beyond line" in notice for notice in done.notices)
     with pytest.raises(VaultError, match="links, tags, headings and tasks are not known"):
         vault.arranging.rename_tag("t", "u", NO_PROGRESS, dry_run=True)

@@ -7,7 +7,6 @@ import json
 import tempfile
 from collections import Counter
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
 from hypothesis import given
@@ -17,6 +16,7 @@ from support.refusals import refusal
 from support.stores import open_stored
 from support.vaults import snapshot, write_vault
 from vaultwire.markdown.edits import to_plain
+from vaultwire.markdown.joining import Where
 from vaultwire.markdown.parse import parse_note
 from vaultwire.vault.changes.change import Move, Step
 from vaultwire.vault.disk.files import Files
@@ -24,16 +24,13 @@ from vaultwire.vault.errors import INVALID_ARGUMENTS, NOT_UTF8, NOTE_EXISTS, SEC
 from vaultwire.vault.index.port import Index
 from vaultwire.vault.index.store.memory_text import MemoryText
 from vaultwire.vault.links.resolution import LinkTargets
-from vaultwire.vault.model import NO_PROGRESS, VaultPath
-from vaultwire.vault.plans.composing import ExtractPlan, Leave, MergePlan, Where, plan_extract, plan_merge
+from vaultwire.vault.model import VaultPath
+from vaultwire.vault.plans.context import PlanContext
+from vaultwire.vault.plans.extracting import ExtractPlan, Leave, Part, plan_extract
+from vaultwire.vault.plans.merging import MergePlan, plan_merge
 from vaultwire.vault.settings.obsidian_settings import Settings
 
 DEFAULT = Settings()
-
-
-class Part(NamedTuple):
-    section: str = ""
-    lines: str = ""
 
 
 def open_files(root: Path) -> tuple[Files, Index]:
@@ -44,27 +41,15 @@ def open_files(root: Path) -> tuple[Files, Index]:
 def merge(root: Path, source: str, target: str, where: Where = "end", settings: Settings = DEFAULT) -> MergePlan:
     files, index = open_files(root)
 
-    def trash(path: VaultPath) -> VaultPath:
-        return VaultPath(f".trash/{path.rpartition('/')[2]}")
-
-    return plan_merge(files, index, settings, VaultPath(source), VaultPath(target), trash, NO_PROGRESS, where)
+    trash_path = VaultPath(f".trash/{source.rpartition('/')[2]}")
+    return plan_merge(PlanContext(files, index, settings), VaultPath(source), VaultPath(target), trash_path, where)
 
 
 def extract(
     root: Path, path: str, part: Part, new_path: str, leave: Leave = "link", settings: Settings = DEFAULT
 ) -> ExtractPlan:
     files, index = open_files(root)
-    return plan_extract(
-        files,
-        index,
-        settings,
-        VaultPath(path),
-        VaultPath(new_path),
-        NO_PROGRESS,
-        section=part.section,
-        lines=part.lines,
-        leave=leave,
-    )
+    return plan_extract(PlanContext(files, index, settings), VaultPath(path), VaultPath(new_path), part, leave)
 
 
 def execute(root: Path, steps: list[Step]) -> None:
@@ -183,7 +168,7 @@ up: "[[x/Other]]"
         "x/Other.md": "[[Target]] [[Target#Head|Target]] ![[Target.md#^id]] `[[Source]]`\n"
         "[Target](Target.md) [s](<Target.md#Head>)\n",
     }
-    assert plan.left == []
+    assert plan.skipped == []
     assert len(plan.links) == 13
 
 
@@ -221,7 +206,7 @@ def test_what_both_notes_have_is_told(tmp_path: Path) -> None:
     )
     plan = merge(tmp_path, "A.md", "B.md")
     assert plan.headings == ["Same"]
-    assert plan.kept == ["x"]
+    assert plan.kept_properties == ["x"]
 
 
 @pytest.mark.parametrize(
@@ -336,7 +321,7 @@ text ^in
         "b/Other.md": "[[New#Goes]] [[New#Goes|g]] [[New#Goes]] [[Note#Top]] [[New#^in]] [[Note]] [g](New.md#Goes) "
         "[[Goes]] [[New]]\n",
     }
-    assert plan.gained == [("b/Other.md", "New", "c/New.md")]
+    assert plan.newly_resolved == [("b/Other.md", "New", "c/New.md")]
 
 
 def test_a_new_name_that_makes_short_links_ambiguous_makes_them_longer(tmp_path: Path) -> None:
@@ -471,7 +456,9 @@ def test_after_any_merge_every_link_leads_where_its_content_is(
         most = 1 if all("link:" in notes[path] for path in pair) else 0
         lost, files_lost = (with_place(wanted) - with_place(found)), (by_file(wanted) - by_file(found))
         assert max(lost.total(), files_lost.total()) <= most
-        assert {target for _, target in by_file(found) - by_file(wanted)} <= {target for *_, target in plan.gained}
+        assert {target for _, target in by_file(found) - by_file(wanted)} <= {
+            target for *_, target in plan.newly_resolved
+        }
         assert (root / ".trash" / source.rpartition("/")[2]).read_bytes() == notes[source].encode()
 
 
@@ -503,8 +490,8 @@ def test_after_any_extraction_every_link_leads_where_its_content_is(
         assert by_file(wanted) <= by_file(found)
         more = by_file(found) - by_file(wanted)
         left = [] if leave == "nothing" else [new_path]
-        assert {target for _, target in more} == {*left, *(target for *_, target in plan.gained)}
-        assert plan.gained or more.total() == len(left)
+        assert {target for _, target in more} == {*left, *(target for *_, target in plan.newly_resolved)}
+        assert plan.newly_resolved or more.total() == len(left)
 
 
 def test_an_underlined_section_becomes_a_note_with_links_over_several_lines(tmp_path: Path) -> None:

@@ -34,8 +34,11 @@ from vaultwire.vault.errors import (
 from vaultwire.vault.links.resolution import LinkTargets
 from vaultwire.vault.model import VaultPath
 from vaultwire.vault.plans.attachment_types import EXTENSIONS, check_attachment, decode_base64
+from vaultwire.vault.plans.context import PlanContext
 from vaultwire.vault.plans.creating import (
-    Planned,
+    NewFilePlan,
+    NewNote,
+    OnCollision,
     plan_append_daily,
     plan_attachment,
     plan_create,
@@ -53,7 +56,38 @@ def files_of(root: Path, text: str = "") -> Files:
     return Files(str(write_vault(root, text)), 1 << 20)
 
 
-def written(planned: Planned) -> tuple[bytes | None, bytes | None]:
+def context(files: Files, settings: Settings) -> PlanContext:
+    return PlanContext(files, open_index(files, None), settings)
+
+
+def create(
+    files: Files,
+    settings: Settings,
+    name: str,
+    content: str,
+    *,
+    template: str = "",
+    beside: str = "",
+    on_collision: OnCollision = "error",
+) -> NewFilePlan:
+    return plan_create(context(files, settings), NewNote(name, content, template, beside, on_collision), NOW)
+
+
+def append_daily(files: Files, settings: Settings, day: date, content: str, *, heading: str = "") -> NewFilePlan:
+    return plan_append_daily(context(files, settings), day, content, NOW, heading)
+
+
+def insert_template(
+    files: Files, settings: Settings, path: VaultPath, template: str, place: Callable[[str, str], str] = edits.append
+) -> NewFilePlan:
+    return plan_insert_template(context(files, settings), path, template, NOW, place)
+
+
+def attach(files: Files, settings: Settings, name: str, data: bytes, *, beside: str = "") -> NewFilePlan:
+    return plan_attachment(context(files, settings), name, data, 100, beside)
+
+
+def written(planned: NewFilePlan) -> tuple[bytes | None, bytes | None]:
     """Return what the file holds before and after the one step there is."""
     (step,) = planned.steps
     assert isinstance(step, Write)
@@ -96,8 +130,8 @@ PLACES = [
 def test_a_new_note_goes_where_the_settings_say(
     tmp_path: Path, name: str, settings: Settings, beside: str | None, path: str
 ) -> None:
-    files = files_of(tmp_path, "=== Work/Log.md\n=== Odd? folder/x.md\n")
-    planned = plan_create(files, settings, name, "text", now=NOW, beside=VaultPath(beside) if beside else None)
+    files = files_of(tmp_path, "=== Work/Log.md\n=== Odd? folder/x.md\n=== Log.md\n=== A/B.md\n")
+    planned = create(files, settings, name, "text", beside=beside or "")
     assert (planned.path, planned.is_new) == (path, True)
     assert written(planned) == (None, b"text")
 
@@ -106,10 +140,10 @@ def test_planning_writes_nothing(tmp_path: Path) -> None:
     files = files_of(tmp_path, "=== Note.md\nx\n=== T/A.md\n{{title}}\n")
     before = snapshot(tmp_path)
     settings = Settings(template_folder="T")
-    plan_create(files, settings, "New/Note", "x", template="A", now=NOW)
-    plan_append_daily(files, settings, DAY, "x", heading="Log", now=NOW)
-    plan_insert_template(files, settings, VaultPath("Note.md"), "A", now=NOW)
-    plan_attachment(files, open_index(files, None), settings, "new/a.png", PNG, max_bytes=100)
+    create(files, settings, "New/Note", "x", template="A")
+    append_daily(files, settings, DAY, "x", heading="Log")
+    insert_template(files, settings, VaultPath("Note.md"), "A")
+    attach(files, settings, "new/a.png", PNG)
     assert snapshot(tmp_path) == before
 
 
@@ -119,7 +153,7 @@ TAKEN = ["Plan", "plan", "PLAN.md", "./Plan", "Straße", "STRASSE", "Café", "Ca
 @pytest.mark.parametrize("name", TAKEN)
 def test_a_name_that_is_taken_is_refused_whatever_its_case_and_form(tmp_path: Path, name: str) -> None:
     files = files_of(tmp_path, "=== Plan.md\n=== Straße.md\n=== Caf\u00e9.md\n=== Folder.md/x.md\n")
-    message = refusal(lambda: plan_create(files, Settings(), name, "", now=NOW), NOTE_EXISTS)
+    message = refusal(lambda: create(files, Settings(), name, ""), NOTE_EXISTS)
     assert " 1.md'" in message
 
 
@@ -143,7 +177,7 @@ def test_a_name_that_is_taken_gets_the_first_free_number(
     tmp_path: Path, there: list[str], name: str, path: str
 ) -> None:
     files = files_of(tmp_path, "".join(f"=== {each}\n" for each in there))
-    planned = plan_create(files, Settings(), name, "{{title}}", now=NOW, on_collision="number")
+    planned = create(files, Settings(), name, "{{title}}", on_collision="number")
     assert planned.path == path
 
 
@@ -151,7 +185,7 @@ def test_two_notes_that_differ_in_case_only_are_told_apart_by_nobody(tmp_path: P
     files = files_of(tmp_path, "=== Plan.md\n=== PLAN.md\n")
     if len(list(tmp_path.iterdir())) == 1:
         pytest.skip("this file system holds only one of them")
-    assert "PLAN.md, Plan.md" in refusal(lambda: plan_create(files, Settings(), "plan", "", now=NOW), AMBIGUOUS_NAME)
+    assert "PLAN.md, Plan.md" in refusal(lambda: create(files, Settings(), "plan", ""), AMBIGUOUS_NAME)
 
 
 ILLEGAL = [
@@ -184,10 +218,10 @@ def test_a_name_that_does_not_travel_is_refused_with_one_that_does(
     tmp_path: Path, name: str, code: str, told: str, suggested: str
 ) -> None:
     files = files_of(tmp_path)
-    message = refusal(lambda: plan_create(files, Settings(), name, "", now=NOW), code)
+    message = refusal(lambda: create(files, Settings(), name, ""), code)
     assert told in message
     assert message.endswith(f"A name that would do: {suggested!r}.")
-    assert plan_create(files, Settings(), suggested, "", now=NOW).path == f"{suggested.removesuffix('.md')}.md"
+    assert create(files, Settings(), suggested, "").path == f"{suggested.removesuffix('.md')}.md"
 
 
 NO_NOTES = [
@@ -201,38 +235,38 @@ NO_NOTES = [
 
 @pytest.mark.parametrize(("name", "code"), NO_NOTES)
 def test_what_names_no_note_is_refused_and_not_renamed(tmp_path: Path, name: str, code: str) -> None:
-    message = refusal(lambda: plan_create(files_of(tmp_path), Settings(), name, "", now=NOW), code)
+    message = refusal(lambda: create(files_of(tmp_path), Settings(), name, ""), code)
     assert "would do" not in message
 
 
 def test_a_name_is_not_made_longer_than_file_systems_take_by_its_number(tmp_path: Path) -> None:
     name = "x" * 252
     files = files_of(tmp_path, f"=== {name}.md\n")
-    refusal(lambda: plan_create(files, Settings(), name, "", now=NOW, on_collision="number"), INVALID_ARGUMENTS)
+    refusal(lambda: create(files, Settings(), name, "", on_collision="number"), INVALID_ARGUMENTS)
 
 
 def test_nothing_lies_in_a_file(tmp_path: Path) -> None:
     files = files_of(tmp_path, "=== Plan.md\n")
-    message = refusal(lambda: plan_create(files, Settings(), "plan.md/Sub/x", "", now=NOW), INVALID_ARGUMENTS)
+    message = refusal(lambda: create(files, Settings(), "plan.md/Sub/x", ""), INVALID_ARGUMENTS)
     assert "'Plan.md' is a file" in message
 
 
 def test_a_folder_set_wrongly_is_named_with_its_setting(tmp_path: Path) -> None:
     settings = Settings(new_file_location="folder", new_file_folder="../Out")
-    message = refusal(lambda: plan_create(files_of(tmp_path), settings, "Plan", "", now=NOW), PATH_OUTSIDE_VAULT)
+    message = refusal(lambda: create(files_of(tmp_path), settings, "Plan", ""), PATH_OUTSIDE_VAULT)
     assert "Folder to create new notes in" in message
 
 
 @pytest.mark.parametrize("name", ["C# notes", "a [b]", "x^2"])
 def test_a_name_that_links_cannot_name_is_taken_with_a_notice(tmp_path: Path, name: str) -> None:
-    planned = plan_create(files_of(tmp_path), Settings(), name, "", now=NOW)
+    planned = create(files_of(tmp_path), Settings(), name, "")
     assert planned.path == f"{name}.md"
     assert "Links cannot name" in planned.notices[0]
 
 
 def test_half_a_character_is_refused(tmp_path: Path) -> None:
     files = files_of(tmp_path)
-    assert "character 2" in refusal(lambda: plan_create(files, Settings(), "x", "a\ud800", now=NOW), INVALID_ARGUMENTS)
+    assert "character 2" in refusal(lambda: create(files, Settings(), "x", "a\ud800"), INVALID_ARGUMENTS)
 
 
 @given(text=st.text(max_size=300) | st.text(alphabet='. :/\\con1\u00b9?*"<>|#^[]\t\u0301\u212a', max_size=20))
@@ -266,37 +300,35 @@ FROM_TEMPLATE = [
 def test_a_new_note_begins_with_its_template(tmp_path: Path, template: str, content: str, text: str) -> None:
     files = files_of(tmp_path, f"=== T/Trip kind.md\n{template}")
     settings = Settings(template_folder="T")
-    planned = plan_create(files, settings, "Sub/Trip", content, template="trip kind", now=NOW)
+    planned = create(files, settings, "Sub/Trip", content, template="trip kind")
     assert written(planned) == (None, text.encode())
 
 
 def test_a_numbered_notes_title_is_the_one_it_has(tmp_path: Path) -> None:
     files = files_of(tmp_path, "=== T/A.md\n{{title}}\n=== Plan.md\n")
     settings = Settings(template_folder="T")
-    planned = plan_create(files, settings, "Plan", "", template="A", now=NOW, on_collision="number")
+    planned = create(files, settings, "Plan", "", template="A", on_collision="number")
     assert written(planned) == (None, b"Plan 1\n")
 
 
 def test_a_template_that_is_not_there_is_told(tmp_path: Path) -> None:
     files = files_of(tmp_path, "=== T/A.md\n")
     settings = Settings(template_folder="T")
-    assert "There are: A." in refusal(
-        lambda: plan_create(files, settings, "Plan", "", template="B", now=NOW), FILE_NOT_FOUND
-    )
+    assert "There are: A." in refusal(lambda: create(files, settings, "Plan", "", template="B"), FILE_NOT_FOUND)
 
 
 def test_a_template_goes_into_a_note_as_its_bytes_are(tmp_path: Path) -> None:
     files = files_of(tmp_path, "=== T/A.md\n# {{title}} {{time}}\n=== Note.md\n\ufeff---\r\na: 1\r\n---\r\nb\t \r\n")
     settings = Settings(template_folder="T")
     before = (tmp_path / "Note.md").read_bytes()
-    planned = plan_insert_template(files, settings, VaultPath("Note.md"), "A", now=NOW, place=edits.prepend)
+    planned = insert_template(files, settings, VaultPath("Note.md"), "A", place=edits.prepend)
     assert written(planned) == (before, before.replace(b"b\t", b"# Note 21:07\r\nb\t"))
     assert not planned.is_new
 
 
 def test_a_template_that_adds_nothing_is_no_step(tmp_path: Path) -> None:
     files = files_of(tmp_path, "=== T/A.md\n---\na: 2\n---\n=== Note.md\n---\na: 1\n---\n")
-    assert plan_insert_template(files, Settings(template_folder="T"), VaultPath("Note.md"), "A", now=NOW).steps == []
+    assert insert_template(files, Settings(template_folder="T"), VaultPath("Note.md"), "A").steps == []
 
 
 # ---------------------------------------------------------------------- the day's note
@@ -315,7 +347,7 @@ DAILY = [
 @pytest.mark.parametrize(("vault", "heading", "text"), DAILY)
 def test_lines_are_added_to_the_days_note(tmp_path: Path, vault: str, heading: str, text: str) -> None:
     files = files_of(tmp_path, vault)
-    planned = plan_append_daily(files, Settings(), DAY, "- new", heading=heading, now=NOW)
+    planned = append_daily(files, Settings(), DAY, "- new", heading=heading)
     before = (tmp_path / "2024-01-08.md").read_bytes() if vault else None
     assert planned.path == "2024-01-08.md"
     assert written(planned) == (before, text.encode())
@@ -325,7 +357,7 @@ def test_lines_are_added_to_the_days_note(tmp_path: Path, vault: str, heading: s
 def test_a_new_daily_note_is_made_from_its_template_with_the_days_date(tmp_path: Path) -> None:
     files = files_of(tmp_path, "=== T/Daily.md\n# {{date:dddd}} {{title}}\n{{date}} {{time}}\n## Log\n## End\n")
     settings = Settings(daily_folder="Journal", daily_format="YYYY/DD.MM", daily_template="T/Daily")
-    planned = plan_append_daily(files, settings, DAY, "- new", heading="Log", now=NOW)
+    planned = append_daily(files, settings, DAY, "- new", heading="Log")
     assert planned.path == "Journal/2024/08.01.md"
     assert written(planned) == (None, b"# Monday 08.01\n2024-01-08 21:07\n## Log\n- new\n## End\n")
     assert planned.notices == []
@@ -335,7 +367,7 @@ def test_a_new_daily_note_is_made_from_its_template_with_the_days_date(tmp_path:
 def test_a_daily_note_without_its_template_is_made_and_said_so(tmp_path: Path, template: str) -> None:
     files = files_of(tmp_path)
     (tmp_path / "Bad.md").write_bytes(b"\xff")
-    planned = plan_append_daily(files, Settings(daily_template=template), DAY, "- new", now=NOW)
+    planned = append_daily(files, Settings(daily_template=template), DAY, "- new")
     assert written(planned) == (None, b"- new")
     assert template in planned.notices[0]
 
@@ -343,18 +375,18 @@ def test_a_daily_note_without_its_template_is_made_and_said_so(tmp_path: Path, t
 def test_the_days_note_is_found_whatever_its_case(tmp_path: Path) -> None:
     files = files_of(tmp_path, "=== journal/2024-Jan-08.md\nold\n")
     settings = Settings(daily_folder="Journal", daily_format="YYYY-MMM-DD")
-    planned = plan_append_daily(files, settings, DAY, "- new", now=NOW)
+    planned = append_daily(files, settings, DAY, "- new")
     assert planned.path == "journal/2024-Jan-08.md"
 
 
 def test_a_daily_note_that_is_not_utf8_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "2024-01-08.md").write_bytes(b"\xff\n")
-    refusal(lambda: plan_append_daily(files_of(tmp_path), Settings(), DAY, "- new", now=NOW), NOT_UTF8)
+    refusal(lambda: append_daily(files_of(tmp_path), Settings(), DAY, "- new"), NOT_UTF8)
 
 
 def test_adding_nothing_is_no_step(tmp_path: Path) -> None:
     files = files_of(tmp_path, "=== 2024-01-08.md\nold\n")
-    assert plan_append_daily(files, Settings(), DAY, "", heading="Log", now=NOW).steps == []
+    assert append_daily(files, Settings(), DAY, "", heading="Log").steps == []
 
 
 # ---------------------------------------------------------------------- attachments
@@ -383,12 +415,9 @@ ATTACHED = [
 def test_an_attachment_goes_where_the_settings_say(
     tmp_path: Path, setting: str, name: str, beside: str | None, path: str
 ) -> None:
-    files = files_of(tmp_path, "=== Work/Log.md\n=== photo.png\n=== photo 1.png\n")
-    index = open_index(files, None)
+    files = files_of(tmp_path, "=== Work/Log.md\n=== Log.md\n=== photo.png\n=== photo 1.png\n")
     settings = Settings(attachment_folder=setting)
-    planned = plan_attachment(
-        files, index, settings, name, PNG, max_bytes=100, beside=VaultPath(beside) if beside else None
-    )
+    planned = attach(files, settings, name, PNG, beside=beside or "")
     assert planned.path == path
     assert written(planned) == (None, PNG)
     assert planned.link == f"![[{path.rpartition('/')[2]}]]"
@@ -397,11 +426,10 @@ def test_an_attachment_goes_where_the_settings_say(
 def test_an_attachment_is_embedded_as_the_settings_say(tmp_path: Path) -> None:
     files = files_of(tmp_path, "=== Work/Log.md\n=== Old/a b.png\n")
     settings = Settings(attachment_folder="./", new_link_format="relative", use_markdown_links=True)
-    index = open_index(files, None)
-    planned = plan_attachment(files, index, settings, "a b.png", PNG, max_bytes=100, beside=VaultPath("Work/Log.md"))
+    planned = attach(files, settings, "a b.png", PNG, beside="Work/Log.md")
     assert planned.link == "![](a%20b.png)"
     settings = Settings(attachment_folder="./")
-    planned = plan_attachment(files, index, settings, "a b.png", PNG, max_bytes=100, beside=VaultPath("Work/Log.md"))
+    planned = attach(files, settings, "a b.png", PNG, beside="Work/Log.md")
     assert planned.link == "![[Work/a b.png]]"
 
 
@@ -412,7 +440,7 @@ def test_an_attachment_is_embedded_as_the_settings_say(tmp_path: Path) -> None:
 def test_an_attachment_no_link_could_name_is_refused(tmp_path: Path, name: str, told: str) -> None:
     files = files_of(tmp_path)
     with pytest.raises(VaultError) as caught:
-        plan_attachment(files, open_index(files, None), Settings(), name, PNG, max_bytes=100)
+        attach(files, Settings(), name, PNG)
     assert told in caught.value.message
 
 

@@ -20,7 +20,8 @@ from vaultwire.vault.disk.paths import fold, is_note
 from vaultwire.vault.errors import VaultError
 from vaultwire.vault.index.store.memory_text import MemoryText
 from vaultwire.vault.links.resolution import LinkTargets, linkpath_of
-from vaultwire.vault.model import NO_PROGRESS, VaultPath
+from vaultwire.vault.model import VaultPath
+from vaultwire.vault.plans.context import PlanContext
 from vaultwire.vault.plans.linktexts import link_to
 from vaultwire.vault.plans.moving import MovePlan, plan_move
 from vaultwire.vault.settings.obsidian_settings import Settings
@@ -34,7 +35,7 @@ def plan(root: Path, source: str, target: str, link_format: str = "shortest") ->
     index = open_stored(root, None, MemoryText)[1]  # the words of notes do not matter here
     try:
         return plan_move(
-            files, index, Settings(new_link_format=link_format), VaultPath(source), VaultPath(target), NO_PROGRESS
+            PlanContext(files, index, Settings(new_link_format=link_format)), VaultPath(source), VaultPath(target)
         )
     finally:
         index.close()
@@ -315,12 +316,12 @@ def test_a_broken_canvas_is_left_alone_and_told_of(tmp_path: Path, text: str) ->
     (tmp_path / "c.canvas").write_text(text)
     made = moved(tmp_path, "Old.md", "New.md")
     assert (tmp_path / "c.canvas").read_text() == text
-    assert [problem.path for problem in made.left] == ["c.canvas"]
+    assert [problem.path for problem in made.skipped] == ["c.canvas"]
 
 
 def test_an_empty_canvas_is_nothing_to_tell_of(tmp_path: Path) -> None:
     write_vault(tmp_path, "=== Old.md\n=== c.canvas\n")
-    assert moved(tmp_path, "Old.md", "New.md").left == []
+    assert moved(tmp_path, "Old.md", "New.md").skipped == []
 
 
 # Of a base's YAML each line, before and after A/Old.md is A/it's new.md; what is no name stays.
@@ -395,7 +396,7 @@ def test_a_broken_base_is_left_alone_and_told_of(tmp_path: Path, text: str) -> N
     write_vault(tmp_path, "=== Old.md\n")
     (tmp_path / "b.base").write_text(text + 'c: link("Old")')
     made = moved(tmp_path, "Old.md", "New.md")
-    assert [problem.path for problem in made.left] == ["b.base"]
+    assert [problem.path for problem in made.skipped] == ["b.base"]
     assert (tmp_path / "b.base").read_text() == text + 'c: link("Old")'
 
 
@@ -445,13 +446,13 @@ def test_only_the_case_of_a_name_may_change(tmp_path: Path) -> None:
 def test_links_that_led_nowhere_stay_and_are_told_of_where_a_file_now_has_their_name(tmp_path: Path) -> None:
     write_vault(tmp_path, "=== a.md\n=== b.md\n[[future]] [[never]]\n")
     made = moved(tmp_path, "a.md", "Future.md")
-    assert made.gained == [("b.md", "future", "Future.md")]
+    assert made.newly_resolved == [("b.md", "future", "Future.md")]
     assert (tmp_path / "b.md").read_text() == "[[future]] [[never]]\n"
 
 
 def test_a_relative_link_that_left_the_vault_may_lead_somewhere_from_a_new_place(tmp_path: Path) -> None:
     write_vault(tmp_path, "=== a.md\n[[../x]]\n=== x.md\n")
-    assert moved(tmp_path, "a.md", "A/a.md").gained == [("A/a.md", "../x", "x.md")]
+    assert moved(tmp_path, "a.md", "A/a.md").newly_resolved == [("A/a.md", "../x", "x.md")]
 
 
 def test_bytes_that_are_no_text_go_through(tmp_path: Path) -> None:
@@ -558,7 +559,7 @@ def moved_right(root: Path, source: str, target: str, link_format: str) -> MoveP
     texts = {path: (root / path).read_bytes() for path in files if is_note(path)}
     execute(root, made.steps)
     after = where_links_lead(root, {})
-    gained = {(path, found) for path, _, found in made.gained}
+    gained = {(path, found) for path, _, found in made.newly_resolved}
     for path, links in before.items():
         assert len(after[path]) == len(links)
         for (old, old_subpath), (new, subpath) in zip(links, after[path], strict=True):

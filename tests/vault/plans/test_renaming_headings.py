@@ -14,8 +14,10 @@ from vaultwire.vault.changes.change import Write
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.errors import VaultError
 from vaultwire.vault.index.store.memory_text import MemoryText
-from vaultwire.vault.model import NO_PROGRESS, VaultPath
+from vaultwire.vault.model import VaultPath
+from vaultwire.vault.plans.context import PlanContext
 from vaultwire.vault.plans.renaming_headings import RenamePlan, plan_rename_block, plan_rename_heading
+from vaultwire.vault.settings.obsidian_settings import Settings
 
 
 def renamed(root: Path, path: str, old: str, new: str) -> RenamePlan:
@@ -24,7 +26,7 @@ def renamed(root: Path, path: str, old: str, new: str) -> RenamePlan:
     index = open_stored(root, None, MemoryText, MAX_NOTE_BYTES)[1]
     plan = plan_rename_block if old.startswith("^") else plan_rename_heading
     try:
-        made = plan(files, index, VaultPath(path), old, new, NO_PROGRESS)
+        made = plan(PlanContext(files, index, Settings()), VaultPath(path), old, new)
     finally:
         index.close()
     for step in made.steps:
@@ -129,7 +131,7 @@ def test_a_canvas_follows_a_heading(tmp_path: Path) -> None:
     (tmp_path / "d.canvas").write_text("{")
     made = renamed(tmp_path, "Note.md", "Old", "New")
     assert (tmp_path / "c.canvas").read_text() == canvas.replace("#Old", "#New", 2)
-    assert [problem.path for problem in made.left] == ["d.canvas"]
+    assert [problem.path for problem in made.skipped] == ["d.canvas"]
 
 
 def test_a_base_follows_a_heading_and_a_block(tmp_path: Path) -> None:
@@ -139,7 +141,7 @@ def test_a_base_follows_a_heading_and_a_block(tmp_path: Path) -> None:
     (tmp_path / "c.base").write_text('a: [ "[[Note#Old]]"\n')
     made = renamed(tmp_path, "Note.md", "Old", "New: name")
     assert (tmp_path / "b.base").read_text() == base.replace("Note#Old", "Note#New name")
-    assert [problem.path for problem in made.left] == ["c.base"]
+    assert [problem.path for problem in made.skipped] == ["c.base"]
     renamed(tmp_path, "Note.md", "^old", "^new")
     assert (tmp_path / "b.base").read_text() == base.replace("Note#Old", "Note#New name").replace("^old", "^new")
 
@@ -148,7 +150,7 @@ def test_what_is_not_looked_into_for_links_is_told_of(tmp_path: Path) -> None:
     lines = ("^" * 1000 + "\n") * (MOST_MARKS // 500)
     write_vault(tmp_path, f"=== Note.md\n# Old\n=== Long.md\n[[Note#Old]]\n{lines}[[Note#Old]]\n")
     made = renamed(tmp_path, "Note.md", "Old", "New")
-    assert [problem.path for problem in made.left] == ["Long.md"]
+    assert [problem.path for problem in made.skipped] == ["Long.md"]
     assert (tmp_path / "Long.md").read_text() == f"[[Note#New]]\n{lines}[[Note#Old]]\n"
 
 

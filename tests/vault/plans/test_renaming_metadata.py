@@ -17,7 +17,9 @@ from vaultwire.vault.disk.files import Files
 from vaultwire.vault.disk.plain import plain_text
 from vaultwire.vault.errors import INVALID_ARGUMENTS
 from vaultwire.vault.model import NO_PROGRESS, TagCount
+from vaultwire.vault.plans.context import PlanContext
 from vaultwire.vault.plans.renaming_metadata import PropertyPlan, TagPlan, plan_rename_property, plan_rename_tag
+from vaultwire.vault.settings.obsidian_settings import Settings
 
 HELP = Path(__file__).parents[4] / "shared" / "vaults" / "obsidian-help"
 
@@ -46,12 +48,12 @@ Status:
 
 def rename_tag(root: Path, old: str, new: str) -> TagPlan:
     files = Files(str(root), 400_000)
-    return plan_rename_tag(files, open_index(files, None), old, new, NO_PROGRESS)
+    return plan_rename_tag(PlanContext(files, open_index(files, None), Settings()), old, new)
 
 
 def rename_property(root: Path, old: str, new: str) -> PropertyPlan:
     files = Files(str(root), 400_000)
-    return plan_rename_property(files, open_index(files, None), old, new, NO_PROGRESS)
+    return plan_rename_property(PlanContext(files, open_index(files, None), Settings()), old, new)
 
 
 def changes(steps: list[Step]) -> dict[str, str]:
@@ -154,7 +156,7 @@ def test_notes_the_vault_excludes_are_renamed_too_and_counted(tmp_path: Path) ->
     named = rename_property(tmp_path, "status", "state")
     assert list(changes(named.steps)) == ["a.md", "e.md", "Old/x.md", "Templates/Day.md"]
     assert named.excluded == 2
-    assert [problem.path for problem in named.left] == ["Templates/Broken.md"]
+    assert [problem.path for problem in named.unchanged] == ["Templates/Broken.md"]
 
 
 def test_a_name_that_only_excluded_notes_have_is_renamed(tmp_path: Path) -> None:
@@ -193,7 +195,7 @@ def test_every_tag_of_real_notes_can_be_renamed() -> None:
     tags = [tag.tag for tag in index.count_tags(None, NO_PROGRESS)]
     assert len(tags) > 5
     for tag in tags:
-        plan = plan_rename_tag(files, index, tag, "brand-new", NO_PROGRESS)
+        plan = plan_rename_tag(PlanContext(files, index, Settings()), tag, "brand-new")
         assert len(plan.steps) == len(index.tagged([tag], None, NO_PROGRESS, every=True))
         for step in plan.steps:
             assert isinstance(step, Write)

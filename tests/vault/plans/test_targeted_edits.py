@@ -411,7 +411,7 @@ def test_a_text_that_is_not_there_is_refused_with_one_that_is_like_it(wanted: st
     error = refusal(edited, "first\na second line\n end\n", Edit("delete", text=wanted))
     assert error.code == TEXT_NOT_FOUND
     assert hint in error.message
-    assert bool(hint) == ("But for case" in error.message)
+    assert bool(hint) == ("Except for case" in error.message)
 
 
 def test_headings_and_block_ids_in_code_are_no_targets() -> None:

@@ -1,1 +1,1 @@
-"""What a caller may do to notes: each operation, from its arguments to a change."""
+"""The operations on notes that a caller can ask for, each from its arguments to a change."""

@@ -1,4 +1,4 @@
-"""What was changed in a vault, and taking it back: the journal as one caller uses it. Plans are ``changes.undo``'s."""
+"""The changes on record, and undoing them: the journal as one caller uses it. Planned by ``changes.undo``."""
 
 from __future__ import annotations
 

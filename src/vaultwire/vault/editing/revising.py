@@ -1,5 +1,7 @@
-"""Revising a note that is there: surgical edits, diffs and properties. How a text changes is said by ``targets`` and
-``markdown``; here a note's bytes become text and back, and values that callers write as text become properties.
+"""Editing a note that exists: targeted edits, diffs and properties.
+
+How a text changes is decided by ``plans.targeted_edits`` and ``markdown``. Here a note's bytes become text and back, and
+values that callers write as text become properties.
 """
 
 from __future__ import annotations
@@ -16,19 +18,18 @@ from vaultwire.vault.changes.change import Write
 from vaultwire.vault.disk.paths import fold
 from vaultwire.vault.disk.plain import to_bytes
 from vaultwire.vault.editing.workbench import Done, Workbench
-from vaultwire.vault.errors import AMBIGUOUS_TARGET, INVALID_ARGUMENTS, NOT_UTF8, TEXT_NOT_FOUND, VaultError
-from vaultwire.vault.links.naming import locate
+from vaultwire.vault.errors import AMBIGUOUS_TARGET, INVALID_ARGUMENTS, TEXT_NOT_FOUND, VaultError
 from vaultwire.vault.model import NO_PROGRESS, Progress, VaultPath, asking
+from vaultwire.vault.plans.note_text import decode_note, with_bom
 from vaultwire.vault.plans.targeted_edits import Edit, apply_edits
 from vaultwire.vault.search.finding import property_types
 
 ValueKind: TypeAlias = Literal["auto", "text", "number", "checkbox", "list", "empty"]
-"""How a value that a caller writes as text is meant; ``auto`` goes by the property's type in the vault."""
+"""What a value written as text is; ``auto`` takes the property's type in the vault."""
 
-_BOM = "\ufeff"
-_TRUTH = {"true": True, "false": False}
-# Types whose values are texts to YAML, whatever they look like.
-_TEXTS = ("text", "date", "datetime")
+_BOOLEANS = {"true": True, "false": False}
+# Types whose values are text in YAML, also where they look like a number or a date.
+_TEXT_TYPES = ("text", "date", "datetime")
 
 
 class GivenProperty(NamedTuple):
@@ -41,7 +42,7 @@ class GivenProperty(NamedTuple):
 
 
 class Revised(NamedTuple):
-    """A note that was revised: what it held before, and what that came to."""
+    """A note that was edited: its bytes before, and the change."""
 
     path: VaultPath
     before: bytes
@@ -49,7 +50,7 @@ class Revised(NamedTuple):
 
 
 class Revising:
-    """What one caller revises in one vault."""
+    """The edits of one caller in the notes of one vault."""
 
     def __init__(self, bench: Workbench) -> None:
         self._bench = bench
@@ -64,9 +65,9 @@ class Revising:
         *,
         dry_run: bool,
     ) -> Revised:
-        """Make all the edits, or apply a unified diff; only one of both is given. See ``targets.Edit``.
+        """Make all the edits, or apply a unified diff; exactly one of the two is given. See ``targeted_edits.Edit``.
 
-        Raises VaultError: those of ``locate``, ``Workbench.check``, ``apply_edits`` and ``apply_diff``; NOT_UTF8.
+        Raises VaultError: those of ``locate``, ``Workbench.read``, ``apply_edits`` and ``apply_diff``; NOT_UTF8.
         """
         if bool(edits) is bool(diff):
             raise VaultError(INVALID_ARGUMENTS, "Give either edits or a diff.", argument="edits")
@@ -121,27 +122,15 @@ class Revising:
         *,
         dry_run: bool,
     ) -> Revised:
-        bench = self._bench
-        with bench.locked(progress):
-            path = locate(bench.files, bench.index, name, progress)
-            before = bench.files.read(path).data
-            bench.check(path, before, if_match)
+        with self._bench.locked(progress) as context:
+            path = context.locate(name)
+            before = self._bench.read(path, if_match)
             try:
-                old = before.decode("utf-8")
-            except UnicodeDecodeError as error:
-                raise VaultError(
-                    NOT_UTF8,
-                    f"{path!r} is not UTF-8 (byte {error.start}), so an edit could destroy text. "
-                    "Convert it to UTF-8 first.",
-                    path=path,
-                ) from None
-            bom = _BOM if old.startswith(_BOM) else ""
-            try:
-                new = bom + change(path, old.removeprefix(_BOM))
+                new = change(path, decode_note(path, before))
             except PropertyEditError as error:
                 raise VaultError(INVALID_ARGUMENTS, f"{path}: {error}", path=path) from None
-            step = Write(path, before, to_bytes(new, before))
-            return Revised(path, before, bench.finish([step], [], progress, dry_run=dry_run))
+            step = Write(path, before, with_bom(to_bytes(new, before), before))
+            return Revised(path, before, self._bench.finish([step], [], progress, dry_run=dry_run))
 
     def _change_property(self, text: str, edit: Edit) -> str:
         """Make one edit of a property: append and prepend add to a list, delete takes the property away."""
@@ -151,8 +140,8 @@ class Revising:
         types = self._types()
         value = to_value(GivenProperty(name, edit.content or "", None, "auto"), types)
         if edit.action != "replace":
-            held = _held(text, name)
-            items = held if isinstance(held, list) else [] if held is None else [held]
+            current = _current_value(text, name)
+            items = current if isinstance(current, list) else [] if current is None else [current]
             added = value if isinstance(value, list) else [value]
             value = [*items, *added] if edit.action == "append" else [*added, *items]
         return set_properties(text, {name: value}, types)
@@ -178,7 +167,7 @@ def apply_diff(path: VaultPath, text: str, diff: str, progress: Progress = NO_PR
 
 
 def to_value(given: GivenProperty, types: Mapping[str, str]) -> PropertyValue:
-    """Return what a property is to hold. Raises VaultError (INVALID_ARGUMENTS) for text that is not of its kind.
+    """Return the value that a property gets. Raises VaultError (INVALID_ARGUMENTS) for text that is not of its kind.
 
     ``auto``: the type the vault declares for the property, else what YAML 1.2 reads in the text.
     """
@@ -190,7 +179,7 @@ def to_value(given: GivenProperty, types: Mapping[str, str]) -> PropertyValue:
     if kind == "empty" or text is None:
         return None
     declared = property_types(given.name, [], types)
-    if kind == "text" or (kind == "auto" and declared and declared[0] in _TEXTS and fold(given.name) in types):
+    if kind == "text" or (kind == "auto" and declared and declared[0] in _TEXT_TYPES and fold(given.name) in types):
         return text
     if kind == "list":
         return [_item(text)]
@@ -198,11 +187,11 @@ def to_value(given: GivenProperty, types: Mapping[str, str]) -> PropertyValue:
     if kind == "number" and (isinstance(value, bool) or not isinstance(value, (int, float))):
         raise VaultError(INVALID_ARGUMENTS, f"{given.name}: {text!r} is no number.", property=given.name)
     if kind == "checkbox":
-        if text.lower() not in _TRUTH:
+        if text.lower() not in _BOOLEANS:
             raise VaultError(
                 INVALID_ARGUMENTS, f"{given.name}: {text!r} is neither true nor false.", property=given.name
             )
-        return _TRUTH[text.lower()]
+        return _BOOLEANS[text.lower()]
     return value
 
 
@@ -211,9 +200,9 @@ def _item(text: str) -> PropertyValue:
     return value if isinstance(value, (int, float)) and not isinstance(value, bool) else text
 
 
-def _held(text: str, name: str) -> PropertyValue:
-    """Return the value of the property that ``set_properties`` would set: the one spelt so, before one in another case."""
+def _current_value(text: str, name: str) -> PropertyValue:
+    """Return the value of the property that ``set_properties`` would set: one with this spelling before one in another case."""
     values = parse_frontmatter(to_plain(text)).values
     if name in values:
         return values[name]
-    return next((value for held, value in values.items() if fold(held) == fold(name)), None)
+    return next((value for key, value in values.items() if fold(key) == fold(name)), None)

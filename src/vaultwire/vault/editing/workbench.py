@@ -1,12 +1,13 @@
-"""What everything that changes notes works with, and the one way from a plan to a change. One for each caller.
+"""The one way from a plan to a change, for one caller: the vault's parts, its lock, and the conditions on every edit.
 
-Plans are made elsewhere; ``Changes`` carries them out. Between them stand the conditions a caller may set, or be held to.
+Plans are made in ``plans``; ``Changes`` executes them. The workbench stands between and checks what the caller has read.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from copy import copy
 from datetime import datetime
 from typing import NamedTuple
 
@@ -22,32 +23,33 @@ from vaultwire.vault.disk.plain import plain_text
 from vaultwire.vault.errors import NOT_READ, STALE_EDIT, VaultError
 from vaultwire.vault.index.port import Index
 from vaultwire.vault.model import Progress, VaultPath
+from vaultwire.vault.plans.context import PlanContext
 from vaultwire.vault.settings.obsidian_settings import KeptSettings
 
-# A difference is for a caller to see whether its edit still makes sense; a longer one says "read it again".
+# The difference shows a caller whether its edit still makes sense; instead of a longer one, it should read the note again.
 _MAX_SHOWN_DIFF = 4_000
-# So many notes are named in an error; a rename may touch thousands.
+# How many notes an error names; a rename may edit thousands.
 _MAX_NAMED = 20
 
 
 class Done(NamedTuple):
-    """What a plan came to. ``change`` is what was carried out: None for a dry run, with the id 0 if nothing was to do.
+    """A finished plan. ``change`` is the change that was made: None for a dry run, with the id 0 if there was nothing to do.
 
-    ``steps`` are those that change something, ``notices`` what the caller should know besides.
+    ``steps`` are those that change something, ``notices`` what the caller should know.
     """
 
     change: Change | None
     steps: list[Step]
     notices: list[str]
 
-    def edited_besides(self, path: VaultPath) -> list[VaultPath]:
-        """Return the files that are edited besides the one at a path."""
+    def other_edits(self, path: VaultPath) -> list[VaultPath]:
+        """Return the files that are edited, without the one at ``path``."""
         edits = (step for step in self.steps if isinstance(step, Write) and step.before is not None)
         return [step.path for step in edits if step.path != path]
 
 
 class Workbench:
-    """The parts of one vault, in the hands of one caller."""
+    """The parts of one vault, used by one caller."""
 
     def __init__(
         self,
@@ -60,7 +62,7 @@ class Workbench:
         max_attachment_bytes: int,
         read_first: bool,
     ) -> None:
-        """``now`` is the person's local time. ``read_first``: a note is edited only by who has read it."""
+        """``now`` is the person's local time. ``read_first``: a caller may edit only notes that it has read."""
         self.files = files
         self.index = index
         self.settings = settings
@@ -69,25 +71,20 @@ class Workbench:
         self.max_attachment_bytes = max_attachment_bytes
         self.caller = Caller()
         self._read_first = read_first
-        self._tool = ""
+        self.tool = ""
 
     def used_by(self, caller: Caller, tool: str) -> Workbench:
-        """Return the same in the hands of a caller that uses a tool."""
-        mine = object.__new__(Workbench)  # part by part, at every call: a copy of all at once takes longer
-        mine.files = self.files
-        mine.index = self.index
-        mine.settings = self.settings
-        mine.changes = self.changes
-        mine.now = self.now
-        mine.max_attachment_bytes = self.max_attachment_bytes
-        mine._read_first = self._read_first
-        mine.caller = caller
-        mine._tool = tool
-        return mine
+        """Return the same parts for a caller that uses a tool."""
+        bench = copy(self)
+        bench.caller = caller
+        bench.tool = tool
+        return bench
 
-    def locked(self, progress: Progress) -> AbstractContextManager[None]:
-        """Be the only one who changes the vault. See ``Changes.locked``."""
-        return self.changes.locked(progress)
+    @contextmanager
+    def locked(self, progress: Progress) -> Iterator[PlanContext]:
+        """Hold the vault's lock, and yield what a plan is made from. See ``Changes.locked``."""
+        with self.changes.locked(progress):
+            yield PlanContext(self.files, self.index, self.settings.get(), progress)
 
     def finish(
         self,
@@ -98,31 +95,37 @@ class Workbench:
         dry_run: bool,
         undoes: int | None = None,
     ) -> Done:
-        """Carry the steps out, inside ``locked``; with ``dry_run`` only say what they are. See ``Changes.execute``.
+        """Execute a plan's steps, inside ``locked``; with ``dry_run`` only return them. See ``Changes.execute``.
 
         Raises VaultError (NOT_READ) if the caller must have read every note that is edited, and has not.
         """
-        wanted = simplified(list(steps))
-        self._check_read(wanted)
+        needed = simplified(list(steps))
+        self._check_read(needed)
         if dry_run:
-            for step in wanted:
+            for step in needed:
                 for path in paths_of(step):
                     self.files.check_change(path)
-            return Done(None, wanted, list(notices))
-        change = self.changes.execute(wanted, Author(self.caller.client, self._tool), progress, undoes)
-        for step in wanted:
+            return Done(None, needed, list(notices))
+        change = self.changes.execute(needed, Author(self.caller.client, self.tool), progress, undoes)
+        for step in needed:
             if not isinstance(step, Write):
                 self.caller.moved(step.source, step.target)
             elif step.after is not None:
                 self.caller.saw(step.path, etag_of(step.after), step.after)
-        return Done(change, wanted, list(notices))
+        return Done(change, needed, list(notices))
 
-    def check(self, path: VaultPath, data: bytes, if_match: str | None, *, is_overwritten: bool = False) -> None:
-        """Check that a note of these bytes may be edited by this caller; ``is_overwritten``: all of its text is new then.
+    def read(self, path: VaultPath, if_match: str | None, *, is_overwritten: bool = False) -> bytes:
+        """Return a note's bytes for an edit, after checking that this caller may edit it.
 
-        Raises VaultError: STALE_EDIT if it is not what ``if_match`` says, with what has changed if that is known;
-        NOT_READ if the caller must have read it, and has not, or writes over what it has seen a part of.
+        With ``is_overwritten`` all of its text will be new. Raises VaultError: STALE_EDIT if the note is not what
+        ``if_match`` says, with the difference if that is known; NOT_READ if the caller must have read it and has not, or
+        would overwrite a note of which it has seen only a part; those of ``Files.read``.
         """
+        data = self.files.read(path).data
+        self._check(path, data, if_match, is_overwritten=is_overwritten)
+        return data
+
+    def _check(self, path: VaultPath, data: bytes, if_match: str | None, *, is_overwritten: bool) -> None:
         now = etag_of(data)
         given = if_match
         if_match, is_part = (None, False) if if_match is None else whole_etag(if_match)
@@ -149,10 +152,10 @@ class Workbench:
                 path=path,
             )
         if given is not None:
-            self.caller.saw(path, now, data)  # who has its etag has read it, if perhaps in another session
+            self.caller.saw(path, now, data)  # a caller with its etag has read it, perhaps in another session
 
     def _check_read(self, steps: list[Step]) -> None:
-        """Refuse to edit notes that the caller must have read and has not: also those where only links change."""
+        """Refuse to edit notes that the caller must have read and has not, also where only links change."""
         if not self._read_first:
             return
         moves: list[Move] = []
@@ -162,7 +165,7 @@ class Workbench:
                 moves.append(step)
             elif step.before is not None:
                 path = step.path
-                for move in reversed(moves):
+                for move in reversed(moves):  # the caller has read it under the path before this change
                     path = follow(path, move.target, move.source)
                 if is_note(path) and not self.caller.has_read(path):
                     unread.append(path)

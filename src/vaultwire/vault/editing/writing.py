@@ -1,4 +1,4 @@
-"""Changing notes: one edit at a time, each made from the bytes it read. What it comes to is carried out by ``changing``."""
+"""Writing and deleting whole notes: each write is made from the bytes that were read under the vault's lock."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from vaultwire.vault.editing.workbench import Workbench
 from vaultwire.vault.errors import (
     AMBIGUOUS_NAME,
     INVALID_ARGUMENTS,
-    NOT_UTF8,
     NOTE_EXISTS,
     STALE_EDIT,
     VaultError,
 )
-from vaultwire.vault.links.naming import find, locate
+from vaultwire.vault.links.naming import find
 from vaultwire.vault.links.resolve import wanted_paths
 from vaultwire.vault.model import NO_PROGRESS, Deleted, Progress, VaultPath, WriteMode, Written
-from vaultwire.vault.plans.moving import check_no_namesake, is_path, plan_arrival
+from vaultwire.vault.plans.context import PlanContext
+from vaultwire.vault.plans.moving import is_path, plan_arrival
+from vaultwire.vault.plans.note_text import BOM, decode_note, with_bom
 
-_BOM = "\ufeff"
 _EDITS: dict[str, Callable[[str, str], str]] = {
     "overwrite": edits.rewrite,
     "append": edits.append,
@@ -50,13 +50,13 @@ class Writing:
 
         Raises VaultError: NOTE_EXISTS, FILE_NOT_FOUND, STALE_EDIT, NOT_UTF8, TOO_LARGE, and those of naming a path.
         """
-        to_bytes(content)  # before anything waits for the vault
-        with self._bench.locked(progress):
+        to_bytes(content)  # refuses bad text before anything waits for the lock
+        with self._bench.locked(progress) as context:
             if mode in ("append", "prepend"):
-                return self._edit(self._locate(name, progress), content, mode, if_match, progress)
+                return self._edit(context.locate(name), content, mode, if_match, progress)
             path, exists = self._files.spell(parse_note_path(_unlinked(name)))
             if not exists:
-                return self._create(path, name, content, mode, if_match, progress)
+                return self._create(context, path, name, content, mode, if_match)
             if mode == "create":
                 raise VaultError(
                     NOTE_EXISTS,
@@ -68,89 +68,74 @@ class Writing:
     def delete(
         self, name: str, *, permanent: bool, if_match: str | None = None, progress: Progress = NO_PROGRESS
     ) -> Deleted:
-        """Move the note to the vault's ``.trash``, or delete it for good. Raises VaultError as ``locate`` does."""
-        with self._bench.locked(progress):
-            path = self._locate(name, progress)
-            if permanent and fold(path) not in {fold(wanted) for wanted in wanted_paths(name)}:
+        """Move the note to the vault's ``.trash``, or delete it permanently. Raises VaultError as ``locate`` does."""
+        with self._bench.locked(progress) as context:
+            path = context.locate(name)
+            if permanent and fold(path) not in {fold(each) for each in wanted_paths(name)}:
                 raise VaultError(
                     INVALID_ARGUMENTS,
                     f"To delete a note for good, give its whole path: {path!r} is the one named {name!r}.",
                     path=path,
                 )
-            data = self._files.read(path).data
-            self._bench.check(path, data, if_match)
+            data = self._bench.read(path, if_match)
             if permanent:
-                return Deleted(path, None, self._carry_out([Write(path, data, None)], progress))
+                return Deleted(path, None, self._finish([Write(path, data, None)], progress))
             trash_path = free_trash_path(self._files, path)
-            return Deleted(path, trash_path, self._carry_out([Move(path, trash_path)], progress))
+            return Deleted(path, trash_path, self._finish([Move(path, trash_path)], progress))
 
-    def _carry_out(self, steps: list[Step], progress: Progress) -> int:
-        """Take the steps and return the change's number."""
+    def _finish(self, steps: list[Step], progress: Progress) -> int:
+        """Execute the steps and return the change's number."""
         change = self._bench.finish(steps, [], progress, dry_run=False).change
         return 0 if change is None else change.id
 
-    def _locate(self, name: str, progress: Progress) -> VaultPath:
-        return locate(self._files, self._bench.index, name, progress)
-
     def _create(
-        self, path: VaultPath, name: str, content: str, mode: WriteMode, if_match: str | None, progress: Progress
+        self, context: PlanContext, path: VaultPath, name: str, content: str, mode: WriteMode, if_match: str | None
     ) -> Written:
         if mode == "overwrite":
-            self._check_nowhere_else(path, name, progress)
+            _check_not_elsewhere(context, path, name)
         if if_match is not None:
             raise VaultError(STALE_EDIT, f"There is no note {path!r} any more, so if_match cannot hold.", path=path)
         folder, _, new_name = path.rpartition("/")
         in_old_folder = not folder or self._files.is_folder(VaultPath(folder))
         check_new_names([new_name] if in_old_folder else path.split("/"))
         data = to_bytes(content)
-        bench, settings = self._bench, self._bench.settings.get()
-        if not is_path(_unlinked(name)):
-            check_no_namesake(bench.files, bench.index, settings, path, progress)
-        relinked = plan_arrival(bench.files, bench.index, settings, path, progress)
-        change = self._carry_out([Write(path, None, data), *relinked], progress)
+        relinked = plan_arrival(context, path, may_have_namesake=is_path(_unlinked(name)))
+        change = self._finish([Write(path, None, data), *relinked], context.progress)
         also = [write.path for write in relinked]
         return Written(path, etag_of(data), len(data), created=True, changed=True, change=change, also=also)
-
-    def _check_nowhere_else(self, path: VaultPath, name: str, progress: Progress) -> None:
-        """Refuse to overwrite a note that is only *called* so: neither it nor a new one beside it may be what is meant."""
-        elsewhere = find(self._files, self._bench.index, name, progress)
-        if elsewhere is None:
-            return
-        raise VaultError(
-            AMBIGUOUS_NAME,
-            f"There is no {path!r}, but a note of that name is {elsewhere!r}. Give that path to overwrite it, "
-            "or use mode 'create' to make a new note.",
-            name=name,
-            candidates=[elsewhere],
-        )
 
     def _edit(
         self, path: VaultPath, content: str, mode: WriteMode, if_match: str | None, progress: Progress
     ) -> Written:
-        before = self._files.read(path).data
-        self._bench.check(path, before, if_match, is_overwritten=mode == "overwrite")
-        try:
-            old = before.decode("utf-8")
-        except UnicodeDecodeError as error:
-            raise VaultError(
-                NOT_UTF8,
-                f"{path!r} is not UTF-8 (byte {error.start}), so an edit could destroy text. Convert it to UTF-8 first.",
-                path=path,
-            ) from None
-        bom = _BOM if old.startswith(_BOM) else ""
-        new = bom + _EDITS[mode](old.removeprefix(_BOM), content.removeprefix(bom) if bom else content)
-        data = to_bytes(new, before)
-        change = self._carry_out([Write(path, before, data)], progress)
+        before = self._bench.read(path, if_match, is_overwritten=mode == "overwrite")
+        had_bom = before.startswith(BOM.encode())
+        new = _EDITS[mode](decode_note(path, before), content.removeprefix(BOM) if had_bom else content)
+        data = with_bom(to_bytes(new, before), before)
+        change = self._finish([Write(path, before, data)], progress)
         return Written(path, etag_of(data), len(data), created=False, changed=data != before, change=change, also=[])
 
 
+def _check_not_elsewhere(context: PlanContext, path: VaultPath, name: str) -> None:
+    """Refuse to overwrite a note by its name alone: the caller may mean that note, or a new one in the vault's own folder."""
+    elsewhere = find(context.files, context.index, name, context.progress)
+    if elsewhere is None:
+        return
+    raise VaultError(
+        AMBIGUOUS_NAME,
+        f"There is no {path!r}, but a note of that name is {elsewhere!r}. Give that path to overwrite it, "
+        "or use mode 'create' to make a new note.",
+        name=name,
+        candidates=[elsewhere],
+    )
+
+
 def _unlinked(name: str) -> str:
-    """Return the path in wikilink text, any other name as it stands."""
+    """Return the path in a wikilink's text; any other name is returned as it is."""
     return parse_linktext(name).linkpath if name.strip().startswith(("[[", "![[")) else name
 
 
 def free_trash_path(files: Files, path: VaultPath) -> VaultPath:
-    """Return where in the vault's ``.trash`` a file of this name can go: Obsidian numbers a name that is taken, from 2."""
+    """Return a free path in the vault's ``.trash`` for a file. Like Obsidian, number a name that is taken, from 2."""
     name, dot, ending = path.rpartition("/")[2].rpartition(".")
     name, suffix = (name, dot + ending) if name else (ending, "")
     number = 1

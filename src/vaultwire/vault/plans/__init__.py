@@ -1,1 +1,1 @@
-"""What a change comes to: each kind of change as a list of steps (``vault.changes.change``). Reads files, writes none."""
+"""Plans each kind of change as a list of steps (``vault.changes.change``). Reads files, writes none."""

@@ -1,5 +1,6 @@
-"""What an attachment may be: the kinds of files Obsidian takes, told by name and by first bytes. Pure; where one goes is
-said by ``plans.creating``.
+"""The types of files that an attachment may have: those Obsidian shows, recognised by extension and by first bytes.
+
+Pure. The folder of an attachment is chosen by ``plans.creating``.
 """
 
 from __future__ import annotations
@@ -16,47 +17,47 @@ EXTENSIONS = frozenset(
 )
 
 
-class _Kind(NamedTuple):
-    """A kind of file that its first bytes tell, and the extensions it may have."""
+class _FileType(NamedTuple):
+    """A type of file, recognised by its first bytes, and the extensions it may have."""
 
     name: str
     start: re.Pattern[bytes]
     extensions: tuple[str, ...]
 
 
-def _kind(name: str, start: bytes, *extensions: str) -> _Kind:
-    return _Kind(name, re.compile(start, re.DOTALL), extensions)
+def _type(name: str, start: bytes, *extensions: str) -> _FileType:
+    return _FileType(name, re.compile(start, re.DOTALL), extensions)
 
 
-# The first that matches says what a file is. Those without extensions are recognised to say what was sent instead.
-_KINDS = (
-    _kind("PNG image", rb"\x89PNG\r\n\x1a\n", "png"),
-    _kind("JPEG image", rb"\xff\xd8\xff", "jpg", "jpeg"),
-    _kind("GIF image", rb"GIF8[79]a", "gif"),
-    _kind("WebP image", rb"RIFF.{4}WEBP", "webp"),
-    _kind("BMP image", rb"BM.{4}\0{4}", "bmp"),
-    _kind("AVIF image", rb".{4}ftyp(?=.{0,40}?avi[fs])", "avif"),  # first of its brands or a later one
-    _kind("HEIC image", rb".{4}ftyp(?:hei|hev|mif1|msf1)"),
-    _kind("PDF document", rb"%PDF-", "pdf"),
-    _kind("WAV recording", rb"RIFF.{4}WAVE", "wav"),
-    _kind("MP4 or QuickTime file", rb".{4}ftyp", "mp4", "m4a", "mov", "3gp"),
-    _kind("Ogg file", rb"OggS", "ogg", "ogv"),
-    _kind("FLAC recording", rb"fLaC", "flac"),
-    _kind("Matroska or WebM file", rb"\x1aE\xdf\xa3", "mkv", "webm"),
-    _kind("MP3 recording", rb"ID3", "mp3", "flac"),  # some programs put such tags before FLAC too
-    _kind("program", rb"MZ|\x7fELF|\xfe\xed\xfa[\xce\xcf]|[\xce\xcf]\xfa\xed\xfe|\xca\xfe\xba\xbe|#!"),
-    _kind("ZIP archive or Office document", rb"PK(?:\x03\x04|\x05\x06)"),
-    _kind("web page", rb"(?:\xef\xbb\xbf)?\s*+<(?i:!doctype html|html|script)\b"),
-    # A declaration and comments may come first; the lookahead ends, so that a large file of anything else costs nothing.
-    _kind("SVG image", rb"(?:\xef\xbb\xbf)?\s*+(?=<)(?=.{0,4000}?<svg\b)", "svg"),
+# The first match is the file's type. Types without extensions are no attachments; they are here so that an error can name them.
+_TYPES = (
+    _type("PNG image", rb"\x89PNG\r\n\x1a\n", "png"),
+    _type("JPEG image", rb"\xff\xd8\xff", "jpg", "jpeg"),
+    _type("GIF image", rb"GIF8[79]a", "gif"),
+    _type("WebP image", rb"RIFF.{4}WEBP", "webp"),
+    _type("BMP image", rb"BM.{4}\0{4}", "bmp"),
+    _type("AVIF image", rb".{4}ftyp(?=.{0,40}?avi[fs])", "avif"),  # first of its brands or a later one
+    _type("HEIC image", rb".{4}ftyp(?:hei|hev|mif1|msf1)"),
+    _type("PDF document", rb"%PDF-", "pdf"),
+    _type("WAV recording", rb"RIFF.{4}WAVE", "wav"),
+    _type("MP4 or QuickTime file", rb".{4}ftyp", "mp4", "m4a", "mov", "3gp"),
+    _type("Ogg file", rb"OggS", "ogg", "ogv"),
+    _type("FLAC recording", rb"fLaC", "flac"),
+    _type("Matroska or WebM file", rb"\x1aE\xdf\xa3", "mkv", "webm"),
+    _type("MP3 recording", rb"ID3", "mp3", "flac"),  # some programs put such tags before FLAC too
+    _type("program", rb"MZ|\x7fELF|\xfe\xed\xfa[\xce\xcf]|[\xce\xcf]\xfa\xed\xfe|\xca\xfe\xba\xbe|#!"),
+    _type("ZIP archive or Office document", rb"PK(?:\x03\x04|\x05\x06)"),
+    _type("web page", rb"(?:\xef\xbb\xbf)?\s*+<(?i:!doctype html|html|script)\b"),
+    # A declaration and comments may come first. The lookahead is bounded, so a large file of another type costs nothing.
+    _type("SVG image", rb"(?:\xef\xbb\xbf)?\s*+(?=<)(?=.{0,4000}?<svg\b)", "svg"),
 )
-# These must begin as their kind says; of audio and video there are older forms that begin otherwise.
-_ALWAYS_TOLD = frozenset("avif bmp gif jpeg jpg png svg webp pdf flac mkv webm ogg ogv mp4 m4a 3gp".split())  # noqa: SIM905
+# Files of these types always begin as their type says; of the other audio and video types there are older forms.
+_ALWAYS_RECOGNISED = frozenset("avif bmp gif jpeg jpg png svg webp pdf flac mkv webm ogg ogv mp4 m4a 3gp".split())  # noqa: SIM905
 
 
 def check_attachment(name: str, data: bytes, max_bytes: int) -> None:
-    """Refuse what is no attachment. Raises VaultError: INVALID_ARGUMENTS for a kind that Obsidian does not take, and for
-    bytes that are of another kind than the name says; TOO_LARGE.
+    """Refuse a file that is no attachment. Raises VaultError: INVALID_ARGUMENTS for a type that Obsidian does not show, and
+    for bytes of another type than the name says; TOO_LARGE.
     """
     extension = extension_of(name)
     if extension not in EXTENSIONS:
@@ -69,16 +70,16 @@ def check_attachment(name: str, data: bytes, max_bytes: int) -> None:
         raise VaultError(INVALID_ARGUMENTS, f"{name!r} would be empty; give the file's bytes.")
     if len(data) > max_bytes:
         raise _too_large(name, len(data), max_bytes)
-    kind = next((kind for kind in _KINDS if kind.start.match(data)), None)
-    if kind is None and extension in _ALWAYS_TOLD:
+    found = next((each for each in _TYPES if each.start.match(data)), None)
+    if found is None and extension in _ALWAYS_RECOGNISED:
         raise VaultError(INVALID_ARGUMENTS, f"{name!r}: these bytes are no {extension} file.")
-    if kind is not None and extension not in kind.extensions:
-        right = f" Name it with .{kind.extensions[0]}." if kind.extensions else ""
-        raise VaultError(INVALID_ARGUMENTS, f"{name!r}: these bytes are no {extension} file but a {kind.name}.{right}")
+    if found is not None and extension not in found.extensions:
+        right = f" Name it with .{found.extensions[0]}." if found.extensions else ""
+        raise VaultError(INVALID_ARGUMENTS, f"{name!r}: these bytes are no {extension} file but a {found.name}.{right}")
 
 
 def decode_base64(text: str, name: str, max_bytes: int) -> bytes:
-    """Return the bytes of base64 text (RFC 4648, section 4; line breaks and blanks allowed).
+    """Return the bytes of base64 text (RFC 4648, section 4; line breaks and spaces are allowed).
 
     Raises VaultError: INVALID_ARGUMENTS, and TOO_LARGE before anything is decoded.
     """
@@ -95,7 +96,7 @@ def decode_base64(text: str, name: str, max_bytes: int) -> bytes:
 
 
 def extension_of(name: str) -> str:
-    """Return the extension in small letters, without its dot; empty where there is none."""
+    """Return the extension in lower case, without its dot; empty if there is none."""
     return name.rpartition("/")[2].rpartition(".")[2].lower() if "." in name.rpartition("/")[2] else ""
 
 

@@ -1,8 +1,7 @@
-"""Plans for what is new in the vault: notes, the note of a day, templates put into notes, attachments. Nothing is written
-here: each plan is a list of steps (``changes.change``). What a template's variables mean is said by ``plans.templates``.
+"""Plans for what is new in the vault: notes, the note of a day, templates put into notes, attachments.
 
-A new file may take a name that short links to another file use; Obsidian rewrites those (engine facts §2.4). Where it will
-lie is ``Planned.path``, so that whoever plans links adds the steps for them.
+A plan is a list of steps; nothing is written here. A new file may take a name that short links to another file use; the steps
+that rewrite those (engine facts §2.4) are planned by ``moving.plan_arrival`` from ``NewFilePlan.path``.
 """
 
 from __future__ import annotations
@@ -27,12 +26,13 @@ from vaultwire.vault.disk.paths import (
 )
 from vaultwire.vault.disk.plain import to_bytes
 from vaultwire.vault.errors import INVALID_ARGUMENTS, NOTE_EXISTS, VaultError
-from vaultwire.vault.index.port import Index
-from vaultwire.vault.model import NO_PROGRESS, Progress, VaultPath
+from vaultwire.vault.model import VaultPath
 from vaultwire.vault.plans.attachment_types import check_attachment
+from vaultwire.vault.plans.context import PlanContext
 from vaultwire.vault.plans.linktexts import link_to
-from vaultwire.vault.plans.moving import is_path
-from vaultwire.vault.plans.templates import BOM, below, fill, find_template, insert, read_text
+from vaultwire.vault.plans.moving import is_path, plan_arrival
+from vaultwire.vault.plans.note_text import read_text, with_bom
+from vaultwire.vault.plans.templates import below, fill, find_template, insert
 from vaultwire.vault.settings.obsidian_settings import Settings
 from vaultwire.vault.settings.periodic import daily_note_path, daily_template_path
 
@@ -42,8 +42,8 @@ OnCollision: TypeAlias = Literal["error", "number"]
 _NOT_IN_LINKS = "#^[]|"
 
 
-class Planned(NamedTuple):
-    """Where what is planned will lie, the steps to it (none if nothing would change), and what the caller should know.
+class NewFilePlan(NamedTuple):
+    """The path of the file, the steps to it (none if nothing would change), and what the caller should know.
 
     ``is_new``: there is no such file yet. ``link`` embeds an attachment; empty for notes.
     """
@@ -55,52 +55,57 @@ class Planned(NamedTuple):
     link: str = ""
 
 
-def plan_create(  # noqa: PLR0913 - what is made, where, and which names are taken
-    files: Files,
-    settings: Settings,
-    name: str,
-    content: str,
-    *,
-    template: str = "",
-    now: datetime,
-    beside: VaultPath | None = None,
-    on_collision: OnCollision = "error",
-    is_free: Callable[[VaultPath], bool] = lambda _: True,
-) -> Planned:
-    """Plan a new note of this content, below what the template brings, if one is named.
+class NewNote(NamedTuple):
+    """A new note as a caller asks for it. ``template`` names one, ``beside`` a note that it belongs to; both may be empty."""
 
-    A name with ``/`` is a path from the vault's own folder (``./Name`` lies right in it); a bare one goes where Obsidian's
-    "Default location for new notes" says, "same folder as current file" meaning the folder of ``beside``. A content's
-    own properties win over the template's. Of a name that is taken, whatever its case and Unicode form, the next
-    free one is found with ``number``, as Obsidian does: ``Name 1``. ``is_free`` may rule out more paths then.
+    name: str
+    content: str = ""
+    template: str = ""
+    beside: str = ""
+    on_collision: OnCollision = "error"
+
+
+def plan_create(context: PlanContext, new: NewNote, now: datetime, *, may_have_namesake: bool = True) -> NewFilePlan:
+    """Plan a new note: its content below the text of the template.
+
+    A name with ``/`` is a path from the vault's own folder (``./Name`` lies right in it). A bare name goes where Obsidian's
+    "Default location for new notes" says; "same folder as current file" means the folder of ``beside``. The content's own
+    properties win over the template's. For a name that is taken, in whatever case and Unicode form, ``number`` finds the
+    next free one, as Obsidian does: ``Name 1``. Without ``may_have_namesake`` it also passes over names that links use for
+    another note.
 
     Raises VaultError: NOTE_EXISTS; INVALID_ARGUMENTS and those of naming a path, with a name that would do; those of
-    ``find_template``.
+    ``find_template`` and ``locate``.
     """
-    folder = "" if is_path(name) else _note_folder(settings, beside)
-    path = _free(files, _new_path(files, folder, name, parse_note_path), on_collision, is_free)
-    text = content
-    if template:
-        _, written = read_text(files, find_template(files, settings, template))
-        filled = fill(written, stem(path), now, settings)
-        if parse_frontmatter(edits.to_plain(content)).end:
-            text = insert(content, filled, edits.prepend, settings.property_types)
+    files, settings = context.files, context.settings
+    beside = context.locate(new.beside) if new.beside.strip() else None
+
+    def is_free(path: VaultPath) -> bool:
+        return may_have_namesake or not plan_arrival(context, path)
+
+    folder = "" if is_path(new.name) else _note_folder(settings, beside)
+    path = _free(files, _new_path(files, folder, new.name, parse_note_path), new.on_collision, is_free)
+    text = new.content
+    if new.template:
+        _, template = read_text(files, find_template(files, settings, new.template))
+        filled = fill(template, stem(path), now, settings)
+        if parse_frontmatter(edits.to_plain(new.content)).end:
+            text = insert(new.content, filled, edits.prepend, settings.property_types)
         else:
-            text = edits.append(filled, content)
+            text = edits.append(filled, new.content)
     odd = [character for character in _NOT_IN_LINKS if character in stem(path)]
     notices = [f"Links cannot name this note: its name has {' '.join(odd)}."] if odd else []
-    return Planned(path, [Write(path, None, to_bytes(text))], notices, is_new=True)
+    return NewFilePlan(path, [Write(path, None, to_bytes(text))], notices, is_new=True)
 
 
-def plan_append_daily(
-    files: Files, settings: Settings, day: date, content: str, *, heading: str = "", now: datetime
-) -> Planned:
-    """Plan to add lines to the day's note, which is made if it is not there: from its template, if the settings name one.
+def plan_append_daily(context: PlanContext, day: date, content: str, now: datetime, heading: str = "") -> NewFilePlan:
+    """Plan to add lines to the day's note. If there is none, it is made, from its template if the settings name one.
 
-    In the template ``{{date}}`` is the day and ``{{time}}`` the time it is now; ``{{title}}`` is the note's name. The lines
-    go to the end, or to the end of the heading's section; a heading that is not there is made at the end, of level 2
+    In the template ``{{date}}`` is the day, ``{{time}}`` the time of ``now``, and ``{{title}}`` the note's name. The lines
+    go to the end, or to the end of the heading's section; a heading that is not there is added at the end, with level 2
     (``templates.below``). Raises VaultError: those of ``daily_note_path``, ``read_text`` and ``below``.
     """
+    files, settings = context.files, context.settings
     path, exists = files.spell(daily_note_path(settings, day))
     notices: list[str] = []
     before: bytes | None = None
@@ -111,47 +116,38 @@ def plan_append_daily(
     place = below(heading, path) if heading.strip() else edits.append
     after = to_bytes(place(text, content), before or b"")
     if before is None:
-        return Planned(path, [Write(path, None, after)], notices, is_new=True)
+        return NewFilePlan(path, [Write(path, None, after)], notices, is_new=True)
     return _edited(path, before, after)
 
 
 def plan_insert_template(
-    files: Files,
-    settings: Settings,
+    context: PlanContext,
     path: VaultPath,
     template: str,
-    *,
     now: datetime,
     place: Callable[[str, str], str] = edits.append,
-) -> Planned:
-    """Plan to put a template into a note that is there. See ``templates.insert``, also for ``place`` and what it raises."""
+) -> NewFilePlan:
+    """Plan to put a template into an existing note. See ``templates.insert``, also for ``place`` and what it raises."""
+    files, settings = context.files, context.settings
     before, text = read_text(files, path)
-    _, written = read_text(files, find_template(files, settings, template))
-    filled = fill(written, stem(path), now, settings)
+    _, template_text = read_text(files, find_template(files, settings, template))
+    filled = fill(template_text, stem(path), now, settings)
     return _edited(path, before, to_bytes(insert(text, filled, place, settings.property_types), before))
 
 
-def plan_attachment(
-    files: Files,
-    index: Index,
-    settings: Settings,
-    name: str,
-    data: bytes,
-    *,
-    max_bytes: int,
-    beside: VaultPath | None = None,
-    progress: Progress = NO_PROGRESS,
-) -> Planned:
-    """Plan a new attachment, with the link that embeds it in the note ``beside``.
+def plan_attachment(context: PlanContext, name: str, data: bytes, max_bytes: int, beside: str = "") -> NewFilePlan:
+    """Plan a new attachment, with the link that embeds it in the note ``beside``, which may be empty.
 
-    A name with ``/`` is a path from the vault's own folder; a bare one goes where Obsidian's "Default location for new
-    attachments" says, next to ``beside`` or, without it, to the vault's own folder. A name that is taken is numbered, as
+    A name with ``/`` is a path from the vault's own folder. A bare name goes where Obsidian's "Default location for new
+    attachments" says: next to ``beside`` or, without it, to the vault's own folder. A name that is taken is numbered, as
     Obsidian does: ``image 1.png``. ``max_bytes`` is the caller's limit.
 
     Raises VaultError as ``check_attachment`` and ``plan_create`` do; INVALID_ARGUMENTS also for a name no link can name.
     """
+    files, settings = context.files, context.settings
+    note = context.locate(beside) if beside.strip() else None
     check_attachment(name, data, max_bytes)
-    folder = "" if is_path(name) else _attachment_folder(settings, beside)
+    folder = "" if is_path(name) else _attachment_folder(settings, note)
     path = _free(files, _new_path(files, folder, name, parse_path), "number", lambda _: True)
     odd = [character for character in _NOT_IN_LINKS if character in stem(path)]
     if odd:
@@ -159,18 +155,18 @@ def plan_attachment(
             INVALID_ARGUMENTS,
             f"No link can name {path!r}, because of {' '.join(odd)}. A name that would do: {_suggested(path)!r}.",
         )
-    link = link_to(beside or VaultPath(""), path, index.paths(progress), settings, is_embed=True)
-    return Planned(path, [Write(path, None, data)], [], is_new=True, link=link)
+    paths = context.index.paths(context.progress)
+    link = link_to(note or VaultPath(""), path, paths, settings, is_embed=True)
+    return NewFilePlan(path, [Write(path, None, data)], [], is_new=True, link=link)
 
 
-def _edited(path: VaultPath, before: bytes, after: bytes) -> Planned:
-    if before.startswith(BOM.encode()):
-        after = BOM.encode() + after
-    return Planned(path, [Write(path, before, after)] if after != before else [], [], is_new=False)
+def _edited(path: VaultPath, before: bytes, after: bytes) -> NewFilePlan:
+    after = with_bom(after, before)
+    return NewFilePlan(path, [Write(path, before, after)] if after != before else [], [], is_new=False)
 
 
 def _daily_text(files: Files, settings: Settings, path: VaultPath, moment: datetime) -> tuple[str, list[str]]:
-    """Return what a new daily note begins with, and why that is not from the template the settings name."""
+    """Return the text of a new daily note's template, and a notice if the template cannot be used."""
     try:
         named = daily_template_path(settings)
         if named is None:
@@ -178,7 +174,7 @@ def _daily_text(files: Files, settings: Settings, path: VaultPath, moment: datet
         template, _ = files.spell(named)
         _, written = read_text(files, template)
     except VaultError as error:
-        # The lines are what the caller wants kept; Obsidian too makes the note without it.
+        # The caller wants the lines kept. Obsidian makes the note without the template as well.
         return "", [f"Made without the daily notes' template {settings.daily_template!r}: {error.message}"]
     return fill(written, stem(path), moment, settings), []
 
@@ -206,7 +202,7 @@ def _attachment_folder(settings: Settings, beside: VaultPath | None) -> str:
 def _new_path(files: Files, folder: str, name: str, parse: Callable[[str], VaultPath]) -> VaultPath:
     """Return the path of a new file, spelt as the disk spells what is there of it; the file itself may be there too."""
     try:
-        named = parse(name)  # on its own: a drive's letter is none behind a folder
+        named = parse(name)  # without the folder: after one, a drive letter would not be recognised
         path, _ = files.spell(parse_path(f"{folder}/{named}" if folder else named))
         above, _, own = path.rpartition("/")
         in_old_folder = not above or files.is_folder(VaultPath(above))
@@ -229,7 +225,7 @@ def _suggested(name: str) -> str:
 
 
 def _parts(name: str) -> list[str]:
-    """Return the names in a path, without what only says where it begins; at least one."""
+    """Return the names in a path, without parts that name nothing (``.``, ``..``, empty); at least one."""
     return [part for part in name.replace("\\", "/").split("/") if part.strip() not in ("", ".", "..")] or [""]
 
 
@@ -239,7 +235,7 @@ def _free(files: Files, path: VaultPath, on_collision: OnCollision, is_free: Cal
     if not is_taken and (on_collision == "error" or is_free(path)):
         return path
     folder = VaultPath(path.rpartition("/")[0])
-    # One look for all numbers, at the folder itself, which comes first.
+    # The folder is listed once for all numbers; it is the first that the walk yields.
     _, there = next(files.walk_folders(folder or None), ("", []))
     taken = {fold(file.path) for file in there}
     dot = path.rindex(".")

@@ -1,61 +1,42 @@
-"""Links that follow headings and blocks when these get another name: in notes, properties, canvases and bases.
+"""What links to headings and blocks say after these were renamed: in notes, properties, canvases and bases.
 
-A link still leads to the same heading or block afterwards; one that would do so as it is stays as it is. Nothing is
-written here.
+A link still leads to the same heading or block. One that does so as it is stays as it is. Nothing is written here.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from functools import partial
-from typing import NamedTuple, TypeAlias
+from functools import cache
+from typing import TypeAlias
 
-from vaultwire.markdown.base_files import Kind, base_edits
-from vaultwire.markdown.canvas import FileNode, canvas_edits
+from vaultwire.markdown.base_files import Kind
+from vaultwire.markdown.canvas import FileNode
 from vaultwire.markdown.link_spans import LinkSpan, NewLink
 from vaultwire.vault.changes.change import Write
-from vaultwire.vault.disk.files import Files
 from vaultwire.vault.disk.paths import fold
 from vaultwire.vault.errors import SECTION_NOT_FOUND, VaultError
-from vaultwire.vault.index.port import Index
 from vaultwire.vault.links.resolution import LinkTargets, linkpath_of, names_led_to, names_sought
 from vaultwire.vault.links.sections import Sections
-from vaultwire.vault.model import OutlineEntry, Problem, Progress, Structure, VaultPath
-from vaultwire.vault.plans.link_rewriting import (
-    BASE_SUFFIX,
-    LinkChange,
-    is_looked_into,
-    rewrite_bytes,
-    rewrite_file,
-    rewrite_other,
-    rewriting_note,
-)
+from vaultwire.vault.model import OutlineEntry, Progress, Structure, VaultPath
+from vaultwire.vault.plans.context import PlanContext
+from vaultwire.vault.plans.link_rewriting import RewrittenLinks, rewrite_bytes, rewrite_files
 
 NewSubpath: TypeAlias = Callable[[str], str | None]
-"""From what stands behind ``#`` in a link to what has to stand there afterwards, None if it may stay."""
+"""A function from a link's subpath (the part after ``#``) to the new one; None if the subpath may stay."""
 
 # What Obsidian leaves out of a link to a heading (engine facts 2.1, stripHeadingForLink).
 _NOT_IN_LINKS = re.compile(r"(?:[:#|^\\\r\n]|%%|\[\[|\]\]|\s)+")
 
 
-class Followed(NamedTuple):
-    """The edits with all links following, those of more files among them, and the links that are rewritten.
+def new_heading_subpaths(
+    before: Structure, after: Structure, ambiguous: Callable[[int, str], VaultError]
+) -> NewSubpath:
+    """Return the function for links to a note's headings, which are the same in the same order before and after.
 
-    ``left`` are files whose links could not be looked at.
-    """
-
-    writes: list[Write]
-    links: list[LinkChange]
-    left: list[Problem]
-
-
-def follow_headings(before: Structure, after: Structure, untellable: Callable[[int, str], VaultError]) -> NewSubpath:
-    """Return how links to a note's headings follow, which are the same ones in the same order before and after.
-
-    Links get the text as Obsidian writes it there, without ``: # | ^ \\ %% [[ ]]``; where that would lead to another
-    heading, the chain of those above it. Where no link can lead to a heading any more, ``untellable`` says what is
-    raised, given the heading's line before and the link's subpath.
+    Links get the text as Obsidian writes it there, without ``: # | ^ \\ %% [[ ]]``. Where that would lead to another
+    heading, they get the chain of the headings above it. Where no link can lead to a heading any more, the error that
+    ``ambiguous`` makes of the heading's line before and the link's subpath is raised.
     """
     old, new = _Headings(before), _Headings(after)
     chains = _chains(after.outline)
@@ -69,59 +50,45 @@ def follow_headings(before: Structure, after: Structure, untellable: Callable[[i
         for form in _forms(subpath, old, new, chains.get(number, [])):
             if new.number(form) == number:
                 return form
-        raise untellable(before.outline[number].line, subpath)
+        raise ambiguous(before.outline[number].line, subpath)
 
     return new_subpath
 
 
-def follow(
-    files: Files, index: Index, edits: list[Write], renamed: Mapping[VaultPath, NewSubpath], progress: Progress
-) -> Followed:
-    """Return the edits of notes with every link to a heading or block ``renamed`` in them following, here and elsewhere.
+def with_heading_links(
+    context: PlanContext, edits: list[Write], renamed: Mapping[VaultPath, NewSubpath]
+) -> RewrittenLinks:
+    """Return the edits of notes, and with them every link in the vault to a heading or block that they rename.
 
-    ``renamed`` are notes among those edited. Notes that the vault's rules exclude are looked into as well.
+    ``renamed`` has the new subpaths for each edited note that needs some. Notes that the vault's rules exclude are
+    rewritten as well.
     """
-    followed = Followed([], [], [])
+    found = RewrittenLinks([], [], [])
     if not renamed:
-        return followed._replace(writes=edits)
+        return found._replace(writes=edits)
+    index, progress = context.index, context.progress
     paths = index.paths(progress)
     names = {name for path in renamed for name in names_led_to(path)}
-    links = _Links(paths, names, renamed, progress)
-    edited = {write.path for write in edits}
+    rules = _HeadingLinks(paths, names, renamed, progress)
     sources = {
         source
         for source, text in index.links_asking(names, [], progress)
-        if "#" in text and links.target(source, linkpath_of(text)) in renamed
+        if "#" in text and rules.target(source, linkpath_of(text)) in renamed
     }
     for edit in edits:
         progress.check()
-        path, _, after = edit
-        if after is not None and (path in renamed or path in sources):
-            rewrite = rewriting_note(path, links.decide(path), followed.left)
-            after = rewrite_bytes(after, path, path, rewrite, followed.links)
-        followed.writes.append(edit._replace(after=after))
-    for path in sorted(sources - edited):
-        progress.check()
-        rewrite = rewriting_note(path, links.decide(path), followed.left)
-        _add(followed, rewrite_file(files, path, path, rewrite, followed.links))
-    for path in filter(is_looked_into, paths):
-        progress.check()
-        if path.lower().endswith(BASE_SUFFIX):
-            rewrite = partial(base_edits, decide=links.base_name(path))
-        else:
-            rewrite = partial(canvas_edits, of_node=links.node, of_link=links.decide(path))
-        _add(followed, rewrite_other(files, path, path, rewrite, followed.links, followed.left))
-    followed.links.sort()
-    return followed
+        after = edit.after
+        if after is not None and (edit.path in renamed or edit.path in sources):
+            after = rewrite_bytes(after, edit.path, rules, found)
+        found.writes.append(edit._replace(after=after))
+    others = sources - {edit.path for edit in edits}
+    rewrite_files(context, rules, dict.fromkeys(others), paths, found)
+    found.links.sort()
+    return found
 
 
-def _add(followed: Followed, write: Write | None) -> None:
-    if write is not None:
-        followed.writes.append(write)
-
-
-class _Links:
-    """What links to headings and blocks say afterwards."""
+class _HeadingLinks:
+    """What links to renamed headings and blocks say (``link_rewriting.LinkRules``)."""
 
     def __init__(
         self,
@@ -130,20 +97,24 @@ class _Links:
         renamed: Mapping[VaultPath, NewSubpath],
         progress: Progress,
     ) -> None:
-        """``names`` are those of links that may lead to the notes ``renamed``."""
+        """``names`` are those of links that may lead to the notes in ``renamed``."""
         sought = {file for name in names for file in names_sought(name)}
         self._targets = LinkTargets([path for path in paths if fold(path.rpartition("/")[2]) in sought])
-        self._renamed = renamed
+        # Thousands of links may lead to one heading.
+        self._renamed = {path: cache(new_subpath) for path, new_subpath in renamed.items()}
         self._by_fold = {fold(path): path for path in renamed}
         self._progress = progress
-        self._kept: dict[tuple[VaultPath, str], str | None] = {}
 
     def target(self, source: VaultPath, linkpath: str) -> VaultPath | None:
-        """Return the file a link leads to, if that may be a note in which something is renamed."""
+        """Return the file a link leads to, if that may be a note with something renamed."""
         return self._targets.resolve(source, linkpath)
 
+    def path_after(self, path: VaultPath) -> VaultPath:
+        """See ``LinkRules``. No file moves."""
+        return path
+
     def decide(self, source: VaultPath) -> Callable[[LinkSpan], NewLink | None]:
-        """Return what says of each link in ``source`` what it says afterwards."""
+        """See ``LinkRules``."""
 
         def new_link(span: LinkSpan) -> NewLink | None:
             new = self._new_linktext(source, span.linktext)
@@ -152,34 +123,28 @@ class _Links:
         return new_link
 
     def base_name(self, source: VaultPath) -> Callable[[Kind, str], str | None]:
-        """Return what says of each name in a base what stands for it afterwards."""
+        """See ``LinkRules``."""
 
         def new_name(kind: Kind, name: str) -> str | None:
             return self._new_linktext(source, name) if kind in ("link", "wiki") else None
 
         return new_name
 
-    def node(self, shown: FileNode) -> FileNode | None:
-        """Return what a canvas shows instead of a heading or block."""
-        path = self._by_fold.get(fold(shown.file))
-        new = None if path is None else self._new_subpath(path, shown.subpath.removeprefix("#"))
-        return None if new is None else shown._replace(subpath=f"#{new}")
+    def node(self, node: FileNode) -> FileNode | None:
+        """See ``LinkRules``."""
+        new = self._new_subpath(self._by_fold.get(fold(node.file)), node.subpath.removeprefix("#"))
+        return None if new is None else node._replace(subpath=f"#{new}")
 
     def _new_linktext(self, source: VaultPath, linktext: str) -> str | None:
         self._progress.check()
         linkpath, mark, subpath = linktext.partition("#")
         target = self.target(source, linkpath) if mark else None
-        new = None if target is None else self._new_subpath(target, subpath)
+        new = self._new_subpath(target, subpath)
         return None if new is None else f"{linkpath}#{new}"
 
-    def _new_subpath(self, path: VaultPath, subpath: str) -> str | None:
-        new_subpath = self._renamed.get(path)
-        if new_subpath is None:
-            return None
-        key = path, subpath.strip()
-        if key not in self._kept:
-            self._kept[key] = new_subpath(key[1])
-        return self._kept[key]
+    def _new_subpath(self, path: VaultPath | None, subpath: str) -> str | None:
+        new_subpath = None if path is None else self._renamed.get(path)
+        return None if new_subpath is None else new_subpath(subpath.strip())
 
 
 class _Headings:

@@ -1,6 +1,6 @@
-"""How a new link to a file is written: by the vault's settings, and so that it leads there by Obsidian's own rules.
+"""Writes new links: in the form the vault's settings ask for, and so that they lead to the file by Obsidian's own rules.
 
-Pure. Links that are there already, and where any link leads, are not this module's matter (``vault.links.resolution``).
+Pure. Existing links are rewritten by ``link_rewriting``; where a link leads is decided by ``vault.links.resolution``.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from vaultwire.vault.links.resolution import LinkTargets, names_led_to, names_so
 from vaultwire.vault.model import VaultPath
 from vaultwire.vault.settings.obsidian_settings import Settings
 
-# What has a meaning within a Markdown link's text: brackets, and what opens code, math or HTML.
+# Characters with a meaning in a Markdown link's text: brackets, and those that open code, math or HTML.
 _BRACKETS = re.compile(r"[\[\]]")
 _MARKUP = re.compile(r"[\[\]`$<>\\]")
 
@@ -32,9 +32,9 @@ def link_to(
 ) -> str:
     """Return the link that leads from a note to a file, in the form the vault's settings ask for.
 
-    ``paths`` are the vault's files; those of the target's name are enough. Shortest is the bare name if no other file has
-    it, else the whole path (obsidian.d.ts ``fileToLinktext``); a form that would lead elsewhere gives way to one that does
-    not. Nothing leads to a file with ``#`` in its path (engine facts §2.1). ``display`` is shown instead of the name.
+    ``paths`` are the vault's files; those with the target's name are enough. The shortest form is the bare name if no other
+    file has it, else the whole path (obsidian.d.ts ``fileToLinktext``). A form that would lead elsewhere is not used. No link
+    leads to a file with ``#`` in its path (engine facts §2.1). ``display`` is shown instead of the name.
     """
     linkpath = linkpath_to(source, target, paths, settings.new_link_format)
     mark = "!" if is_embed else ""
@@ -44,7 +44,7 @@ def link_to(
             return link
     suffix = target[-len(NOTE_SUFFIX) :] if is_note(target) and not is_note(linkpath) else ""
     shown = display or ("" if is_embed else stem(target))
-    # What else stands in it may make something else of it: "[b]" a wikilink, two backticks code.
+    # Other characters may change its meaning: "[b]" makes a wikilink, two backticks make code.
     escaped, written = _MARKUP.sub(r"\\\g<0>", shown), destination(linkpath + suffix)
     forms = [(shown, written), (_BRACKETS.sub(r"\\\g<0>", shown), written), (escaped, _encoded(linkpath + suffix))]
     link = ""
@@ -63,7 +63,7 @@ def linkpath_to(source: VaultPath, target: VaultPath, paths: Iterable[VaultPath]
     targets = LinkTargets(alike)
     whole = _without_suffix(target)
     if new_link_format == "relative":
-        # Without "/" the system would be asked for the current folder.
+        # Absolute paths, so that relpath does not ask the system for the current folder.
         relative = _without_suffix(VaultPath(posixpath.relpath(f"/{target}", f"/{posixpath.dirname(source)}")))
         forms = [relative, f"./{relative}"]
     elif new_link_format == "absolute":
@@ -77,7 +77,7 @@ def linkpath_to(source: VaultPath, target: VaultPath, paths: Iterable[VaultPath]
 
 
 def _encoded(linkpath: str) -> str:
-    """Return a destination in which nothing but letters, digits and what no markup has is left as it is."""
+    """Return a destination with all but letters, digits and characters that no markup uses percent-encoded."""
     return re.sub(r"[^A-Za-z0-9/._~-]", lambda found: "".join(f"%{byte:02X}" for byte in found[0].encode()), linkpath)
 
 

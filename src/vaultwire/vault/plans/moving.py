@@ -1,7 +1,7 @@
 """Plans for moving or renaming a note, an attachment or a folder: the move itself, then every link it concerns.
 
-What a link says then is ``relinking``'s matter. Plans are steps; nothing is written here. Of the notes only those are read
-that hold a link to rewrite, as the index knows them; canvases and bases, which it does not look into, are all read.
+What a link says then is decided by ``moved_links``. A plan is a list of steps; nothing is written here. Only notes that hold
+a link to rewrite are read: the index knows them. Canvases and bases are all read, because the index does not know their links.
 """
 
 from __future__ import annotations
@@ -13,21 +13,20 @@ from vaultwire.vault.changes.change import Move, Step, Write, follow
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.disk.paths import check_new_names, compose, fold, is_note, lies_in, not_found, parse_note_path
 from vaultwire.vault.errors import FILE_NOT_FOUND, INVALID_ARGUMENTS, NOTE_EXISTS, VaultError
-from vaultwire.vault.index.port import Index
 from vaultwire.vault.links.resolution import name_of, names_led_to
-from vaultwire.vault.model import Problem, Progress, VaultPath, asking
-from vaultwire.vault.plans.link_rewriting import LinkChange, Moves, is_looked_into, rewrite_by_kind
-from vaultwire.vault.settings.obsidian_settings import Settings
+from vaultwire.vault.model import Problem, VaultPath, asking
+from vaultwire.vault.plans.context import PlanContext
+from vaultwire.vault.plans.link_rewriting import LinkChange, RewrittenLinks, is_canvas_or_base, rewrite_files
+from vaultwire.vault.plans.moved_links import MovedLinks, ResolvedLink
 
 _EXTENSION = re.compile(r"\.[A-Za-z][A-Za-z0-9]*$")
 
 
 class MovePlan(NamedTuple):
-    """What a move does, in steps: the move, then the files whose links change, where they lie by then.
+    """The steps of a move: the move, then the files whose links change, at their new paths.
 
-    ``files`` is how many files move. ``links`` are those written anew, ``gained`` those that led nowhere and lead to a file
-    once it has its new name (the file they stand in, what they say, where they lead). ``left`` are files whose links could
-    not be looked at.
+    ``files`` is how many files move. ``links`` are the rewritten links, ``newly_resolved`` those that led nowhere before.
+    ``skipped`` are files whose links could not be read.
     """
 
     source: VaultPath
@@ -35,20 +34,19 @@ class MovePlan(NamedTuple):
     files: int
     steps: list[Step]
     links: list[LinkChange]
-    gained: list[tuple[VaultPath, str, VaultPath]]
-    left: list[Problem]
+    newly_resolved: list[ResolvedLink]
+    skipped: list[Problem]
 
 
-def plan_move(
-    files: Files, index: Index, settings: Settings, source: VaultPath, target: VaultPath, progress: Progress
-) -> MovePlan:
-    """Return how a file or folder gets another path, so that every link still leads where it led.
+def plan_move(context: PlanContext, source: VaultPath, target: VaultPath) -> MovePlan:
+    """Plan to give a file or folder another path, so that every link still leads where it led.
 
     A target without extension gets the source's. Raises VaultError: FILE_NOT_FOUND, NOTE_EXISTS where the target is taken,
     INVALID_ARGUMENTS for a name that does not travel, a folder into itself, another kind of file, or a name no link can
     lead to although there are some; those of reading a file.
     """
-    source, is_folder = _there(files, source)
+    files, index, progress = context.files, context.index, context.progress
+    source, is_folder = _source(files, source)
     target = _free_target(files, source, target, is_folder=is_folder)
     paths = index.paths(progress)
     moved = {path: follow(path, source, target) for path in paths if lies_in(path, source)}
@@ -56,81 +54,54 @@ def plan_move(
         moved[source] = target
     names = {name for pair in moved.items() for path in pair for name in names_led_to(path)}
     links = index.links_asking(names, [source], progress)
-    others = [path for path in paths if is_looked_into(path)]
-    is_unknown = any(path in moved for path in others)  # what a canvas or base asks for is known once it is read
+    # What a canvas or base asks for is known only when it is read.
+    is_any_name_possible = any(is_canvas_or_base(path) for path in moved)
     # A relative link asks for another name from its new place if it left the vault before.
     asked = {name_of(place, text) for note, text in asking(progress, links) for place in {note, moved.get(note, note)}}
-    moves = Moves(
+    rules = MovedLinks(
+        context,
         paths,
         moved,
-        (source, target) if is_folder else None,
-        settings.new_link_format,
-        None if is_unknown else asked,
-        progress,
+        folder=(source, target) if is_folder else None,
+        names=None if is_any_name_possible else asked,
     )
-    concerned: dict[VaultPath, set[str]] = {}
-    for note, text in links:
-        if moves.new_target(note, text) is not None:
-            concerned.setdefault(note, set()).add(text)
-    changes: list[LinkChange] = []
-    left: list[Problem] = []
-    writes: list[Write] = []
-    for path in sorted({*concerned, *others}):
-        progress.check()
-        write = rewrite_by_kind(files, path, moves, concerned.get(path, ()), changes, left)
-        if write is not None:
-            writes.append(write)
-    gained = {
-        (moves.place(note), text, found) for note, text in links if (found := moves.gained(note, text)) is not None
-    }
+    found = RewrittenLinks([], [], [])
+    rewrite_files(context, rules, rules.by_note(links), paths, found)
     steps: list[Step] = [Move(source, target)]
     if is_folder and files.hides_some:
-        # With what is hidden in it, or with what is not but might be: that it moves whole would tell.
+        # Moved as a whole, the folder would take hidden files along, or show by staying that there are some.
         steps = [Move(*pair) for pair in sorted(moved.items())]
-    writes.sort(key=lambda write: str(write.path))
-    steps += writes
-    return MovePlan(source, target, len(moved), steps, sorted(changes), sorted(gained), left)
+    found.writes.sort(key=lambda write: str(write.path))
+    steps += found.writes
+    newly_resolved = sorted(rules.newly_resolved(links))
+    return MovePlan(source, target, len(moved), steps, sorted(found.links), newly_resolved, found.skipped)
 
 
-def plan_arrival(files: Files, index: Index, settings: Settings, path: VaultPath, progress: Progress) -> list[Write]:
-    """Return how links change so that they still lead where they did once there is a new file at ``path``.
+def plan_arrival(context: PlanContext, path: VaultPath, *, may_have_namesake: bool = True) -> list[Write]:
+    """Plan how links change so that they still lead where they did once there is a new file at ``path``.
 
-    As Obsidian does it (release notes 0.8.3): a link that would lead to the new file, or whose bare name would mean either,
-    gets the path of the file it led to. Only where another file has the same name; then all canvases and bases are read,
-    too. Raises VaultError as ``plan_move`` does.
+    As Obsidian does it (release notes 0.8.3): a link that would lead to the new file, or whose bare name would fit both,
+    gets the path of the file it led to. Only where another file has the same name; then all canvases and bases are read
+    as well. Raises VaultError as ``plan_move`` does.
+
+    Without ``may_have_namesake`` a note is refused (NOTE_EXISTS) if links would have to change: for callers that gave its
+    name without a folder, most of whom do not know of the other note.
     """
-    if not _namesakes(files, index, path, progress):
+    namesakes = _namesakes(context, path)
+    if not namesakes:
         return []
-    links = index.links_asking(set(names_led_to(path)), [], progress)
-    moves = Moves(index.paths(progress), {}, None, settings.new_link_format, None, progress, [path])
-    concerned: dict[VaultPath, set[str]] = {}
-    for note, text in links:
-        if moves.new_target(note, text) is not None:
-            concerned.setdefault(note, set()).add(text)
-    writes: list[Write] = []
-    for other in sorted({*concerned, *filter(is_looked_into, index.paths(progress))}):
-        progress.check()
-        write = rewrite_by_kind(files, other, moves, concerned.get(other, ()), [], [])
-        if write is not None:
-            writes.append(write)
-    return writes
-
-
-def check_no_namesake(files: Files, index: Index, settings: Settings, path: VaultPath, progress: Progress) -> None:
-    """Refuse a new note at ``path`` if links use its name alone for another note: they would have to be rewritten.
-
-    For callers that gave the name without a folder: most of them do not know of the other note. Raises VaultError
-    (NOTE_EXISTS).
-    """
-    relinked = plan_arrival(files, index, settings, path, progress)
-    if not relinked:
-        return
-    namesakes = _namesakes(files, index, path, progress)
-    links = "1 file links" if len(relinked) == 1 else f"{len(relinked)} files link"
+    links = context.index.links_asking({*names_led_to(path)}, [], context.progress)
+    paths = context.index.paths(context.progress)
+    rules = MovedLinks(context, paths, {}, added=[path])
+    found = RewrittenLinks([], [], [])
+    rewrite_files(context, rules, rules.by_note(links), paths, found)
+    if not found.writes or may_have_namesake:
+        return found.writes
+    count = "1 file links" if len(found.writes) == 1 else f"{len(found.writes)} files link"
     explicit = path if "/" in path else f"./{path}"
     raise VaultError(
         NOTE_EXISTS,
-        f"There is a note of this name already: {', '.join(map(repr, namesakes))}; {links} to it by its name alone. "
+        f"There is a note of this name already: {', '.join(map(repr, namesakes))}; {count} to it by its name alone. "
         f"To change that note, edit {namesakes[0]!r}. To make a second note of this name on purpose, give its path with the "
         f"folder, {explicit!r}: then those links are rewritten, so that they still lead where they lead now.",
         path=namesakes[0],
@@ -143,16 +114,17 @@ def is_path(name: str) -> bool:
     return "/" in name.strip() or "\\" in name
 
 
-def _namesakes(files: Files, index: Index, path: VaultPath, progress: Progress) -> list[VaultPath]:
+def _namesakes(context: PlanContext, path: VaultPath) -> list[VaultPath]:
     """Return the files that have the name of a new one, in path order."""
     name = path.rpartition("/")[2]
+    index, progress = context.index, context.progress
     alike = index.named([name], progress) if is_note(path) else index.paths(progress)
-    if alike is None:  # a first look over the vault is not worth waiting for if there is no other of the name
-        alike = [file.path for file in files.walk()]
+    if alike is None:  # the index is not built yet; listing the folders is quicker than waiting for it
+        alike = [file.path for file in context.files.walk()]
     return sorted(other for other in alike if fold(other.rpartition("/")[2]) == fold(name))
 
 
-def _there(files: Files, source: VaultPath) -> tuple[VaultPath, bool]:
+def _source(files: Files, source: VaultPath) -> tuple[VaultPath, bool]:
     """Return what is to move, spelt as on the disk, and whether it is a folder."""
     found, exists = files.spell(source)
     if exists:
@@ -167,7 +139,7 @@ def _there(files: Files, source: VaultPath) -> tuple[VaultPath, bool]:
 
 
 def _free_target(files: Files, source: VaultPath, target: VaultPath, *, is_folder: bool) -> VaultPath:
-    """Return the path the file or folder gets, spelt as on the disk as far as that is there. Raises VaultError."""
+    """Return the new path, spelt as on the disk as far as that is there. Raises VaultError if it is taken or invalid."""
     if not is_folder:
         target = _with_extension(source, target)
     folder, _, name = target.rpartition("/")
@@ -177,19 +149,19 @@ def _free_target(files: Files, source: VaultPath, target: VaultPath, *, is_folde
         if is_file:
             raise VaultError(INVALID_ARGUMENTS, f"{spelt!r} is a file, so nothing can lie below it.", path=spelt)
         folder = spelt
-    wanted = VaultPath(f"{folder}/{name}" if folder else name)
-    if wanted == source:
+    path = VaultPath(f"{folder}/{name}" if folder else name)
+    if path == source:
         raise VaultError(INVALID_ARGUMENTS, f"{source!r} has that path already.", path=source)
     if is_folder and lies_in(folder, source):
         raise VaultError(INVALID_ARGUMENTS, f"The folder {source!r} cannot be moved into itself.", path=source)
-    found, exists = files.spell(wanted)
+    found, exists = files.spell(path)
     # Another spelling of its own name is no other file.
     if found != source and (exists or files.is_folder(found)):
         raise VaultError(NOTE_EXISTS, f"{found!r} exists already; nothing is moved over it.", path=found)
     is_old_folder = not folder or files.is_folder(VaultPath(folder))
     new_names = [name] if name != source.rpartition("/")[2] else []
     check_new_names(new_names if is_old_folder else [*folder.split("/"), *new_names])
-    return wanted
+    return path
 
 
 def _with_extension(source: VaultPath, target: VaultPath) -> VaultPath:

@@ -1,6 +1,6 @@
-"""Plans for renaming a heading or a block id within a note: its own line, then every link that leads there (``following``).
+"""Plans for renaming a heading or a block id within a note: its own line, then every link that leads there.
 
-Plans are steps; nothing is written here.
+What those links say is decided by ``heading_links``. A plan is a list of steps; nothing is written here.
 """
 
 from __future__ import annotations
@@ -11,24 +11,23 @@ from typing import NamedTuple
 
 from vaultwire.markdown.marks import HEADING
 from vaultwire.vault.changes.change import Step, Write
-from vaultwire.vault.disk.files import Files
 from vaultwire.vault.disk.paths import fold
 from vaultwire.vault.disk.plain import edited_bytes, plain_text
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
-from vaultwire.vault.index.port import Index
 from vaultwire.vault.links.graph import structure
 from vaultwire.vault.links.sections import Sections, section_span
-from vaultwire.vault.model import OutlineEntry, Problem, Progress, Structure, VaultPath
-from vaultwire.vault.plans.heading_links import NewSubpath, follow, follow_headings
+from vaultwire.vault.model import OutlineEntry, Problem, Structure, VaultPath
+from vaultwire.vault.plans.context import PlanContext
+from vaultwire.vault.plans.heading_links import NewSubpath, new_heading_subpaths, with_heading_links
 from vaultwire.vault.plans.link_rewriting import LinkChange
 
 _BLOCK_ID = re.compile(r"[A-Za-z0-9-]+")
 
 
 class RenamePlan(NamedTuple):
-    """What a rename within a note does: its line as it was and as it is then, the steps, and the links written anew.
+    """The steps of a rename within a note, its line before and after, and the rewritten links.
 
-    ``left`` are files whose links could not be looked at.
+    ``skipped`` are files whose links could not be read.
     """
 
     path: VaultPath
@@ -37,19 +36,17 @@ class RenamePlan(NamedTuple):
     new: str
     steps: list[Step]
     links: list[LinkChange]
-    left: list[Problem]
+    skipped: list[Problem]
 
 
-def plan_rename_heading(
-    files: Files, index: Index, path: VaultPath, subpath: str, text: str, progress: Progress
-) -> RenamePlan:
-    """Return how a heading (``Heading``, ``Parent#Heading``; of several the first) gets another text; its level stays.
+def plan_rename_heading(context: PlanContext, path: VaultPath, subpath: str, text: str) -> RenamePlan:
+    """Plan to give a heading (``Heading``, ``Parent#Heading``; of several the first) another text; its level stays.
 
     Links get the text as Obsidian writes it there, without ``: # | ^ \\ %% [[ ]]``; where that would lead to another
-    heading, the chain of those above it. Raises VaultError: SECTION_NOT_FOUND; INVALID_ARGUMENTS for a text that is no
-    heading's, or that leaves a link without a way to tell its heading from another; those of reading a file.
+    heading, they get the chain of the headings above it. Raises VaultError: SECTION_NOT_FOUND; INVALID_ARGUMENTS for a text
+    that no heading can have, or with which a link could not tell its heading from another; those of reading a file.
     """
-    data = files.read(path).data
+    data = context.files.read(path).data
     plain = plain_text(data)
     before = structure(path, plain)
     if subpath.strip().removeprefix("#").startswith("^"):
@@ -71,7 +68,7 @@ def plan_rename_heading(
             path=path,
         )
 
-    def untellable(line: int, linked: str) -> VaultError:
+    def ambiguous(line: int, linked: str) -> VaultError:
         return VaultError(
             INVALID_ARGUMENTS,
             f"With the heading renamed to {text!r}, no link could tell line {line} of {path!r} from another heading, and "
@@ -79,20 +76,17 @@ def plan_rename_heading(
             path=path,
         )
 
-    new_subpath = follow_headings(before, after, untellable)
-    return _plan(files, index, path, data, number, renamed, new_subpath, progress)
+    return _plan(context, path, data, number, renamed, new_heading_subpaths(before, after, ambiguous))
 
 
-def plan_rename_block(
-    files: Files, index: Index, path: VaultPath, old: str, new: str, progress: Progress
-) -> RenamePlan:
-    """Return how a block gets another id; both ids without ``^`` or with it. Of several blocks of that id the first is meant.
+def plan_rename_block(context: PlanContext, path: VaultPath, old: str, new: str) -> RenamePlan:
+    """Plan to give a block another id; both ids without ``^`` or with it. Of several blocks of that id the first is meant.
 
     Raises VaultError: SECTION_NOT_FOUND; INVALID_ARGUMENTS for an id that is taken in the note or is none (Latin letters,
     digits and dashes, engine facts 2.1); those of reading a file.
     """
     old, new = old.strip().removeprefix("#").removeprefix("^"), new.strip().removeprefix("#").removeprefix("^")
-    data = files.read(path).data
+    data = context.files.read(path).data
     plain = plain_text(data)
     before = structure(path, plain)
     section_span(before, f"^{old}")
@@ -111,27 +105,25 @@ def plan_rename_block(
     def new_subpath(subpath: str) -> str | None:
         return f"^{new}" if subpath.startswith("^") and fold(subpath[1:]) == fold(old) != fold(new) else None
 
-    return _plan(files, index, path, data, block.line, renamed, new_subpath, progress)
+    return _plan(context, path, data, block.line, renamed, new_subpath)
 
 
 def _plan(
-    files: Files,
-    index: Index,
+    context: PlanContext,
     path: VaultPath,
     data: bytes,
     number: int,
     renamed: Callable[[str], str],
     new_subpath: NewSubpath,
-    progress: Progress,
 ) -> RenamePlan:
     edit = Write(path, data, edited_bytes(data, lambda text: _with_line(text, number, renamed)))
-    writes, links, left = follow(files, index, [edit], {path: new_subpath}, progress)
+    writes, links, skipped = with_heading_links(context, [edit], {path: new_subpath})
     line = plain_text(data).split("\n")[number - 1]
-    return RenamePlan(path, number, line, renamed(line), [*writes], links, left)
+    return RenamePlan(path, number, line, renamed(line), [*writes], links, skipped)
 
 
 def _with_line(text: str, number: int, renamed: Callable[[str], str]) -> str:
-    """Return the text with one line in other words; every other character stays, the line's end too."""
+    """Return the text with one line replaced; every other character stays, also the line's end."""
     lines = text.split("\n")
     lines[number - 1] = renamed(lines[number - 1])
     return "\n".join(lines)
@@ -156,14 +148,14 @@ def _with_text(line: str, text: str, *, is_underlined: bool) -> str:
     opening = None if is_underlined else HEADING.match(line)
     start = opening.end() if opening else 0
     bare = line[start:].strip()
-    blanks = line[start : line.index(bare, start)] if bare else ""
+    spaces = line[start : line.index(bare, start)] if bare else ""
     if is_underlined:
-        return blanks + text + line[len(line.rstrip()) :]
-    return f"{line[:start]}{blanks or ' '}{text}{_closing(line[start:])}"
+        return spaces + text + line[len(line.rstrip()) :]
+    return f"{line[:start]}{spaces or ' '}{text}{_closing(line[start:])}"
 
 
 def _closing(text: str) -> str:
-    """Return what follows a heading's own text: its closing run of ``#`` and blanks."""
+    """Return what follows a heading's own text: its closing run of ``#`` and spaces."""
     own = text.rstrip()
     bare = own.rstrip("#")
     if not bare or bare[-1] in " \t":

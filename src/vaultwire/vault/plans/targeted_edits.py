@@ -1,7 +1,7 @@
-"""Surgical edits of one note's text: what each is aimed at is found, and all are made at once. Pure: text in, text out.
+"""Targeted edits of one note's text: each names a section, block, lines or text, and all are made at once. Pure.
 
-What every action means for every target stands at ``Edit``. Every target is sought in the text as it was, so edits do not
-shift one another; where two would change the same characters, none is made. Properties are changed by ``property_edits``.
+``Edit`` says what every action means for every target. All targets are found in the text as it was, so edits do not shift one
+another; if two would change the same characters, none is made. Properties are changed by ``property_edits``.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ Action: TypeAlias = Literal["append", "prepend", "replace", "delete"]
 _ACTIONS = ("append", "prepend", "replace", "delete")
 _TARGETS = ("section", "lines", "text", "property")
 
-# Places of a text that are changed, each at the cost of 200 bytes.
+# The most places that one edit may change; each costs 200 bytes of memory.
 _MOST_PLACES = 100_000
-# More places than this help nobody choose; of each line this much tells it from others.
+# How many places an error lists for the caller to choose from, and how many characters of each line.
 _MAX_PLACES = 20
 _MAX_SHOWN = 80
 
@@ -34,21 +34,22 @@ _MAX_SHOWN = 80
 class Edit(NamedTuple):
     """One edit: an action, one target, and the content it brings. Without a target, lines are added to the body.
 
-    - ``body`` (all behind the frontmatter): append and prepend add lines at its end and start, replace rewrites it, delete
+    - ``body`` (all after the frontmatter): append and prepend add lines at its end and start, replace rewrites it, delete
       empties it.
-    - ``section`` with a heading (``Heading``, ``Heading#Sub``): it reaches to the next heading of its level or above, those
-      below it included. Append adds lines behind its last line that is not blank, prepend right below the heading; replace
-      changes all below the heading but the blank lines at either end, unless the content brings its own there (a first
-      line that repeats the heading is passed over); delete takes the heading too, and the blank lines before the next.
-    - ``section`` with a block id (``^id``): append and prepend add lines behind and before the block; replace changes its
-      text and keeps the id, an item's mark and nested items, a quote's mark; delete takes all of these.
-    - ``lines`` (``10-20``, ``10-``, ``10``): append and prepend add lines behind and before them, as they are.
-    - ``text``: exactly these characters, over several lines if need be; append and prepend add right behind and before
+    - ``section`` with a heading (``Heading``, ``Heading#Sub``): it reaches to the next heading of its level or above, and
+      includes the headings below it. Append adds lines after its last line that is not blank, prepend right below the
+      heading; replace changes all below the heading but the blank lines at either end, unless the content brings its own
+      there (a first line that repeats the heading is ignored); delete removes the heading too, and the blank lines before
+      the next.
+    - ``section`` with a block id (``^id``): append and prepend add lines after and before the block; replace changes its
+      text and keeps the id, a list item's mark and nested items, a quote's mark; delete removes all of these.
+    - ``lines`` (``10-20``, ``10-``, ``10``): append and prepend add lines after and before them, as they are.
+    - ``text``: exactly these characters, over several lines if need be; append and prepend add right after and before
       them, without line ends of their own.
-    - ``property``: whoever calls ``apply_edits`` says.
+    - ``property``: the caller of ``apply_edits`` decides.
 
-    Lines that are added beside a section's or block's are set apart by an empty line if they would become part of them.
-    Of several sections, blocks or texts that match, ``occurrence`` says which, counted from 1; ``every`` means all texts.
+    Lines added beside those of a section or block are set apart by an empty line if they would become part of them.
+    If several sections, blocks or texts match, ``occurrence`` says which, counted from 1; ``every`` means all texts.
     """
 
     action: Action
@@ -63,7 +64,7 @@ class Edit(NamedTuple):
 
 
 class _Note(NamedTuple):
-    """A note's text as the file has it and as plain lines, and where each line starts in the former."""
+    """A note's text as plain lines, and the position in the file's own text where each line starts."""
 
     structure: Structure
     sections: Sections
@@ -74,11 +75,11 @@ class _Note(NamedTuple):
 
 
 class _Planned(NamedTuple):
-    """What an edit changes, by the edit's number, and where the heading starts that it has its place below (else -1)."""
+    """A change, the number of its edit, and the position of the heading whose section it edits (-1 for none)."""
 
     change: Change
     number: int
-    home: int
+    heading_start: int
 
 
 def apply_edits(
@@ -88,10 +89,10 @@ def apply_edits(
     change_property: Callable[[str, Edit], str] | None = None,
     progress: Progress = NO_PROGRESS,
 ) -> str:
-    """Return the text with all the edits made, or raise VaultError and none is.
+    """Return the text with all the edits made. Raises VaultError if one cannot be made.
 
-    ``text`` is the file's own, without BOM; what is outside the edits' spans stays as it is, what is put in gets the
-    note's line ends. ``change_property`` makes the edits of properties, behind all others and in their order.
+    ``text`` is the file's own, without BOM. Text outside the edits' spans stays as it is; new text gets the note's line
+    ends. ``change_property`` makes the edits of properties, after all others and in their order.
 
     Raises VaultError: INVALID_ARGUMENTS (also for edits that overlap), SECTION_NOT_FOUND, TEXT_NOT_FOUND,
     AMBIGUOUS_TARGET; ``edit`` in its details is the number of the edit at fault.
@@ -103,7 +104,7 @@ def apply_edits(
     for number, edit in enumerate(asking(progress, edits), 1):
         try:
             _check(edit, can_change_properties=change_property is not None)
-            planned += [_Planned(change, number, home) for change, home in _changes(note, edit)]
+            planned += [_Planned(change, number, heading_start) for change, heading_start in _changes(note, edit)]
         except VaultError as error:
             which = f"Edit {number} of {len(edits)}: " if len(edits) > 1 else ""
             raise VaultError(error.code, which + error.message, **{**error.details, "edit": number}) from None
@@ -128,7 +129,7 @@ def _read(path: VaultPath, text: str) -> _Note:
 
 
 def _check(edit: Edit, *, can_change_properties: bool) -> None:
-    """Refuse an edit that says too much, too little, or two things at once."""
+    """Refuse an edit with a missing, superfluous or contradictory argument."""
     given = [name for name in _TARGETS if getattr(edit, name) is not None] + ["body"] * edit.body
     target = getattr(edit, given[0]) if given else True
     is_empty = not (target.strip() if isinstance(target, str) and edit.text is None else target)
@@ -136,10 +137,10 @@ def _check(edit: Edit, *, can_change_properties: bool) -> None:
     faults = (
         (action not in _ACTIONS, f"action: expected one of {', '.join(_ACTIONS)}, got {action!r}."),
         (len(given) > 1, f"{' and '.join(given)}: an edit has one target."),
-        # Left out by mistake, a target would cost the whole text.
+        # If the target was forgotten, the whole text would be lost.
         (
             not given and action in ("replace", "delete"),
-            f"{action} needs a target: {', '.join(_TARGETS)}, or body for all behind the frontmatter.",
+            f"{action} needs a target: {', '.join(_TARGETS)}, or body for all after the frontmatter.",
         ),
         (is_empty, f"{''.join(given)}: it is empty."),
         (action == "delete" and edit.content, "content: delete takes none; use replace to put other text there."),
@@ -158,13 +159,13 @@ def _check(edit: Edit, *, can_change_properties: bool) -> None:
 
 
 def _check_overlaps(note: _Note, edits: list[Edit], planned: list[_Planned]) -> None:
-    """Refuse edits that would change the same characters, or put lines into a section that goes.
+    """Refuse edits that would change the same characters, or add lines to a section that is deleted.
 
-    Insertions at either end of a span that changes are not in it.
+    An insertion at either end of a changed span does not overlap it.
     """
     start, reach, holder = 0, 0, 0
-    for change, number, home in planned:
-        if change.start < reach or (change.start == reach and start <= home < reach):
+    for change, number, heading_start in planned:
+        if change.start < reach or (change.start == reach and start <= heading_start < reach):
             line = _line_of(note, change.start)
             fault = f"overlap at line {line}. Make them one edit, or two calls."
             raise _clash(edits, holder, number, fault)
@@ -181,13 +182,13 @@ def _clash(edits: list[Edit], one: int, other: int, fault: str) -> VaultError:
 
 
 def _named(edit: Edit) -> str:
-    """Return an edit in a few words."""
+    """Return a short description of an edit."""
     target = next((name for name in _TARGETS if getattr(edit, name)), "")
-    return f"{edit.action} {target} {_shown(getattr(edit, target))!r}" if target else f"{edit.action} the body"
+    return f"{edit.action} {target} {_shortened(getattr(edit, target))!r}" if target else f"{edit.action} the body"
 
 
 def _changes(note: _Note, edit: Edit) -> list[tuple[Change, int]]:
-    """Return what an edit changes, at places of the text as it was, and its home (see ``_Planned``)."""
+    """Return the changes of an edit, at positions of the text as it was, each with its ``heading_start``."""
     if edit.property:
         return []
     if edit.text:
@@ -204,8 +205,8 @@ def _changes(note: _Note, edit: Edit) -> list[tuple[Change, int]]:
     return [(_section_change(note, edit, section, content), note.starts[section.line - 1])]
 
 
-def _over(note: _Note, first: int, last: int, content: str) -> Change:
-    """Return the change that puts ``content`` over whole lines; with ``last`` before ``first``, in front of ``first``."""
+def _replacement(note: _Note, first: int, last: int, content: str) -> Change:
+    """Return the change that replaces whole lines; with ``last`` before ``first``, it inserts before ``first``."""
     return Change(note.starts[first - 1], note.starts[last], content, whole_lines=True)
 
 
@@ -220,8 +221,8 @@ def _body_change(note: _Note, edit: Edit, content: str) -> Change:
         )
     if edit.action == "prepend":
         ended = content if not content or content.endswith("\n") else content + "\n"
-        return _over(note, note.top + 1, note.top, ended)
-    return _over(note, note.top + 1, total, content)
+        return _replacement(note, note.top + 1, note.top, ended)
+    return _replacement(note, note.top + 1, total, content)
 
 
 def _line_change(note: _Note, edit: Edit, content: str) -> Change:
@@ -229,42 +230,42 @@ def _line_change(note: _Note, edit: Edit, content: str) -> Change:
     lines = edit.lines or ""
     span = line_span(path, total, lines)
     last = lines.strip().rpartition("-")[2]
-    if last and int(last) > total:  # a reader may ask for more; who edits should know what is there
+    if last and int(last) > total:  # a reader may ask for more lines than there are, an editor may not
         raise VaultError(INVALID_ARGUMENTS, f"lines: {path} has lines 1 to {total}, got {lines!r}.", argument="lines")
     if edit.action == "append":
-        return _over(note, span.last + 1, span.last, content)
-    return _over(note, span.first, span.first - 1 if edit.action == "prepend" else span.last, content)
+        return _replacement(note, span.last + 1, span.last, content)
+    return _replacement(note, span.first, span.first - 1 if edit.action == "prepend" else span.last, content)
 
 
 def _section_change(note: _Note, edit: Edit, section: OutlineEntry, content: str) -> Change:
     if edit.action == "delete":
-        return _over(note, section.line, section.last_line, "")
+        return _replacement(note, section.line, section.last_line, "")
     heading_last = section.line + section.more
-    first, last = heading_last + 1, _last_filled(note, heading_last, section.last_line)
+    first, last = heading_last + 1, _last_line_with_text(note, heading_last, section.last_line)
     if edit.action == "append":
-        return _added(note, last, content)
+        return _insertion(note, last, content)
     if edit.action == "prepend":
-        return _added(note, heading_last, content)
+        return _insertion(note, heading_last, content)
     lines = content.split("\n")
     heading = [line.rstrip() for line in note.lines[section.line - 1 : heading_last]]
-    if [line.rstrip() for line in lines[: len(heading)]] == heading:  # as it was read: the heading stays, and stays one
+    if [line.rstrip() for line in lines[: len(heading)]] == heading:  # the content repeats the heading as it was read
         lines = lines[len(heading) :]
     if lines and lines[0].strip():
         while first < last and not note.lines[first - 1].strip():
             first += 1
-    # A line end at the content's end only ends its last line.
+    # A line end at the end of the content belongs to its last line; it is no blank line.
     if len(lines) > 1 and not (lines[-1] or lines[-2].strip()):
         last = section.last_line
-    return _over(note, first, max(last, first - 1), "\n".join(lines))
+    return _replacement(note, first, max(last, first - 1), "\n".join(lines))
 
 
-def _added(note: _Note, after: int, content: str, *, is_block: bool = False) -> Change:
-    """Return the change that puts lines behind line ``after``, set apart from what is around them."""
+def _insertion(note: _Note, after: int, content: str, *, is_block: bool = False) -> Change:
+    """Return the change that inserts lines after line ``after``, set apart from the blocks around them."""
     content = set_apart(note.lines, note.structure.parsed.blocks, after, content, is_block=is_block)
-    return _over(note, after + 1, after, content)
+    return _replacement(note, after + 1, after, content)
 
 
-def _last_filled(note: _Note, first: int, last: int) -> int:
+def _last_line_with_text(note: _Note, first: int, last: int) -> int:
     while last > first and not note.lines[last - 1].strip(" \t"):
         last -= 1
     return last
@@ -276,10 +277,10 @@ def _block_change(note: _Note, edit: Edit, content: str) -> Change:
     own, whole = block_of_id(note.lines, note.structure.parsed.blocks, chosen.line)
     first_line = note.lines[own.first - 1]
     if edit.action == "delete":
-        return _over(note, whole.first, whole.last, "")
+        return _replacement(note, whole.first, whole.last, "")
     if edit.action != "replace":
         after = whole.last if edit.action == "append" else whole.first - 1
-        return _added(note, after, indented_like(content, first_line), is_block=True)
+        return _insertion(note, after, indented_like(content, first_line), is_block=True)
     if not content.strip():
         raise VaultError(
             INVALID_ARGUMENTS, f"content: a block without text keeps no id; use delete for '^{chosen.name}'."
@@ -287,25 +288,25 @@ def _block_change(note: _Note, edit: Edit, content: str) -> Change:
     content = in_shape(content.strip("\n"), first_line)
     has_id_inside = own.first <= chosen.line <= own.last
     new = with_id(content, chosen.name) if has_id_inside else above_id(content, note.lines[own.last : chosen.line])
-    return _over(note, own.first, own.last, new)
+    return _replacement(note, own.first, own.last, new)
 
 
 def _text_changes(note: _Note, edit: Edit) -> list[Change]:
-    wanted = to_plain(edit.text or "")
-    step = len(wanted) if edit.every else 1
+    text = to_plain(edit.text or "")
+    step = len(text) if edit.every else 1
     found: list[int] = []
-    position = note.plain.find(wanted)
+    position = note.plain.find(text)
     while position >= 0 and len(found) <= _MOST_PLACES:
         found.append(position)
-        position = note.plain.find(wanted, position + step)
+        position = note.plain.find(text, position + step)
     if not found:
         raise VaultError(
             TEXT_NOT_FOUND,
-            f"{note.structure.path} has no text {_shown(wanted)!r}.{_near(note, wanted)}",
+            f"{note.structure.path} has no text {_shortened(text)!r}.{_near(note, text)}",
             path=note.structure.path,
         )
     if len(found) > _MOST_PLACES:
-        fault = f"text: {_shown(wanted)!r} stands in more than {_MOST_PLACES:,} places; give a longer one."
+        fault = f"text: {_shortened(text)!r} stands in more than {_MOST_PLACES:,} places; give a longer one."
         raise VaultError(INVALID_ARGUMENTS, fault, argument="text")
     starts = [0, *itertools.accumulate(len(line) + 1 for line in note.lines)]
     if not edit.every:
@@ -313,7 +314,7 @@ def _text_changes(note: _Note, edit: Edit) -> list[Change]:
         found = [_chosen(note, edit, found, lines, "texts", lambda line: note.lines[line - 1])]
     changes = []
     for position in found:
-        start, end = (_in_file(note, starts, place) for place in (position, position + len(wanted)))
+        start, end = (_in_file(note, starts, place) for place in (position, position + len(text)))
         if edit.action == "append":
             start = end
         elif edit.action == "prepend":
@@ -323,14 +324,14 @@ def _text_changes(note: _Note, edit: Edit) -> list[Change]:
 
 
 def _in_file(note: _Note, plain_starts: list[int], position: int) -> int:
-    """Return where a place of the plain text is in the file's: in the same column of the same line."""
+    """Return the position in the file's text of a position in the plain text: the same column of the same line."""
     line = bisect_right(plain_starts, position) - 1
     return note.starts[line] + position - plain_starts[line]
 
 
-def _near(note: _Note, wanted: str) -> str:
-    """Return a hint at a place that has the text but for case and blanks."""
-    key = " ".join(wanted.lower().split())
+def _near(note: _Note, text: str) -> str:
+    """Return a hint at a place that has the text except for case and spaces."""
+    key = " ".join(text.lower().split())
     flat = " ".join(note.plain.lower().split())
     place = flat.find(key) if key else -1
     if place < 0:
@@ -338,7 +339,7 @@ def _near(note: _Note, wanted: str) -> str:
     words = flat.count(" ", 0, place)  # before it
     counts = itertools.accumulate(len(line.split()) for line in note.lines)
     line = next(number for number, count in enumerate(counts, 1) if count > words)
-    return f" But for case and blanks it is there in line {line}: {_shown(note.lines[line - 1])!r}."
+    return f" Except for case and spaces it is in line {line}: {_shortened(note.lines[line - 1])!r}."
 
 
 _Match = TypeVar("_Match")
@@ -347,26 +348,26 @@ _Match = TypeVar("_Match")
 def _chosen(
     note: _Note, edit: Edit, found: list[_Match], lines: list[int], what: str, say: Callable[[int], str]
 ) -> _Match:
-    """Return the one of the matches that the edit means; they begin at ``lines``, and ``say`` tells one from another."""
+    """Return the match that the edit means. The matches begin at ``lines``; ``say`` describes one for an error."""
     count = len(found)
     if count == 1 and edit.occurrence <= 1:
         return found[0]
     if 1 <= edit.occurrence <= count:
         return found[edit.occurrence - 1]
     places = ", ".join(
-        f"{number}. line {line}: {_shown(say(line))!r}" for number, line in enumerate(lines[:_MAX_PLACES], 1)
+        f"{number}. line {line}: {_shortened(say(line))!r}" for number, line in enumerate(lines[:_MAX_PLACES], 1)
     )
     more = f" and {count - _MAX_PLACES} more" if count > _MAX_PLACES else ""
-    wanted = _shown(edit.section or edit.text or "")
+    target = _shortened(edit.section or edit.text or "")
     if edit.occurrence:
         raise VaultError(
             INVALID_ARGUMENTS,
-            f"occurrence: {note.structure.path} has {count} {what} {wanted!r}, got {edit.occurrence}. They are {places}{more}.",
+            f"occurrence: {note.structure.path} has {count} {what} {target!r}, got {edit.occurrence}. They are {places}{more}.",
             argument="occurrence",
         )
     raise VaultError(
         AMBIGUOUS_TARGET,
-        f"{note.structure.path} has {count} {what} {wanted!r}: {places}{more}. Say which with occurrence (1 to {count})"
+        f"{note.structure.path} has {count} {what} {target!r}: {places}{more}. Say which with occurrence (1 to {count})"
         f"{', with more of the text around it, or all with every' if edit.text else ', or lines'}.",
         path=note.structure.path,
         lines=lines[:_MAX_PLACES],
@@ -374,7 +375,7 @@ def _chosen(
 
 
 def _chain(note: Structure) -> Callable[[int], str]:
-    """Return what names the heading on a line by the headings it is below."""
+    """Return a function from a heading's line to its name, with the names of the headings above it."""
 
     def chain(line: int) -> str:
         return "#".join(entry.text for entry in note.outline if entry.line <= line <= entry.last_line)
@@ -386,5 +387,5 @@ def _line_of(note: _Note, position: int) -> int:
     return min(bisect_right(note.starts, position), len(note.lines))
 
 
-def _shown(text: str) -> str:
+def _shortened(text: str) -> str:
     return text if len(text) <= _MAX_SHOWN else text[:_MAX_SHOWN] + "…"

@@ -1,5 +1,6 @@
-"""Templates as Obsidian's core plugin has them: found by name, their variables filled in, put into a note. Nothing is
-written here, and which note a template makes is said by ``plans.creating``.
+"""Templates as Obsidian's core plugin has them: found by name, their variables filled in, put into a note's text.
+
+Nothing is written here; which note is made from a template is decided by ``plans.creating``.
 """
 
 from __future__ import annotations
@@ -14,30 +15,28 @@ from vaultwire.markdown.property_edits import PropertyEditError, set_properties
 from vaultwire.markdown.yaml_core import PropertyValue
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.disk.paths import NOTE_SUFFIX, is_note, parse_set_folder
-from vaultwire.vault.errors import FILE_NOT_FOUND, INVALID_ARGUMENTS, NOT_UTF8, SECTION_NOT_FOUND, VaultError
+from vaultwire.vault.errors import FILE_NOT_FOUND, INVALID_ARGUMENTS, SECTION_NOT_FOUND, VaultError
 from vaultwire.vault.links.resolve import resolve, wanted_paths
 from vaultwire.vault.model import VaultPath
 from vaultwire.vault.plans.targeted_edits import Edit, apply_edits
 from vaultwire.vault.settings.moments import format_moment
 from vaultwire.vault.settings.obsidian_settings import Settings
 
-BOM = "\ufeff"
-
 DATE_FORMAT = "YYYY-MM-DD"  # both are Obsidian's (help, "Templates")
 TIME_FORMAT = "HH:mm"
 
-# Without blanks (obsidianmd/obsidian-help#201), in any case (chhoumann/quickadd#326).
+# Without spaces (obsidianmd/obsidian-help#201), in any case (chhoumann/quickadd#326).
 _VARIABLE = re.compile(r"\{\{(?:title|(date|time)(?::([^{}\r\n]*))?)\}\}", re.IGNORECASE)
 _HEADING_MARK = re.compile(r"(#{1,6})[ \t]+")
-# More templates than this help nobody choose.
+# A longer list of templates helps nobody to choose.
 _MAX_NAMED = 30
 
 
 def fill(text: str, title: str, now: datetime, settings: Settings) -> str:
     """Return the template with its variables filled in: ``{{title}}``, ``{{date}}``, ``{{time}}``, ``{{date:FORMAT}}``.
 
-    ``now`` is the moment of both ``date`` and ``time``; their formats are those of Moment.js (``settings.moments``). What is
-    no variable stays as it is, character for character, and what is filled in is not looked at again.
+    ``now`` gives both ``date`` and ``time``; their formats are those of Moment.js (``settings.moments``). All other text
+    stays as it is, and a value that is filled in is not searched for variables.
     """
     formats = {
         "date": settings.template_date_format or DATE_FORMAT,
@@ -57,13 +56,13 @@ def insert(
     place: Callable[[str, str], str] = edits.append,
     types: Mapping[str, str] | None = None,
 ) -> str:
-    """Return the note's text with a filled template in it; both may have any line ends, the note's stay and win.
+    """Return the note's text with a filled template in it. Both may have any line ends; the result has the note's.
 
     The template's body goes where ``place(text, body)`` puts it: ``edits.append``, ``edits.prepend`` for the top of the
     note's body, or ``below(heading)``. Its properties are merged as Obsidian merges them (SilentVoid13/Templater#1601):
-    what the note has not is added, lists are united, any other value of the note stays. Properties without a value
-    count as not there. ``types`` are the vault's declared types. Raises VaultError (INVALID_ARGUMENTS) for a template whose
-    properties cannot be read, and for a note whose properties cannot be changed.
+    a property that the note lacks is added, lists are united, any other value of the note stays. A property without a
+    value counts as missing. ``types`` are the vault's declared types. Raises VaultError (INVALID_ARGUMENTS) for a template
+    whose properties cannot be read, and for a note whose properties cannot be changed.
     """
     template = edits.to_plain(template)
     brought = parse_frontmatter(template)
@@ -88,7 +87,7 @@ def insert(
 
 
 def _added(own: Mapping[str, PropertyValue], brought: Mapping[str, PropertyValue]) -> dict[str, PropertyValue]:
-    """Return the properties that merging gives another value, by the note's spelling of their names."""
+    """Return the properties that the merge changes or adds, by the note's spelling of their names."""
     added: dict[str, PropertyValue] = {}
     for name, value in brought.items():
         key = next((key for key in own if key.casefold() == name.casefold()), None)
@@ -106,16 +105,16 @@ def _added(own: Mapping[str, PropertyValue], brought: Mapping[str, PropertyValue
 
 
 def below(heading: str, path: VaultPath) -> Callable[[str, str], str]:
-    """Return an edit that adds lines at the end of a heading's section, before the blank lines that end it.
+    """Return a function that adds lines at the end of a heading's section, before the blank lines that end it.
 
-    ``heading`` is text, or a chain such as ``Plan#Today`` (``links.sections``). A heading that is not there is made at the
-    end of the note, of level 2 unless it comes with marks of another (``### Log``). The edit raises VaultError: a chain
-    that is not there is SECTION_NOT_FOUND, what cannot be one heading INVALID_ARGUMENTS.
+    ``heading`` is text, or a chain such as ``Plan#Today`` (``links.sections``). A heading that is not there is added at
+    the end of the note, with level 2 unless its marks say another (``### Log``). The function raises VaultError:
+    SECTION_NOT_FOUND for a chain that is not there, INVALID_ARGUMENTS for a text that cannot be one heading.
     """
-    wanted = heading.strip()
-    mark = _HEADING_MARK.match(wanted)
-    wanted = wanted[mark.end() :] if mark else wanted
-    if not wanted.strip("#") or "\n" in wanted or "\r" in wanted:
+    title = heading.strip()
+    mark = _HEADING_MARK.match(title)
+    title = title[mark.end() :] if mark else title
+    if not title.strip("#") or "\n" in title or "\r" in title:
         raise VaultError(
             INVALID_ARGUMENTS, f"{heading!r} is no heading; give its text, on one line.", argument="heading"
         )
@@ -124,11 +123,11 @@ def below(heading: str, path: VaultPath) -> Callable[[str, str], str]:
         if not addition:
             return text
         try:
-            return apply_edits(path, text, [Edit("append", addition, section=wanted, occurrence=1)])
+            return apply_edits(path, text, [Edit("append", addition, section=title, occurrence=1)])
         except VaultError as error:
-            if error.code != SECTION_NOT_FOUND or "#" in wanted or wanted.startswith("^"):
+            if error.code != SECTION_NOT_FOUND or "#" in title or title.startswith("^"):
                 raise
-        section = f"{mark[1] if mark else '##'} {wanted}\n{addition}"
+        section = f"{mark[1] if mark else '##'} {title}\n{addition}"
         if not text:
             return edits.to_plain(section if section.endswith("\n") else section + "\n")
         return edits.append(text, section if edits.to_plain(text).endswith("\n\n") else "\n" + section)
@@ -139,13 +138,13 @@ def below(heading: str, path: VaultPath) -> Callable[[str, str], str]:
 def find_template(files: Files, settings: Settings, name: str) -> VaultPath:
     """Return the template that ``name`` means: its path in the templates folder, or the end of it, ``.md`` left out or not.
 
-    Where the settings name no folder, any note may be one, by its path. Raises VaultError: FILE_NOT_FOUND with the
+    If the settings name no folder, any note can be a template, by its path. Raises VaultError: FILE_NOT_FOUND with the
     templates there are, AMBIGUOUS_NAME, and those of naming a path.
     """
     folder = parse_set_folder(settings.template_folder, "Template folder location")
     if folder is None:
-        for wanted in wanted_paths(name):
-            path, exists = files.spell(wanted)
+        for each in wanted_paths(name):
+            path, exists = files.spell(each)
             if exists and is_note(path):
                 return path
         raise VaultError(
@@ -153,7 +152,7 @@ def find_template(files: Files, settings: Settings, name: str) -> VaultPath:
             f"There is no template {name!r}. Obsidian's settings name no template folder, so give the path of a note.",
             name=name,
         )
-    wanted_paths(name)  # says what is wrong with a name that could be no path
+    wanted_paths(name)  # raises an error for a name that cannot be a path
     spelt, _ = files.spell(folder)
     there = [note.path for note in files.walk(spelt)]
     for text in (f"{spelt}/{name.strip().lstrip('/')}", name):
@@ -168,16 +167,3 @@ def find_template(files: Files, settings: Settings, name: str) -> VaultPath:
     raise VaultError(
         FILE_NOT_FOUND, f"There is no template {name!r} in the template folder {spelt!r}. {hint}", name=name, near=names
     )
-
-
-def read_text(files: Files, path: VaultPath) -> tuple[bytes, str]:
-    """Return a note's bytes and its text: the file's own line ends, without BOM. Raises VaultError: NOT_UTF8, ``read``'s."""
-    data = files.read(path).data
-    try:
-        return data, data.decode("utf-8").removeprefix(BOM)
-    except UnicodeDecodeError as error:
-        raise VaultError(
-            NOT_UTF8,
-            f"{path!r} is not UTF-8 (byte {error.start}), so an edit could destroy text. Convert it to UTF-8 first.",
-            path=path,
-        ) from None

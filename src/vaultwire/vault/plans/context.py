@@ -1,0 +1,27 @@
+"""What a plan is made from: one vault as it is now, and whether the caller still waits. It is not a plan itself."""
+
+from __future__ import annotations
+
+from vaultwire.vault.disk.files import Files
+from vaultwire.vault.index.port import Index
+from vaultwire.vault.links.naming import locate
+from vaultwire.vault.model import NO_PROGRESS, Progress, VaultPath
+from vaultwire.vault.settings.obsidian_settings import Settings
+
+
+class PlanContext:
+    """The vault's files, the index over them, and the person's settings in Obsidian.
+
+    A plan is made and executed under the vault's lock, so the files do not change in between by this program.
+    ``progress`` says whether the caller still waits.
+    """
+
+    def __init__(self, files: Files, index: Index, settings: Settings, progress: Progress = NO_PROGRESS) -> None:
+        self.files = files
+        self.index = index
+        self.settings = settings
+        self.progress = progress
+
+    def locate(self, name: str) -> VaultPath:
+        """Return the path of the note that ``name`` means. See ``naming.locate``, also for what it raises."""
+        return locate(self.files, self.index, name, self.progress)

@@ -1,0 +1,303 @@
+"""Plans for moving a part of a note into a note of its own, with every link that is concerned.
+
+As Obsidian's Note composer does it. A heading goes with its section and keeps its level; templates have no part in it. A plan
+is a list of steps; nothing is written here. A plan is refused where the texts would not mean what the one text meant: both
+are parsed again and must have the same headings, links, tags, tasks and block ids.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from functools import cache
+from typing import Literal, NamedTuple, TypeAlias
+
+from vaultwire.markdown import edits
+from vaultwire.markdown.blocks import in_shape, set_apart
+from vaultwire.markdown.canvas import FileNode
+from vaultwire.markdown.joining import body_of
+from vaultwire.markdown.link_spans import LinkSpan, NewLink, applied
+from vaultwire.markdown.marks import HEADING
+from vaultwire.markdown.model import Span
+from vaultwire.markdown.parse import parse_note
+from vaultwire.markdown.properties import parse_frontmatter
+from vaultwire.vault.changes.change import Step, Write
+from vaultwire.vault.disk.files import Files
+from vaultwire.vault.disk.paths import check_new_names, fold, parse_note_path
+from vaultwire.vault.errors import INVALID_ARGUMENTS, NOTE_EXISTS, VaultError
+from vaultwire.vault.links.graph import structure
+from vaultwire.vault.links.resolution import linkpath_of, names_led_to
+from vaultwire.vault.links.sections import Sections, line_count, line_span, section_span
+from vaultwire.vault.model import Problem, Structure, VaultPath
+from vaultwire.vault.plans.context import PlanContext
+from vaultwire.vault.plans.link_rewriting import LinkChange, RewrittenLinks, rewrite_files, rewrite_text
+from vaultwire.vault.plans.linktexts import link_to
+from vaultwire.vault.plans.moved_links import MovedLinks, ResolvedLink
+from vaultwire.vault.plans.note_text import check_same_content, read_text, with_bom
+
+_BLANK_LINES = re.compile(r"\A(?:[ \t]*+\r*+\n)++")
+_TASK_BOX = re.compile(r"\A([ \t>]*+(?:[-*+]|\d{1,9}[.)])[ \t]++)\[.\][ \t]++")
+
+Leave: TypeAlias = Literal["link", "embed", "nothing"]
+"""What takes the place of the part in the old note."""
+
+
+class Part(NamedTuple):
+    """A part of a note: a ``section`` (``Heading``, ``Heading#Sub``) or block (``^id``), or ``lines`` (``10-20``)."""
+
+    section: str = ""
+    lines: str = ""
+
+
+class ExtractPlan(NamedTuple):
+    """The steps of an extraction: the new note, the old one, links elsewhere.
+
+    ``lines`` of the old note go. ``links`` are the rewritten links, by where they stood; ``newly_resolved`` those that led
+    nowhere before. ``skipped`` are files whose links could not be read.
+    """
+
+    path: VaultPath
+    new_path: VaultPath
+    lines: Span
+    steps: list[Step]
+    links: list[LinkChange]
+    newly_resolved: list[ResolvedLink]
+    skipped: list[Problem]
+
+
+def plan_extract(
+    context: PlanContext, path: VaultPath, new_path: VaultPath, part: Part, leave: Leave = "link"
+) -> ExtractPlan:
+    """Plan to make a part of a note a note of its own; blank lines around the part stay.
+
+    The heading is the new note's first line. Links within the part lead where they led, and links to headings and blocks in
+    it lead to the new note. ``leave`` is what takes its place: a link or an embed, in the form the vault's settings ask for.
+    Raises VaultError: NOTE_EXISTS, INVALID_ARGUMENTS for a name that does not travel or that no link can name, and for lines
+    that cannot be taken out of the rest; SECTION_NOT_FOUND, NOT_UTF8, and those of reading a file.
+    """
+    index, progress = context.index, context.progress
+    new_path = _free_path(context.files, new_path)
+    data, text = read_text(context.files, path)
+    plain = edits.to_plain(text)
+    span = _lines_of(path, plain, part)
+    starts = [0, *(found.end() for found in re.finditer("\n", text)), len(text)]
+    first, last = starts[span.first - 1], starts[span.last]
+    part_plain = "\n".join(plain.split("\n")[span.first - 1 : span.last])
+    # The part begins after a blank line, so that a rule at its start opens no frontmatter.
+    structures = structure(path, plain), structure(new_path, "\n" + part_plain)
+    paths = [*index.paths(progress)]
+    rules = _ExtractedLinks(context, paths, path, new_path, structures, span)
+    found = RewrittenLinks([], [], [])
+    outside = rules.decide(path)
+    link_edits = rewrite_text(
+        text,
+        path,
+        lambda link: (rules.decide_in_part if first <= link.start < last else outside)(link),
+        found.links,
+    ).edits
+    new_text = _dedented(applied(text, link_edits, first, last))
+    above, below = applied(text, link_edits, 0, first), applied(text, link_edits, last)
+    link = _link_in_place(context, path, new_path, paths, leave)
+    if link and not any(rules.leads_to_new(each.linktext) for each in parse_note(link).links):
+        raise VaultError(INVALID_ARGUMENTS, f"No link can lead to {new_path!r}; choose another name.", path=new_path)
+    ending = edits.line_end(text)
+    content = _shaped(link, part_plain.split("\n", 1)[0])
+    rest = _with_link(above, below, link, content, ending if new_text.endswith("\n") else "")
+    if parse_frontmatter(edits.to_plain(new_text)).end:
+        new_text = ending + new_text
+    before = body_of(edits.to_plain(applied(text, link_edits)))
+    check_same_content([before, link], [body_of(edits.to_plain(rest)), edits.to_plain(new_text)], path)
+    elsewhere = [
+        each
+        for each in index.links_asking({*names_led_to(path), *names_led_to(new_path)}, [], progress)
+        if each[0] != path
+    ]
+    rewrite_files(context, rules, rules.by_note(elsewhere), paths, found)
+    own = structures[0].parsed.links
+    inside = [each.linktext for each in own if span.first <= each.line <= span.last]
+    outside_part = [(path, each.linktext) for each in own if not span.first <= each.line <= span.last]
+    newly_resolved = rules.newly_resolved([*outside_part, *elsewhere]) | rules.newly_resolved_in_part(inside)
+    steps: list[Step] = [
+        Write(new_path, None, new_text.encode()),
+        Write(path, data, with_bom(rest.encode(), data)),
+        *found.writes,
+    ]
+    return ExtractPlan(path, new_path, span, steps, sorted(found.links), sorted(newly_resolved), found.skipped)
+
+
+def _free_path(files: Files, path: VaultPath) -> VaultPath:
+    path, exists = files.spell(parse_note_path(path))
+    if exists or files.is_folder(path):
+        raise VaultError(NOTE_EXISTS, f"{path!r} exists already; give the new note another name.", path=path)
+    folder, _, name = path.rpartition("/")
+    check_new_names([name] if not folder or files.is_folder(VaultPath(folder)) else path.split("/"))
+    return path
+
+
+def _lines_of(path: VaultPath, plain: str, part: Part) -> Span:
+    """Return the lines of a part, without blank ones at its ends."""
+    section, lines = part
+    if bool(section) == bool(lines):
+        raise VaultError(INVALID_ARGUMENTS, "Say which part goes: a section or block, or lines.", argument="section")
+    span = (
+        section_span(structure(path, plain), section, plain) if section else line_span(path, line_count(plain), lines)
+    )
+    top = plain.count("\n", 0, parse_frontmatter(plain).end)
+    lines_of_note = plain.split("\n")
+    first, last = max(span.first, 1), span.last
+    while first <= last and not lines_of_note[first - 1].strip():
+        first += 1
+    while last > first and not lines_of_note[last - 1].strip():
+        last -= 1
+    if first > last:
+        raise VaultError(INVALID_ARGUMENTS, f"{path!r}: those lines are blank; nothing is there to extract.", path=path)
+    if first <= top:
+        raise VaultError(
+            INVALID_ARGUMENTS, f"{path!r}: its properties stay; the text begins in line {top + 1}.", path=path
+        )
+    return Span(first, last)
+
+
+def _link_in_place(
+    context: PlanContext, path: VaultPath, new_path: VaultPath, paths: list[VaultPath], leave: Leave
+) -> str:
+    if leave == "nothing":
+        return ""
+    return link_to(path, new_path, [*paths, new_path], context.settings, is_embed=leave == "embed")
+
+
+def _dedented(part: str) -> str:
+    """Return lines without the indentation they share with the first: nested list items, which would become code."""
+    margin = part[: len(part) - len(part.lstrip(" \t"))]
+    lines = part.split("\n")
+    if not margin or not all(line.startswith(margin) or not line.strip() for line in lines):
+        return part
+    return "\n".join(line.removeprefix(margin) for line in lines)
+
+
+def _shaped(link: str, first_line: str) -> str:
+    """Return the link as what the part was: a list item, but no task, or a quote."""
+    return link if not link or HEADING.match(first_line) else in_shape(link, _TASK_BOX.sub(r"\1", first_line))
+
+
+def _with_link(above: str, below: str, link: str, content: str, ending: str) -> str:
+    """Return what is left of a note, with the link's line where the part was; without one, a blank line less."""
+    if not link:
+        is_apart = not above or not above.removesuffix("\n").rpartition("\n")[2].strip()
+        return above + (_BLANK_LINES.sub("", below) if is_apart else below)
+    rest = edits.to_plain(above + below)
+    set_off = set_apart(rest.split("\n"), parse_note(rest).blocks, above.count("\n"), content, is_block=content == link)
+    return above + set_off.replace("\n", edits.line_end(above + below + ending)) + ending + below
+
+
+class _ExtractedLinks(MovedLinks):
+    """What links say when some lines of ``origin`` become the note ``new``, which is not there yet."""
+
+    def __init__(
+        self,
+        context: PlanContext,
+        paths: Iterable[VaultPath],
+        origin: VaultPath,
+        new: VaultPath,
+        structures: tuple[Structure, Structure],
+        span: Span,
+    ) -> None:
+        """``structures`` are those of the old note before, and of the part with a blank line above it.
+
+        ``span`` are the part's lines in the old note.
+        """
+        super().__init__(context, paths, {}, added=[new])
+        self._affected |= {*names_led_to(origin)}
+        self._origin = origin
+        self._new = new
+        self._whole, self._part = map(Sections, structures)
+        self._span = span
+        self._in_part = cache(self._find_in_part)  # thousands of links may lead to one heading
+
+    def _must_change(self, note: VaultPath, linktext: str) -> bool:
+        return super()._must_change(note, linktext) or self._subpath_to_part(note, linktext) is not None
+
+    def decide(self, source: VaultPath) -> Callable[[LinkSpan], NewLink | None]:
+        """See ``LinkRules``. Links in the part are decided by ``decide_in_part``."""
+        inherited = super().decide(source)
+
+        def new_link(span: LinkSpan) -> NewLink | None:
+            subpath = self._subpath_to_part(source, span.linktext)
+            return inherited(span) if subpath is None else self._written(source, span, self._new, subpath)
+
+        return new_link
+
+    def decide_in_part(self, span: LinkSpan) -> NewLink | None:
+        """Return what a link in the part says in the new note, None if it stays."""
+        self._progress.check()
+        linkpath, _, subpath = span.linktext.partition("#")
+        target = self._before.resolve(self._origin, linkpath)
+        if target is None:
+            return None
+        inside = self._subpath_to_part(self._origin, span.linktext)
+        if inside is not None and not linkpath.strip():
+            return None if inside == subpath.strip() else NewLink(f"#{inside}")
+        if inside is not None:
+            target = self._new
+        # In another folder, chance would decide which of several files of that name is meant.
+        is_same_folder = self._origin.rpartition("/")[0] == self._new.rpartition("/")[0]
+        is_worse = not self._after.is_plain(linkpath) and (not is_same_folder or self._before.is_plain(linkpath))
+        leads = bool(linkpath.strip()) and self._after.resolve(self._new, linkpath) == target and not is_worse
+        if leads and inside in (None, subpath.strip()):
+            return None
+        return self._written(self._new, span, target, subpath if inside is None else inside)
+
+    def leads_to_new(self, linktext: str) -> bool:
+        """Tell whether a link in the old note leads to the new one."""
+        return self._after.resolve(self._origin, linkpath_of(linktext)) == self._new
+
+    def newly_resolved_in_part(self, linktexts: Iterable[str]) -> set[ResolvedLink]:
+        """Return those links of the part that led nowhere and lead to a file from the new note."""
+        found = set()
+        for linktext in linktexts:
+            linkpath = linkpath_of(linktext)
+            if self._before.resolve(self._origin, linkpath) is None:
+                target = self._after.resolve(self._new, linkpath)
+                if target is not None:
+                    found.add(ResolvedLink(self._new, linktext, target))
+        return found
+
+    def node(self, node: FileNode) -> FileNode | None:
+        """See ``LinkRules``."""
+        if fold(node.file) != fold(self._origin):
+            return None
+        subpath = self._in_part(node.subpath.removeprefix("#").strip())
+        return None if subpath is None else FileNode(self._new, f"#{subpath}")
+
+    def _written(self, source: VaultPath, span: LinkSpan, target: VaultPath, subpath: str) -> NewLink:
+        linkpath = linkpath_of(span.linktext).strip()
+        if not linkpath and span.is_markdown:
+            linkpath = self._origin  # so that ".md" is written, as Obsidian writes it in a new Markdown link
+        old = f"{linkpath}#{subpath}" if subpath else linkpath
+        return NewLink(self.linktext(source, old, target, span))
+
+    def _subpath_to_part(self, note: VaultPath, linktext: str) -> str | None:
+        linkpath, _, subpath = linktext.partition("#")
+        if not subpath.strip() or self._before.resolve(note, linkpath) != self._origin:
+            return None
+        return self._in_part(subpath.strip())
+
+    def _find_in_part(self, subpath: str) -> str | None:
+        """Return what names a heading or block of the part in the new note, None for what is not in it."""
+        line = _line_of(self._whole, subpath)
+        if line is None or not self._span.first <= line <= self._span.last:
+            return None
+        parts = subpath.split("#")
+        # Headings above that stay in the old note cannot be named any more.
+        chains = ["#".join(parts[number:]) for number in range(len(parts))]
+        line_in_part = line - self._span.first + 2
+        return next((chain for chain in chains if _line_of(self._part, chain) == line_in_part), parts[-1])
+
+
+def _line_of(note: Sections, subpath: str) -> int | None:
+    """Return the line of the heading or block that a subpath leads to, None if it leads to none."""
+    last = subpath.rpartition("#")[2].strip()
+    try:
+        return note.block_ids(last)[0].line if last.startswith("^") else note.headings(subpath)[0].line
+    except VaultError:
+        return None
