@@ -300,7 +300,7 @@ def _check_journal(
 ) -> None:
     """The journal has what was done and nothing else, and what was done can be taken back."""
     found = changes.latest()
-    assert not any(change.left for change in found), f"step {step}: {found}"
+    assert not any(change.unrestored for change in found), f"step {step}: {found}"
     assert len(found) == is_done + case.undoing, f"step {step}: {found}"
     if is_done:
         change = found[0]

@@ -67,7 +67,7 @@ def main() -> None:
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM, signal.SIGINT, signal.SIGHUP})
     files = Files(os.getcwd(), 1)
     index = open_index(files, None)
-    changes = Changes(files, index, None)
+    changes = Changes(files, index, os.path.join(files.root, "state"))
     settings = KeptSettings(files.root)
     bench = Workbench(files, index, settings, changes, now=datetime.now, max_attachment_bytes=1, read_first=False)
     vault = Vault(bench)

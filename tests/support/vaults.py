@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import atexit
 import hashlib
 import os
+import shutil
+import tempfile
 from collections.abc import Callable
 from datetime import date, datetime, time
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 from vaultwire.app.engine import open_index, open_settings
 from vaultwire.trust.limits import MAX_ATTACHMENT_BYTES, MAX_NOTE_BYTES
@@ -43,11 +48,11 @@ def open_vault(
 ) -> Vault:
     """Return the engine over a folder, as the program itself puts it together; ``rules`` say what may be seen of it.
 
-    Its journal is kept in the folder ``state``; without one it lives in memory, and so does the lock.
+    Its journal is kept in the folder ``state``; without one, in a new folder that goes when the process ends.
     """
     files = Files(str(root), max_bytes) if rules is None else VisibleFiles(str(root), max_bytes, rules)
     index = open_index(files, None)
-    changes = Changes(files, index, str(state) if state else None)
+    changes = Changes(files, index, str(state) if state else new_state())
     return vault_over(files, index, open_settings(files), changes, today, read_first=read_first)
 
 
@@ -60,17 +65,41 @@ def vault_over(
     *,
     read_first: bool = False,
 ) -> Vault:
-    """Return the engine over these parts. Its journal lives in memory unless ``changes`` has one."""
+    """Return the engine over these parts. Its journal is a new one unless ``changes`` has one."""
     bench = Workbench(
         files,
         index,
         settings,
-        changes or Changes(files, index, None),
+        changes or Changes(files, index, new_state()),
         now=lambda: datetime.combine(today(), time(12)),
         max_attachment_bytes=MAX_ATTACHMENT_BYTES,
         read_first=read_first,
     )
     return Vault(bench)
+
+
+def new_state() -> str:
+    """Return an empty folder for a vault's state. It goes when the process ends, and lies in memory where that is possible."""
+    return tempfile.mkdtemp(dir=_states(os.getpid()))
+
+
+@cache
+def _states(process: int) -> str:
+    folder = tempfile.mkdtemp(prefix="vaultwire-", dir="/dev/shm" if os.path.isdir("/dev/shm") else None)
+
+    def remove() -> None:
+        if os.getpid() == process:  # not in a fork of it
+            shutil.rmtree(folder, ignore_errors=True)
+
+    atexit.register(remove)
+    return folder
+
+
+def is_in(root: Path, file: Any) -> bool:
+    """Tell whether a path, or the file of a descriptor, lies in a vault: its journal, say, does not."""
+    if isinstance(file, int):
+        return any(os.path.samestat(os.fstat(file), each.stat()) for each in root.rglob("*"))
+    return Path(file).is_relative_to(root.resolve())
 
 
 def write_in_place(path: Path, text: bytes) -> None:

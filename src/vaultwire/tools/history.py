@@ -141,7 +141,7 @@ def _to_listed(change: Change) -> ListedChange:
         tool=change.author.tool,
         files=[to_touched(file) for file in change.files[:MAX_FILES_SHOWN]],
         file_count=len(change.files),
-        left=list(change.left),
+        left=list(change.unrestored),
     )
     if change.undoes is not None:
         listed["undoes"] = change.undoes

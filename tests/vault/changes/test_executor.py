@@ -96,7 +96,7 @@ def test_steps_are_taken_in_order_each_on_what_the_one_before_left(root: Path, c
         "Other/deep/D.md": b"c\n",
     }
     assert change == changes.latest()[0]
-    assert (change.id, change.author, change.undoes, change.left) == (1, AUTHOR, None, ())
+    assert (change.id, change.author, change.undoes, change.unrestored) == (1, AUTHOR, None, ())
     assert change.files[:2] == (
         FileChange("edit", path("A.md")),
         FileChange("move", path("A.md"), path("New/A2.md")),
@@ -267,7 +267,7 @@ def test_a_change_that_fails_half_way_is_taken_back(
         assert refusals > 0
     assert (root / "Other/C.md").read_text() == "c2\n"
     with changes.locked():  # that it was done may have found no room in the journal: then the files say so
-        assert [change.left for change in changes.latest()] == [()]
+        assert [change.unrestored for change in changes.latest()] == [()]
 
 
 def test_somebody_elses_file_in_the_way_of_a_later_step_takes_all_back(
@@ -321,7 +321,7 @@ with changes.locked():
     assert (root / "A.md").read_text() == "a2 and the person's\n"
     assert (root / "B.md").read_text() == "b\n"
     (change,) = changes.latest()
-    assert change.left == ("A.md",)
+    assert change.unrestored == ("A.md",)
     assert sorted(os.listdir(root)) == ["A.md", "B.md", "Folder"]
 
 
@@ -329,11 +329,11 @@ class Stopping(NoProgress):
     """Says stop from the n-th time on that it is asked."""
 
     def __init__(self, at: int) -> None:
-        self.left = at
+        self.unrestored = at
 
     def check(self) -> None:
-        self.left -= 1
-        if self.left < 0:
+        self.unrestored -= 1
+        if self.unrestored < 0:
             raise Stopped
 
 

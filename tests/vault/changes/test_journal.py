@@ -13,8 +13,8 @@ import pytest
 from hypothesis import strategies as st
 
 from vaultwire.vault.changes import journal_segments
-from vaultwire.vault.changes.change import Author, Intent, Move, Site, Step, Write
-from vaultwire.vault.changes.journal import Ending, FolderJournal, Journal, MemoryJournal
+from vaultwire.vault.changes.change import Author, Intent, Move, PriorState, Step, Write
+from vaultwire.vault.changes.journal import Ending, Journal
 from vaultwire.vault.changes.journal_records import PREFIX_SIZE, parse_header, parse_intent, parse_prefix, to_record
 from vaultwire.vault.changes.journal_segments import Retention, segment_numbers
 from vaultwire.vault.model import VaultPath
@@ -27,8 +27,8 @@ UNDONE = Ending(is_undone=True)
 def intent(number: int, *steps: Step, size: int = 0) -> Intent:
     """Return a change of one note, unless other steps are given, with bytes that cannot be made smaller."""
     chosen = steps or (Write(VaultPath("A.md"), b"before\n", random.Random(number).randbytes(size)),)
-    sites = tuple(Site(step.source if isinstance(step, Move) else step.path) for step in chosen)
-    return Intent(number, "token", time.time_ns(), AUTHOR, None, chosen, sites, (), ())
+    priors = tuple(PriorState(step.source if isinstance(step, Move) else step.path) for step in chosen)
+    return Intent(number, "token", time.time_ns(), AUTHOR, None, chosen, priors, (), ())
 
 
 def add(journal: Journal, *, ending: Ending | None = DONE, size: int = 0) -> int:
@@ -56,28 +56,28 @@ def folder(tmp_path: Path) -> Path:
     return place
 
 
-def opened(folder: Path, retention: Retention = journal_segments.KEEP) -> FolderJournal:
-    return FolderJournal(str(folder), "/the/vault", retention)
+def opened(folder: Path, retention: Retention = journal_segments.KEEP) -> Journal:
+    return Journal(str(folder), "/the/vault", retention)
 
 
 PATHS = st.text(min_size=1, max_size=20).filter(lambda text: text.isprintable()).map(VaultPath)
 LARGE = [random.Random(0).randbytes(70_000), bytes(70_000)]  # larger than the sample that is tried first
 DATA = st.none() | st.binary(max_size=200) | st.sampled_from(LARGE)
 STEPS = st.builds(Write, PATHS, DATA, DATA) | st.builds(Move, PATHS, PATHS)
-SITES = st.builds(Site, PATHS, DATA, st.integers(0, 2**63), st.integers(1, 9), st.booleans(), st.booleans())
+SITES = st.builds(PriorState, PATHS, DATA, st.integers(0, 2**63), st.integers(1, 9), st.booleans(), st.booleans())
 
 
 @hypothesis.given(st.lists(st.tuples(STEPS, SITES), max_size=5), st.none() | st.integers(1, 9))
-def test_what_is_written_down_comes_back_as_it_was(pairs: list[tuple[Step, Site]], undoes: int | None) -> None:
+def test_what_is_written_down_comes_back_as_it_was(pairs: list[tuple[Step, PriorState]], undoes: int | None) -> None:
     steps = tuple(step for step, _ in pairs)
     # Of a write what moves need is not kept, of a move not the place, which is its source.
-    sites = tuple(
-        site._replace(place=step.source)
+    priors = tuple(
+        prior._replace(place=step.source)
         if isinstance(step, Move)
-        else Site(site.place, None, site.inode, is_fresh=site.is_fresh)
-        for step, site in pairs
+        else PriorState(prior.place, None, prior.inode, was_free=prior.was_free)
+        for step, prior in pairs
     )
-    written = Intent(7, "token", 123, AUTHOR, undoes, steps, sites, ("New", "New/x"), ("Old",))
+    written = Intent(7, "token", 123, AUTHOR, undoes, steps, priors, ("New", "New/x"), ("Old",))
     data = to_record(written)
     prefix = parse_prefix(data)
     assert prefix is not None
@@ -93,16 +93,15 @@ def test_an_edit_of_a_long_note_takes_little_more_than_the_note_compressed() -> 
     assert len(appended) < 50_600
 
 
-@pytest.mark.parametrize("kind", ["folder", "memory"])
-def test_every_kind_of_journal_answers_alike(folder: Path, kind: str) -> None:
-    journal: Journal = opened(folder) if kind == "folder" else MemoryJournal()
+def test_the_journal_knows_the_changes_and_the_open_one(folder: Path) -> None:
+    journal = opened(folder)
     assert journal.catch_up() is None
     assert (journal.next_id(), journal.changes(), journal.load(1)) == (1, [], None)
     add(journal)
     add(journal, ending=UNDONE)
-    add(journal, ending=Ending(is_undone=True, left=(VaultPath("A.md"),)))
+    add(journal, ending=Ending(is_undone=True, unrestored=(VaultPath("A.md"),)))
     assert ids(journal) == [1, 3]
-    assert journal.changes()[1].left == ("A.md",)
+    assert journal.changes()[1].unrestored == ("A.md",)
     assert journal.load(2) is None
     detailed = journal.load(1)
     assert detailed is not None
@@ -111,12 +110,12 @@ def test_every_kind_of_journal_answers_alike(folder: Path, kind: str) -> None:
     assert (number, ids(journal)) == (4, [1, 3])  # what is open is nobody's change yet
     found = journal.catch_up()
     assert found is not None
-    assert (found.id, found.is_ready, found.left) == (4, False, None)
-    journal.ready(4)
-    journal.back(4, ())
+    assert (found.id, found.is_ready, found.unrestored) == (4, False, None)
+    journal.mark_ready(4)
+    journal.mark_rolled_back(4, ())
     found = journal.catch_up()
     assert found is not None
-    assert (found.is_ready, found.left) == (True, ())
+    assert (found.is_ready, found.unrestored) == (True, ())
     journal.end(4, DONE)
     assert journal.catch_up() is None
     assert ids(journal) == [1, 3, 4]
@@ -281,7 +280,7 @@ def test_a_full_disk_leaves_no_half_record(folder: Path, monkeypatch: pytest.Mon
 
 
 def test_a_full_file_is_followed_by_another_and_ids_go_on(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(journal_segments, "_FULL", 3000)
+    monkeypatch.setattr(journal_segments, "_MAX_SIZE", 3000)
     journal = opened(folder)
     for number in range(1, 31):
         assert add(journal if number % 2 else opened(folder), size=500) == number
@@ -296,7 +295,7 @@ def test_a_full_file_is_followed_by_another_and_ids_go_on(folder: Path, monkeypa
 def test_the_oldest_files_go_when_there_is_too_much_and_never_the_last(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(journal_segments, "_FULL", 3000)
+    monkeypatch.setattr(journal_segments, "_MAX_SIZE", 3000)
     journal = opened(folder, Retention(days=90, total_bytes=10_000))
     for _ in range(40):
         add(journal, size=500)
@@ -310,7 +309,7 @@ def test_the_oldest_files_go_when_there_is_too_much_and_never_the_last(
 
 
 def test_what_is_too_old_goes_when_a_new_file_is_begun(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(journal_segments, "_FULL", 3000)
+    monkeypatch.setattr(journal_segments, "_MAX_SIZE", 3000)
     journal = opened(folder, Retention(days=30, total_bytes=10**9))
     for _ in range(10):
         add(journal, size=1000)

@@ -15,7 +15,7 @@ import pytest
 
 from support.refusals import refused
 from support.renaming import without_exchange
-from support.vaults import open_vault, snapshot, write_vault
+from support.vaults import is_in, new_state, open_vault, snapshot, write_vault
 from vaultwire.app.engine import open_index
 from vaultwire.vault.changes.change import Write
 from vaultwire.vault.changes.executor import Changes
@@ -41,13 +41,14 @@ def root(tmp_path: Path) -> Path:
     return write_vault(tmp_path / "vault", "=== Note.md\nold\n=== Folder/Inner.md\ninner\n")
 
 
-def _record(monkeypatch: pytest.MonkeyPatch, *names: str) -> list[tuple[str, tuple[Any, ...]]]:
-    """Have these functions of ``os`` noted down with their arguments, then done."""
+def _record(monkeypatch: pytest.MonkeyPatch, root: Path, *names: str) -> list[tuple[str, tuple[Any, ...]]]:
+    """Have calls of these functions of ``os`` for files of the vault noted down with their arguments, then done."""
     calls: list[tuple[str, tuple[Any, ...]]] = []
 
     def recorded(name: str, real: Callable[..., Any]) -> Callable[..., Any]:
         def call(*args: Any, **kwargs: Any) -> Any:
-            calls.append((name, args))
+            if is_in(root, args[0]):
+                calls.append((name, args))
             return real(*args, **kwargs)
 
         return call
@@ -61,10 +62,13 @@ def _record(monkeypatch: pytest.MonkeyPatch, *names: str) -> list[tuple[str, tup
     return calls
 
 
-def _fail(monkeypatch: pytest.MonkeyPatch, name: str, number: int) -> None:
-    """Have a function of ``os`` fail from now on."""
+def _fail(monkeypatch: pytest.MonkeyPatch, root: Path, name: str, number: int) -> None:
+    """Have a function of ``os`` fail from now on for files of the vault."""
+    real = getattr(os, name)
 
     def fail(*args: Any, **kwargs: Any) -> Any:
+        if not is_in(root, args[0]):
+            return real(*args, **kwargs)
         raise OSError(number, os.strerror(number))
 
     monkeypatch.setattr(os, name, fail)
@@ -77,7 +81,7 @@ def test_bytes_are_on_the_disk_before_they_have_the_notes_name(
 ) -> None:
     if not has_exchange:
         without_exchange(monkeypatch)
-    calls = _record(monkeypatch, "open", "fsync", "replace", "link", "rename")
+    calls = _record(monkeypatch, root, "open", "fsync", "replace", "link", "rename")
     open_vault(root).writing.write("New" if mode == "create" else "Note", "text", mode)
     calls = [call for call in calls if call[0] != "open" or call[1][1] & os.O_CREAT]  # not what is only read
     opened = [call for call in calls if call[0] == "open"]
@@ -97,7 +101,8 @@ def test_the_data_that_is_synced_is_all_of_it(root: Path, monkeypatch: pytest.Mo
     real_fsync = os.fsync
 
     def measure(descriptor: int) -> None:
-        sizes.append(os.fstat(descriptor).st_size)
+        if is_in(root, descriptor):
+            sizes.append(os.fstat(descriptor).st_size)
         real_fsync(descriptor)
 
     monkeypatch.setattr(os, "fsync", measure)
@@ -126,7 +131,7 @@ def test_a_private_notes_text_is_never_in_a_file_others_may_read(root: Path, mon
 
     def look(path: Any, flags: int, *args: Any, **kwargs: Any) -> int:
         descriptor = real_open(path, flags, *args, **kwargs)
-        if flags & os.O_CREAT:
+        if flags & os.O_CREAT and is_in(root, path):
             modes.append(stat.S_IMODE(os.fstat(descriptor).st_mode))
         return descriptor
 
@@ -161,7 +166,7 @@ def test_a_file_system_without_extended_attributes_is_written_all_the_same(
 ) -> None:
     if not hasattr(os, "listxattr"):
         pytest.skip("this system's Python has none")
-    _fail(monkeypatch, "listxattr", errno.ENOTSUP)
+    _fail(monkeypatch, root, "listxattr", errno.ENOTSUP)
     assert open_vault(root).writing.write("Note", "more", "append").changed
 
 
@@ -204,7 +209,7 @@ def test_a_note_that_changes_between_reading_and_writing_is_not_overwritten(
     root: Path, change: Callable[[Path], object]
 ) -> None:
     files = Files(str(root), 1000)
-    changes = Changes(files, open_index(files, None), None)
+    changes = Changes(files, open_index(files, None), new_state())
     expected = files.read(NOTE).data
     change(root / "Note.md")
     theirs = (root / "Note.md").read_bytes()
@@ -247,7 +252,7 @@ def test_a_file_system_without_hard_links_gets_new_notes_too(
     root: Path, monkeypatch: pytest.MonkeyPatch, link_error: int
 ) -> None:
     without_exchange(monkeypatch)
-    _fail(monkeypatch, "link", link_error)
+    _fail(monkeypatch, root, "link", link_error)
     vault = open_vault(root)
     vault.writing.write("New", "text", "create")
     assert (root / "New.md").read_text() == "text"
@@ -267,7 +272,7 @@ def test_a_write_the_system_refuses_leaves_the_vault_as_it_was(
         without_exchange(monkeypatch)
     vault, before, folders = open_vault(root), snapshot(root), sorted(root.rglob("*"))
     with monkeypatch.context() as failing:
-        _fail(failing, name, number)
+        _fail(failing, root, name, number)
         try:
             vault.writing.write(path, "text", "overwrite")
         except VaultError as error:
@@ -298,8 +303,8 @@ def test_a_new_note_that_cannot_be_finished_leaves_no_stump(
 
     with monkeypatch.context() as failing:
         if name == "replace":
-            _fail(failing, "link", errno.EPERM)
-            _fail(failing, "replace", errno.EIO)
+            _fail(failing, root, "link", errno.EPERM)
+            _fail(failing, root, "replace", errno.EIO)
         else:
             failing.setattr(os, "unlink", refuse_once)
         assert refused(open_vault(root).writing.write, "New", "text", "create") == WRITE_FAILED
@@ -324,7 +329,7 @@ files = Files(sys.argv[1], 1_000_000)
 for name in ("Note", "New/Note 2"):
     try:
         index = open_index(files, None)
-        changes = Changes(files, index, None)
+        changes = Changes(files, index, sys.argv[1] + "-state")
         bench = Workbench(
             files, index, KeptSettings(files.root), changes, now=datetime.now, max_attachment_bytes=1, read_first=False
         )

@@ -1,4 +1,4 @@
-"""The one way in which a vault is changed: steps are written down, taken, all of them or none, and can be taken back.
+"""The only code that changes a vault: it journals the steps of a change, takes all of them or none, and can undo them.
 
-The journal is not derived state: it cannot be made anew, so it never lies in a cache.
+The journal cannot be rebuilt from the notes as the index can, so it never lies in a cache.
 """

@@ -1,10 +1,11 @@
-"""What a change of the vault is made of, as types: steps on files, who asked for them, what became of them.
+"""The types that a change of the vault is made of: steps on files, their author, and the finished change.
 
-Nothing here touches a disk: ``changes.executor`` carries changes out, ``changes.journal`` keeps them.
+Nothing here touches a disk. ``changes.executor`` carries changes out; ``changes.journal`` records them.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
 from vaultwire.vault.disk.paths import lies_in
@@ -12,7 +13,7 @@ from vaultwire.vault.model import VaultPath
 
 
 class Write(NamedTuple):
-    """One file's bytes, before and after; None where there is no file: a new one has no before, a removed one no after."""
+    """One file's bytes before and after. ``before`` is None for a new file, ``after`` for a removed one."""
 
     path: VaultPath
     before: bytes | None
@@ -20,18 +21,18 @@ class Write(NamedTuple):
 
 
 class Move(NamedTuple):
-    """A file, or a whole folder, under another path; what it holds stays as it is, byte for byte."""
+    """A file or a whole folder that gets another path; its bytes stay as they are."""
 
     source: VaultPath
     target: VaultPath
 
 
 Step: TypeAlias = Write | Move
-"""Steps are taken in order: a ``Write`` behind a ``Move`` names the file where it lies by then."""
+"""Steps are taken in order: a ``Write`` after a ``Move`` names the file's new path."""
 
 
 class Author(NamedTuple):
-    """Who changes the vault: the client, by its key and by what it calls itself, and the tool it used."""
+    """Who changes the vault: the client, by its key and the name it gives itself, and the tool it used."""
 
     client: str
     tool: str
@@ -42,7 +43,7 @@ UNKNOWN = Author("", "")
 
 
 class FileChange(NamedTuple):
-    """What one step did: to the file at ``path``, or by moving what was there to ``target``."""
+    """What one step did: to the file at ``path``, or by moving it to ``target``."""
 
     kind: Literal["create", "edit", "remove", "move"]
     path: VaultPath
@@ -50,11 +51,10 @@ class FileChange(NamedTuple):
 
 
 class Change(NamedTuple):
-    """A change that was carried out. ``id`` ascends with time, and is 0 for one that had nothing to do.
+    """A change that was made. ``id`` ascends with time; it is 0 for a change that had nothing to do.
 
-    ``undoes`` is the change it took back, ``undone_by`` the one that took it back and still holds. ``left`` are files that
-    could not be put back when the program had ended half-way, because somebody else had changed them since; empty but for
-    that.
+    ``undoes`` is the change it took back, ``undone_by`` the one that took it back and still holds. ``unrestored`` are files
+    that a roll-back after a crash could not restore, because another program had changed them since; usually empty.
     """
 
     id: int
@@ -63,43 +63,44 @@ class Change(NamedTuple):
     files: tuple[FileChange, ...]
     undoes: int | None = None
     undone_by: int | None = None
-    left: tuple[VaultPath, ...] = ()
+    unrestored: tuple[VaultPath, ...] = ()
 
 
 class DetailedChange(NamedTuple):
-    """A change with its bytes. ``contents`` has what each moved file held, None for a step that has none on record;
-    ``made`` the folders that it made, outermost first.
+    """A change with its bytes. ``contents`` has the bytes of each moved file, None for a step without any on record.
+
+    ``new_folders`` are the folders that it made, outermost first.
     """
 
     change: Change
     steps: tuple[Step, ...]
     contents: tuple[bytes | None, ...]
-    made: tuple[str, ...] = ()
+    new_folders: tuple[str, ...] = ()
 
 
-class Site(NamedTuple):
-    """What must be known of a step's place to tell later, from the disk alone, whether the step was taken.
+class PriorState(NamedTuple):
+    """The place of a step before the change: enough to tell later, from the disk alone, whether the step was taken.
 
-    ``place`` is the file that is written once links are followed; ``inode`` and ``names`` are its number on the disk and
-    how many names it has there, if it was there before the change. ``is_fresh``: nothing was at the path, or the target of
-    the move, before the change. The rest is for moves: what the file held, None if that is not kept.
+    ``place`` is the file that is written, after links are followed. ``inode`` is its number on the disk before the change, 0
+    if it was not there. ``was_free``: nothing was at the path, or at the target of the move, before the change. The rest is
+    for moves: ``content`` is what the file held, None if that is not kept, and ``hard_links`` how many names it had.
     """
 
     place: VaultPath
     content: bytes | None = None
     inode: int = 0
-    names: int = 1
+    hard_links: int = 1
     is_folder: bool = False
-    is_fresh: bool = True
+    was_free: bool = True
 
 
 class Intent(NamedTuple):
-    """A change as written down before it begins. ``token`` is in the names of its temporaries, so that they are told from
-    those of another computer that shares the vault.
+    """A change as it is recorded before it begins, with one ``PriorState`` for each step.
 
-    ``made`` are folders that were not there before, ``emptied`` those that go, if empty, when all steps are taken;
-    outermost first. ``is_ready`` says that all temporaries were there, so that steps may have been taken; a power cut can
-    have lost that it was so. ``left`` says that all steps have been taken back, but for these files (see ``Change``).
+    ``token`` is part of the names of its temporary files, so that those of another computer on the same vault differ.
+    ``new_folders`` did not exist before; ``removed_folders`` are removed after the last step if they are empty; both
+    outermost first. ``is_ready`` says that all temporary files were written, so steps may have been taken; a power cut can
+    lose that record. ``unrestored`` is set once all steps are rolled back; it names the exceptions (see ``Change``).
     """
 
     id: int
@@ -108,11 +109,11 @@ class Intent(NamedTuple):
     author: Author
     undoes: int | None
     steps: tuple[Step, ...]
-    sites: tuple[Site, ...]
-    made: tuple[str, ...]
-    emptied: tuple[str, ...]
+    priors: tuple[PriorState, ...]
+    new_folders: tuple[str, ...]
+    removed_folders: tuple[str, ...]
     is_ready: bool = False
-    left: tuple[VaultPath, ...] | None = None
+    unrestored: tuple[VaultPath, ...] | None = None
 
 
 def paths_of(step: Step) -> tuple[VaultPath, ...]:
@@ -121,12 +122,31 @@ def paths_of(step: Step) -> tuple[VaultPath, ...]:
 
 
 def follow(path: VaultPath, source: str, target: str) -> VaultPath:
-    """Return where a path leads once what was at ``source`` is at ``target``."""
+    """Return the new path of a file after ``source``, the file itself or a folder above it, has moved to ``target``."""
     return VaultPath(target + path[len(source) :]) if lies_in(path, source) else path
 
 
+def path_after(path: VaultPath, moves: Iterable[Move]) -> VaultPath:
+    """Return the path of a file after the moves."""
+    for move in moves:
+        path = follow(path, move.source, move.target)
+    return path
+
+
+def path_before(path: VaultPath, moves: Sequence[Move]) -> VaultPath:
+    """Return the path that a file had before the moves."""
+    for move in reversed(moves):
+        path = follow(path, move.target, move.source)
+    return path
+
+
+def moves_of(change: Change) -> list[Move]:
+    """Return the moves of a change."""
+    return [Move(file.path, file.target) for file in change.files if file.target is not None]
+
+
 def files_of(steps: tuple[Step, ...]) -> tuple[FileChange, ...]:
-    """Return what each step does, without its bytes."""
+    """Return what each step does to its file, without the bytes."""
     return tuple(_file_of(step) for step in steps)
 
 
@@ -140,7 +160,7 @@ def _file_of(step: Step) -> FileChange:
 
 
 class JournalReport(NamedTuple):
-    """How a vault's journal is kept: its folder, how many changes are on record, and why none can be added; "" if one can."""
+    """A vault's journal: its folder, how many changes it has, and why none can be added ("" if one can)."""
 
     folder: str
     changes: int

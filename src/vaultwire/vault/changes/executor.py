@@ -1,7 +1,7 @@
-"""The one way in which a vault is changed: planned steps, checked against the disk, journaled, taken, or all taken back.
+"""The executor: carries planned steps out, all or none. Each change is checked against the disk and journaled first.
 
-What the steps are is decided elsewhere, under the lock held here. What killed processes left open is settled before
-anything else happens.
+What the steps are is decided elsewhere (``vault.plans``, ``undo``), under the lock held here. A change that a killed process
+left open is finished or rolled back before anything else happens.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from vaultwire.vault.changes.change import (
     files_of,
     paths_of,
 )
-from vaultwire.vault.changes.journal import Ending, FolderJournal, Journal, MemoryJournal
+from vaultwire.vault.changes.journal import Ending, Journal
 from vaultwire.vault.changes.journal_segments import KEEP, Retention
 from vaultwire.vault.changes.preconditions import PreconditionCheck
 from vaultwire.vault.changes.projected_tree import simplified, without_aliases
@@ -37,34 +37,31 @@ from vaultwire.vault.errors import FILE_NOT_FOUND, JOURNAL_FAILED, WRITE_FAILED,
 from vaultwire.vault.index.port import Index
 from vaultwire.vault.model import NO_PROGRESS, Progress, VaultPath
 
-# How often somebody who waits for another call of this process hears whether to go on.
+# How often a thread that waits for another one's change asks whether its caller still waits.
 _PATIENCE = 0.2
 
 
 class Changes:
-    """The changes of one vault: the lock they are made under, the executor, and the record of them.
+    """The changes of one vault: the lock they are made under, their execution, and the record of them.
 
     Safe to call from several threads, and beside other processes that change the same vault.
     """
 
     def __init__(
-        self, files: Files, index: Index, home: str | None, retention: Retention = KEEP, *, recovers: bool = True
+        self, files: Files, index: Index, home: str, retention: Retention = KEEP, *, recovers: bool = True
     ) -> None:
-        """``home`` is the folder for state that must outlast the process; None, for tests, keeps it in memory.
+        """``home`` is the folder for state that must outlast the process.
 
-        With ``recovers`` off, what killed processes left open waits for the next change.
+        With ``recovers`` off, a change that a killed process left open waits for the next change.
         """
         self._files = files
         self._index = index
-        self._settles = recovers
-        self._folder: str | None = None
-        self._journal: Journal = MemoryJournal()
-        if home is not None:
-            key = hashlib.blake2b(os.fsencode(files.root), digest_size=12).hexdigest()
-            self._folder = os.path.join(home, f"journal-{key}")
-            self._journal = FolderJournal(self._folder, files.root, retention)
-        self._shown: VisibleChanges | None = VisibleChanges(self._journal, files) if files.hides_some else None
-        path = None if self._folder is None else os.path.join(self._folder, "lock")
+        self._recovers = recovers
+        key = hashlib.blake2b(os.fsencode(files.root), digest_size=12).hexdigest()
+        self._folder = os.path.join(home, f"journal-{key}")
+        self._journal = Journal(self._folder, files.root, retention)
+        self._visible: VisibleChanges | None = VisibleChanges(self._journal, files) if files.hides_some else None
+        path = os.path.join(self._folder, "lock")
         self._process_lock = ProcessLock(path, "another process is changing the vault", needed=True)
         self._lock = threading.Lock()
         self._holder: int | None = None
@@ -73,15 +70,15 @@ class Changes:
 
     @contextmanager
     def locked(self, progress: Progress = NO_PROGRESS) -> Iterator[None]:
-        """Be the only one who changes the vault, in this process and any other; what was left open is settled first.
+        """Hold the vault's lock: nobody else changes the vault, in this process and any other. Recover first.
 
-        Whoever reads, decides and writes does all three in here. Not to be entered twice. Raises VaultError
-        (JOURNAL_FAILED) if changes cannot be recorded, and ``Stopped`` while waiting.
+        A caller reads, decides and writes inside one such block. Not reentrant. Raises VaultError (JOURNAL_FAILED) if
+        changes cannot be recorded, and ``Stopped`` while waiting.
         """
         while not self._lock.acquire(timeout=_PATIENCE):
             progress.check()
         try:
-            with self._process_lock_held(progress):
+            with self._process_locked(progress):
                 self._recover()
                 self._holder = threading.get_ident()
                 try:
@@ -92,12 +89,12 @@ class Changes:
             self._lock.release()
 
     def recover(self) -> None:
-        """Finish or take back what a killed process left open, if there can be such and this run may. For the start."""
-        if self._settles and self._folder is not None and os.path.isdir(self._folder):
+        """Finish or roll back what a killed process left open, if there can be such and this run may. For the start."""
+        if self._recovers and os.path.isdir(self._folder):
             try:
                 with self.locked():
                     pass
-            except (VaultError, Stopped):  # the next change says what is wrong
+            except (VaultError, Stopped):  # the next change reports it
                 pass
 
     def execute(
@@ -109,88 +106,78 @@ class Changes:
     ) -> Change:
         """Take all the steps, in order, or none; inside ``locked`` only.
 
-        Steps that change nothing are left out; if all are, nothing is recorded and the change has the id 0. ``progress``
-        is asked for the last time right before the first step that anybody can see.
+        Steps that change nothing are left out; if none remain, nothing is recorded and the change has the id 0.
+        ``progress`` is asked for the last time right before the first step that becomes visible.
 
         Raises VaultError, and then nothing has changed: STALE_EDIT if a file is not as a step expects it, NOTE_EXISTS,
         FILE_NOT_FOUND, PERMISSION_DENIED, PATH_OUTSIDE_VAULT, TOO_LARGE, WRITE_FAILED, JOURNAL_FAILED.
         """
         assert self._holder == threading.get_ident(), "execute outside of locked"
         planned = simplified(list(steps))
-        wanted = without_aliases(self._files, planned)
+        needed = without_aliases(self._files, planned)
         now = time.time_ns()
-        if not wanted:
+        if not needed:
             return Change(0, now, author, (), undoes)
-        emptied = self._made_by(undoes) if undoes is not None else ()
+        removed_folders = self._folders_made_by(undoes) if undoes is not None else ()
         number = self._journal.next_id()
-        intent = PreconditionCheck(self._files).check(
-            Intent(number, "", now, author, undoes, tuple(wanted), (), (), emptied)
-        )
+        draft = Intent(number, "", now, author, undoes, tuple(needed), (), (), removed_folders)
+        intent = PreconditionCheck(self._files).check(draft)
         progress.check()
-        try:
+        with self._journal_errors():
             self._journal.begin(intent)
-        except OSError as error:
-            raise _no_journal(error, self._folder) from error
-        stage = StagedChange(self._files, intent)
+        staged = StagedChange(self._files, intent)
         begun = 0
         try:
-            stage.prepare()
+            staged.prepare()
             progress.check()
-            self._ready(number)
-            for begun in range(1, len(wanted) + 1):
-                stage.take(begun - 1)
-            begun = len(wanted) + 1
-            stage.finish()
+            with self._journal_errors():
+                self._journal.mark_ready(number)
+            for begun in range(1, len(needed) + 1):
+                staged.take(begun - 1)
+            begun = len(needed) + 1
+            staged.finish()
         except BaseException as error:
-            # A step that was refused has not been taken; whatever else ends one may come in the middle of it.
+            # A step that raises VaultError was not taken; any other exception may come in the middle of one.
             taken = begun - 1 if begun and isinstance(error, VaultError) else begun
-            self._take_back(intent, stage, min(taken, len(wanted)))
+            self._try_to_roll_back(intent, staged, min(taken, len(needed)))
             raise
         try:
             self._journal.end(number, Ending(is_undone=False))
-        except OSError:  # a full disk: whoever comes next sees by the files what became of it
+        except OSError:  # a full disk: the next process sees from the files that the change is done
             pass
         self._tell_index(intent)
-        if len(wanted) != len(planned):
+        if len(needed) != len(planned):
             self._index.take_up(path for step in planned for path in paths_of(step))
         return Change(number, now, author, files_of(intent.steps), undoes)
 
-    def _ready(self, number: int) -> None:
+    def _try_to_roll_back(self, intent: Intent, staged: StagedChange, begun: int) -> None:
         try:
-            self._journal.ready(number)
-        except OSError as error:
-            raise _no_journal(error, self._folder) from error
-
-    def _take_back(self, intent: Intent, stage: StagedChange, begun: int) -> None:
-        try:
-            self._roll_back(intent, stage, begun)
-        except (OSError, VaultError):  # it stays open, and whoever comes next tries again
+            self._roll_back(intent, staged, begun)
+        except (OSError, VaultError):  # the change stays open; the next one tries again
             return
         self._tell_index(intent)
 
-    def _roll_back(self, intent: Intent, stage: StagedChange, begun: int | None = None) -> None:
-        left = intent.left
-        if left is None:
-            left = stage.roll_back(begun)
-            self._journal.back(intent.id, left)
-        stage.clean_up()
-        self._journal.end(intent.id, Ending(is_undone=True, left=left))
+    def _roll_back(self, intent: Intent, staged: StagedChange, begun: int | None = None) -> None:
+        unrestored = intent.unrestored
+        if unrestored is None:
+            unrestored = staged.roll_back(begun)
+            self._journal.mark_rolled_back(intent.id, unrestored)
+        staged.clean_up()
+        self._journal.end(intent.id, Ending(is_undone=True, unrestored=unrestored))
 
     def _recover(self) -> None:
-        try:
+        with self._journal_errors():
             intent = self._journal.catch_up()
-        except OSError as error:
-            raise _no_journal(error, self._folder) from error
         if intent is None:
             return
         self._files.check_root()
-        stage = StagedChange(self._files, intent)
+        staged = StagedChange(self._files, intent)
         try:
-            if intent.left is None and stage.is_complete() and _is_finished(stage):
-                stage.remove_temporaries()
+            if intent.unrestored is None and staged.is_complete() and _can_finish(staged):
+                staged.remove_temporaries()
                 self._journal.end(intent.id, Ending(is_undone=False))
             else:
-                self._roll_back(intent, stage)
+                self._roll_back(intent, staged)
         except OSError as error:
             raise VaultError(
                 WRITE_FAILED,
@@ -201,15 +188,12 @@ class Changes:
         self._tell_index(intent)
 
     @contextmanager
-    def _process_lock_held(self, progress: Progress) -> Iterator[None]:
+    def _process_locked(self, progress: Progress) -> Iterator[None]:
         lock = self._process_lock.held(progress)
-        try:
-            if self._folder is not None:
-                # What notes held is nobody else's business.
-                os.makedirs(self._folder, mode=0o700, exist_ok=True)
+        with self._journal_errors():
+            # The journal holds the text of notes, so only its owner may read it.
+            os.makedirs(self._folder, mode=0o700, exist_ok=True)
             lock.__enter__()
-        except OSError as error:
-            raise _no_journal(error, self._folder) from error
         try:
             yield
         finally:
@@ -218,17 +202,16 @@ class Changes:
     def _tell_index(self, intent: Intent) -> None:
         paths: set[str] = set()
         folders: set[str] = set()
-        for step, site in zip(intent.steps, intent.sites, strict=True):
-            named = [path for path in (*paths_of(step), site.place) if not path.startswith(".")]
-            (folders if site.is_folder else paths).update(named)
+        for step, prior in zip(intent.steps, intent.priors, strict=True):
+            named = [path for path in (*paths_of(step), prior.place) if not path.startswith(".")]
+            (folders if prior.is_folder else paths).update(named)
         self._index.take_up(sorted(paths), sorted(folders))
 
-    def _made_by(self, number: int) -> tuple[str, ...]:
-        """Return the folders that a change made."""
+    def _folders_made_by(self, number: int) -> tuple[str, ...]:
         detailed = self._journal.load(number)
-        return () if detailed is None else detailed.made
+        return () if detailed is None else detailed.new_folders
 
-    # ------------------------------------------------------------------ looking
+    # ------------------------------------------------------------------ reading the record
 
     def latest(self, path: str | None = None, limit: int = 100, before: int | None = None) -> list[Change]:
         """Return the changes on record, the latest first; only those of a file or folder, as it was or is named.
@@ -244,16 +227,14 @@ class Changes:
         return found[:limit]
 
     def since(self, number: int) -> list[Change]:
-        """Return the changes behind one, in the order in which they were made. Raises VaultError (JOURNAL_FAILED)."""
+        """Return the changes after one, in the order in which they were made. Raises VaultError (JOURNAL_FAILED)."""
         return [change for change in self._all() if change.id > number]
 
     def show(self, number: int) -> DetailedChange:
         """Return one change with the bytes before and after. Raises VaultError: FILE_NOT_FOUND, JOURNAL_FAILED."""
-        try:
-            is_shown = self._shown is None or any(change.id == number for change in self._shown.all())
-            detailed = self._journal.load(number) if is_shown else None
-        except OSError as error:
-            raise _no_journal(error, self._folder) from error
+        with self._journal_errors():
+            is_visible = self._visible is None or any(change.id == number for change in self._visible.all())
+            detailed = self._journal.load(number) if is_visible else None
         if detailed is None:
             raise VaultError(
                 FILE_NOT_FOUND, f"There is no change {number} on record; list_changes shows those there are.", id=number
@@ -261,39 +242,40 @@ class Changes:
         return detailed
 
     def report(self) -> JournalReport:
-        """Return how the journal is kept. Changes nothing: what a killed process left open stays so."""
-        folder = self._folder or ""
-        nearest = folder
-        while nearest and not os.path.isdir(nearest) and os.path.dirname(nearest) != nearest:
+        """Return how the journal is kept. Changes nothing, also not what a killed process left open."""
+        nearest = self._folder
+        while not os.path.isdir(nearest) and os.path.dirname(nearest) != nearest:
             nearest = os.path.dirname(nearest)
         problem = "" if os.access(nearest, os.W_OK | os.X_OK) else f"{nearest} cannot be written to"
         try:
-            return JournalReport(folder, len(self._journal.changes()), problem)
+            return JournalReport(self._folder, len(self._journal.changes()), problem)
         except OSError as error:
-            return JournalReport(folder, 0, error.strerror or str(error))
+            return JournalReport(self._folder, 0, error.strerror or str(error))
 
     def _all(self) -> list[Change]:
+        with self._journal_errors():
+            return self._journal.changes() if self._visible is None else self._visible.all()
+
+    @contextmanager
+    def _journal_errors(self) -> Iterator[None]:
         try:
-            return self._journal.changes() if self._shown is None else self._shown.all()
+            yield
         except OSError as error:
-            raise _no_journal(error, self._folder) from error
+            raise VaultError(
+                JOURNAL_FAILED,
+                "Nothing was changed: the journal of changes, without which nothing is changed, cannot be kept in "
+                f"{self._folder} ({error.strerror or error}). Make room for it or set VAULTWIRE_STATE to a folder that can "
+                "be written to.",
+            ) from error
 
 
 def _concerns(asked: str, path: VaultPath, target: VaultPath | None) -> bool:
     return any(lies_in(each, asked) or lies_in(asked, each) for each in (path, target) if each is not None)
 
 
-def _is_finished(stage: StagedChange) -> bool:
+def _can_finish(staged: StagedChange) -> bool:
     try:
-        stage.finish()
-    except VaultError:  # another program's save has come to light, or bytes cannot be removed: it is taken back
+        staged.finish()
+    except VaultError:  # another program has saved a file, or bytes cannot be removed: the change is rolled back
         return False
     return True
-
-
-def _no_journal(error: OSError, folder: str | None) -> VaultError:
-    return VaultError(
-        JOURNAL_FAILED,
-        f"Nothing was changed: the journal of changes, without which nothing is changed, cannot be kept in {folder} "
-        f"({error.strerror or error}). Make room for it or set VAULTWIRE_STATE to a folder that can be written to.",
-    )

@@ -1,6 +1,7 @@
-"""The journal of one vault: which changes there were, and which one is open. Two of a kind: in a folder, and in memory.
+"""The journal of one vault, a write-ahead log: the changes that were made, and the one that is open.
 
-Written under the vault's lock (``changes.executor``), one process at a time; read by anybody at any time.
+One process at a time writes it, under the vault's lock (``changes.executor``). Any process may read it at any time. The files
+it consists of are ``journal_segments``' matter.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 import os
 import threading
 import time
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from vaultwire.vault.changes.change import Change, DetailedChange, Intent, files_of
 from vaultwire.vault.changes.journal_records import frame, parse_intent, to_record
@@ -17,85 +18,17 @@ from vaultwire.vault.model import VaultPath
 
 
 class Ending(NamedTuple):
-    """What became of a change: taken back because it failed or was killed half-way, or done. ``left`` as in ``Change``."""
+    """How a change ended: done, or undone because it failed or was killed half-way. ``unrestored`` as in ``Change``."""
 
     is_undone: bool
-    left: tuple[VaultPath, ...] = ()
+    unrestored: tuple[VaultPath, ...] = ()
 
 
-class Journal(Protocol):
-    """What a journal answers. The first six are for whoever holds the vault's lock; they raise OSError."""
+class Journal:
+    """The journal in one folder, outside the vault. Safe to read from several threads.
 
-    def catch_up(self) -> Intent | None:
-        """Take up what other processes wrote, and return the change that one of them left open."""
-
-    def next_id(self) -> int:
-        """Return the number of the next change."""
-
-    def begin(self, intent: Intent) -> None:
-        """Write down, synced, that a change begins."""
-
-    def ready(self, number: int) -> None:
-        """Write down that its first step is next."""
-
-    def back(self, number: int, left: tuple[VaultPath, ...]) -> None:
-        """Write down that all its steps have been taken back, but for the files ``left``."""
-
-    def end(self, number: int, ending: Ending) -> None:
-        """Write down what became of it."""
-
-    def changes(self) -> list[Change]:
-        """Return the changes on record that left a trace in the vault, in the order of their ids."""
-
-    def load(self, number: int) -> DetailedChange | None:
-        """Return one of them with its bytes, None if it is not on record any more."""
-
-
-class MemoryJournal:
-    """A journal that ends with the process: for tests of what does not need one."""
-
-    def __init__(self) -> None:
-        self._intents: dict[int, Intent] = {}
-        self._endings: dict[int, Ending] = {}
-
-    def catch_up(self) -> Intent | None:
-        """See ``Journal``."""
-        last = self._intents.get(len(self._intents))
-        return last if last and last.id not in self._endings else None
-
-    def next_id(self) -> int:
-        """See ``Journal``."""
-        return len(self._intents) + 1
-
-    def begin(self, intent: Intent) -> None:
-        """See ``Journal``."""
-        self._intents[intent.id] = intent
-
-    def ready(self, number: int) -> None:
-        """See ``Journal``."""
-        self._intents[number] = self._intents[number]._replace(is_ready=True)
-
-    def back(self, number: int, left: tuple[VaultPath, ...]) -> None:
-        """See ``Journal``."""
-        self._intents[number] = self._intents[number]._replace(left=left)
-
-    def end(self, number: int, ending: Ending) -> None:
-        """See ``Journal``."""
-        self._endings[number] = ending
-
-    def changes(self) -> list[Change]:
-        """See ``Journal``."""
-        changes = [_to_change(intent) for intent in self._intents.values()]
-        return _to_changes(changes, self._endings, len(changes))
-
-    def load(self, number: int) -> DetailedChange | None:
-        """See ``Journal``."""
-        change = next((change for change in self.changes() if change.id == number), None)
-        return _detailed(change, self._intents[number]) if change else None
-
-
-class FolderJournal:
-    """A journal in a folder of its own, outside the vault. Safe to read from several threads."""
+    The methods up to ``end`` are for the holder of the vault's lock. All of them raise OSError.
+    """
 
     def __init__(self, folder: str, vault: str, retention: Retention) -> None:
         """``vault`` is the vault's path, for a person who looks into the folder."""
@@ -109,14 +42,17 @@ class FolderJournal:
         self._endings: dict[int, Ending] = {}
         self._last: Segment | None = None  # the one to append to, once it is known
         self._ready: set[int] = set()
-        self._left: dict[int, tuple[VaultPath, ...]] = {}
+        self._unrestored: dict[int, tuple[VaultPath, ...]] = {}  # of changes that are rolled back and not ended
         self._last_id = 0  # of the last change there was, whether its record is read or not
-        self._floor = 0  # no lower number, and not this one, is given to a change
+        self._floor = 0  # every new change gets a higher number than this
 
     # ------------------------------------------------------------------ writing, under the vault's lock
 
     def catch_up(self) -> Intent | None:
-        """See ``Journal``. Costs two looks at the disk if nothing has happened since."""
+        """Read what other processes wrote, and return the change that one of them left open.
+
+        Costs two looks at the disk if nothing has been written since.
+        """
         with self._lock:
             if self._has_grown():
                 self._find_last()
@@ -124,67 +60,68 @@ class FolderJournal:
             if number not in self._records or number in self._endings:  # only the last one can be open
                 return None
             segment, record = self._records[number]
-            if segment.damaged_at >= record.start:  # perhaps it is not the last one, and what became of it is lost
+            if segment.damaged_at >= record.start:  # perhaps its ending, or a later change, is lost in the damage
                 self._end(number, Ending(is_undone=False))
                 return None
             payload = segment.payload(record)
             if payload is not None:
                 intent = parse_intent(record.header, payload)
-                return intent._replace(is_ready=number in self._ready, left=self._left.get(number))
+                return intent._replace(is_ready=number in self._ready, unrestored=self._unrestored.get(number))
             # It was torn before it was synced, so the change never began.
             self._end(number, Ending(is_undone=True))
             return None
 
     def next_id(self) -> int:
-        """See ``Journal``."""
-        return self._taken() + 1
+        """Return the number of the next change."""
+        return self._highest_id() + 1
 
     def begin(self, intent: Intent) -> None:
-        """See ``Journal``."""
+        """Record, synced to disk, that a change begins."""
         with self._lock:
             if self._last is None or not self._last.is_usable():
                 self._begin_segment()
                 remove_old(self._folder, self._retention)
             self._append(to_record(intent), sync=True)
 
-    def ready(self, number: int) -> None:
-        """See ``Journal``. Not synced: it tells of kills, and for power cuts the files themselves must do."""
+    def mark_ready(self, number: int) -> None:
+        """Record that a change's first step is next. Not synced: after a power cut, the files themselves must tell."""
         with self._lock:
-            self._note({"kind": "ready", "id": number})
+            self._append_header({"kind": "ready", "id": number})
 
-    def back(self, number: int, left: tuple[VaultPath, ...]) -> None:
-        """See ``Journal``."""
+    def mark_rolled_back(self, number: int, unrestored: tuple[VaultPath, ...]) -> None:
+        """Record that all steps of a change are rolled back, but for the files ``unrestored``. Not synced."""
         with self._lock:
-            self._note({"kind": "back", "id": number, "left": list(left)})
+            self._append_header({"kind": "back", "id": number, "left": list(unrestored)})
 
     def end(self, number: int, ending: Ending) -> None:
-        """See ``Journal``. Not synced: the files themselves show what became of the last change."""
+        """Record how a change ended. Not synced: the files themselves tell how the last change ended."""
         with self._lock:
             self._end(number, ending)
 
     def _end(self, number: int, ending: Ending) -> None:
-        self._note({"kind": "undone" if ending.is_undone else "done", "id": number, "left": list(ending.left)})
+        kind = "undone" if ending.is_undone else "done"
+        self._append_header({"kind": kind, "id": number, "left": list(ending.unrestored)})
 
-    def _note(self, header: dict[str, Any]) -> None:
-        if self._last is None or self._last.size() != self._last.end:  # torn by a kill
+    def _append_header(self, header: dict[str, Any]) -> None:
+        if self._last is None or self._last.size() != self._last.end:  # a kill has torn its last record
             self._begin_segment()
         self._append(frame(header), sync=False)
 
     def _append(self, data: bytes, *, sync: bool) -> None:
         assert self._last is not None
         if self._last.end == 0:
-            # Says what came before, so that nobody need look there.
+            # The first record says what came before, so that the segments before need not be read.
             header = {"kind": "segment", "time": time.time_ns(), "last": self._last_id, "vault": self._vault}
             data = frame({**header, "taken": self._floor}) + data
         self._last.append(data, sync=sync)
-        self._take_up(self._last)
+        self._read_new(self._last)
 
-    def _taken(self) -> int:
-        """Return the highest number that was given, perhaps to a change that cannot be read any more: none is given twice."""
+    def _highest_id(self) -> int:
+        """Return the highest number ever given, perhaps to a change that cannot be read any more: none is given twice."""
         return max(self._floor, self._last_id + (0 if self._last is None else self._last.lost))
 
     def _begin_segment(self) -> None:
-        self._floor = self._taken()
+        self._floor = self._highest_id()
         number = 1 if self._last is None else self._last.number + 1
         self._last = self._segments[number] = Segment(self._folder, number)
 
@@ -193,11 +130,11 @@ class FolderJournal:
         return last is None or last.size() != last.end or os.path.exists(Segment(self._folder, last.number + 1).path)
 
     def _find_last(self) -> None:
-        """Read as many of the last segments as it takes to know the last change, and whether it is open: mostly one."""
+        """Read segments, the last first, until the last change is known, and whether it is open: mostly one segment."""
         numbers = segment_numbers(self._folder)
         for number in reversed(numbers):
             segment = self._segment(number)
-            self._take_up(segment)
+            self._read_new(segment)
             if number == numbers[-1]:
                 self._last = segment
             if self._last_id in self._records or self._last_id in self._endings:
@@ -206,22 +143,23 @@ class FolderJournal:
     # ------------------------------------------------------------------ reading
 
     def changes(self) -> list[Change]:
-        """See ``Journal``."""
+        """Return the changes on record that left a trace in the vault, in the order of their ids."""
         with self._lock:
             self._read_all()
-            return _to_changes(
-                [self._changes[number] for number in sorted(self._changes)], self._endings, self._last_id
-            )
+            return self._ended_changes()
 
     def load(self, number: int) -> DetailedChange | None:
-        """See ``Journal``."""
+        """Return one of ``changes`` with its bytes, None if it is not on record any more."""
         change = next((change for change in self.changes() if change.id == number), None)
         if change is None:
             return None
         with self._lock:
             segment, record = self._records[number]
             payload = segment.payload(record)
-        return None if payload is None else _detailed(change, parse_intent(record.header, payload))
+        if payload is None:
+            return None
+        intent = parse_intent(record.header, payload)
+        return DetailedChange(change, intent.steps, tuple(prior.content for prior in intent.priors), intent.new_folders)
 
     def _read_all(self) -> None:
         numbers = segment_numbers(self._folder)
@@ -229,12 +167,13 @@ class FolderJournal:
             if self._last is None or number != self._last.number:
                 self._forget(self._segments.pop(number))
         for number in numbers:
-            self._take_up(self._segment(number))
+            self._read_new(self._segment(number))
 
     def _segment(self, number: int) -> Segment:
         return self._segments.setdefault(number, Segment(self._folder, number))
 
-    def _take_up(self, segment: Segment) -> None:
+    def _read_new(self, segment: Segment) -> None:
+        """Read the records that were added to a segment."""
         for record in segment.read_on():
             header = record.header
             number = header.get("id", 0)
@@ -243,14 +182,16 @@ class FolderJournal:
                 self._floor = max(self._floor, header.get("taken", 0))
             elif header["kind"] == "intent":
                 self._records[number] = segment, record
-                self._changes[number] = _to_change(parse_intent(header, None))
+                intent = parse_intent(header, None)
+                files = files_of(intent.steps)
+                self._changes[number] = Change(intent.id, intent.time_ns, intent.author, files, intent.undoes)
             elif header["kind"] == "ready":
                 self._ready.add(number)
             elif header["kind"] == "back":
-                self._left[number] = tuple(header["left"])
+                self._unrestored[number] = tuple(header["left"])
             else:
                 self._ready.discard(number)
-                self._left.pop(number, None)
+                self._unrestored.pop(number, None)
                 self._endings[number] = Ending(header["kind"] == "undone", tuple(header["left"]))
             self._last_id = max(self._last_id, number)
 
@@ -259,29 +200,21 @@ class FolderJournal:
             del self._records[number], self._changes[number]
             self._endings.pop(number, None)
 
+    def _ended_changes(self) -> list[Change]:
+        """Return the changes in the order of their ids, without the open one and those that were wholly rolled back.
 
-def _to_change(intent: Intent) -> Change:
-    return Change(intent.id, intent.time_ns, intent.author, files_of(intent.steps), intent.undoes)
-
-
-def _detailed(change: Change, intent: Intent) -> DetailedChange:
-    return DetailedChange(change, intent.steps, tuple(site.content for site in intent.sites), intent.made)
-
-
-def _to_changes(begun: list[Change], endings: dict[int, Ending], last: int) -> list[Change]:
-    """Return of the changes, given in the order of their ids, those that were not taken back as if they had not been.
-
-    ``last`` is the last number given. Only that change can be open: what became of an earlier one was written down, and
-    where it cannot be read any more, the change was most likely made.
-    """
-    found = []
-    undone_by: dict[int, int] = {}
-    for change in reversed(begun):
-        ending = endings.get(change.id) or (Ending(is_undone=False) if change.id < last else None)
-        if ending is None or (ending.is_undone and not ending.left):
-            continue
-        found.append(change._replace(undone_by=undone_by.get(change.id), left=ending.left))
-        # An undoing that was undone itself does not hold any more.
-        if change.undoes is not None and change.id not in undone_by and not ending.is_undone:
-            undone_by[change.undoes] = change.id
-    return found[::-1]
+        Only the last change can be open: the ending of an earlier one was recorded. Where that record cannot be read any
+        more, the change was most likely made.
+        """
+        found = []
+        undone_by: dict[int, int] = {}
+        for number in sorted(self._changes, reverse=True):
+            change = self._changes[number]
+            ending = self._endings.get(number) or (Ending(is_undone=False) if number < self._last_id else None)
+            if ending is None or (ending.is_undone and not ending.unrestored):
+                continue
+            found.append(change._replace(undone_by=undone_by.get(number), unrestored=ending.unrestored))
+            # An undo that was undone itself does not hold any more.
+            if change.undoes is not None and number not in undone_by and not ending.is_undone:
+                undone_by[change.undoes] = number
+        return found[::-1]

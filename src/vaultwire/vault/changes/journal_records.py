@@ -1,7 +1,7 @@
-"""How a change is written down: intents and endings to records and back. Bytes only; ``segments`` has the files.
+"""The format of the journal's records: changes to bytes and back. The files are ``journal_segments``' matter.
 
-A record is a mark, two lengths and a checksum, then a line of JSON, then the files' bytes. What a power cut or a kill has
-torn is told by its checksum, and the next whole record is found by its mark.
+A record is a mark, two lengths and a checksum, then a line of JSON (the header), then the files' bytes (the payload). The
+checksum shows what a power cut or a kill has torn; the mark helps to find the next whole record.
 """
 
 from __future__ import annotations
@@ -12,21 +12,21 @@ import struct
 import zlib
 from typing import Any, NamedTuple
 
-from vaultwire.vault.changes.change import Author, Intent, Move, Site, Step, Write
+from vaultwire.vault.changes.change import Author, Intent, Move, PriorState, Step, Write
 from vaultwire.vault.model import VaultPath
 
 MARK = b"\nVW1"
 _PREFIX = struct.Struct(">4sIQ8s")  # mark, length of the header, length of the payload, checksum of lengths and header
 PREFIX_SIZE = _PREFIX.size
-# No header is longer: a change of 100,000 files has 20 MB. A torn length must not have gigabytes read.
+# No header is longer: a change of 100,000 files has 20 MB. A torn length must not cause gigabytes to be read.
 _MAX_HEADER = 1 << 28
-# Larger bytes are tried on a sample first: compressing a picture of 5 MB takes 0.2 s and gains nothing.
+# Of larger files a sample is compressed first: to compress a picture of 5 MB takes 0.2 s and gains nothing.
 _SAMPLE = 1 << 16
-_WORTH_IT = 0.9
+_MAX_RATIO = 0.9
 
 
 class Prefix(NamedTuple):
-    """What stands before a record: how long its two parts are."""
+    """The beginning of a record: the lengths of its two parts."""
 
     header: int
     payload: int
@@ -41,7 +41,7 @@ def frame(header: dict[str, Any], payload: bytes = b"") -> bytes:
 
 
 def parse_prefix(data: bytes) -> Prefix | None:
-    """Return what a record's first ``PREFIX_SIZE`` bytes say, None if they begin none."""
+    """Return the prefix in the first ``PREFIX_SIZE`` bytes of a record, None if there is none."""
     if len(data) < PREFIX_SIZE:
         return None
     mark, header, payload, checksum = _PREFIX.unpack_from(data)
@@ -57,7 +57,7 @@ def parse_header(prefix: Prefix, line: bytes) -> dict[str, Any] | None:
 
 
 def is_whole(header: dict[str, Any], payload: bytes) -> bool:
-    """Tell whether a payload is the one that was written behind this header."""
+    """Tell whether a payload is the one that was written with this header."""
     return bool(header["sum"] == hashlib.blake2b(payload, digest_size=8).hexdigest())
 
 
@@ -78,15 +78,15 @@ def to_record(intent: Intent) -> bytes:
         "time": intent.time_ns,
         "author": list(intent.author),
         "undoes": intent.undoes,
-        "steps": [_pack_step(packer, step, site) for step, site in zip(intent.steps, intent.sites, strict=True)],
-        "made": list(intent.made),
-        "emptied": list(intent.emptied),
+        "steps": [_pack_step(packer, step, prior) for step, prior in zip(intent.steps, intent.priors, strict=True)],
+        "made": list(intent.new_folders),
+        "emptied": list(intent.removed_folders),
     }
     return frame(header, b"".join(packer.pieces))
 
 
 def parse_intent(header: dict[str, Any], payload: bytes | None) -> Intent:
-    """Return the change a record is of; without a ``payload`` all bytes in it are empty, and None where there are none."""
+    """Return the change that is recorded. Without the ``payload`` all its bytes are empty, and still None for no file."""
     unpacker = _Unpacker(payload)
     pairs = [_unpack_step(unpacker, fields) for fields in header["steps"]]
     return Intent(
@@ -96,20 +96,20 @@ def parse_intent(header: dict[str, Any], payload: bytes | None) -> Intent:
         Author(*header["author"]),
         header["undoes"],
         tuple(step for step, _ in pairs),
-        tuple(site for _, site in pairs),
+        tuple(prior for _, prior in pairs),
         tuple(header["made"]),
         tuple(header["emptied"]),
     )
 
 
 class _Packer:
-    """Puts bytes into a payload, one behind the other."""
+    """Puts bytes into a payload, one after the other."""
 
     def __init__(self) -> None:
         self.pieces: list[bytes] = []
 
     def pack(self, data: bytes | None) -> list[int] | None:
-        """Return how to get the bytes back: their length in the payload, and whether they are compressed there."""
+        """Add the bytes; return their length in the payload, and whether they are compressed there."""
         if data is None:
             return None
         packed = _compressed(data)
@@ -136,58 +136,58 @@ class _Unpacker:
 
 
 def _compressed(data: bytes) -> bytes | None:
-    if len(data) > _SAMPLE and len(zlib.compress(data[:_SAMPLE], 1)) > _SAMPLE * _WORTH_IT:
+    if len(data) > _SAMPLE and len(zlib.compress(data[:_SAMPLE], 1)) > _SAMPLE * _MAX_RATIO:
         return None
     packed = zlib.compress(data, 1)
     return packed if len(packed) < len(data) else None
 
 
-def _pack_step(packer: _Packer, step: Step, site: Site) -> dict[str, Any]:
+def _pack_step(packer: _Packer, step: Step, prior: PriorState) -> dict[str, Any]:
     if isinstance(step, Move):
         return {
             "move": step.source,
             "to": step.target,
-            "content": packer.pack(site.content),
-            "inode": site.inode,
-            "names": site.names,
-            "folder": site.is_folder,
-            "fresh": site.is_fresh,
+            "content": packer.pack(prior.content),
+            "inode": prior.inode,
+            "names": prior.hard_links,
+            "folder": prior.is_folder,
+            "fresh": prior.was_free,
         }
     fields: dict[str, Any] = {
         "write": step.path,
         "before": packer.pack(step.before),
-        "inode": site.inode,
-        "fresh": site.is_fresh,
+        "inode": prior.inode,
+        "fresh": prior.was_free,
     }
-    if site.place != step.path:
-        fields["at"] = site.place
+    if prior.place != step.path:
+        fields["at"] = prior.place
     if step.before is None or step.after is None:
         return {**fields, "after": packer.pack(step.after)}
-    # An edit is kept as what lies between the bytes that stay: an append to a long note is one line here.
-    head = _shared_head(step.before, step.after)
-    tail = _shared_head(step.before[head:][::-1], step.after[head:][::-1])
+    # Of an edit's new bytes only the changed middle is kept: an append to a long note is one line here.
+    head = _common_prefix_length(step.before, step.after)
+    tail = _common_prefix_length(step.before[head:][::-1], step.after[head:][::-1])
     middle = step.after[head : len(step.after) - tail]
     return {**fields, "between": [head, tail], "after": packer.pack(middle)}
 
 
-def _unpack_step(unpacker: _Unpacker, fields: dict[str, Any]) -> tuple[Step, Site]:
+def _unpack_step(unpacker: _Unpacker, fields: dict[str, Any]) -> tuple[Step, PriorState]:
     if "move" in fields:
         content = unpacker.unpack(fields["content"])
         source, target = VaultPath(fields["move"]), VaultPath(fields["to"])
         facts = fields["inode"], fields["names"], fields["folder"], fields["fresh"]
-        return Move(source, target), Site(source, content, *facts)
+        return Move(source, target), PriorState(source, content, *facts)
     path = VaultPath(fields["write"])
     before, after = unpacker.unpack(fields["before"]), unpacker.unpack(fields["after"])
     if "between" in fields and before:
         head, tail = fields["between"]
         after = before[:head] + (after or b"") + before[len(before) - tail :]
-    return Write(path, before, after), Site(
-        VaultPath(fields.get("at", path)), None, fields["inode"], is_fresh=fields["fresh"]
+    return Write(path, before, after), PriorState(
+        VaultPath(fields.get("at", path)), None, fields["inode"], was_free=fields["fresh"]
     )
 
 
-def _shared_head(one: bytes, other: bytes) -> int:
-    """Return how many bytes both begin with. Halving, because comparing slices is C and comparing bytes is not."""
+def _common_prefix_length(one: bytes, other: bytes) -> int:
+    """Return how many bytes both begin with. By bisection: comparing slices is done in C, comparing bytes one by one is not."""
     low, high = 0, min(len(one), len(other))
     while low < high:
         middle = (low + high + 1) // 2

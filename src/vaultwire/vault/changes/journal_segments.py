@@ -1,13 +1,14 @@
-"""The journal's files: appending to the last one, reading on in any of them, letting go of the oldest.
+"""The journal's segment files: append to the last one, read on in any of them, remove the oldest.
 
-Records are only ever appended. A file that ends in half a record is left as it is and a new one begun, so that nothing is
-ever written behind what cannot be read, and nothing that could be read is cut.
+Records are only appended. Where a file ends in half a record, a new file is begun, so that nothing is written after bytes that
+cannot be read, and nothing that could be read is cut.
 """
 
 from __future__ import annotations
 
 import os
 import time
+from itertools import accumulate
 from typing import Any, BinaryIO, NamedTuple
 
 from vaultwire.vault.changes.journal_records import MARK, PREFIX_SIZE, is_whole, parse_header, parse_prefix
@@ -16,11 +17,11 @@ _PREFIX = (
     "changes.v1."  # the format is in the name: another version of the program must not take this for half a record
 )
 _NS_PER_DAY = 86_400 * 1_000_000_000
-# Looking through the last segment is what the first change of a process waits for: 15 µs a record, 10 ms for this much.
-_FULL = 2 << 20
-# No change has a shorter record.
-_SMALLEST = 150
-# How much longer than allowed the oldest record of a segment may be kept because of the youngest in it.
+# The first change of a process waits until the last segment is read: 15 µs a record, 10 ms for this size.
+_MAX_SIZE = 2 << 20
+# No record of a change is shorter.
+_MIN_RECORD = 150
+# How many days of changes one segment may hold: so much longer than allowed its oldest record may be kept.
 _MAX_DAYS = 7
 
 _OPEN_READ = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
@@ -41,7 +42,7 @@ KEEP = Retention()
 
 
 class Record(NamedTuple):
-    """A record found: its header, and where its payload lies."""
+    """A record in a segment: its header, and the position of its payload."""
 
     header: dict[str, Any]
     start: int
@@ -54,11 +55,11 @@ class Segment:
     def __init__(self, folder: str, number: int) -> None:
         self.number = number
         self.path = os.path.join(folder, f"{_PREFIX}{number:08d}")
-        self.end = 0  # up to where it has been read: behind the last whole record
+        self.end = 0  # up to where it has been read: the end of the last whole record
         self.began_ns = 0  # when its first record was written
         self.last_id = 0  # the highest number in it
-        self.damaged_at = -1  # where the last damage begins, -1 if there is none; half a record at the end is none
-        self.lost = 0  # how many changes there may have been behind the last whole record
+        self.damaged_at = -1  # where the last damage begins, -1 for none; half a record at the end is no damage
+        self.lost = 0  # how many changes there may have been after the last whole record
 
     def size(self) -> int:
         """Return the file's size, 0 if it is gone."""
@@ -68,7 +69,7 @@ class Segment:
             return 0
 
     def read_on(self) -> list[Record]:
-        """Return the records that were added since the last call. Damaged ones are passed over, and half a one at the end."""
+        """Return the records that were added since the last call, without damaged ones and half a record at the end."""
         found: list[Record] = []
         try:
             with open(self.path, "rb") as file:
@@ -101,37 +102,37 @@ class Segment:
         return None if header is None or start + prefix.payload > size else Record(header, start, prefix.payload)
 
     def _next_whole(self, file: BinaryIO, size: int) -> int | None:
-        """Return where the next whole record begins behind one that is not, None if the rest is lost or not yet written.
+        """Return the position of the next whole record after a broken one, None if the rest is lost or not yet written.
 
-        Where the lengths of the broken one are what they were, the next is right behind it. Otherwise it is told by its
-        mark, and by a number that is not lower than those before: bytes of a note may look like records, too.
+        Where the lengths of the broken record are intact, the next one follows right after it. Otherwise it is found by
+        its mark, and by a number that is not lower than those before: bytes of a note may look like a record as well.
         """
         file.seek(self.end)
         rest = file.read(size - self.end)
         prefix = parse_prefix(rest)
         if prefix is not None:
             header = parse_header(prefix, rest[PREFIX_SIZE : PREFIX_SIZE + prefix.header])
-            if header is not None:  # its payload is still being written, or was cut off: there is nothing behind it
+            if header is not None:  # its payload is still being written, or was cut off: nothing follows
                 self.lost = 1
                 return None
-            behind = self.end + PREFIX_SIZE + prefix.header + prefix.payload
-            if behind < size and self._record_at(file, behind, size) is not None:
-                return behind
+            following = self.end + PREFIX_SIZE + prefix.header + prefix.payload
+            if following < size and self._record_at(file, following, size) is not None:
+                return following
         at = rest.find(MARK, 1)
         while at >= 0:
             record = self._record_at(file, self.end + at, size)
             if record is not None and _id_of(record) >= self.last_id:
                 return self.end + at
             at = rest.find(MARK, at + 1)
-        # A kill leaves the beginning of one record, a power cut that or zeroes; all else is damage.
+        # A kill leaves the beginning of one record, a power cut that or zeros; anything else is damage.
         is_cut = len(rest) < PREFIX_SIZE + (0 if prefix is None else prefix.header + prefix.payload)
         if not is_cut and rest.strip(b"\0"):
             self.damaged_at = self.end
-        self.lost = 1 if is_cut else 1 + len(rest) // _SMALLEST
+        self.lost = 1 if is_cut else 1 + len(rest) // _MIN_RECORD
         return None
 
     def payload(self, record: Record) -> bytes | None:
-        """Return a record's payload, None if the disk has lost it."""
+        """Return a record's payload, None if it is damaged or the segment is gone."""
         try:
             with open(self.path, "rb") as file:
                 file.seek(record.start)
@@ -141,7 +142,7 @@ class Segment:
         return data if is_whole(record.header, data) else None
 
     def append(self, data: bytes, *, sync: bool) -> None:
-        """Add records, all or nothing; on the disk when this returns, if ``sync``. Raises OSError."""
+        """Add records, all or nothing; with ``sync``, they are on the disk when this returns. Raises OSError."""
         descriptor = os.open(self.path, _OPEN_APPEND | (os.O_CREAT if self.end == 0 else 0), 0o600)
         try:
             try:
@@ -159,13 +160,13 @@ class Segment:
             sync_folder(os.path.dirname(self.path))
 
     def is_usable(self) -> bool:
-        """Tell whether the next change may be added here: nothing torn at the end, not full, not too old."""
+        """Tell whether the next change may be added: no torn record at the end, not full, not too old."""
         is_recent = time.time_ns() - self.began_ns < _MAX_DAYS * _NS_PER_DAY
-        return self.size() == self.end < _FULL and (is_recent or self.end == 0)
+        return self.size() == self.end < _MAX_SIZE and (is_recent or self.end == 0)
 
 
 def _id_of(record: Record) -> int:
-    """Return the number a record names: its change's, or the last one before a segment."""
+    """Return the number of a record's change, or of the last change before the segment."""
     number: int = record.header.get("id") or record.header.get("last") or 0
     return number
 
@@ -182,10 +183,10 @@ def segment_numbers(folder: str) -> list[int]:
 
 
 def remove_old(folder: str, retention: Retention) -> None:
-    """Remove whole segments that are too old, and the oldest as long as there are too many bytes; never the last."""
+    """Remove whole segments that are too old, and the oldest ones while there are too many bytes; never the last one."""
     segments = [Segment(folder, number) for number in segment_numbers(folder)]
     sizes = [segment.size() for segment in segments]
-    for segment, size_and_later in zip(segments[:-1], _sums_from(sizes), strict=False):
+    for segment, size_and_later in zip(segments[:-1], reversed([*accumulate(reversed(sizes))]), strict=False):
         try:
             age = time.time_ns() - os.stat(segment.path).st_mtime_ns
             if age > retention.days * _NS_PER_DAY or size_and_later > retention.total_bytes:
@@ -195,7 +196,7 @@ def remove_old(folder: str, retention: Retention) -> None:
 
 
 def sync_folder(folder: str) -> None:
-    """Have the folder's new names on the disk, where the system lets a folder be synced."""
+    """Sync a folder's new names to the disk, where the system can do that."""
     if os.name == "nt":
         return
     descriptor = os.open(folder, _OPEN_READ)
@@ -205,12 +206,3 @@ def sync_folder(folder: str) -> None:
         pass
     finally:
         os.close(descriptor)
-
-
-def _sums_from(sizes: list[int]) -> list[int]:
-    """Return for each size the sum of it and all later ones."""
-    total, sums = 0, []
-    for size in reversed(sizes):
-        total += size
-        sums.append(total)
-    return sums[::-1]

@@ -1,6 +1,6 @@
-"""Looking at the disk before a change begins: whether each step can be taken there, and what must be known to take it back.
+"""The precondition check: compares a change with the disk before it begins, and notes what a roll-back will need.
 
-Changes nothing. ``changes.staging`` takes the steps.
+Nothing is changed here. ``changes.staging`` takes the steps.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 
-from vaultwire.vault.changes.change import Intent, Move, Site, Write, paths_of
+from vaultwire.vault.changes.change import Intent, Move, PriorState, Write, paths_of
 from vaultwire.vault.changes.projected_tree import ProjectedTree
 from vaultwire.vault.disk.files import Files, cannot, check_size
 from vaultwire.vault.disk.paths import TRASH, lies_in
@@ -27,28 +27,28 @@ from vaultwire.vault.visibility.privacy import may_say_so
 
 
 class PreconditionCheck:
-    """The checks of one change."""
+    """The check of one change."""
 
     def __init__(self, files: Files) -> None:
         self._files = files
-        self._foresight = ProjectedTree(files)
-        self._made: list[str] = []
+        self._tree = ProjectedTree(files)
+        self._new_folders: list[str] = []
 
     def check(self, draft: Intent) -> Intent:
-        """Return the draft with its sites, its folders and a token. Raises VaultError if the disk is not as a step says."""
-        sites = []
+        """Return the draft with prior states, new folders and a token. Raises VaultError if the disk is not as a step says."""
+        priors = []
         for step in draft.steps:
             for path in paths_of(step):
                 self._check_path(path)
             try:
-                sites.append(self._site_of_move(step) if isinstance(step, Move) else self._site_of_write(step))
+                priors.append(self._before_move(step) if isinstance(step, Move) else self._before_write(step))
             except OSError as error:
                 raise cannot("read", step.source if isinstance(step, Move) else step.path, error) from error
-            self._foresight.add(step)
-        return draft._replace(token=os.urandom(4).hex(), sites=tuple(sites), made=tuple(self._made))
+            self._tree.add(step)
+        return draft._replace(token=os.urandom(4).hex(), priors=tuple(priors), new_folders=tuple(self._new_folders))
 
     def _check_path(self, path: VaultPath) -> None:
-        """Refuse what this run may not change, and what no step may name: planners check that, this is for mistakes."""
+        """Refuse a path that this run may not change, or that no step may name. Plans check this too; this catches mistakes."""
         self._files.check_change(path)
         parts = path.split("/")
         hidden = [part for part in parts[1:] if part.startswith(".")] or (
@@ -62,56 +62,56 @@ class PreconditionCheck:
                 PATH_OUTSIDE_VAULT, f"The vault's {TRASH} is a link; refusing to move notes through it.", path=path
             )
 
-    def _site_of_write(self, step: Write) -> Site:
+    def _before_write(self, step: Write) -> PriorState:
         path, before = step.path, step.before
-        origin = self._foresight.origin(path)
+        origin = self._tree.origin(path)
         if before is None:
-            if self._foresight.exists(path):
+            if self._tree.exists(path):
                 raise VaultError(NOTE_EXISTS, f"{path!r} exists already.", path=path)
-        elif not self._foresight.exists(path):
+        elif not self._tree.exists(path):
             verb = "write" if step.after is not None else "delete"
             raise VaultError(FILE_NOT_FOUND, f"No note {path!r} is there to {verb}.", path=path)
-        elif not self._foresight.holds(path, before):
+        elif not self._tree.holds(path, before):
             raise VaultError(
                 STALE_EDIT, f"{path!r} was changed by another program meanwhile; read it again, then edit.", path=path
             )
-        is_fresh = not os.path.lexists(self._files.entry(path))
+        was_free = not os.path.lexists(self._files.entry(path))
         inode = 0 if origin is None or before is None else os.lstat(self._files.entry(origin)).st_ino
         if step.after is None:
-            return Site(path, None, inode)
+            return PriorState(path, None, inode)
         check_size(path, len(step.after), self._files.max_bytes)
-        self._make_folder_of(path)
+        self._note_missing_folders(path)
         if origin is None:
-            return Site(path, is_fresh=is_fresh)
+            return PriorState(path, was_free=was_free)
         place = self._files.place(origin)
         if before is not None and not os.access(place, os.W_OK):
             raise VaultError(PERMISSION_DENIED, f"{path!r} is write-protected.", path=path)
         real = VaultPath(os.path.relpath(place, self._files.root).replace(os.sep, "/"))
-        return Site(path if real == origin else self._foresight.later(real), None, inode, is_fresh=is_fresh)
+        return PriorState(path if real == origin else self._tree.later(real), None, inode, was_free=was_free)
 
-    def _site_of_move(self, step: Move) -> Site:
-        foresight = self._foresight
-        if not foresight.exists(step.source):
+    def _before_move(self, step: Move) -> PriorState:
+        tree = self._tree
+        if not tree.exists(step.source):
             raise VaultError(FILE_NOT_FOUND, f"No file {step.source!r} is there to move.", path=step.source)
         if lies_in(step.target, step.source):
             raise VaultError(INVALID_ARGUMENTS, f"{step.source!r} cannot be moved into itself.", path=step.source)
-        if foresight.exists(step.target) and not foresight.is_respelling(step):
+        if tree.exists(step.target) and not tree.is_respelling(step):
             raise VaultError(NOTE_EXISTS, f"{step.target!r} exists already.", path=step.target)
-        self._make_folder_of(step.target)
-        is_fresh = not os.path.lexists(self._files.entry(step.target))
+        self._note_missing_folders(step.target)
+        was_free = not os.path.lexists(self._files.entry(step.target))
         self._check_links(step)
-        if foresight.is_folder(step.source):
-            status = os.lstat(self._files.entry(foresight.origin(step.source) or step.source))
-            return Site(step.source, None, status.st_ino, is_folder=True, is_fresh=is_fresh)
-        origin, content = foresight.origin(step.source), self._content(step)
-        if origin is None:  # what an earlier step writes has no number yet
-            return Site(step.source, content, is_fresh=is_fresh)
+        if tree.is_folder(step.source):
+            status = os.lstat(self._files.entry(tree.origin(step.source) or step.source))
+            return PriorState(step.source, None, status.st_ino, is_folder=True, was_free=was_free)
+        origin, content = tree.origin(step.source), self._content(step)
+        if origin is None:  # an earlier step writes it, so it has no inode yet
+            return PriorState(step.source, content, was_free=was_free)
         status = os.lstat(self._files.entry(origin))
-        return Site(step.source, content, status.st_ino, status.st_nlink, is_fresh=is_fresh)
+        return PriorState(step.source, content, status.st_ino, status.st_nlink, was_free=was_free)
 
     def _check_links(self, step: Move) -> None:
-        """Refuse to move a relative link, or a folder with one, so that it would lead elsewhere. To the trash it may go."""
-        origin = self._foresight.origin(step.source)
+        """Refuse to move a relative symbolic link, or a folder with one, if it would lead elsewhere then; not to the trash."""
+        origin = self._tree.origin(step.source)
         if origin is None or lies_in(step.target, TRASH):
             return
         here, there = self._files.entry(origin), os.path.join(self._files.root, step.target)
@@ -131,36 +131,36 @@ class PreconditionCheck:
                 )
 
     def _content(self, step: Move) -> bytes | None:
-        """Return what a moved file holds, if that is kept: of notes, canvases, and whatever may be cleared from the trash."""
+        """Return the bytes of a moved file for the journal: of notes, canvases, and all that goes to the trash; else None."""
         if not (may_say_so(step.source) or lies_in(step.target, TRASH)):
             return None
         try:
-            return self._foresight.read(step.source)
-        except VaultError:  # larger than is read, or a link that leads out: it is moved all the same
+            return self._tree.read(step.source)
+        except VaultError:  # too large to read, or a link out of the vault: it may move all the same
             return None
 
-    def _make_folder_of(self, path: VaultPath) -> None:
-        """Note which folders above a path are missing. Before any move, they are made where what goes into them will pass."""
+    def _note_missing_folders(self, path: VaultPath) -> None:
+        """Add the missing folders above a path, at the paths they need before any move: they are made before the first step."""
         parts = path.split("/")[:-1]
         for depth in range(1, len(parts) + 1):
             folder = VaultPath("/".join(parts[:depth]))
-            origin = self._foresight.origin(folder)
+            origin = self._tree.origin(folder)
             if origin is None:
                 raise VaultError(
-                    INVALID_ARGUMENTS, f"{folder!r} is moved away and made anew; that takes two changes.", path=folder
+                    INVALID_ARGUMENTS, f"{folder!r} is moved away and made again; that takes two changes.", path=folder
                 )
-            if origin not in self._made and not os.path.isdir(self._files.place(origin)):
+            if origin not in self._new_folders and not os.path.isdir(self._files.place(origin)):
                 if os.path.lexists(self._files.entry(origin)):
                     raise VaultError(
                         WRITE_FAILED,
                         f"{path!r} cannot be written: a part of its path is a file, not a folder.",
                         path=path,
                     )
-                self._made.append(origin)
+                self._new_folders.append(origin)
 
 
 def _links_in(place: str) -> Iterator[str]:
-    """Yield what is a symbolic link at a place or anywhere below it."""
+    """Yield every symbolic link at a place or below it."""
     if os.path.islink(place):
         yield place
         return

@@ -1,4 +1,4 @@
-"""Changes as a person or model reads them: what happens to each file, and the difference it makes in each note."""
+"""Renders the steps of a change for a person or a model: what happens to each file, and the diff of each note."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from vaultwire.markdown.diffs import unified
 from vaultwire.vault.changes.change import Move, Step
 from vaultwire.vault.disk.plain import plain_text
 
-# Where a text has so many NULs it is none: what Git goes by, too.
+# Bytes with a NUL are no text; Git tells them the same way.
 _BINARY = b"\0"
 
 
 def diff_of(steps: Iterable[Step]) -> str:
-    """Return what the steps do, as a unified diff of plain texts; moves and files that are no text are a line each."""
-    return "".join(_shown(step) for step in steps)
+    """Return the steps as a unified diff of plain texts; a move or a file that is no text is one line."""
+    return "".join(_diff_of_step(step) for step in steps)
 
 
-def _shown(step: Step) -> str:
+def _diff_of_step(step: Step) -> str:
     if isinstance(step, Move):
         return f"move {step.source} → {step.target}\n"
     before, after = step.before or b"", step.after or b""

@@ -1,15 +1,15 @@
-"""One change on its way to the disk, and back: temporaries, steps, and what the disk says of how far it came.
+"""Staging: one change on its way to the disk and back. Temporary files, the steps, and how far a change has come.
 
-Which changes there are, and when each is carried out or taken back, is ``changes.executor``'s business.
+Which change is executed or rolled back, and when, is decided by ``changes.executor``.
 """
 
 from __future__ import annotations
 
 import os
 
-from vaultwire.vault.changes.change import Intent, Move, Site, Step, Write, follow, paths_of
+from vaultwire.vault.changes.change import Intent, Move, PriorState, Step, Write, follow, paths_of
 from vaultwire.vault.changes.projected_tree import is_same_entry
-from vaultwire.vault.changes.temporary_files import AGAIN, TemporaryFiles, folder_of
+from vaultwire.vault.changes.temporary_files import ROLLBACK, TemporaryFiles, folder_of
 from vaultwire.vault.disk.exchange import exchange, rename_new
 from vaultwire.vault.disk.files import Files, cannot
 from vaultwire.vault.disk.paths import TRASH, lies_in
@@ -31,47 +31,48 @@ _OPEN = "is open for writing in another program, and what that writes next would
 
 
 class StagedChange:
-    """One change. Whether a step was taken is read from the disk, so a killed change can be settled by anybody."""
+    """One change. Whether a step was taken is read from the disk, so any process can recover a killed change."""
 
     def __init__(self, files: Files, intent: Intent) -> None:
         self._files = files
         self._steps = intent.steps
-        self._sites = intent.sites
+        self._priors = intent.priors
         self._intent = intent
-        self._hidden = TemporaryFiles(files, intent)
+        self._temporaries = TemporaryFiles(files, intent)
         self._moves = [(number, step) for number, step in enumerate(intent.steps) if isinstance(step, Move)]
-        # Of files that were empty before: only these could be taken for half-made ones.
+        # Files that were empty before: only these could look like half-made ones.
         self._empty = {
-            site.inode
-            for step, site in zip(intent.steps, intent.sites, strict=True)
-            if not (site.content if isinstance(step, Move) else step.before)
+            prior.inode
+            for step, prior in zip(intent.steps, intent.priors, strict=True)
+            if not (prior.content if isinstance(step, Move) else step.before)
         }
 
-    # ------------------------------------------------------------------ there
+    # ------------------------------------------------------------------ forward
 
     def prepare(self) -> None:
-        """Make the folders and write the new bytes, synced, under hidden names: what can fail, fails here."""
+        """Make the folders, and write and sync the new bytes to temporary files. A full disk shows here."""
         self._files.check_root()
         self._make_folders()
         for number, step in enumerate(self._steps):
             if isinstance(step, Write) and step.after is not None:
-                place = self._sites[number].place
-                origin, folder = self._hidden.back(number, place), self._hidden.back(number, folder_of(place))
+                place = self._priors[number].place
+                origin = self._temporaries.original_path(number, place)
+                folder = self._temporaries.original_path(number, folder_of(place))
                 like = None if step.before is None else self._files.place(origin)
                 if like is not None and not os.path.exists(like):  # an earlier step of this change makes it
                     like = None
                 try:
-                    self._files.write_new(self._hidden.name(number, folder), step.after, like)
+                    self._files.write_new(self._temporaries.name(number, folder), step.after, like)
                 except OSError as error:
                     raise cannot("write", step.path, error) from error
 
     def take(self, number: int) -> None:
         """Take a step: one rename. Raises VaultError if the disk is not, or no longer, as the step expects it."""
         step = self._steps[number]
-        self._hidden.is_begun = True
+        self._temporaries.is_begun = True
         try:
             if isinstance(step, Move):
-                self._move(step.source, step.target, is_folder=self._sites[number].is_folder)
+                self._move(step.source, step.target, is_folder=self._priors[number].is_folder)
                 self._check_trashed(number, step)
             else:
                 self._write(number, step)
@@ -86,52 +87,53 @@ class StagedChange:
             raise cannot("delete" if step.after is None else "write", step.path, error) from error
 
     def finish(self) -> None:
-        """Remove what is left behind the last step: the bytes from before, and folders that are to go if empty.
+        """Remove what remains after the last step: the bytes from before, and folders that are removed if empty.
 
         Raises VaultError if another program has written to a file that was replaced or removed, or if its bytes cannot be
-        removed; nothing is lost then that the change did not take there, and it can still be taken back.
+        removed. The change can still be rolled back then, and the other program's bytes are kept.
         """
-        found = sorted(self._hidden.displaced(), key=lambda pair: pair[0].after is not None)
-        for act in (self._check_displaced, _unlink):
+        found = sorted(self._temporaries.displaced(), key=lambda pair: pair[0].after is not None)
+        try:
             for step, place in found:
-                try:
-                    act(step, place)
-                except OSError as error:
-                    raise cannot("delete" if step.after is None else "write", step.path, error) from error
-        remove_folders_quietly([self._absolute(folder) for folder in self._intent.emptied])
+                self._check_displaced(step, place)
+            for step, place in found:  # noqa: B007 - the error names it
+                os.unlink(place)
+        except OSError as error:
+            raise cannot("delete" if step.after is None else "write", step.path, error) from error
+        remove_folders_quietly([self._absolute(folder) for folder in self._intent.removed_folders])
 
     def _check_displaced(self, step: Write, place: str) -> None:
         if is_being_written(place):
             raise _stale(step, _OPEN)
-        if self._hidden.is_foreign(step, place):
+        if self._temporaries.is_foreign(step, place):
             raise _stale(step)
 
     def _write(self, number: int, step: Write) -> None:
-        place = self._files.entry(step.path) if step.after is None else self._files.place(self._sites[number].place)
-        temporary = self._hidden.name(number, folder_of(self._sites[number].place))
+        place = self._files.entry(step.path) if step.after is None else self._files.place(self._priors[number].place)
+        temporary = self._temporaries.name(number, folder_of(self._priors[number].place))
         if step.before is None:
             publish_new(temporary, place)
             return
         if not self._files.holds(place, step.before):
             raise _stale(step)
         if step.after is None:
-            replace_file(place, temporary)  # gone for all to see, and still there to be put back
+            replace_file(place, temporary)  # gone for every program, and kept for a roll-back
         elif not exchange(temporary, place):
-            replace_file(temporary, place)  # what is saved between the look above and this is lost
+            replace_file(temporary, place)  # what another program saves between the check above and this is lost
             return
-        # What came out of the place may not be what was seen there a moment ago: another program has saved it then.
+        # If the bytes that came out are not those checked a moment ago, another program has saved the note in between.
         is_open = is_being_written(temporary)
         if is_open or not self._files.holds(temporary, step.before):
-            self._write_back(number, step)
+            self._undo_write(number, step)
             raise _stale(step, _OPEN if is_open else _CHANGED)
 
     def _check_trashed(self, number: int, move: Move) -> None:
-        """Take a deletion back if another program has saved the file right before it."""
-        content, there = self._sites[number].content, self._files.entry(move.target)
+        """Undo a move to the trash if another program has saved the file right before it."""
+        content, there = self._priors[number].content, self._files.entry(move.target)
         if content is None or not lies_in(move.target, TRASH) or os.path.islink(there):
             return
         if not self._files.holds(there, content):
-            self._move_back(number, move)
+            self._undo_move(number, move)
             raise _stale(move)
 
     def _move(self, source: VaultPath, target: VaultPath, *, is_folder: bool) -> None:
@@ -145,116 +147,116 @@ class StagedChange:
         elif not rename_new(here, there):
             rename_entry(here, there)
 
-    # ------------------------------------------------------------------ and back
+    # ------------------------------------------------------------------ back
 
     def is_complete(self) -> bool:
-        """Tell whether the disk is as it is behind the last step.
+        """Tell whether the disk is as after the last step.
 
-        A file that is neither as before nor as after counts as somebody's later edit, unless its new bytes still lie
-        beside it, or nothing shows that a step was taken.
+        A file that is neither as before nor as after counts as another program's later edit, unless its new bytes are
+        still in the temporary file, or nothing shows that any step was taken.
         """
-        if any(self._hidden.is_foreign(step, place) for step, place in self._hidden.displaced()):
-            return False  # a program was quicker than the step that replaced what it saved
-        verdicts = [self._is_as_after(path, number) for path, number in self._final().items()]
+        if any(self._temporaries.is_foreign(step, place) for step, place in self._temporaries.displaced()):
+            return False  # a program saved the file right before the step that replaced it
+        verdicts = [self._is_as_after(path, number) for path, number in self._expected().items()]
         return False not in verdicts and (self._intent.is_ready or True in verdicts)
 
     def roll_back(self, begun: int | None = None) -> tuple[VaultPath, ...]:
-        """Put back what was there before, step by step, last first. Returns the files that somebody has changed since.
+        """Undo the steps, last first. Returns the files that another program has changed since, which stay as they are.
 
-        ``begun`` is how many steps may have been taken, if that is known. May be killed and begun again. Raises OSError,
-        VaultError where the disk does not let it.
+        ``begun`` is how many steps may have been taken, if that is known. A roll-back may be killed and begun again.
+        Raises OSError and VaultError if the disk refuses.
         """
-        left = []
+        unrestored = []
         for number in reversed(range(len(self._steps) if begun is None else begun)):
             step = self._steps[number]
-            is_back = self._move_back(number, step) if isinstance(step, Move) else self._write_back(number, step)
-            # Before all temporaries were there, a file that is as it never was has been changed by somebody else alone.
+            is_back = self._undo_move(number, step) if isinstance(step, Move) else self._undo_write(number, step)
+            # Before the first step, only another program can have changed a file.
             if not is_back and (begun or self._intent.is_ready):
-                left.append(step.source if isinstance(step, Move) else step.path)
-        return tuple(left[::-1])
+                unrestored.append(step.source if isinstance(step, Move) else step.path)
+        return tuple(unrestored[::-1])
 
     def clean_up(self) -> None:
-        """Remove what is left behind a roll-back: temporaries, and folders that are empty and were not there before."""
+        """Remove what remains after a roll-back: temporary files, and the folders the change made, if they are empty."""
         self.remove_temporaries()
-        remove_folders_quietly([self._absolute(folder) for folder in self._intent.made])
+        remove_folders_quietly([self._absolute(folder) for folder in self._intent.new_folders])
 
     def remove_temporaries(self) -> None:
-        """Remove every hidden file that this change may have made."""
-        self._hidden.remove()
+        """Remove every temporary file that this change may have made."""
+        self._temporaries.remove()
 
-    def _write_back(self, number: int, step: Write) -> bool:
-        """Take a write back; False if the file is neither as it was nor as we wrote it."""
-        temporary = next((place for place in self._hidden.of_step(number) if os.path.lexists(place)), None)
+    def _undo_write(self, number: int, step: Write) -> bool:
+        """Undo a write; return False if the file is neither as before nor as the change wrote it."""
+        temporary = next((place for place in self._temporaries.of_step(number) if os.path.lexists(place)), None)
         if step.after is None:
-            return self._return_removed(number, step, temporary)
-        place = self._files.place(self._sites[number].place)
+            return self._undo_removal(number, step, temporary)
+        place = self._files.place(self._priors[number].place)
         if step.before is None:
-            return self._unmake(number, step.after, place, temporary)
-        is_taken = temporary is None or self._hidden.came_out(step, temporary)
+            return self._undo_creation(number, step.after, place, temporary)
+        is_taken = temporary is None or self._temporaries.is_displaced(step, temporary)
         if not self._files.holds(place, step.after):
             return self._files.holds(place, step.before) or not is_taken or not self._is_moved_to(number)
-        if not is_taken:  # somebody else has written the very same
+        if not is_taken:  # another program has written the same bytes
             return True
         if temporary is None:
-            temporary = self._again(number)
+            temporary = self._rollback_file(number)
             self._files.write_new(temporary, step.before, like=place)
-        # With what was there before, or what another program had saved right before the step.
+        # Restores the bytes from before, or those that another program had saved right before the step.
         if not exchange(temporary, place):
             if not self._files.holds(place, step.after):
                 return False
             replace_file(temporary, place)
-        elif is_being_written(temporary) or not self._files.holds(temporary, step.after):  # that is the later one
+        elif is_being_written(temporary) or not self._files.holds(temporary, step.after):  # a later save
             exchange(temporary, place)
             return False
         return True
 
-    def _unmake(self, number: int, data: bytes, place: str, temporary: str | None) -> bool:
-        """Take the making of a file back."""
+    def _undo_creation(self, number: int, data: bytes, place: str, temporary: str | None) -> bool:
+        """Undo the creation of a file."""
         if temporary is not None:
-            # Not taken, so what has the name is ours only if it is a half-made note of ours.
-            if self._is_half_made(temporary, place, is_fresh=self._sites[number].is_fresh):
+            # The step was not taken, so a file of that name is ours only if it is half-made.
+            if self._is_half_made(temporary, place, was_free=self._priors[number].was_free):
                 remove_quietly(place)
             return True
         if not self._files.holds(place, data):
             return not os.path.lexists(place) or not self._is_moved_to(number)
-        # Out of sight first: what is removed is what was looked at, whoever saves it meanwhile.
-        again = self._again(number)
-        replace_file(place, again)
-        if not is_being_written(again) and self._files.holds(again, data):
-            os.unlink(again)
+        # Renamed first: then the file that is checked is the one that is removed, also if a program saves the note now.
+        renamed = self._rollback_file(number)
+        replace_file(place, renamed)
+        if not is_being_written(renamed) and self._files.holds(renamed, data):
+            os.unlink(renamed)
             return True
-        publish_new(again, place)
+        publish_new(renamed, place)
         return False
 
-    def _again(self, number: int) -> str:
-        """Return the name of a hidden file for the way back, free: a torn one is there if this was killed before."""
-        again = self._hidden.name(number, folder_of(self._sites[number].place), AGAIN)
-        remove_quietly(again)
-        return again
+    def _rollback_file(self, number: int) -> str:
+        """Return the place of a temporary file for the roll-back; remove what a killed roll-back has left there."""
+        place = self._temporaries.name(number, folder_of(self._priors[number].place), ROLLBACK)
+        remove_quietly(place)
+        return place
 
-    def _return_removed(self, number: int, step: Write, temporary: str | None) -> bool:
+    def _undo_removal(self, number: int, step: Write, temporary: str | None) -> bool:
         place = self._files.entry(step.path)
         if temporary is None:
-            # What an earlier step of this change makes, by having no number before it, need not come back either.
-            if os.path.lexists(place) or not self._sites[number].inode or not self._is_moved_to(number):
+            # A file without an inode was made by an earlier step of this change: it need not come back.
+            if os.path.lexists(place) or not self._priors[number].inode or not self._is_moved_to(number):
                 return True
-            # A power cut has kept the removal and lost that it was to be the last step.
-            temporary = self._again(number)
+            # A power cut has kept the removal of the temporary file and lost another step; the journal has the bytes.
+            temporary = self._rollback_file(number)
             self._files.write_new(temporary, step.before or b"", like=None)
-        # Where the hidden file is: its folder may have gone back already, if this was killed before.
+        # Beside the temporary file: its folder may have moved back already, if a roll-back was killed before.
         place = os.path.join(os.path.dirname(temporary), os.path.basename(place))
         try:
             publish_new(temporary, place)
         except FileExistsError:
-            if not self._is_half_made(temporary, place, is_fresh=True):  # what was there is in the hidden file
+            if not self._is_half_made(temporary, place, was_free=True):  # whose bytes are in the temporary file
                 return False
             replace_file(temporary, place)
-            remove_quietly(temporary)  # of two names of one file, renaming leaves both
+            remove_quietly(temporary)  # renaming one name of a file over another of its names leaves both
         return True
 
     def _is_moved_to(self, number: int) -> bool:
-        """Tell whether the moves before a write are in effect, so that its path means its file and not another or none."""
-        path = self._sites[number].place
+        """Tell whether the moves before a write are in effect, so that its path means its file, not another or none."""
+        path = self._priors[number].place
         for at, move in reversed(self._moves):
             if at >= number:
                 continue
@@ -266,39 +268,39 @@ class StagedChange:
                 return False
         return True
 
-    def _move_back(self, number: int, step: Move) -> bool:
-        site = self._sites[number]
+    def _undo_move(self, number: int, step: Move) -> bool:
+        prior = self._priors[number]
         here, there = self._files.entry(step.source), self._files.entry(step.target)
         is_here, is_there = os.path.lexists(here), os.path.lexists(there)
         if is_here and is_there:
-            return self._part(here, there, site)
-        if not is_there or is_here or not (site.is_fresh or self._is_moved(there, site)):
-            # What an earlier step writes or brings there is not there as long as that step is not taken.
-            return is_here or not site.inode or self._hidden.back(number, step.source) != step.source
+            return self._remove_second_name(here, there, prior)
+        if not is_there or is_here or not (prior.was_free or self._is_moved(there, prior)):
+            # A file that an earlier step writes or moves there is missing if that step was not taken.
+            return is_here or not prior.inode or self._temporaries.original_path(number, step.source) != step.source
         try:
-            self._move(step.target, step.source, is_folder=site.is_folder)
+            self._move(step.target, step.source, is_folder=prior.is_folder)
         except FileExistsError:
             return False
         return True
 
-    def _part(self, here: str, there: str, site: Site) -> bool:
-        """Leave only ``here`` of a moved thing's two names, if a kill between two calls has left both."""
+    def _remove_second_name(self, here: str, there: str, prior: PriorState) -> bool:
+        """Keep only ``here`` of the two names of a moved file, if a kill between two system calls has left both."""
         if is_same_entry(here, there):
             if os.path.basename(there) in os.listdir(os.path.dirname(there)):
                 rename_entry(there, here)
-        elif not site.is_folder:
+        elif not prior.is_folder:
             if os.path.samestat(os.lstat(here), os.lstat(there)):
-                if os.lstat(here).st_nlink > site.names:
+                if os.lstat(here).st_nlink > prior.hard_links:
                     remove_quietly(there)
-            elif self._is_half_made(here, there, is_fresh=site.is_fresh):
+            elif self._is_half_made(here, there, was_free=prior.was_free):
                 remove_quietly(there)
-            elif self._is_moved(there, site) and self._is_half_made(there, here, is_fresh=True):
+            elif self._is_moved(there, prior) and self._is_half_made(there, here, was_free=True):
                 replace_file(there, here)
         return True
 
-    def _is_half_made(self, source: str, place: str, *, is_fresh: bool) -> bool:
-        """Tell whether a kill between two calls left ``place``: a second name of ``source``, or, where the file system
-        has no hard links, an empty file that holds the name. ``is_fresh`` says that nothing was there before the change.
+    def _is_half_made(self, source: str, place: str, *, was_free: bool) -> bool:
+        """Tell whether a kill between two system calls left ``place``: a second name of ``source``, or, on a file system
+        without hard links, an empty file that reserves the name. ``was_free``: nothing was there before the change.
         """
         try:
             status = os.lstat(place)
@@ -307,35 +309,35 @@ class StagedChange:
             return False
         if is_second_name:
             return True
-        if status.st_size or (not is_fresh and status.st_ino in self._empty):
+        if status.st_size or (not was_free and status.st_ino in self._empty):
             return False
-        return not has_hard_links(source, self._hidden.name(0, folder_of(self._sites[0].place), "links"))
+        return not has_hard_links(source, self._temporaries.name(0, folder_of(self._priors[0].place), "links"))
 
-    def _is_moved(self, place: str, site: Site) -> bool:
-        """Tell whether what is at a place is what the move took there."""
+    def _is_moved(self, place: str, prior: PriorState) -> bool:
+        """Tell whether the file at a place is the one that the move took there."""
         try:
-            if site.inode and os.lstat(place).st_ino == site.inode:
+            if prior.inode and os.lstat(place).st_ino == prior.inode:
                 return True
         except FileNotFoundError:
             return False
-        return site.content is not None and self._files.holds(place, site.content)
+        return prior.content is not None and self._files.holds(place, prior.content)
 
-    def _final(self) -> dict[VaultPath, int | None]:
-        """Return for each path the step that says what is there behind the last one, None for nothing."""
-        final: dict[VaultPath, int | None] = {}
-        for number, (step, site) in enumerate(zip(self._steps, self._sites, strict=True)):
+    def _expected(self) -> dict[VaultPath, int | None]:
+        """Return, for each path, the number of the step that determines what is there in the end; None for nothing."""
+        expected: dict[VaultPath, int | None] = {}
+        for number, (step, prior) in enumerate(zip(self._steps, self._priors, strict=True)):
             if isinstance(step, Write):
-                final[site.place] = None if step.after is None else number
+                expected[prior.place] = None if step.after is None else number
                 continue
-            below = [path for path in final if lies_in(path, step.source)]
+            below = [path for path in expected if lies_in(path, step.source)]
             for path in below:
-                final[VaultPath(step.target + path[len(step.source) :])] = final.pop(path)
-            final.setdefault(step.target, number)
-            final[step.source] = None
-        return final
+                expected[VaultPath(step.target + path[len(step.source) :])] = expected.pop(path)
+            expected.setdefault(step.target, number)
+            expected[step.source] = None
+        return expected
 
     def _is_as_after(self, path: VaultPath, number: int | None) -> bool | None:
-        """Tell whether a path is as it is behind the last step; None if it is neither so nor as it was."""
+        """Tell whether a path is as after the last step; None if it is neither so nor as before."""
         entry = self._files.entry(path)
         if number is None:
             if any(
@@ -343,36 +345,32 @@ class StagedChange:
             ):
                 return os.path.basename(entry) not in os.listdir(os.path.dirname(entry))
             return not os.path.lexists(entry)
-        step, site = self._steps[number], self._sites[number]
+        step, prior = self._steps[number], self._priors[number]
         if isinstance(step, Move):
-            return self._is_moved(entry, site) or (None if site.is_fresh and os.path.lexists(entry) else False)
+            return self._is_moved(entry, prior) or (None if prior.was_free and os.path.lexists(entry) else False)
         place = self._files.place(path)
         if step.after is not None and self._files.holds(place, step.after):
             return True
         is_unwritten = step.before is None or self._files.holds(place, step.before)
         is_untaken = any(
             os.path.lexists(each) and not (step.before is not None and self._files.holds(each, step.before))
-            for each in self._hidden.of_step(number)
+            for each in self._temporaries.of_step(number)
         )
         return False if is_unwritten or is_untaken else None
 
-    # ------------------------------------------------------------------ names
+    # ------------------------------------------------------------------ folders
 
     def _make_folders(self) -> None:
-        for folder in self._intent.made:
+        for folder in self._intent.new_folders:
             try:
                 os.mkdir(self._absolute(folder))
             except FileExistsError:
-                continue  # by somebody since; if it is a file, the write into it fails
+                continue  # made by another program since; if it is a file, the write into it fails
             except OSError as error:
                 raise cannot("write", VaultPath(folder), error) from error
 
     def _absolute(self, folder: str) -> str:
         return os.path.join(self._files.root, folder)
-
-
-def _unlink(_: Write, place: str) -> None:
-    os.unlink(place)
 
 
 def _stale(step: Step, reason: str = _CHANGED) -> VaultError:

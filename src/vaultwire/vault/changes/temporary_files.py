@@ -1,7 +1,7 @@
-"""The hidden files of one change: new bytes before they have a note's name, and what came out of a place after it has others.
+"""The temporary files of one change, under hidden names beside the notes.
 
-Where the system exchanges two names (``disk.exchange``), the hidden file of an edit holds the new bytes before its step and
-the old ones behind it; elsewhere it is gone then. The one of a removal holds the bytes that were removed.
+Before an edit's step, its temporary file holds the new bytes. Where the system can exchange two names (``disk.exchange``), it
+holds the old bytes after the step; elsewhere it is gone then. The temporary file of a removal holds the removed bytes.
 """
 
 from __future__ import annotations
@@ -9,21 +9,21 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 
-from vaultwire.vault.changes.change import Intent, Move, Write, follow
+from vaultwire.vault.changes.change import Intent, Move, Write, follow, path_before
 from vaultwire.vault.disk.files import TEMPORARY_PREFIX, TEMPORARY_SUFFIX, Files
 from vaultwire.vault.disk.paths import aside_name
 from vaultwire.vault.disk.publish import publish_new, remove_quietly
 from vaultwire.vault.model import VaultPath
 
-AGAIN = "b"  # marks files with the bytes from before, written for the way back
+ROLLBACK = "b"  # marks a file with the bytes from before, written for a roll-back
 
 
 class TemporaryFiles:
-    """The hidden files of one change, on the disk."""
+    """The temporary files of one change, on the disk."""
 
     def __init__(self, files: Files, intent: Intent) -> None:
         self.is_begun = intent.is_ready
-        """Whether steps may have been taken: only then can a hidden file hold what another program saved."""
+        """Whether steps may have been taken: only then can a temporary file hold what another program saved."""
         self._files = files
         self._intent = intent
         self._moves = [(number, step) for number, step in enumerate(intent.steps) if isinstance(step, Move)]
@@ -31,36 +31,36 @@ class TemporaryFiles:
     # ------------------------------------------------------------------ what they hold
 
     def displaced(self) -> Iterator[tuple[Write, str]]:
-        """Yield those that are there of files that had bytes before, each with its step."""
+        """Yield each edit or removal whose temporary file is there, and the place of that file."""
         for number, step in enumerate(self._intent.steps):
             if isinstance(step, Write) and step.before is not None:
                 for place in self.of_step(number):
                     if os.path.lexists(place):
                         yield step, place
 
-    def came_out(self, step: Write, place: str) -> bool:
-        """Tell whether what the hidden file of an edit holds came out of the place that has the new bytes now."""
+    def is_displaced(self, step: Write, place: str) -> bool:
+        """Tell whether the temporary file of an edit holds the bytes that its step took out of the note."""
         if self._files.holds(place, step.before or b""):
             return True
         return self.is_begun and not self._files.holds(place, step.after or b"")
 
     def is_foreign(self, step: Write, place: str) -> bool:
-        """Tell whether a hidden file is there that holds what another program saved: its bytes are not in the record."""
+        """Tell whether a temporary file is there with bytes that are not on record: another program saved them."""
         if not (self.is_begun and os.path.lexists(place)):
             return False
         return not any(each is not None and self._files.holds(place, each) for each in (step.before, step.after))
 
     def remove(self) -> None:
-        """Remove every hidden file that this change may have made.
+        """Remove every temporary file that this change may have made.
 
-        One that has neither the bytes from before nor from after is what another program saved in the middle of the change,
-        in a place that has something newer by now: it gets a name of its own beside that.
+        One with neither the bytes from before nor those from after is what another program saved in the middle of the
+        change. The note has newer bytes by now, so that file gets a name of its own beside the note.
         """
         for number, step in enumerate(self._intent.steps):
             if isinstance(step, Write):
                 for place in self.of_step(number):
                     self._remove(number, step, place)
-                for place in self.of_step(number, (AGAIN,)):
+                for place in self.of_step(number, (ROLLBACK,)):
                     is_torn = step.before is not None and self._files.holds(place, step.before, cut=True)
                     self._remove(number, step, place, is_ours=is_torn)
 
@@ -74,19 +74,19 @@ class TemporaryFiles:
     # ------------------------------------------------------------------ names
 
     def name(self, number: int, folder: VaultPath, mark: str = "") -> str:
-        """Return where a step's hidden file is, if its folder is this one."""
+        """Return the place of a step's temporary file in a folder."""
         name = f"{TEMPORARY_PREFIX}{self._intent.id}-{self._intent.token}-{number}{mark}{TEMPORARY_SUFFIX}"
         return os.path.join(self._files.place(folder) if folder else self._files.root, name)
 
     def of_step(self, number: int, marks: tuple[str, ...] = ("",)) -> Iterator[str]:
-        """Yield where the hidden files of a step may be: folders move, and take them along."""
-        folder = folder_of(self._intent.sites[number].place)
+        """Yield the places where a step's temporary files may be: folders that move take them along."""
+        folder = folder_of(self._intent.priors[number].place)
         folders = {folder}
         for at, move in reversed(self._moves):
             if at < number:
                 folder = follow(folder, move.target, move.source)
                 folders.add(folder)
-        folder = folder_of(self._intent.sites[number].place)
+        folder = folder_of(self._intent.priors[number].place)
         for at, move in self._moves:
             if at > number:
                 folder = follow(folder, move.source, move.target)
@@ -95,14 +95,11 @@ class TemporaryFiles:
             for mark in marks:
                 yield self.name(number, each, mark)
 
-    def back(self, number: int, path: VaultPath) -> VaultPath:
-        """Return where on the disk, before the change, was what is at a path right before a step."""
-        for at, move in reversed(self._moves):
-            if at < number:
-                path = follow(path, move.target, move.source)
-        return path
+    def original_path(self, number: int, path: VaultPath) -> VaultPath:
+        """Return the path, before the change, of the file that is at ``path`` right before a step."""
+        return path_before(path, [move for at, move in self._moves if at < number])
 
 
 def folder_of(path: VaultPath) -> VaultPath:
-    """Return the folder a path lies in, "" for the vault's own."""
+    """Return the folder of a path, "" for the vault's own."""
     return VaultPath(path.rpartition("/")[0])

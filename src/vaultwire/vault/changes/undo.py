@@ -1,6 +1,6 @@
-"""Taking changes back, and bringing back what is gone: plans only, which ``changes.executor`` carries out like any other.
+"""Plans for undoing changes and for restoring deleted files. ``changes.executor`` carries them out like any other plan.
 
-Made inside ``Changes.locked``, so that what they were made from is what they are carried out on.
+A plan is made inside ``Changes.locked``, so that the vault it is made from is the vault it is executed on.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from vaultwire.markdown.diffs import Conflict, revert
-from vaultwire.vault.changes.change import Change, DetailedChange, Move, Step, Write, follow
+from vaultwire.vault.changes.change import Change, DetailedChange, Move, Step, Write, moves_of, path_after
 from vaultwire.vault.changes.executor import Changes
 from vaultwire.vault.changes.projected_tree import ProjectedTree, simplified
 from vaultwire.vault.disk.files import Files
@@ -25,10 +25,10 @@ from vaultwire.vault.model import VaultPath
 
 
 def plan_undo(changes: Changes, files: Files, number: int) -> list[Step]:
-    """Return the steps that take a change back; carry them out with ``undoes=number``.
+    """Return the steps that undo a change; execute them with ``undoes=number``.
 
-    What was changed elsewhere in its notes since then stays. Raises VaultError: FILE_NOT_FOUND if the change is not on
-    record, UNDO_CONFLICT if it was taken back already, if the same lines were changed since, or a name is taken now.
+    Later edits elsewhere in its notes stay. Raises VaultError: FILE_NOT_FOUND if the change is not on
+    record, UNDO_CONFLICT if it was undone already, if the same lines were changed since, or if a name is taken now.
     """
     detailed = changes.show(number)
     undone_by = detailed.change.undone_by
@@ -39,7 +39,7 @@ def plan_undo(changes: Changes, files: Files, number: int) -> list[Step]:
             id=number,
             changes=[undone_by],
         )
-    steps = simplified(_Undoing(detailed, _in_effect(changes.since(number)), files).plan())
+    steps = simplified(_UndoPlanner(detailed, _in_effect(changes.since(number)), files).plan())
     if not steps:
         raise VaultError(
             UNDO_CONFLICT, f"Nothing is left of change {number}: its files are as they were before it.", id=number
@@ -47,24 +47,22 @@ def plan_undo(changes: Changes, files: Files, number: int) -> list[Step]:
     return steps
 
 
-class _Undoing:
-    """One change on its way back."""
+class _UndoPlanner:
+    """Plans the undo of one change, beside later changes."""
 
     def __init__(self, detailed: DetailedChange, later: Sequence[Change], files: Files) -> None:
         self._detailed = detailed
         self._later = later
-        self._foresight = ProjectedTree(files)
+        self._tree = ProjectedTree(files)
         self._files = files
         self._steps: list[Step] = []
 
     def plan(self) -> list[Step]:
-        """Return the steps, which take the change's own back in reverse."""
+        """Return the steps that undo those of the change, in reverse order."""
         for number in reversed(range(len(self._detailed.steps))):
             step = self._detailed.steps[number]
             end = step.target if isinstance(step, Move) else step.path
-            for own in self._detailed.steps[number + 1 :]:
-                if isinstance(own, Move):
-                    end = follow(end, own.source, own.target)
+            end = path_after(end, [own for own in self._detailed.steps[number + 1 :] if isinstance(own, Move)])
             now = where_now(end, self._later)
             if isinstance(step, Move):
                 if now != end:
@@ -73,25 +71,20 @@ class _Undoing:
             elif step.after is None:
                 self._undo_removal(step, step.before or b"")
             else:
-                # Where it is once the later steps of this change are taken back, or where a later change has put it.
+                # The path after the later steps of this change are undone, or the one a later change has given it.
                 self._undo_write(step, step.after, step.path if now == end else now)
         return self._steps
 
     def _add(self, step: Step) -> None:
         self._steps.append(step)
-        self._foresight.add(step)
+        self._tree.add(step)
 
     def _undo_move(self, step: Move, content: bytes | None) -> None:
-        is_there = self._foresight.exists(step.target)
-        if (
-            is_there
-            and content is not None
-            and lies_in(step.target, TRASH)
-            and not self._foresight.is_link(step.target)
-        ):
-            # The trash may have been cleared, and another note of that name have come there.
-            is_there = self._foresight.holds(step.target, content)
-        if self._foresight.exists(step.source) and not self._foresight.is_respelling(Move(step.target, step.source)):
+        is_there = self._tree.exists(step.target)
+        if is_there and content is not None and lies_in(step.target, TRASH) and not self._tree.is_link(step.target):
+            # The person may have emptied the trash, and another note of that name have come there.
+            is_there = self._tree.holds(step.target, content)
+        if self._tree.exists(step.source) and not self._tree.is_respelling(Move(step.target, step.source)):
             if is_there or not self._is_back(step, content):
                 self._refuse(step.source, f"there is another {step.source!r} by now")
         elif is_there:
@@ -102,30 +95,30 @@ class _Undoing:
             self._refuse(step.target, f"{step.target!r} is not there any more")
 
     def _is_back(self, step: Move, content: bytes | None) -> bool:
-        """Tell whether somebody has brought it back himself."""
-        return content is None or self._foresight.holds(step.source, content)
+        """Tell whether the person has moved the file back."""
+        return content is None or self._tree.holds(step.source, content)
 
     def _undo_removal(self, step: Write, before: bytes) -> None:
-        if not self._foresight.exists(step.path):
+        if not self._tree.exists(step.path):
             self._add(Write(step.path, None, before))
-        elif not self._foresight.holds(step.path, before):
+        elif not self._tree.holds(step.path, before):
             self._refuse(step.path, f"there is another {step.path!r} by now")
 
     def _undo_write(self, step: Write, after: bytes, path: VaultPath) -> None:
-        if self._foresight.holds(path, after):
+        if self._tree.holds(path, after):
             if step.before is None and lies_in(path, TRASH):
                 self._refuse(step.path, f"{step.path!r} was moved to {path!r}")
             self._add(Write(path, after, step.before))
-        elif not self._foresight.exists(path):
+        elif not self._tree.exists(path):
             if step.before is not None:
                 self._refuse(step.path, f"{path!r} is not there any more")
         elif step.before is None:
             self._refuse(step.path, f"{path!r}, which it made, was changed since")
-        elif not self._foresight.holds(path, step.before):
+        elif not self._tree.holds(path, step.before):
             self._revert(step, step.before, after, path)
 
     def _revert(self, step: Write, before: bytes, after: bytes, path: VaultPath) -> None:
-        now = self._foresight.read(path) or b""
+        now = self._tree.read(path) or b""
         try:
             found = revert(now.decode(), before.decode(), after.decode())
         except UnicodeDecodeError:
@@ -156,23 +149,22 @@ class _Undoing:
 
 
 def _in_effect(changes: Sequence[Change]) -> list[Change]:
-    """Return the changes without those that were taken back, and without what took them back: together they did nothing."""
+    """Return the changes without those that were undone and those that undid them: together they did nothing."""
     gone = {change.id for change in changes if change.undone_by is not None}
     gone |= {change.undone_by for change in changes if change.undone_by is not None}
     return [change for change in changes if change.id not in gone]
 
 
 def where_now(path: VaultPath, later: Sequence[Change]) -> VaultPath:
-    """Return where what was at a path is, once the changes behind have moved it."""
+    """Return the path of a file after later changes have moved it."""
     for change in later:
-        for file in change.files if not change.left else ():
-            if file.target is not None:
-                path = follow(path, file.path, file.target)
+        if not change.unrestored:
+            path = path_after(path, moves_of(change))
     return path
 
 
 def _touches(change: Change, path: VaultPath, later: Sequence[Change]) -> bool:
-    """Tell whether a change concerns what was at a path before the later changes, one of which it is."""
+    """Tell whether a change, one of the later ones, concerns the file that was at a path before them."""
     for each in later:
         if each.id == change.id:
             break
@@ -188,22 +180,22 @@ def _touches(change: Change, path: VaultPath, later: Sequence[Change]) -> bool:
 def plan_restore(
     changes: Changes, files: Files, *, path: str | None = None, number: int | None = None, to: str | None = None
 ) -> list[Step]:
-    """Return the steps that bring a file back from the trash, or from the journal if the trash has it no more.
+    """Return the steps that restore a file from the trash, or from the journal if it is not in the trash any more.
 
-    The file is what was at ``path`` when it was deleted last, or is at ``path`` in ``.trash``, or all that change
-    ``number`` deleted. It comes back where it was, or, if it is one, at the path ``to``; never over another file.
+    The file is the one last deleted at ``path``, or the one at ``path`` in ``.trash``, or every file that change ``number``
+    deleted. It comes back to its old path, or, if it is only one, to the path ``to``; never over another file.
 
     Raises VaultError: FILE_NOT_FOUND, NOTE_EXISTS, INVALID_ARGUMENTS, and those of naming a path.
     """
     target = None if to is None else _note_like(parse_path(to.strip()))
     if number is not None:
-        steps = _restored_from(changes.show(number), _in_effect(changes.since(number)), files)
+        steps = _restored_by_change(changes.show(number), _in_effect(changes.since(number)), files)
         if not steps:
             raise VaultError(
                 INVALID_ARGUMENTS, f"Change {number} deleted nothing; undo_change takes back what it did.", id=number
             )
     elif path is not None:
-        steps = [_restored(changes, files, path.strip().replace("\\", "/"))]
+        steps = [_restored_by_path(changes, files, path.strip().replace("\\", "/"))]
     else:
         raise VaultError(INVALID_ARGUMENTS, "Say what to restore: a path, or the number of a change that deleted it.")
     if target is not None:
@@ -223,24 +215,24 @@ def plan_restore(
     return steps
 
 
-def _restored(changes: Changes, files: Files, asked: str) -> Step:
+def _restored_by_path(changes: Changes, files: Files, asked: str) -> Step:
     if asked.startswith(f"{TRASH}/"):
         name = parse_path(asked[len(TRASH) + 1 :])
         return _from_trash(changes, files, VaultPath(f"{TRASH}/{name}"), None)
-    wanted = parse_path(asked)
-    for path in dict.fromkeys([wanted, _note_like(wanted)]):
+    path_asked = parse_path(asked)
+    for path in dict.fromkeys([path_asked, _note_like(path_asked)]):
         spelt, is_there = files.spell(path)
         if is_there:
             raise VaultError(
                 NOTE_EXISTS, f"{spelt!r} is there. What it held before a change comes back by undo_change.", path=spelt
             )
         for change in reversed(changes.since(0)):
-            if any(_deleted(file.kind, file.target) and fold(file.path) == fold(path) for file in change.files):
-                found = _restored_from(changes.show(change.id), _in_effect(changes.since(change.id)), files)
+            if any(_is_deletion(file.kind, file.target) and fold(file.path) == fold(path) for file in change.files):
+                found = _restored_by_change(changes.show(change.id), _in_effect(changes.since(change.id)), files)
                 for step in found:
                     if fold(step.target if isinstance(step, Move) else step.path) == fold(path):
                         return step
-    path = _note_like(wanted)
+    path = _note_like(path_asked)
     in_trash = VaultPath(f"{TRASH}/{path.rpartition('/')[2]}")
     if files.is_taken(in_trash) and not files.hides_some:
         return _from_trash(changes, files, in_trash, path)
@@ -252,22 +244,22 @@ def _restored(changes: Changes, files: Files, asked: str) -> Step:
 
 
 def _from_trash(changes: Changes, files: Files, path: VaultPath, target: VaultPath | None) -> Step:
-    """Return the step that takes a file out of the trash: to where it was if that is known, else into the vault's folder."""
+    """Return the step that moves a file out of the trash: to its old path if that is known, else to the vault's own folder."""
     for change in reversed(changes.since(0)):
         for file in change.files:
             if file.target is not None and fold(file.target) == fold(path):
-                for step in _restored_from(changes.show(change.id), (), files):
+                for step in _restored_by_change(changes.show(change.id), (), files):
                     place = step.target if isinstance(step, Move) else step.path
                     if place == file.path and (isinstance(step, Move) or not files.is_taken(path)):
                         return step
-    # Where some of the vault is hidden, only the record tells whether what lies in the trash was.
+    # Where some of the vault is hidden, only the record tells whether a file in the trash was hidden.
     if not files.is_taken(path) or files.hides_some:
         raise VaultError(FILE_NOT_FOUND, f"There is no {path!r}.", path=path)
     return Move(path, target or VaultPath(path.rpartition("/")[2]))
 
 
-def _restored_from(detailed: DetailedChange, later: Sequence[Change], files: Files) -> list[Step]:
-    """Return the steps that bring back what a change deleted, each from where it lies now, else from the journal."""
+def _restored_by_change(detailed: DetailedChange, later: Sequence[Change], files: Files) -> list[Step]:
+    """Return the steps that restore what a change deleted, each from its place in the trash, else from the journal."""
     found: list[Step] = []
     for step, content in zip(detailed.steps, detailed.contents, strict=True):
         if isinstance(step, Write):
@@ -277,21 +269,21 @@ def _restored_from(detailed: DetailedChange, later: Sequence[Change], files: Fil
         if not lies_in(step.target, TRASH):
             continue
         now = where_now(step.target, later)
-        if lies_in(now, TRASH) and files.is_taken(now) and _is_what_went(files, now, content):
+        if lies_in(now, TRASH) and files.is_taken(now) and _is_deleted_file(files, now, content):
             found.append(Move(now, step.source))
         elif content is not None:
             found.append(Write(step.source, None, content))
     return found
 
 
-def _is_what_went(files: Files, now: VaultPath, content: bytes | None) -> bool:
-    """Tell whether what lies in the trash is what was put there. A relative link leads nowhere from there."""
+def _is_deleted_file(files: Files, now: VaultPath, content: bytes | None) -> bool:
+    """Tell whether the file in the trash is the one that was moved there. A relative link leads nowhere from there."""
     if content is None or files.is_link(now):
         return not files.hides_some
     return files.holds(files.place(now), content)
 
 
-def _deleted(kind: str, target: VaultPath | None) -> bool:
+def _is_deletion(kind: str, target: VaultPath | None) -> bool:
     return kind == "remove" or (target is not None and lies_in(target, TRASH))
 
 

@@ -1,7 +1,7 @@
-"""Which changes on record a run may see that may not see all of the vault: those that concern nothing hidden.
+"""The changes on record that a run may see if some of the vault is hidden from it: those that concern nothing hidden.
 
-A change that does concern something hidden is, for such a run, not on record at all, with all its files: what is left of it
-would tell. Nothing is changed here.
+A change that concerns something hidden is not on record for such a run, with all its files: a part of it would give the rest
+away. Nothing is changed here.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 
-from vaultwire.vault.changes.change import Change, DetailedChange, Write, follow, paths_of
+from vaultwire.vault.changes.change import Change, DetailedChange, Move, Write, moves_of, path_after, paths_of
 from vaultwire.vault.changes.journal import Journal
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.disk.paths import TRASH, lies_in
@@ -18,33 +18,33 @@ from vaultwire.vault.visibility.privacy import may_say_so
 
 
 class VisibleChanges:
-    """The changes of one journal that may be seen. Safe to use from several threads."""
+    """The changes of one journal that this run may see. Safe to use from several threads."""
 
     def __init__(self, journal: Journal, files: Files) -> None:
         self._journal = journal
         self._files = files
-        self._private: dict[int, bool] = {}  # whether a change's bytes are; they never change
+        self._private: dict[int, bool] = {}  # whether the bytes of a change are private; they never change
 
     def all(self) -> list[Change]:
         """Return them, in the order of their ids. Raises OSError."""
         found: list[Change] = []
-        moves: list[tuple[VaultPath, VaultPath]] = []  # of the changes behind, in their order
-        private: set[VaultPath] = set()  # where notes lay last that were private then
+        moves: list[Move] = []  # of the later changes, in their order
+        private: set[VaultPath] = set()  # where notes that were private lay last
         for change in reversed(self._journal.changes()):
             paths = {path for file in change.files for path in (file.path, file.target) if path is not None}
-            paths.update(change.left)
-            paths |= {_follow_all(path, moves) for path in paths}
+            paths.update(change.unrestored)
+            paths |= {path_after(path, moves) for path in paths}
             if self._is_private(change.id):
                 private |= paths
-            elif all(self._may_show(path, private) for path in paths):
+            elif all(self._may_be_seen(path, private) for path in paths):
                 found.append(change)
-            moves[:0] = [(file.path, file.target) for file in change.files if file.target is not None]
+            moves[:0] = moves_of(change)
         return found[::-1]
 
-    def _may_show(self, path: VaultPath, private: set[VaultPath]) -> bool:
+    def _may_be_seen(self, path: VaultPath, private: set[VaultPath]) -> bool:
         files = self._files
         if lies_in(path, TRASH):
-            return True  # whatever lies there came from a path that is looked at, too
+            return True  # its former path is checked as well
         if os.path.lexists(files.entry(path)):
             return files.is_taken(path)
         return files.may_be_seen(path) and path not in private
@@ -55,24 +55,18 @@ class VisibleChanges:
         known = self._private.get(number)
         if known is None:
             detailed = self._journal.load(number)
-            # What cannot be read any more, or was too large to be kept, may be anything.
+            # Bytes that are lost, or were too large to be kept, may have been private.
             known = self._private[number] = detailed is None or any(
                 may_say_so(path) if data is None else self._files.is_private(path, data)
-                for path, data in _held(detailed)
+                for path, data in _contents(detailed)
             )
         return known
 
 
-def _held(detailed: DetailedChange) -> Iterable[tuple[VaultPath, bytes | None]]:
-    """Yield what the files of a change held before and after it, under each name they had; None for what is not kept."""
+def _contents(detailed: DetailedChange) -> Iterable[tuple[VaultPath, bytes | None]]:
+    """Yield the bytes of a change's files before and after it, with each path they had; None for bytes that are not kept."""
     for step, content in zip(detailed.steps, detailed.contents, strict=True):
         if isinstance(step, Write):
             yield from ((step.path, data) for data in (step.before, step.after) if data is not None)
         else:
             yield from ((path, content) for path in paths_of(step))
-
-
-def _follow_all(path: VaultPath, moves: Iterable[tuple[VaultPath, VaultPath]]) -> VaultPath:
-    for source, target in moves:
-        path = follow(path, source, target)
-    return path
