@@ -117,7 +117,7 @@ class Intent(NamedTuple):
 
 
 def paths_of(step: Step) -> tuple[VaultPath, ...]:
-    """Return the paths that a step names."""
+    """Return the paths that a step names: of a move the one before and the one after."""
     return (step.source, step.target) if isinstance(step, Move) else (step.path,)
 
 

@@ -43,7 +43,7 @@ class PreconditionCheck:
             try:
                 priors.append(self._before_move(step) if isinstance(step, Move) else self._before_write(step))
             except OSError as error:
-                raise cannot("read", step.source if isinstance(step, Move) else step.path, error) from error
+                raise cannot("read", paths_of(step)[0], error) from error
             self._tree.add(step)
         return draft._replace(token=os.urandom(4).hex(), priors=tuple(priors), new_folders=tuple(self._new_folders))
 

@@ -79,7 +79,7 @@ class StagedChange:
         except StaleFileError as error:
             raise _stale(step) from error
         except FileExistsError as error:
-            path = step.target if isinstance(step, Move) else step.path
+            path = paths_of(step)[-1]
             raise VaultError(NOTE_EXISTS, f"{path!r} exists already.", path=path) from error
         except OSError as error:
             if isinstance(step, Move):
@@ -172,7 +172,7 @@ class StagedChange:
             is_back = self._undo_move(number, step) if isinstance(step, Move) else self._undo_write(number, step)
             # Before the first step, only another program can have changed a file.
             if not is_back and (begun or self._intent.is_ready):
-                unrestored.append(step.source if isinstance(step, Move) else step.path)
+                unrestored.append(paths_of(step)[0])
         return tuple(unrestored[::-1])
 
     def clean_up(self) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from vaultwire.markdown.diffs import Conflict, revert
-from vaultwire.vault.changes.change import Change, DetailedChange, Move, Step, Write, moves_of, path_after
+from vaultwire.vault.changes.change import Change, DetailedChange, Move, Step, Write, moves_of, path_after, paths_of
 from vaultwire.vault.changes.executor import Changes
 from vaultwire.vault.changes.projected_tree import ProjectedTree, simplified
 from vaultwire.vault.disk.files import Files
@@ -54,20 +54,19 @@ class _UndoPlanner:
         self._detailed = detailed
         self._later = later
         self._tree = ProjectedTree(files)
-        self._files = files
         self._steps: list[Step] = []
 
     def plan(self) -> list[Step]:
         """Return the steps that undo those of the change, in reverse order."""
-        for number in reversed(range(len(self._detailed.steps))):
-            step = self._detailed.steps[number]
-            end = step.target if isinstance(step, Move) else step.path
-            end = path_after(end, [own for own in self._detailed.steps[number + 1 :] if isinstance(own, Move)])
+        moves: list[Move] = []  # of the steps after the one that is undone
+        for step, content in reversed([*zip(self._detailed.steps, self._detailed.contents, strict=True)]):
+            end = path_after(paths_of(step)[-1], moves)
             now = where_now(end, self._later)
             if isinstance(step, Move):
                 if now != end:
                     self._refuse(end, f"{end!r} was moved on to {now!r}")
-                self._undo_move(step, self._detailed.contents[number])
+                self._undo_move(step, content)
+                moves.insert(0, step)
             elif step.after is None:
                 self._undo_removal(step, step.before or b"")
             else:
@@ -178,7 +177,7 @@ def _touches(change: Change, path: VaultPath, later: Sequence[Change]) -> bool:
 
 
 def plan_restore(
-    changes: Changes, files: Files, *, path: str | None = None, number: int | None = None, to: str | None = None
+    changes: Changes, files: Files, *, path: str = "", number: int | None = None, to: str = ""
 ) -> list[Step]:
     """Return the steps that restore a file from the trash, or from the journal if it is not in the trash any more.
 
@@ -187,17 +186,17 @@ def plan_restore(
 
     Raises VaultError: FILE_NOT_FOUND, NOTE_EXISTS, INVALID_ARGUMENTS, and those of naming a path.
     """
-    target = None if to is None else _note_like(parse_path(to.strip()))
+    target = _note_like(parse_path(to.strip())) if to.strip() else None
     if number is not None:
         steps = _restored_by_change(changes.show(number), _in_effect(changes.since(number)), files)
         if not steps:
             raise VaultError(
                 INVALID_ARGUMENTS, f"Change {number} deleted nothing; undo_change takes back what it did.", id=number
             )
-    elif path is not None:
+    elif path.strip():
         steps = [_restored_by_path(changes, files, path.strip().replace("\\", "/"))]
     else:
-        raise VaultError(INVALID_ARGUMENTS, "Say what to restore: a path, or the number of a change that deleted it.")
+        raise VaultError(INVALID_ARGUMENTS, "Name the note to restore by path, or the change that deleted it.")
     if target is not None:
         if len(steps) != 1:
             raise VaultError(
@@ -206,8 +205,7 @@ def plan_restore(
         step = steps[0]
         steps = [Move(step.source, target) if isinstance(step, Move) else step._replace(path=target)]
     for step in steps:
-        place = step.target if isinstance(step, Move) else step.path
-        spelt, _ = files.spell(place)
+        spelt, _ = files.spell(paths_of(step)[-1])
         if files.is_taken(spelt):
             raise VaultError(
                 NOTE_EXISTS, f"There is a {spelt!r} already. Give another path for what is restored.", path=spelt
@@ -230,7 +228,7 @@ def _restored_by_path(changes: Changes, files: Files, asked: str) -> Step:
             if any(_is_deletion(file.kind, file.target) and fold(file.path) == fold(path) for file in change.files):
                 found = _restored_by_change(changes.show(change.id), _in_effect(changes.since(change.id)), files)
                 for step in found:
-                    if fold(step.target if isinstance(step, Move) else step.path) == fold(path):
+                    if fold(paths_of(step)[-1]) == fold(path):
                         return step
     path = _note_like(path_asked)
     in_trash = VaultPath(f"{TRASH}/{path.rpartition('/')[2]}")
@@ -249,8 +247,7 @@ def _from_trash(changes: Changes, files: Files, path: VaultPath, target: VaultPa
         for file in change.files:
             if file.target is not None and fold(file.target) == fold(path):
                 for step in _restored_by_change(changes.show(change.id), (), files):
-                    place = step.target if isinstance(step, Move) else step.path
-                    if place == file.path and (isinstance(step, Move) or not files.is_taken(path)):
+                    if paths_of(step)[-1] == file.path and (isinstance(step, Move) or not files.is_taken(path)):
                         return step
     # Where some of the vault is hidden, only the record tells whether a file in the trash was hidden.
     if not files.is_taken(path) or files.hides_some:

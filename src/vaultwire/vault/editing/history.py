@@ -5,7 +5,6 @@ from __future__ import annotations
 from vaultwire.vault.changes.change import Change, DetailedChange
 from vaultwire.vault.changes.undo import plan_restore, plan_undo
 from vaultwire.vault.editing.workbench import Done, Workbench
-from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
 from vaultwire.vault.model import Progress
 
 
@@ -24,19 +23,15 @@ class History:
         return self._bench.changes.show(number)
 
     def undo(self, number: int, progress: Progress, *, dry_run: bool) -> Done:
-        """Take a change back. See ``plan_undo``."""
+        """Undo a change. See ``plan_undo``."""
         bench = self._bench
         with bench.locked(progress):
             steps = plan_undo(bench.changes, bench.files, number)
             return bench.finish(steps, [], progress, dry_run=dry_run, undoes=number)
 
     def restore(self, path: str, number: int | None, to: str, progress: Progress, *, dry_run: bool) -> Done:
-        """Bring a file back from the trash or the journal. See ``plan_restore``; texts may be empty."""
-        if not path.strip() and number is None:
-            raise VaultError(INVALID_ARGUMENTS, "Name the note to restore by path, or the change that deleted it.")
+        """Restore a file from the trash or the journal. See ``plan_restore``; ``path`` and ``to`` may be empty."""
         bench = self._bench
         with bench.locked(progress):
-            steps = plan_restore(
-                bench.changes, bench.files, path=path.strip() or None, number=number, to=to.strip() or None
-            )
+            steps = plan_restore(bench.changes, bench.files, path=path, number=number, to=to)
             return bench.finish(steps, [], progress, dry_run=dry_run)

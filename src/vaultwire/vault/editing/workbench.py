@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from vaultwire.markdown.diffs import unified
 from vaultwire.vault.caller import Caller
-from vaultwire.vault.changes.change import Author, Change, Move, Step, Write, follow, paths_of
+from vaultwire.vault.changes.change import Author, Change, Move, Step, Write, path_before, paths_of
 from vaultwire.vault.changes.executor import Changes
 from vaultwire.vault.changes.projected_tree import simplified
 from vaultwire.vault.disk.etags import etag_of, whole_etag
@@ -122,13 +122,8 @@ class Workbench:
         would overwrite a note of which it has seen only a part; those of ``Files.read``.
         """
         data = self.files.read(path).data
-        self._check(path, data, if_match, is_overwritten=is_overwritten)
-        return data
-
-    def _check(self, path: VaultPath, data: bytes, if_match: str | None, *, is_overwritten: bool) -> None:
         now = etag_of(data)
-        given = if_match
-        if_match, is_part = (None, False) if if_match is None else whole_etag(if_match)
+        expected, is_part = (None, False) if if_match is None else whole_etag(if_match)
         if is_part and is_overwritten:
             raise VaultError(
                 NOT_READ,
@@ -136,23 +131,24 @@ class Workbench:
                 "change parts of it with edit_note.",
                 path=path,
             )
-        if if_match is not None and now != if_match:
+        if expected is not None and now != expected:
             raise VaultError(
                 STALE_EDIT,
-                f"{path!r} is not what was read any more (its etag is {now!r}, not {if_match!r}). "
-                f"Read it again, then edit.{self._what_changed(path, if_match, data)}",
+                f"{path!r} is not what was read any more (its etag is {now!r}, not {expected!r}). "
+                f"Read it again, then edit.{self._what_changed(path, expected, data)}",
                 path=path,
                 etag=now,
             )
-        if self._read_first and if_match is None and not self.caller.has_read(path):
+        if self._read_first and expected is None and not self.caller.has_read(path):
             raise VaultError(
                 NOT_READ,
                 f"{path!r} was not read in this session, and this server edits only notes that were. "
                 "Read it with read_note first.",
                 path=path,
             )
-        if given is not None:
+        if if_match is not None:
             self.caller.saw(path, now, data)  # a caller with its etag has read it, perhaps in another session
+        return data
 
     def _check_read(self, steps: list[Step]) -> None:
         """Refuse to edit notes that the caller must have read and has not, also where only links change."""
@@ -164,9 +160,7 @@ class Workbench:
             if isinstance(step, Move):
                 moves.append(step)
             elif step.before is not None:
-                path = step.path
-                for move in reversed(moves):  # the caller has read it under the path before this change
-                    path = follow(path, move.target, move.source)
+                path = path_before(step.path, moves)  # the one under which the caller has read it
                 if is_note(path) and not self.caller.has_read(path):
                     unread.append(path)
         if unread:
