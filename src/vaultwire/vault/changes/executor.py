@@ -70,7 +70,7 @@ class Changes:
 
     @contextmanager
     def locked(self, progress: Progress = NO_PROGRESS) -> Iterator[None]:
-        """Hold the vault's lock: nobody else changes the vault, in this process and any other. Recover first.
+        """Hold the vault's lock: no other thread or process changes the vault. Recover first.
 
         A caller reads, decides and writes inside one such block. Not reentrant. Raises VaultError (JOURNAL_FAILED) if
         changes cannot be recorded, and ``Stopped`` while waiting.
@@ -181,8 +181,8 @@ class Changes:
         except OSError as error:
             raise VaultError(
                 WRITE_FAILED,
-                f"Change {intent.id} was cut off half-way and cannot be taken back: {error.strerror}. Until it can, "
-                "nothing else is changed: see to the disk's free space and the permissions of the vault's files.",
+                f"Change {intent.id} was interrupted and cannot be rolled back: {error.strerror}. Nothing else is changed "
+                "until it can. Check the disk's free space and the permissions of the vault's files.",
                 id=intent.id,
             ) from error
         self._tell_index(intent)
@@ -263,9 +263,8 @@ class Changes:
         except OSError as error:
             raise VaultError(
                 JOURNAL_FAILED,
-                "Nothing was changed: the journal of changes, without which nothing is changed, cannot be kept in "
-                f"{self._folder} ({error.strerror or error}). Make room for it or set VAULTWIRE_STATE to a folder that can "
-                "be written to.",
+                f"Nothing was changed, because the change cannot be recorded in the journal, {self._folder} "
+                f"({error.strerror or error}). Free space there or set VAULTWIRE_STATE to a folder that can be written to.",
             ) from error
 
 

@@ -62,7 +62,7 @@ class Arranging:
         with self._bench.locked(progress) as context:
             plan = plan_rename_tag(context, old, new)
             notices = [
-                f"#{tag.tag} was in use already ({tag.notes} notes): both are one now, and another renaming cannot part them."
+                f"#{tag.tag} was in use already ({tag.notes} notes): both are one now, and renaming again cannot separate them."
                 for tag in plan.merged
             ]
             if plan.links:
@@ -150,8 +150,8 @@ def _target(files: Files, source: VaultPath, to: str) -> VaultPath:
     if is_note(source) and not is_note(target) and files.is_folder(found):
         raise VaultError(
             INVALID_ARGUMENTS,
-            f"There is a folder {found!r}. Write {to + '/'!r} to move {source!r} into it, {to + NOTE_SUFFIX!r} to call "
-            "it so.",
+            f"There is a folder {found!r}. Write {to + '/'!r} to move {source!r} into it, {to + NOTE_SUFFIX!r} to give "
+            "it that name.",
             argument="to",
         )
     return target

@@ -127,7 +127,7 @@ class Workbench:
         if is_part and is_overwritten:
             raise VaultError(
                 NOT_READ,
-                f"This etag of {path!r} came with a part of it, so the rest would be lost unseen. Read the whole note, or "
+                f"This etag of {path!r} came with a part of it, so the rest would be lost. Read the whole note, or "
                 "change parts of it with edit_note.",
                 path=path,
             )

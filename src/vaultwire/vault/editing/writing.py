@@ -74,7 +74,7 @@ class Writing:
             if permanent and fold(path) not in {fold(each) for each in wanted_paths(name)}:
                 raise VaultError(
                     INVALID_ARGUMENTS,
-                    f"To delete a note for good, give its whole path: {path!r} is the one named {name!r}.",
+                    f"To delete a note permanently, give its whole path: {name!r} means {path!r}.",
                     path=path,
                 )
             data = self._bench.read(path, if_match)
