@@ -36,7 +36,7 @@ from vaultwire.vault.model import VaultPath
 from vaultwire.vault.plans.attachment_types import EXTENSIONS, check_attachment, decode_base64
 from vaultwire.vault.plans.context import PlanContext
 from vaultwire.vault.plans.creating import (
-    NewFilePlan,
+    FilePlan,
     NewNote,
     OnCollision,
     plan_append_daily,
@@ -69,25 +69,25 @@ def create(
     template: str = "",
     beside: str = "",
     on_collision: OnCollision = "error",
-) -> NewFilePlan:
+) -> FilePlan:
     return plan_create(context(files, settings), NewNote(name, content, template, beside, on_collision), NOW)
 
 
-def append_daily(files: Files, settings: Settings, day: date, content: str, *, heading: str = "") -> NewFilePlan:
+def append_daily(files: Files, settings: Settings, day: date, content: str, *, heading: str = "") -> FilePlan:
     return plan_append_daily(context(files, settings), day, content, NOW, heading)
 
 
 def insert_template(
     files: Files, settings: Settings, path: VaultPath, template: str, place: Callable[[str, str], str] = edits.append
-) -> NewFilePlan:
+) -> FilePlan:
     return plan_insert_template(context(files, settings), path, template, NOW, place)
 
 
-def attach(files: Files, settings: Settings, name: str, data: bytes, *, beside: str = "") -> NewFilePlan:
+def attach(files: Files, settings: Settings, name: str, data: bytes, *, beside: str = "") -> FilePlan:
     return plan_attachment(context(files, settings), name, data, 100, beside)
 
 
-def written(planned: NewFilePlan) -> tuple[bytes | None, bytes | None]:
+def written(planned: FilePlan) -> tuple[bytes | None, bytes | None]:
     """Return what the file holds before and after the one step there is."""
     (step,) = planned.steps
     assert isinstance(step, Write)

@@ -10,7 +10,7 @@ from vaultwire.vault.model import Progress, VaultPath
 from vaultwire.vault.plans.attachment_types import decode_base64
 from vaultwire.vault.plans.context import PlanContext
 from vaultwire.vault.plans.creating import (
-    NewFilePlan,
+    FilePlan,
     NewNote,
     plan_append_daily,
     plan_attachment,
@@ -80,9 +80,7 @@ class Making:
             plan = plan_attachment(context, name, data, self._bench.max_attachment_bytes, beside)
             return self._finish(context, plan, dry_run=dry_run)
 
-    def _finish(
-        self, context: PlanContext, plan: NewFilePlan, *, dry_run: bool, may_have_namesake: bool = True
-    ) -> Made:
+    def _finish(self, context: PlanContext, plan: FilePlan, *, dry_run: bool, may_have_namesake: bool = True) -> Made:
         steps = plan.steps
         if plan.is_new:
             steps = [*steps, *plan_arrival(context, plan.path, may_have_namesake=may_have_namesake)]

@@ -1,7 +1,7 @@
 """Plans for what is new in the vault: notes, the note of a day, templates put into notes, attachments.
 
 A plan is a list of steps; nothing is written here. A new file may take a name that short links to another file use; the steps
-that rewrite those (engine facts §2.4) are planned by ``moving.plan_arrival`` from ``NewFilePlan.path``.
+that rewrite those (engine facts §2.4) are planned by ``moving.plan_arrival`` from ``FilePlan.path``.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ OnCollision: TypeAlias = Literal["error", "number"]
 _NOT_IN_LINKS = "#^[]|"
 
 
-class NewFilePlan(NamedTuple):
+class FilePlan(NamedTuple):
     """The path of the file, the steps to it (none if nothing would change), and what the caller should know.
 
     ``is_new``: there is no such file yet. ``link`` embeds an attachment; empty for notes.
@@ -65,7 +65,7 @@ class NewNote(NamedTuple):
     on_collision: OnCollision = "error"
 
 
-def plan_create(context: PlanContext, new: NewNote, now: datetime, *, may_have_namesake: bool = True) -> NewFilePlan:
+def plan_create(context: PlanContext, new: NewNote, now: datetime, *, may_have_namesake: bool = True) -> FilePlan:
     """Plan a new note: its content below the text of the template.
 
     A name with ``/`` is a path from the vault's own folder (``./Name`` lies right in it). A bare name goes where Obsidian's
@@ -95,10 +95,10 @@ def plan_create(context: PlanContext, new: NewNote, now: datetime, *, may_have_n
             text = edits.append(filled, new.content)
     odd = [character for character in _NOT_IN_LINKS if character in stem(path)]
     notices = [f"Links cannot name this note: its name has {' '.join(odd)}."] if odd else []
-    return NewFilePlan(path, [Write(path, None, to_bytes(text))], notices, is_new=True)
+    return FilePlan(path, [Write(path, None, to_bytes(text))], notices, is_new=True)
 
 
-def plan_append_daily(context: PlanContext, day: date, content: str, now: datetime, heading: str = "") -> NewFilePlan:
+def plan_append_daily(context: PlanContext, day: date, content: str, now: datetime, heading: str = "") -> FilePlan:
     """Plan to add lines to the day's note. If there is none, it is made, from its template if the settings name one.
 
     In the template ``{{date}}`` is the day, ``{{time}}`` the time of ``now``, and ``{{title}}`` the note's name. The lines
@@ -116,7 +116,7 @@ def plan_append_daily(context: PlanContext, day: date, content: str, now: dateti
     place = below(heading, path) if heading.strip() else edits.append
     after = to_bytes(place(text, content), before or b"")
     if before is None:
-        return NewFilePlan(path, [Write(path, None, after)], notices, is_new=True)
+        return FilePlan(path, [Write(path, None, after)], notices, is_new=True)
     return _edited(path, before, after)
 
 
@@ -126,7 +126,7 @@ def plan_insert_template(
     template: str,
     now: datetime,
     place: Callable[[str, str], str] = edits.append,
-) -> NewFilePlan:
+) -> FilePlan:
     """Plan to put a template into an existing note. See ``templates.insert``, also for ``place`` and what it raises."""
     files, settings = context.files, context.settings
     before, text = read_text(files, path)
@@ -135,7 +135,7 @@ def plan_insert_template(
     return _edited(path, before, to_bytes(insert(text, filled, place, settings.property_types), before))
 
 
-def plan_attachment(context: PlanContext, name: str, data: bytes, max_bytes: int, beside: str = "") -> NewFilePlan:
+def plan_attachment(context: PlanContext, name: str, data: bytes, max_bytes: int, beside: str = "") -> FilePlan:
     """Plan a new attachment, with the link that embeds it in the note ``beside``, which may be empty.
 
     A name with ``/`` is a path from the vault's own folder. A bare name goes where Obsidian's "Default location for new
@@ -157,12 +157,12 @@ def plan_attachment(context: PlanContext, name: str, data: bytes, max_bytes: int
         )
     paths = context.index.paths(context.progress)
     link = link_to(note or VaultPath(""), path, paths, settings, is_embed=True)
-    return NewFilePlan(path, [Write(path, None, data)], [], is_new=True, link=link)
+    return FilePlan(path, [Write(path, None, data)], [], is_new=True, link=link)
 
 
-def _edited(path: VaultPath, before: bytes, after: bytes) -> NewFilePlan:
+def _edited(path: VaultPath, before: bytes, after: bytes) -> FilePlan:
     after = with_bom(after, before)
-    return NewFilePlan(path, [Write(path, before, after)] if after != before else [], [], is_new=False)
+    return FilePlan(path, [Write(path, before, after)] if after != before else [], [], is_new=False)
 
 
 def _daily_text(files: Files, settings: Settings, path: VaultPath, moment: datetime) -> tuple[str, list[str]]:

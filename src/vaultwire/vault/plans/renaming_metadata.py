@@ -20,7 +20,7 @@ from vaultwire.vault.disk.plain import edited_bytes, plain_text
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
 from vaultwire.vault.index.port import Index
 from vaultwire.vault.links.graph import structure
-from vaultwire.vault.model import Problem, Progress, TagCount, VaultPath
+from vaultwire.vault.model import Problem, Progress, TagCount, VaultPath, asking
 from vaultwire.vault.plans.context import PlanContext
 from vaultwire.vault.plans.heading_links import NewSubpath, new_heading_subpaths, with_heading_links
 from vaultwire.vault.plans.link_rewriting import LinkChange
@@ -99,7 +99,7 @@ def plan_rename_tag(context: PlanContext, old: str, new: str) -> TagPlan:
     found = _rename_all(
         context, paths, renamed_to_end, excluded, lambda text: rename_tag(text, old, new), f"#{old} cannot be renamed"
     )
-    places = sum(_count_tag(step, old) for step in found.steps)
+    places = sum(_count_tag(step, old) for step in asking(progress, found.steps))
     in_use = index.count_tags(None, progress)
     renamed = {tag.tag.casefold(): renamed_tag(tag.tag, old, new).casefold() for tag in in_use}
     results = {result for tag, result in renamed.items() if result != tag}
