@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from vaultwire.trust.policy_file import LoadedPolicy
     from vaultwire.vault.changes.change import JournalReport
     from vaultwire.vault.disk.files import Files
-    from vaultwire.vault.disk.survey import Fingerprint, Survey
+    from vaultwire.vault.disk.inspection import Fingerprint, Inspection
     from vaultwire.vault.index.store.stored_index import StoredIndex
     from vaultwire.vault.index.store.text import TextIndex
     from vaultwire.vault.model import IndexReport
@@ -223,15 +223,15 @@ def _open_files(config: Config, loaded: LoadedPolicy | None = None) -> Files:
     return VisibleFiles(config.vault, loaded.note_bytes, loaded.paths)
 
 
-def survey_vault(config: Config) -> Survey:
+def survey_vault(config: Config) -> Inspection:
     """Return what the vault holds and what is odd in it; reads every note."""
-    from vaultwire.vault.disk.survey import survey  # noqa: PLC0415
+    from vaultwire.vault.disk.inspection import inspect_vault  # noqa: PLC0415
     from vaultwire.vault.settings.obsidian_settings import KeptSettings  # noqa: PLC0415
     from vaultwire.vault.visibility.excludes import KeptExcludes  # noqa: PLC0415 - for doctor only
 
     files = _open_files(config)
     settings = KeptSettings(files.root)
-    return survey(files, [*settings.get().problems, *KeptExcludes(files.root, settings).get().problems])
+    return inspect_vault(files, [*settings.get().problems, *KeptExcludes(files.root, settings).get().problems])
 
 
 def examine_index(config: Config) -> IndexReport:
@@ -258,6 +258,6 @@ def examine_journal(config: Config) -> JournalReport:
 
 def fingerprint_vault(config: Config) -> Fingerprint:
     """Return a fingerprint over every byte in the vault's folder."""
-    from vaultwire.vault.disk.survey import fingerprint  # noqa: PLC0415 - for the demo only
+    from vaultwire.vault.disk.inspection import fingerprint  # noqa: PLC0415 - for the demo only
 
     return fingerprint(_open_files(config))

@@ -28,8 +28,8 @@ from vaultwire.obsidian.shapes import (
     wanted_place,
 )
 from vaultwire.vault.changes.change import Change, Write
+from vaultwire.vault.disk.note_text import plain_text
 from vaultwire.vault.disk.paths import NOTE_SUFFIX, fold, is_note, parse_note_path, parse_path, parse_set_folder
-from vaultwire.vault.disk.plain import plain_text
 from vaultwire.vault.errors import (
     FILE_NOT_FOUND,
     INVALID_ARGUMENTS,

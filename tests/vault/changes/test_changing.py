@@ -20,7 +20,7 @@ from support.renaming import around_calls, nothing, without_exchange
 from support.vaults import open_vault, vault_over, write_vault
 from vaultwire.vault.changes.change import Author, FileChange, Move, Step, Write
 from vaultwire.vault.changes.changing import Changes
-from vaultwire.vault.disk import exchange
+from vaultwire.vault.disk import atomic_rename
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.errors import (
     FILE_NOT_FOUND,
@@ -216,10 +216,12 @@ def failing(monkeypatch: pytest.MonkeyPatch, name: str, number: int, at: int) ->
 
 def failing_rename(monkeypatch: pytest.MonkeyPatch, number: int, at: int) -> None:
     """Have the system's own rename fail at its n-th call, once."""
-    real = exchange.system_rename()
+    real = atomic_rename.system_rename()
     assert real is not None
     calls = iter(range(at, -1_000_000, -1))
-    monkeypatch.setattr(exchange, "system_rename", lambda: lambda *args: number if next(calls) == 0 else real(*args))
+    monkeypatch.setattr(
+        atomic_rename, "system_rename", lambda: lambda *args: number if next(calls) == 0 else real(*args)
+    )
 
 
 FUNCTIONS = ["open", "write", "fsync", "replace", "unlink", "mkdir", "rmdir", "chmod"]
@@ -235,7 +237,7 @@ def test_a_change_that_fails_half_way_is_taken_back(
 ) -> None:
     if not has_exchange:
         without_exchange(monkeypatch)
-    elif exchange.system_rename() is None:
+    elif atomic_rename.system_rename() is None:
         pytest.skip("this system has no rename of its own")
     before = tree(root)
     steps: list[Step] = [
@@ -297,16 +299,16 @@ def test_what_somebody_has_changed_since_a_kill_is_left_and_named(root: Path, ch
 import os, signal, sys
 from pathlib import Path
 from support.killing import open_changes, path
-from vaultwire.vault.disk import exchange
+from vaultwire.vault.disk import atomic_rename
 from vaultwire.vault.changes.change import Move, Write
 files, changes = open_changes(Path(sys.argv[1]), Path(sys.argv[2]))
-real = exchange.system_rename() or (lambda source, target, _: os.replace(source, target) or 0)
+real = atomic_rename.system_rename() or (lambda source, target, _: os.replace(source, target) or 0)
 def rename(source, target, is_exchange):
     number = real(source, target, is_exchange)
     if target.endswith("B.md"):
         os.kill(os.getpid(), signal.SIGKILL)
     return number
-exchange.system_rename = lambda: rename
+atomic_rename.system_rename = lambda: rename
 with changes.held():
     changes.carry_out([
         Write(path("A.md"), b"a\\n", b"a2\\n"), Write(path("B.md"), b"b\\n", b"b2\\n"), Move(path("Folder"), path("Other"))

@@ -19,7 +19,7 @@ from support.vaults import open_vault, snapshot, write_vault
 from vaultwire.app.engine import open_index
 from vaultwire.vault.changes.change import Write
 from vaultwire.vault.changes.changing import Changes
-from vaultwire.vault.disk import exchange
+from vaultwire.vault.disk import atomic_rename
 from vaultwire.vault.disk.files import TEMPORARY_PREFIX, Files
 from vaultwire.vault.errors import (
     NOTE_EXISTS,
@@ -54,10 +54,10 @@ def _record(monkeypatch: pytest.MonkeyPatch, *names: str) -> list[tuple[str, tup
 
     for name in names:
         monkeypatch.setattr(os, name, recorded(name, getattr(os, name)))
-    rename = exchange.system_rename()
+    rename = atomic_rename.system_rename()
     if rename is not None:
         own = recorded("rename", rename)
-        monkeypatch.setattr(exchange, "system_rename", lambda: own)
+        monkeypatch.setattr(atomic_rename, "system_rename", lambda: own)
     return calls
 
 

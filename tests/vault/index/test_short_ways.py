@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vaultwire.vault.disk.plain import plain_text
+from vaultwire.vault.disk.note_text import plain_text
 from vaultwire.vault.errors import VaultError
 from vaultwire.vault.index.store.words import folded_words, spaced_words
 from vaultwire.vault.search.matching import Match, Matcher

@@ -1,6 +1,6 @@
 """The hidden files of one change: new bytes before they have a note's name, and what came out of a place after it has others.
 
-Where the system exchanges two names (``disk.exchange``), the hidden file of an edit holds the new bytes before its step and
+Where the system can swap two names (``disk.atomic_rename``), the hidden file of an edit holds the new bytes before its step and
 the old ones behind it; elsewhere it is gone then. The one of a removal holds the bytes that were removed.
 """
 
@@ -10,9 +10,9 @@ import os
 from collections.abc import Iterator
 
 from vaultwire.vault.changes.change import Intent, Move, Write, follow
+from vaultwire.vault.disk.file_operations import remove_quietly, rename_no_replace
 from vaultwire.vault.disk.files import TEMPORARY_PREFIX, TEMPORARY_SUFFIX, Files
 from vaultwire.vault.disk.paths import aside_name
-from vaultwire.vault.disk.publish import publish_new, remove_quietly
 from vaultwire.vault.model import VaultPath
 
 AGAIN = "b"  # marks files with the bytes from before, written for the way back
@@ -69,7 +69,7 @@ class HiddenFiles:
             remove_quietly(place)
             return
         name = aside_name(os.path.basename(step.path), f"{self._intent.id}-{number}")
-        publish_new(place, os.path.join(os.path.dirname(place), name))
+        rename_no_replace(place, os.path.join(os.path.dirname(place), name))
 
     # ------------------------------------------------------------------ names
 

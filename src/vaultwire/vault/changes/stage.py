@@ -10,19 +10,19 @@ import os
 from vaultwire.vault.changes.change import Intent, Move, Site, Step, Write, follow, paths_of
 from vaultwire.vault.changes.foresight import is_same_entry
 from vaultwire.vault.changes.hidden import AGAIN, HiddenFiles, folder_of
-from vaultwire.vault.disk.exchange import exchange, rename_new
-from vaultwire.vault.disk.files import Files, cannot
-from vaultwire.vault.disk.paths import TRASH, lies_in
-from vaultwire.vault.disk.publish import (
+from vaultwire.vault.disk.atomic_rename import try_rename_no_replace, try_swap
+from vaultwire.vault.disk.file_operations import (
     StaleFileError,
     has_hard_links,
-    is_being_written,
-    publish_new,
-    remove_folders_quietly,
+    is_open_for_writing,
+    remove_empty_folders,
     remove_quietly,
     rename_entry,
+    rename_no_replace,
     replace_file,
 )
+from vaultwire.vault.disk.files import Files, cannot
+from vaultwire.vault.disk.paths import TRASH, lies_in
 from vaultwire.vault.errors import NOTE_EXISTS, STALE_EDIT, VaultError
 from vaultwire.vault.model import VaultPath
 
@@ -98,10 +98,10 @@ class Stage:
                     act(step, place)
                 except OSError as error:
                     raise cannot("delete" if step.after is None else "write", step.path, error) from error
-        remove_folders_quietly([self._absolute(folder) for folder in self._intent.emptied])
+        remove_empty_folders([self._absolute(folder) for folder in self._intent.emptied])
 
     def _check_displaced(self, step: Write, place: str) -> None:
-        if is_being_written(place):
+        if is_open_for_writing(place):
             raise _stale(step, _OPEN)
         if self._hidden.is_foreign(step, place):
             raise _stale(step)
@@ -110,17 +110,17 @@ class Stage:
         place = self._files.entry(step.path) if step.after is None else self._files.place(self._sites[number].place)
         temporary = self._hidden.name(number, folder_of(self._sites[number].place))
         if step.before is None:
-            publish_new(temporary, place)
+            rename_no_replace(temporary, place)
             return
         if not self._files.holds(place, step.before):
             raise _stale(step)
         if step.after is None:
             replace_file(place, temporary)  # gone for all to see, and still there to be put back
-        elif not exchange(temporary, place):
+        elif not try_swap(temporary, place):
             replace_file(temporary, place)  # what is saved between the look above and this is lost
             return
         # What came out of the place may not be what was seen there a moment ago: another program has saved it then.
-        is_open = is_being_written(temporary)
+        is_open = is_open_for_writing(temporary)
         if is_open or not self._files.holds(temporary, step.before):
             self._write_back(number, step)
             raise _stale(step, _OPEN if is_open else _CHANGED)
@@ -139,10 +139,10 @@ class Stage:
         if is_same_entry(here, there):
             rename_entry(here, there)
         elif not is_folder:
-            publish_new(here, there)
+            rename_no_replace(here, there)
         elif os.path.lexists(there):
             raise FileExistsError
-        elif not rename_new(here, there):
+        elif not try_rename_no_replace(here, there):
             rename_entry(here, there)
 
     # ------------------------------------------------------------------ and back
@@ -176,7 +176,7 @@ class Stage:
     def clean_up(self) -> None:
         """Remove what is left behind a roll-back: temporaries, and folders that are empty and were not there before."""
         self.remove_temporaries()
-        remove_folders_quietly([self._absolute(folder) for folder in self._intent.made])
+        remove_empty_folders([self._absolute(folder) for folder in self._intent.made])
 
     def remove_temporaries(self) -> None:
         """Remove every hidden file that this change may have made."""
@@ -199,12 +199,12 @@ class Stage:
             temporary = self._again(number)
             self._files.write_new(temporary, step.before, like=place)
         # With what was there before, or what another program had saved right before the step.
-        if not exchange(temporary, place):
+        if not try_swap(temporary, place):
             if not self._files.holds(place, step.after):
                 return False
             replace_file(temporary, place)
-        elif is_being_written(temporary) or not self._files.holds(temporary, step.after):  # that is the later one
-            exchange(temporary, place)
+        elif is_open_for_writing(temporary) or not self._files.holds(temporary, step.after):  # that is the later one
+            try_swap(temporary, place)
             return False
         return True
 
@@ -220,10 +220,10 @@ class Stage:
         # Out of sight first: what is removed is what was looked at, whoever saves it meanwhile.
         again = self._again(number)
         replace_file(place, again)
-        if not is_being_written(again) and self._files.holds(again, data):
+        if not is_open_for_writing(again) and self._files.holds(again, data):
             os.unlink(again)
             return True
-        publish_new(again, place)
+        rename_no_replace(again, place)
         return False
 
     def _again(self, number: int) -> str:
@@ -244,7 +244,7 @@ class Stage:
         # Where the hidden file is: its folder may have gone back already, if this was killed before.
         place = os.path.join(os.path.dirname(temporary), os.path.basename(place))
         try:
-            publish_new(temporary, place)
+            rename_no_replace(temporary, place)
         except FileExistsError:
             if not self._is_half_made(temporary, place, is_fresh=True):  # what was there is in the hidden file
                 return False

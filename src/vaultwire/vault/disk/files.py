@@ -14,9 +14,9 @@ import sys
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from vaultwire.vault.disk.file_operations import OPEN_NEW, copy_attributes, remove_quietly
 from vaultwire.vault.disk.paths import compose, fold, is_note
-from vaultwire.vault.disk.places import Places
-from vaultwire.vault.disk.publish import OPEN_NEW, copy_attributes, remove_quietly
+from vaultwire.vault.disk.vault_root import VaultRoot
 from vaultwire.vault.disk.walk import Oddity, is_dataless, look_at, stamp_of, walk_folders
 from vaultwire.vault.errors import (
     AMBIGUOUS_NAME,
@@ -67,8 +67,8 @@ class Files:
     private_marks = ""
 
     def __init__(self, root: str, max_bytes: int) -> None:
-        self._places = Places(root)
-        self.root = self._places.root
+        self._vault_root = VaultRoot(root)
+        self.root = self._vault_root.root
         self.name = os.path.basename(self.root) or "vault"  # a drive has no name
         self.max_bytes = max_bytes
 
@@ -89,15 +89,15 @@ class Files:
         self, folder: VaultPath | None = None, oddities: list[Oddity] | None = None, *, attachments: bool = True
     ) -> Iterator[tuple[str, list[NoteStat]]]:
         """Yield every folder from ``folder`` down and the files right in it. See ``vault.disk.walk``."""
-        return walk_folders(self._places, folder, [] if oddities is None else oddities, attachments=attachments)
+        return walk_folders(self._vault_root, folder, [] if oddities is None else oddities, attachments=attachments)
 
     def look_at(self, path: VaultPath) -> NoteStat | None:
         """Return a file's facts, None if there is no such file in the vault."""
-        return look_at(self._places, path)
+        return look_at(self._vault_root, path)
 
     def is_dataless(self, path: VaultPath) -> bool:
         """Tell whether reading the file would fetch it from a cloud."""
-        return is_dataless(self._places, path)
+        return is_dataless(self._vault_root, path)
 
     def spell(self, path: VaultPath) -> tuple[VaultPath, bool]:
         """Return the path as the disk spells it, and whether that is a file.
@@ -115,19 +115,19 @@ class Files:
                 return VaultPath(f"{spelt}/{new}" if spelt else new), False
             spelt = f"{spelt}/{entry}" if spelt else entry
         found = VaultPath(spelt)
-        return found, os.path.isfile(self._places.real(found))
+        return found, os.path.isfile(self._vault_root.real_path(found))
 
     def is_folder(self, path: VaultPath) -> bool:
         """Tell whether a folder of exactly this name is there."""
-        return os.path.isdir(self._places.real(path))
+        return os.path.isdir(self._vault_root.real_path(path))
 
     def is_taken(self, path: VaultPath) -> bool:
         """Tell whether anything is there under this name: a file, a folder, or a link, wherever it leads."""
-        return os.path.lexists(self._places.real_entry(path))
+        return os.path.lexists(self._vault_root.entry_path(path))
 
     def is_link(self, path: VaultPath) -> bool:
         """Tell whether what has this name is a link, wherever it leads."""
-        return os.path.islink(self._places.real_entry(path))
+        return os.path.islink(self._vault_root.entry_path(path))
 
     def _entry_like(self, folder: str, part: str) -> str | None:
         if NAMES_ARE_EXACT and os.path.lexists(os.path.join(self.root, folder, part)):
@@ -137,7 +137,7 @@ class Files:
     def _only_entry_like(self, folder: str, part: str) -> str | None:
         place = os.path.join(self.root, folder)
         if folder:
-            self._places.real(VaultPath(folder))  # what lies outside is not looked at, not even its names
+            self._vault_root.real_path(VaultPath(folder))  # what lies outside is not looked at, not even its names
         key = fold(part)
         try:
             alike = self._shown(folder, [name for name in os.listdir(place) if fold(name) == key])
@@ -192,11 +192,11 @@ class Files:
         if _OPENS_NO_LINK:
             # So opening tells what looking first would, with a call to the system less.
             try:
-                return os.open(self._places.real_entry(path), _OPEN_READ)
+                return os.open(self._vault_root.entry_path(path), _OPEN_READ)
             except OSError as error:
                 if error.errno not in _LINK_ERRORS:
                     raise
-        return os.open(self._places.real(path), _OPEN_READ)
+        return os.open(self._vault_root.real_path(path), _OPEN_READ)
 
     def digest(self, path: str) -> bytes:
         """Return a digest over one entry of the vault's folder, note or not: name, mode, time, and bytes or link target."""
@@ -233,15 +233,15 @@ class Files:
 
     def place(self, path: VaultPath) -> str:
         """Return the absolute path of the file a path leads to, links followed. Raises VaultError if it leads out."""
-        return self._places.real(path)
+        return self._vault_root.real_path(path)
 
     def entry(self, path: VaultPath) -> str:
         """Return the absolute path of the directory entry itself, which may be a link."""
-        return self._places.real_entry(path)
+        return self._vault_root.entry_path(path)
 
     def check_root(self) -> None:
         """Raise VAULT_NOT_FOUND if the vault's folder is gone: an unplugged vault is not to be made anew."""
-        self._places.check_root()
+        self._vault_root.check_root()
 
     def holds(self, place: str, data: bytes, *, cut: bool = False) -> bool:
         """Tell whether there is a file at the absolute path ``place`` with exactly these bytes. Raises OSError.

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import NamedTuple, Protocol
 
 from vaultwire.vault.disk.paths import is_note
-from vaultwire.vault.disk.places import Places
+from vaultwire.vault.disk.vault_root import VaultRoot
 from vaultwire.vault.errors import VaultError
 from vaultwire.vault.model import NoteStat, VaultPath
 
@@ -40,7 +40,12 @@ class Sight(Protocol):
 
 
 def walk_folders(
-    places: Places, folder: VaultPath | None, oddities: list[Oddity], *, attachments: bool, sight: Sight | None = None
+    vault_root: VaultRoot,
+    folder: VaultPath | None,
+    oddities: list[Oddity],
+    *,
+    attachments: bool,
+    sight: Sight | None = None,
 ) -> Iterator[tuple[str, list[NoteStat]]]:
     """Yield every folder from ``folder`` down, ``""`` being the vault's own, and the files right in it.
 
@@ -48,12 +53,12 @@ def walk_folders(
     listed or named is put into ``oddities`` and never stops the walk. Raises VaultError (VAULT_NOT_FOUND) if the vault
     itself is gone: "no notes" would be a lie.
     """
-    places.check_root()
+    vault_root.check_root()
     pending = [folder or ""]
     while pending:
         prefix = pending.pop()
         try:
-            with os.scandir(os.path.join(places.root, prefix)) as listing:
+            with os.scandir(os.path.join(vault_root.root, prefix)) as listing:
                 entries = sorted(listing, key=lambda entry: entry.name)
         except OSError as error:
             oddities.append(Oddity(prefix or ".", f"folder cannot be listed: {error.strerror}"))
@@ -72,7 +77,7 @@ def walk_folders(
                     if stat.S_ISREG(status.st_mode):  # all of the files but a few: a call less takes a tenth less
                         files.append(NoteStat(VaultPath(path), status.st_size, status.st_mtime_ns, stamp_of(status)))
                         continue
-                file = _look(places, entry, path, folders, oddities, sight, attachments=attachments)
+                file = _look(vault_root, entry, path, folders, oddities, sight, attachments=attachments)
             except OSError as error:  # gone since, or not ours to look at
                 oddities.append(Oddity(path, f"cannot be examined: {error.strerror}"))
                 continue
@@ -82,18 +87,18 @@ def walk_folders(
         pending += reversed(folders if sight is None else [*filter(sight.enters, folders)])
 
 
-def look_at(places: Places, path: VaultPath) -> NoteStat | None:
+def look_at(vault_root: VaultRoot, path: VaultPath) -> NoteStat | None:
     """Return a file's facts, None if there is no regular file of that name in the vault."""
     try:
-        status = os.lstat(places.real_entry(path))
+        status = os.lstat(vault_root.entry_path(path))
         if stat.S_ISLNK(status.st_mode):
-            status = os.stat(places.real(path))
+            status = os.stat(vault_root.real_path(path))
     except (OSError, VaultError):
         return None
     return _facts(path, status) if stat.S_ISREG(status.st_mode) else None
 
 
-def is_dataless(places: Places, path: VaultPath) -> bool:
+def is_dataless(vault_root: VaultRoot, path: VaultPath) -> bool:
     """Tell whether only the file's name is on this computer: reading would fetch it from a cloud, for seconds each.
 
     iCloud, OneDrive and their like evict files so. Looking at them fetches nothing.
@@ -101,7 +106,7 @@ def is_dataless(places: Places, path: VaultPath) -> bool:
     if not _MAY_BE_DATALESS:
         return False
     try:
-        status = os.stat(places.real(path))
+        status = os.stat(vault_root.real_path(path))
     except (OSError, VaultError):
         return False
     flags: int = getattr(status, "st_flags", 0)
@@ -110,7 +115,7 @@ def is_dataless(places: Places, path: VaultPath) -> bool:
 
 
 def _look(
-    places: Places,
+    vault_root: VaultRoot,
     entry: os.DirEntry[str],
     path: str,
     folders: list[str],
@@ -130,7 +135,7 @@ def _look(
     if not (attachments or is_note(entry.name)):
         return None
     if entry.is_symlink():
-        return _look_through(places, path, oddities) if sight is None or sight.follows(path) else None
+        return _look_through(vault_root, path, oddities) if sight is None or sight.follows(path) else None
     status = entry.stat(follow_symlinks=False)
     if not stat.S_ISREG(status.st_mode):
         oddities.append(Oddity(path, "is not a regular file"))
@@ -138,10 +143,10 @@ def _look(
     return _facts(path, status)
 
 
-def _look_through(places: Places, path: str, oddities: list[Oddity]) -> NoteStat | None:
+def _look_through(vault_root: VaultRoot, path: str, oddities: list[Oddity]) -> NoteStat | None:
     """Return the facts of a linked file that stays in the vault."""
     try:
-        status = os.stat(places.real(VaultPath(path)))
+        status = os.stat(vault_root.real_path(VaultPath(path)))
     except VaultError:
         oddities.append(Oddity(path, "is a link that leads out of the vault"))
         return None

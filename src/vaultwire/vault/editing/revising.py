@@ -13,8 +13,8 @@ from vaultwire.markdown.properties import parse_frontmatter
 from vaultwire.markdown.property_edits import PropertyEditError, remove_properties, set_properties
 from vaultwire.markdown.yaml_core import PropertyValue, plain_scalar
 from vaultwire.vault.changes.change import Write
+from vaultwire.vault.disk.note_text import to_bytes
 from vaultwire.vault.disk.paths import fold
-from vaultwire.vault.disk.plain import to_bytes
 from vaultwire.vault.editing.workbench import Done, Workbench
 from vaultwire.vault.errors import AMBIGUOUS_TARGET, INVALID_ARGUMENTS, NOT_UTF8, TEXT_NOT_FOUND, VaultError
 from vaultwire.vault.links.naming import locate

@@ -17,8 +17,8 @@ from vaultwire.vault.changes.changing import Changes
 from vaultwire.vault.changes.foresight import tidied
 from vaultwire.vault.disk.etags import etag_of, whole_etag
 from vaultwire.vault.disk.files import Files
+from vaultwire.vault.disk.note_text import plain_text
 from vaultwire.vault.disk.paths import is_note
-from vaultwire.vault.disk.plain import plain_text
 from vaultwire.vault.errors import NOT_READ, STALE_EDIT, VaultError
 from vaultwire.vault.index.port import Index
 from vaultwire.vault.model import Progress, VaultPath

@@ -9,8 +9,8 @@ from vaultwire.markdown.links import parse_linktext
 from vaultwire.vault.changes.change import Move, Step, Write
 from vaultwire.vault.disk.etags import etag_of
 from vaultwire.vault.disk.files import Files
+from vaultwire.vault.disk.note_text import to_bytes
 from vaultwire.vault.disk.paths import MAX_NAME_BYTES, TRASH, check_new_names, fold, parse_note_path
-from vaultwire.vault.disk.plain import to_bytes
 from vaultwire.vault.editing.workbench import Workbench
 from vaultwire.vault.errors import (
     AMBIGUOUS_NAME,

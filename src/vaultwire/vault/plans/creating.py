@@ -16,6 +16,7 @@ from vaultwire.markdown import edits
 from vaultwire.markdown.properties import parse_frontmatter
 from vaultwire.vault.changes.change import Step, Write
 from vaultwire.vault.disk.files import Files
+from vaultwire.vault.disk.note_text import to_bytes
 from vaultwire.vault.disk.paths import (
     check_new_names,
     fold,
@@ -25,7 +26,6 @@ from vaultwire.vault.disk.paths import (
     safe_name,
     stem,
 )
-from vaultwire.vault.disk.plain import to_bytes
 from vaultwire.vault.errors import INVALID_ARGUMENTS, NOTE_EXISTS, VaultError
 from vaultwire.vault.index.port import Index
 from vaultwire.vault.model import NO_PROGRESS, Progress, VaultPath

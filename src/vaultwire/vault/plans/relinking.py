@@ -17,8 +17,8 @@ from vaultwire.markdown.canvas import FileNode, NotACanvasError, canvas_edits
 from vaultwire.markdown.link_spans import LinkSpan, NewLink, Rewriting, UnwritableLinkError, applied, rewrite_links
 from vaultwire.vault.changes.change import Write
 from vaultwire.vault.disk.files import Files
+from vaultwire.vault.disk.note_text import edited_bytes
 from vaultwire.vault.disk.paths import NOTE_SUFFIX, fold, is_note, stem
-from vaultwire.vault.disk.plain import edited_bytes
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
 from vaultwire.vault.links.resolution import LinkTargets, linkpath_of, name_of, names_led_to, names_sought
 from vaultwire.vault.model import Problem, Progress, VaultPath

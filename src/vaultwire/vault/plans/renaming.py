@@ -12,8 +12,8 @@ from typing import NamedTuple
 from vaultwire.markdown.marks import HEADING
 from vaultwire.vault.changes.change import Step, Write
 from vaultwire.vault.disk.files import Files
+from vaultwire.vault.disk.note_text import edited_bytes, plain_text
 from vaultwire.vault.disk.paths import fold
-from vaultwire.vault.disk.plain import edited_bytes, plain_text
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
 from vaultwire.vault.index.port import Index
 from vaultwire.vault.links.graph import structure

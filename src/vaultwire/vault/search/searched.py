@@ -10,8 +10,8 @@ from vaultwire.markdown.model import ParsedNote, Span
 from vaultwire.markdown.parse import parse_note
 from vaultwire.markdown.properties import Frontmatter
 from vaultwire.vault.disk.files import Files
+from vaultwire.vault.disk.note_text import plain_text
 from vaultwire.vault.disk.paths import CANVAS_SUFFIX, is_canvas, is_note, stem
-from vaultwire.vault.disk.plain import plain_text
 from vaultwire.vault.errors import VaultError
 from vaultwire.vault.model import VaultPath
 

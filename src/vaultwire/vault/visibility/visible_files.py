@@ -76,7 +76,7 @@ class VisibleFiles(Files):
         if folder and not self._enters_from_root(folder):
             return
         found = walk_folders(
-            self._places,
+            self._vault_root,
             folder,
             [] if oddities is None else oddities,
             attachments=attachments,
@@ -196,7 +196,7 @@ class VisibleFiles(Files):
 
     def _has_hidden_link(self, path: VaultPath) -> bool:
         """Tell whether there is a link in the path that is not to be followed, or that leads to what may not be seen."""
-        if not self._places.may_hold_links(path) or (os.name == "nt" and not self._leads_elsewhere(path)):
+        if not self._vault_root.has_links(path) or (os.name == "nt" and not self._leads_elsewhere(path)):
             return False
         return not (self._rules.follows_links and self._shows_target(path))
 
@@ -217,7 +217,7 @@ class VisibleFiles(Files):
 
     def _own_path(self, path: VaultPath) -> str:
         """Return the path of what a path leads to, links followed. Raises VaultError if that is not in the vault."""
-        return os.path.relpath(self._places.real(path), self.root).replace(os.sep, "/")
+        return os.path.relpath(self._vault_root.real_path(path), self.root).replace(os.sep, "/")
 
     def _enters_from_root(self, folder: VaultPath) -> bool:
         return self.enters(folder) and not self._has_hidden_link(folder)
@@ -235,7 +235,7 @@ class VisibleFiles(Files):
         now = time.time_ns()
         try:
             # What is only in a cloud would take seconds to fetch, each.
-            if is_dataless(self._places, file.path):
+            if is_dataless(self._vault_root, file.path):
                 return True
             data, modified_ns, stamp = super().read(file.path)
         except VaultError:

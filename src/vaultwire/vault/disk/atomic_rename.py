@@ -27,12 +27,12 @@ _MAC_SWAP, _MAC_EXCL = 2, 4
 _LINUX_CALLS = {"x86_64": 316, "aarch64": 276, "riscv64": 276, "armv7l": 382, "armv6l": 382, "i686": 353, "i386": 353}
 
 
-def exchange(one: str, other: str) -> bool:
+def try_swap(one: str, other: str) -> bool:
     """Exchange two names of one file system. False, with nothing done, where that cannot be. Raises OSError."""
     return _renamed(one, other, is_exchange=True)
 
 
-def rename_new(source: str, target: str) -> bool:
+def try_rename_no_replace(source: str, target: str) -> bool:
     """Rename source to target if nothing has that name (FileExistsError). False where that cannot be. Raises OSError."""
     return _renamed(source, target, is_exchange=False)
 

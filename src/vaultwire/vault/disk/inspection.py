@@ -16,7 +16,7 @@ from vaultwire.vault.errors import VaultError
 from vaultwire.vault.model import VaultPath
 
 
-class Survey(NamedTuple):
+class Inspection(NamedTuple):
     """A vault's counts and its problems, each with the path it concerns."""
 
     notes: int
@@ -34,7 +34,7 @@ class Fingerprint(NamedTuple):
     digest: str
 
 
-def survey(files: Files, known: Iterable[Oddity] = ()) -> Survey:
+def inspect_vault(files: Files, known: Iterable[Oddity] = ()) -> Inspection:
     """Read every note once and return what was found, with what is ``known`` to be odd. What cannot be read is a problem."""
     problems: list[Oddity] = [*known]
     notes = sorted(files.walk(oddities=problems))
@@ -57,7 +57,7 @@ def survey(files: Files, known: Iterable[Oddity] = ()) -> Survey:
         ]
         folders[:] = [name for name in folders if not name.startswith(".")]
         other_files += sum(not name.startswith(".") and not name.lower().endswith(".md") for name in names)
-    return Survey(
+    return Inspection(
         len(notes),
         sum(note.size for note in notes),
         other_files,

@@ -9,7 +9,7 @@ import stat
 import sys
 import time
 
-from vaultwire.vault.disk.exchange import rename_new
+from vaultwire.vault.disk.atomic_rename import try_rename_no_replace
 
 # Windows: os.replace fails while a virus scanner, indexer or sync client holds the file; reports end within 2.5 s.
 _REPLACE_WAITS = (0.05, 0.1, 0.2, 0.4, 0.8, 1.0) if os.name == "nt" else ()
@@ -37,7 +37,7 @@ def copy_attributes(source: str, target: str, descriptor: int) -> None:
     os.chmod(target, stat.S_IMODE(status.st_mode))
 
 
-def publish_new(source: str, target: str) -> None:
+def rename_no_replace(source: str, target: str) -> None:
     """Rename source to target unless target exists (FileExistsError). Never overwrites, whoever else is writing.
 
     Where that takes two steps, StaleFileError says that another program saved ``source`` between them; it is as that left it.
@@ -45,7 +45,7 @@ def publish_new(source: str, target: str) -> None:
     if os.name == "nt":
         rename_entry(source, target)  # Windows' rename refuses an existing target by itself
         return
-    if rename_new(source, target):
+    if try_rename_no_replace(source, target):
         return
     try:
         os.link(source, target, follow_symlinks=os.link not in os.supports_follow_symlinks)
@@ -106,7 +106,7 @@ def rename_entry(source: str, target: str) -> None:
     os.rename(source, target)
 
 
-def is_being_written(path: str) -> bool:
+def is_open_for_writing(path: str) -> bool:
     """Tell whether a program has the file open for writing, so that more may come. Only Linux says; False elsewhere."""
     if sys.platform != "linux":
         return False
@@ -136,7 +136,7 @@ def remove_quietly(path: str) -> None:
         pass
 
 
-def remove_folders_quietly(made: list[str]) -> None:
+def remove_empty_folders(made: list[str]) -> None:
     """Remove those of the folders, given outermost first, that are there and empty."""
     for folder in reversed(made):
         try:

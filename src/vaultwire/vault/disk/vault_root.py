@@ -9,7 +9,7 @@ from vaultwire.vault.errors import PATH_OUTSIDE_VAULT, PERMISSION_DENIED, VAULT_
 from vaultwire.vault.model import VaultPath
 
 
-class Places:
+class VaultRoot:
     """The places below one vault's ``root``, which is a resolved path."""
 
     def __init__(self, root: str) -> None:
@@ -21,24 +21,24 @@ class Places:
         if not os.path.isdir(self.root):
             raise VaultError(VAULT_NOT_FOUND, "The vault's folder is not there any more.")
 
-    def real(self, path: VaultPath) -> str:
+    def real_path(self, path: VaultPath) -> str:
         """Return where the path leads once every link is followed. Raises PATH_OUTSIDE_VAULT if that is not in the vault."""
         real = self._prefix + path
-        if not self.may_hold_links(path):
+        if not self.has_links(path):
             return real
         real = os.path.realpath(real)
         self._check_inside(path, real)
         return real
 
-    def real_entry(self, path: VaultPath) -> str:
+    def entry_path(self, path: VaultPath) -> str:
         """Return the directory entry itself: its folder's links are followed, its own is not, so a link can be deleted."""
         end = path.rfind("/")
         folder = VaultPath(path[: max(end, 0)])
-        if not (folder and self.may_hold_links(folder)):
+        if not (folder and self.has_links(folder)):
             return self._prefix + path
-        return os.path.join(self.real(folder), path[end + 1 :])
+        return os.path.join(self.real_path(folder), path[end + 1 :])
 
-    def may_hold_links(self, path: VaultPath) -> bool:
+    def has_links(self, path: VaultPath) -> bool:
         """Tell whether a part of the path is a link. Asks for the parts below the root only: realpath asks for all."""
         if os.name == "nt":
             return True  # a junction does not look like a link
