@@ -49,14 +49,14 @@ class Foresight:
         traced = self._trace(path)
         if traced.origin is None:
             return traced.data is not None
-        return os.path.lexists(self._files.entry(traced.origin))
+        return os.path.lexists(self._files.entry_path(traced.origin))
 
     def is_folder(self, path: VaultPath) -> bool:
         """Tell whether a folder will be there; a link to one is a link."""
         origin = self.origin(path)
         if origin is None:
             return False
-        return os.path.isdir(self._files.entry(origin)) and not self._files.is_link(origin)
+        return os.path.isdir(self._files.entry_path(origin)) and not self._files.is_link(origin)
 
     def is_link(self, path: VaultPath) -> bool:
         """Tell whether a link will be there."""
@@ -68,7 +68,7 @@ class Foresight:
         traced = self._trace(path)
         if traced.origin is None:
             return traced.data == data
-        return self._files.holds(self._files.place(traced.origin), data)
+        return self._files.holds(self._files.real_path(traced.origin), data)
 
     def read(self, path: VaultPath) -> bytes | None:
         """Return the bytes of the file that will be at the path, None if there will be none.
@@ -78,7 +78,7 @@ class Foresight:
         traced = self._trace(path)
         if traced.origin is None:
             return traced.data
-        if not os.path.isfile(self._files.place(traced.origin)):
+        if not os.path.isfile(self._files.real_path(traced.origin)):
             return None
         return self._files.read(traced.origin).data
 
@@ -87,7 +87,9 @@ class Foresight:
         if fold(move.source) != fold(move.target) or move.source.rpartition("/")[0] != move.target.rpartition("/")[0]:
             return False
         source, target = self.origin(move.source), self.origin(move.target)
-        return source is not None and target is not None and is_same_entry(*map(self._files.entry, (source, target)))
+        return (
+            source is not None and target is not None and is_same_entry(*map(self._files.entry_path, (source, target)))
+        )
 
     def _trace(self, path: VaultPath) -> _Traced:
         for number in range(len(self._moves), -1, -1):
@@ -129,16 +131,16 @@ def without_aliases(files: Files, steps: list[Step]) -> list[Step]:
             origin = foresight.origin(step.path)
         origins.append(origin)
         if origin is not None:
-            paths_of_place.setdefault(files.place(origin), []).append(origin)
+            paths_of_place.setdefault(files.real_path(origin), []).append(origin)
         foresight.add(step)
     chosen = {
-        place: next((path for path in paths if files.entry(path) == place), paths[0])
+        place: next((path for path in paths if files.entry_path(path) == place), paths[0])
         for place, paths in paths_of_place.items()
     }
     return [
         step
         for step, origin in zip(steps, origins, strict=True)
-        if origin is None or chosen[files.place(origin)] == origin
+        if origin is None or chosen[files.real_path(origin)] == origin
     ]
 
 

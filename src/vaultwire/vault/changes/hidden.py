@@ -76,7 +76,7 @@ class HiddenFiles:
     def name(self, number: int, folder: VaultPath, mark: str = "") -> str:
         """Return where a step's hidden file is, if its folder is this one."""
         name = f"{TEMPORARY_PREFIX}{self._intent.id}-{self._intent.token}-{number}{mark}{TEMPORARY_SUFFIX}"
-        return os.path.join(self._files.place(folder) if folder else self._files.root, name)
+        return os.path.join(self._files.real_path(folder) if folder else self._files.root, name)
 
     def of_step(self, number: int, marks: tuple[str, ...] = ("",)) -> Iterator[str]:
         """Yield where the hidden files of a step may be: folders move, and take them along."""

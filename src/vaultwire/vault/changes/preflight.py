@@ -75,15 +75,15 @@ class Preflight:
             raise VaultError(
                 STALE_EDIT, f"{path!r} was changed by another program meanwhile; read it again, then edit.", path=path
             )
-        is_fresh = not os.path.lexists(self._files.entry(path))
-        inode = 0 if origin is None or before is None else os.lstat(self._files.entry(origin)).st_ino
+        is_fresh = not os.path.lexists(self._files.entry_path(path))
+        inode = 0 if origin is None or before is None else os.lstat(self._files.entry_path(origin)).st_ino
         if step.after is None:
             return Site(path, None, inode)
         check_size(path, len(step.after), self._files.max_bytes)
         self._make_folder_of(path)
         if origin is None:
             return Site(path, is_fresh=is_fresh)
-        place = self._files.place(origin)
+        place = self._files.real_path(origin)
         if before is not None and not os.access(place, os.W_OK):
             raise VaultError(PERMISSION_DENIED, f"{path!r} is write-protected.", path=path)
         real = VaultPath(os.path.relpath(place, self._files.root).replace(os.sep, "/"))
@@ -98,15 +98,15 @@ class Preflight:
         if foresight.exists(step.target) and not foresight.is_respelling(step):
             raise VaultError(NOTE_EXISTS, f"{step.target!r} exists already.", path=step.target)
         self._make_folder_of(step.target)
-        is_fresh = not os.path.lexists(self._files.entry(step.target))
+        is_fresh = not os.path.lexists(self._files.entry_path(step.target))
         self._check_links(step)
         if foresight.is_folder(step.source):
-            status = os.lstat(self._files.entry(foresight.origin(step.source) or step.source))
+            status = os.lstat(self._files.entry_path(foresight.origin(step.source) or step.source))
             return Site(step.source, None, status.st_ino, is_folder=True, is_fresh=is_fresh)
         origin, content = foresight.origin(step.source), self._content(step)
         if origin is None:  # what an earlier step writes has no number yet
             return Site(step.source, content, is_fresh=is_fresh)
-        status = os.lstat(self._files.entry(origin))
+        status = os.lstat(self._files.entry_path(origin))
         return Site(step.source, content, status.st_ino, status.st_nlink, is_fresh=is_fresh)
 
     def _check_links(self, step: Move) -> None:
@@ -114,7 +114,7 @@ class Preflight:
         origin = self._foresight.origin(step.source)
         if origin is None or lies_in(step.target, TRASH):
             return
-        here, there = self._files.entry(origin), os.path.join(self._files.root, step.target)
+        here, there = self._files.entry_path(origin), os.path.join(self._files.root, step.target)
         for link in _links_in(here):
             text, leads_to = os.readlink(link), os.path.realpath(link)
             is_inside = leads_to.startswith(os.path.join(os.path.realpath(here), "")) and not os.path.islink(here)
@@ -149,8 +149,8 @@ class Preflight:
                 raise VaultError(
                     INVALID_ARGUMENTS, f"{folder!r} is moved away and made anew; that takes two changes.", path=folder
                 )
-            if origin not in self._made and not os.path.isdir(self._files.place(origin)):
-                if os.path.lexists(self._files.entry(origin)):
+            if origin not in self._made and not os.path.isdir(self._files.real_path(origin)):
+                if os.path.lexists(self._files.entry_path(origin)):
                     raise VaultError(
                         WRITE_FAILED,
                         f"{path!r} cannot be written: a part of its path is a file, not a folder.",

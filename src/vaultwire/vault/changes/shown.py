@@ -45,7 +45,7 @@ class ShownChanges:
         files = self._files
         if lies_in(path, TRASH):
             return True  # whatever lies there came from a path that is looked at, too
-        if os.path.lexists(files.entry(path)):
+        if os.path.lexists(files.entry_path(path)):
             return files.is_taken(path)
         return files.may_be_seen(path) and path not in private
 

@@ -57,7 +57,7 @@ class Stage:
             if isinstance(step, Write) and step.after is not None:
                 place = self._sites[number].place
                 origin, folder = self._hidden.back(number, place), self._hidden.back(number, folder_of(place))
-                like = None if step.before is None else self._files.place(origin)
+                like = None if step.before is None else self._files.real_path(origin)
                 if like is not None and not os.path.exists(like):  # an earlier step of this change makes it
                     like = None
                 try:
@@ -107,7 +107,11 @@ class Stage:
             raise _stale(step)
 
     def _write(self, number: int, step: Write) -> None:
-        place = self._files.entry(step.path) if step.after is None else self._files.place(self._sites[number].place)
+        place = (
+            self._files.entry_path(step.path)
+            if step.after is None
+            else self._files.real_path(self._sites[number].place)
+        )
         temporary = self._hidden.name(number, folder_of(self._sites[number].place))
         if step.before is None:
             rename_no_replace(temporary, place)
@@ -127,7 +131,7 @@ class Stage:
 
     def _check_trashed(self, number: int, move: Move) -> None:
         """Take a deletion back if another program has saved the file right before it."""
-        content, there = self._sites[number].content, self._files.entry(move.target)
+        content, there = self._sites[number].content, self._files.entry_path(move.target)
         if content is None or not lies_in(move.target, TRASH) or os.path.islink(there):
             return
         if not self._files.holds(there, content):
@@ -135,7 +139,7 @@ class Stage:
             raise _stale(move)
 
     def _move(self, source: VaultPath, target: VaultPath, *, is_folder: bool) -> None:
-        here, there = self._files.entry(source), self._files.entry(target)
+        here, there = self._files.entry_path(source), self._files.entry_path(target)
         if is_same_entry(here, there):
             rename_entry(here, there)
         elif not is_folder:
@@ -187,7 +191,7 @@ class Stage:
         temporary = next((place for place in self._hidden.of_step(number) if os.path.lexists(place)), None)
         if step.after is None:
             return self._return_removed(number, step, temporary)
-        place = self._files.place(self._sites[number].place)
+        place = self._files.real_path(self._sites[number].place)
         if step.before is None:
             return self._unmake(number, step.after, place, temporary)
         is_taken = temporary is None or self._hidden.came_out(step, temporary)
@@ -233,7 +237,7 @@ class Stage:
         return again
 
     def _return_removed(self, number: int, step: Write, temporary: str | None) -> bool:
-        place = self._files.entry(step.path)
+        place = self._files.entry_path(step.path)
         if temporary is None:
             # What an earlier step of this change makes, by having no number before it, need not come back either.
             if os.path.lexists(place) or not self._sites[number].inode or not self._is_moved_to(number):
@@ -260,15 +264,15 @@ class Stage:
                 continue
             if lies_in(path, move.target):
                 path = follow(path, move.target, move.source)
-                if os.path.lexists(self._files.entry(path)):
+                if os.path.lexists(self._files.entry_path(path)):
                     return False
-            elif lies_in(path, move.source) and os.path.lexists(self._files.entry(move.source)):
+            elif lies_in(path, move.source) and os.path.lexists(self._files.entry_path(move.source)):
                 return False
         return True
 
     def _move_back(self, number: int, step: Move) -> bool:
         site = self._sites[number]
-        here, there = self._files.entry(step.source), self._files.entry(step.target)
+        here, there = self._files.entry_path(step.source), self._files.entry_path(step.target)
         is_here, is_there = os.path.lexists(here), os.path.lexists(there)
         if is_here and is_there:
             return self._part(here, there, site)
@@ -336,17 +340,18 @@ class Stage:
 
     def _is_as_after(self, path: VaultPath, number: int | None) -> bool | None:
         """Tell whether a path is as it is behind the last step; None if it is neither so nor as it was."""
-        entry = self._files.entry(path)
+        entry = self._files.entry_path(path)
         if number is None:
             if any(
-                each.source == path and is_same_entry(entry, self._files.entry(each.target)) for _, each in self._moves
+                each.source == path and is_same_entry(entry, self._files.entry_path(each.target))
+                for _, each in self._moves
             ):
                 return os.path.basename(entry) not in os.listdir(os.path.dirname(entry))
             return not os.path.lexists(entry)
         step, site = self._steps[number], self._sites[number]
         if isinstance(step, Move):
             return self._is_moved(entry, site) or (None if site.is_fresh and os.path.lexists(entry) else False)
-        place = self._files.place(path)
+        place = self._files.real_path(path)
         if step.after is not None and self._files.holds(place, step.after):
             return True
         is_unwritten = step.before is None or self._files.holds(place, step.before)

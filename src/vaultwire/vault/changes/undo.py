@@ -288,7 +288,7 @@ def _is_what_went(files: Files, now: VaultPath, content: bytes | None) -> bool:
     """Tell whether what lies in the trash is what was put there. A relative link leads nowhere from there."""
     if content is None or files.is_link(now):
         return not files.hides_some
-    return files.holds(files.place(now), content)
+    return files.holds(files.real_path(now), content)
 
 
 def _deleted(kind: str, target: VaultPath | None) -> bool:

@@ -231,11 +231,11 @@ class Files:
 
     # ------------------------------------------------------------------ for whoever carries changes out
 
-    def place(self, path: VaultPath) -> str:
+    def real_path(self, path: VaultPath) -> str:
         """Return the absolute path of the file a path leads to, links followed. Raises VaultError if it leads out."""
         return self._vault_root.real_path(path)
 
-    def entry(self, path: VaultPath) -> str:
+    def entry_path(self, path: VaultPath) -> str:
         """Return the absolute path of the directory entry itself, which may be a link."""
         return self._vault_root.entry_path(path)
 

@@ -182,7 +182,7 @@ class VisibleFiles(Files):
 
     def _is_hidden_file(self, path: VaultPath) -> bool:
         """Tell whether there is something at a path that by itself may be seen, which may not be, or is a folder."""
-        entry = self.entry(path)
+        entry = self.entry_path(path)
         if not os.path.lexists(entry):
             return False
         # A folder goes with all that is in it, seen or not.
