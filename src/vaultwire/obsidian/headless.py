@@ -41,7 +41,7 @@ from vaultwire.vault.links.resolution import linkpath_of
 from vaultwire.vault.model import Hit as SearchHit
 from vaultwire.vault.model import Placed, Progress, VaultPath
 from vaultwire.vault.plans.targets import Edit
-from vaultwire.vault.search.finding import WantedTasks
+from vaultwire.vault.search.filters import TaskFilter
 from vaultwire.vault.settings.obsidian_settings import CONFIG_FOLDER, KeptFile
 from vaultwire.vault.vault import Vault
 
@@ -227,7 +227,7 @@ class Headless:
 
     def tasks(self, path: VaultPath | None, progress: Progress) -> list[TaskLine]:
         """Return the tasks of a note or of all, in path and line order."""
-        found, _ = self.vault.overview.tasks(WantedTasks(), path or "", "", 0, _ALL, progress)
+        found, _ = self.vault.overview.tasks(TaskFilter(), path or "", "", 0, _ALL, progress)
         return sorted(
             ((each.path, each.line, each.mark, each.text.strip()) for each in found),
             key=lambda task: (in_order(task[0]), task[1]),

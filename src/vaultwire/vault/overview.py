@@ -22,7 +22,7 @@ from vaultwire.vault.model import (
     VaultPath,
     VaultStats,
 )
-from vaultwire.vault.search.finding import Asked, WantedTasks, property_types, to_wanted
+from vaultwire.vault.search.filters import NoteFilterText, TaskFilter, parse_note_filter, property_types
 from vaultwire.vault.settings.obsidian_settings import Settings
 
 
@@ -74,13 +74,13 @@ class Overview:
         return Listing(notes, total, total > len(notes))
 
     def find(
-        self, asked: Asked, folder: str, offset: int, limit: int, progress: Progress = NO_PROGRESS
+        self, asked: NoteFilterText, folder: str, offset: int, limit: int, progress: Progress = NO_PROGRESS
     ) -> tuple[list[NamedNote], int]:
         """Return ``limit`` notes below ``folder`` that are as asked for, and how many are in all.
 
         Raises VaultError: INVALID_ARGUMENTS for a condition or time that is none, FILE_NOT_FOUND for the folder.
         """
-        wanted = to_wanted(asked, self._bench.now().date())
+        wanted = parse_note_filter(asked, self._bench.now().date())
         return self._index.find(wanted, locate_folder(self._files, folder), offset, limit, progress)
 
     def tagged(self, tags: list[str], *, every: bool, folder: str, progress: Progress = NO_PROGRESS) -> list[Tagged]:
@@ -111,7 +111,7 @@ class Overview:
         return self._index.property_values(name, locate_folder(self._files, folder), progress)
 
     def tasks(
-        self, wanted: WantedTasks, path: str, folder: str, offset: int, limit: int, progress: Progress = NO_PROGRESS
+        self, wanted: TaskFilter, path: str, folder: str, offset: int, limit: int, progress: Progress = NO_PROGRESS
     ) -> tuple[list[TaskPlace], int]:
         """Return ``limit`` tasks that are as wanted, in path and line order, and how many are in all.
 

@@ -18,9 +18,9 @@ from vaultwire.markdown.model import ParsedNote, Span, Task
 from vaultwire.markdown.properties import parse_frontmatter
 from vaultwire.vault.errors import TIMEOUT
 from vaultwire.vault.model import NoProgress
-from vaultwire.vault.search.lines import MAX_LINES_SHOWN
 from vaultwire.vault.search.matching import Match, Matcher
 from vaultwire.vault.search.query import parse_query
+from vaultwire.vault.search.snippets import MAX_LINES_SHOWN
 from vaultwire.vault.search.terms import bare_text, fold_text
 
 

@@ -20,7 +20,7 @@ from vaultwire.vault.errors import AMBIGUOUS_TARGET, INVALID_ARGUMENTS, NOT_UTF8
 from vaultwire.vault.links.naming import locate
 from vaultwire.vault.model import NO_PROGRESS, Progress, VaultPath, asking
 from vaultwire.vault.plans.targets import Edit, apply_edits
-from vaultwire.vault.search.finding import property_types
+from vaultwire.vault.search.filters import property_types
 
 ValueKind: TypeAlias = Literal["auto", "text", "number", "checkbox", "list", "empty"]
 """How a value that a caller writes as text is meant; ``auto`` goes by the property's type in the vault."""

@@ -20,7 +20,7 @@ from vaultwire.vault.model import (
     VaultPath,
     VaultStats,
 )
-from vaultwire.vault.search.finding import Wanted, WantedTasks
+from vaultwire.vault.search.filters import NoteFilter, TaskFilter
 from vaultwire.vault.search.query import Query
 
 
@@ -45,7 +45,7 @@ class Index(Protocol):
         """Return ``limit`` notes that match, best first, equals in path order, and how many match in all."""
 
     def find(
-        self, wanted: Wanted, folder: VaultPath | None, offset: int, limit: int, progress: Progress
+        self, wanted: NoteFilter, folder: VaultPath | None, offset: int, limit: int, progress: Progress
     ) -> tuple[list[NamedNote], int]:
         """Return ``limit`` notes that are as wanted, in the order wanted, and how many are in all."""
 
@@ -57,7 +57,7 @@ class Index(Protocol):
 
     def tasks(
         self,
-        wanted: WantedTasks,
+        wanted: TaskFilter,
         path: VaultPath | None,
         folder: VaultPath | None,
         offset: int,

@@ -29,7 +29,7 @@ from vaultwire.vault.links import graph
 from vaultwire.vault.links.resolution import LinkTargets, linkpath_of
 from vaultwire.vault.links.sections import Sections
 from vaultwire.vault.model import Progress, VaultPath
-from vaultwire.vault.search.finding import Wanted
+from vaultwire.vault.search.filters import NoteFilter
 
 UNRESOLVED_LINK, UNRESOLVED_EMBED = "unresolved-link", "unresolved-embed"
 MISSING_HEADING, MISSING_BLOCK = "missing-heading", "missing-block"
@@ -98,7 +98,7 @@ class Checking:
 
         Notes that the vault's own rules exclude are left out. The last file's findings are all there.
         """
-        notes, _ = self._index.find(Wanted(), folder, 0, sys.maxsize, progress)
+        notes, _ = self._index.find(NoteFilter(), folder, 0, sys.maxsize, progress)
         paths = self._index.paths(progress)
         below = f"{folder}/" if folder else ""
         canvases = [path for path in paths if _is_canvas(path) and path.startswith(below)]

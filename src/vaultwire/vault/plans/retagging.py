@@ -23,7 +23,7 @@ from vaultwire.vault.links.graph import structure
 from vaultwire.vault.model import Problem, Progress, TagCount, VaultPath
 from vaultwire.vault.plans.following import NewSubpath, follow, follow_headings
 from vaultwire.vault.plans.relinking import LinkChange
-from vaultwire.vault.search.finding import Condition, Wanted
+from vaultwire.vault.search.filters import Condition, NoteFilter
 
 _ALL = 1 << 30  # more notes than any vault has
 # More notes than this help nobody to mend them.
@@ -129,7 +129,7 @@ def plan_rename_property(files: Files, index: Index, old: str, new: str, progres
     old, new = old.strip(), new.strip()
     if not old or not new:
         raise VaultError(INVALID_ARGUMENTS, "A property needs a name.", argument="old" if not old else "new")
-    wanted = Wanted(conditions=(Condition(fold(old), ""),), sort="path")
+    wanted = NoteFilter(conditions=(Condition(fold(old), ""),), sort="path")
     noted, _ = index.find(wanted, None, 0, _ALL, progress)
     excluded = index.excluded_with("", old, progress)
     if not noted and not excluded:

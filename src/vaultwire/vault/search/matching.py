@@ -17,8 +17,7 @@ from typing import NamedTuple, TypeAlias
 from vaultwire.markdown.model import ParsedNote
 from vaultwire.markdown.parse import parse_note
 from vaultwire.vault.model import Line
-from vaultwire.vault.search.lines import KnownLines, add_lines, columns_in, shown
-from vaultwire.vault.search.parts import NoteParts, Piece, Value
+from vaultwire.vault.search.note_parts import NoteParts, Piece, Value
 from vaultwire.vault.search.query import (
     DATE,
     NUMBER,
@@ -32,6 +31,7 @@ from vaultwire.vault.search.query import (
     Query,
     Within,
 )
+from vaultwire.vault.search.snippets import KnownLines, add_lines, columns_in, shown
 from vaultwire.vault.search.terms import (
     BARE,
     FOLDED,

@@ -23,7 +23,7 @@ from vaultwire.vault.model import (
     VaultPath,
     VaultStats,
 )
-from vaultwire.vault.search.finding import WantedTasks, scalar_texts
+from vaultwire.vault.search.filters import TaskFilter, scalar_texts
 from vaultwire.vault.search.terms import bare_text, fold_text
 
 _VISIBLE = "note NOT IN (SELECT id FROM files WHERE hidden)"
@@ -91,7 +91,7 @@ def _within(catalog: Catalog, folder: VaultPath | None) -> tuple[str, list[Any]]
 
 
 def tasks(
-    catalog: Catalog, wanted: WantedTasks, path: VaultPath | None, folder: VaultPath | None, offset: int, limit: int
+    catalog: Catalog, wanted: TaskFilter, path: VaultPath | None, folder: VaultPath | None, offset: int, limit: int
 ) -> tuple[list[TaskPlace], int]:
     """Return ``limit`` tasks that are as wanted, in path and line order, and how many are.
 

@@ -18,7 +18,7 @@ from vaultwire.vault.index.store.text import TextHits
 from vaultwire.vault.model import Found, Hit, NoteStat, Progress, VaultPath
 from vaultwire.vault.search.matching import Matcher
 from vaultwire.vault.search.query import Query
-from vaultwire.vault.search.searched import read_searched, searched_text
+from vaultwire.vault.search.searchable import read_searchable, searchable_text
 
 # A text index counts a word's rarity in small fractions, callers are shown whole numbers.
 _SCALE = 10.0
@@ -136,7 +136,7 @@ class Search:
         known_lines = self._known_lines if is_known and is_note(stat.path) else None
         if known_lines is not None and (found := known_lines.find(file.data)) is not None:
             return Hit(stat.path, score, *found)
-        match = self._matcher.show(stat.path, searched_text(stat.path, file.data), is_known=is_known)
+        match = self._matcher.show(stat.path, searchable_text(stat.path, file.data), is_known=is_known)
         return None if match is None else Hit(stat.path, score, match.matches, match.lines)
 
     def _look_all(self, ids: Sequence[int]) -> Iterator[Hit]:
@@ -148,7 +148,7 @@ class Search:
         """Yield those of the notes that match."""
         for path in paths:
             self._progress.check()
-            text = read_searched(self._files, path)
+            text = read_searchable(self._files, path)
             match = None if text is None else self._matcher.match(path, text)
             if match is not None:
                 yield Hit(path, match.score, match.matches, match.lines)

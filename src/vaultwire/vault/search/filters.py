@@ -54,7 +54,7 @@ class Condition(NamedTuple):
     date: str = ""
 
     @property
-    def is_not(self) -> bool:
+    def is_negated(self) -> bool:
         """Whether the notes are wanted for which ``accepts`` is true of no value: those without the property too."""
         return self.sign in ("!", "!=")
 
@@ -93,7 +93,7 @@ class Condition(NamedTuple):
         return value > limit or (sign == ">=" and value == limit)  # type: ignore[operator]
 
 
-class Wanted(NamedTuple):
+class NoteFilter(NamedTuple):
     """The notes that are wanted: all that is given must hold. Times are nanoseconds since the epoch, the first included."""
 
     name: str = ""
@@ -105,7 +105,7 @@ class Wanted(NamedTuple):
     sort: Sort = "relevance"
 
 
-class WantedTasks(NamedTuple):
+class TaskFilter(NamedTuple):
     """The tasks that are wanted. ``mark`` is the one in their box, None for any; ``is_done`` None for both.
 
     ``tag`` stands in the task itself, or one below it; ``text`` is in any case, diacritics do not matter.
@@ -117,16 +117,16 @@ class WantedTasks(NamedTuple):
     text: str = ""
 
 
-def parse_status(text: str) -> WantedTasks:
+def parse_task_status(text: str) -> TaskFilter:
     """Return the tasks of a status: ``todo``, ``done``, ``any``, or a mark. Raises VaultError (INVALID_ARGUMENTS).
 
-    Any mark but a blank is done, as for search's ``task-done:`` (``vault.search.parts``).
+    Any mark but a blank is done, as for search's ``task-done:`` (``vault.search.note_parts``).
     """
     word = text.strip().lower()
     if word in ("todo", "done"):
-        return WantedTasks(is_done=word == "done")
+        return TaskFilter(is_done=word == "done")
     if word == "any":
-        return WantedTasks()
+        return TaskFilter()
     mark = text[1:-1] if len(text) > 1 and text[0] + text[-1] == "[]" else text
     if len(mark) != 1:
         raise VaultError(
@@ -134,10 +134,10 @@ def parse_status(text: str) -> WantedTasks:
             f"status: expected 'todo', 'done', 'any', or one mark such as '/' or '-', got {text!r}.",
             argument="status",
         )
-    return WantedTasks(mark=mark)
+    return TaskFilter(mark=mark)
 
 
-class Asked(NamedTuple):
+class NoteFilterText(NamedTuple):
     """What a caller asks for, as text; ``parse_conditions`` and ``parse_time`` say how."""
 
     name: str = ""
@@ -149,10 +149,10 @@ class Asked(NamedTuple):
     sort: Sort = "relevance"
 
 
-def to_wanted(asked: Asked, today: date) -> Wanted:
+def parse_note_filter(asked: NoteFilterText, today: date) -> NoteFilter:
     """Return what is asked for. Raises VaultError (INVALID_ARGUMENTS), saying of which argument."""
     now = datetime.now(UTC).astimezone()
-    return Wanted(
+    return NoteFilter(
         asked.name,
         asked.alias,
         tuple(asked.tags),

@@ -12,7 +12,7 @@ from vaultwire.markdown.model import ParsedNote, Span
 from vaultwire.markdown.properties import Frontmatter, parse_frontmatter
 from vaultwire.markdown.yaml_core import PropertyValue
 from vaultwire.vault.disk.paths import is_canvas
-from vaultwire.vault.search.searched import parse_searched, searched_name
+from vaultwire.vault.search.searchable import parse_searchable, searchable_name
 from vaultwire.vault.search.terms import BARE, FOLDED, Forms, Leaf
 
 _BOX = re.compile(r"\[.\]")
@@ -52,7 +52,7 @@ class NoteParts:
     @cached_property
     def name(self) -> Forms:
         """The note's name."""
-        return Forms(searched_name(self.path))
+        return Forms(searchable_name(self.path))
 
     @property
     def has_marks(self) -> bool:
@@ -62,7 +62,7 @@ class NoteParts:
     @cached_property
     def parsed(self) -> ParsedNote:
         """The note's structure."""
-        return parse_searched(self.path, self.text) if is_canvas(self.path) else self._parse(self.text)
+        return parse_searchable(self.path, self.text) if is_canvas(self.path) else self._parse(self.text)
 
     def is_heading(self, index: int, line: str) -> bool:
         """Tell whether a line is a heading or a part of one, by how many lines come before it and what it says."""

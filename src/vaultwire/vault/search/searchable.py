@@ -16,17 +16,17 @@ from vaultwire.vault.errors import VaultError
 from vaultwire.vault.model import VaultPath
 
 
-def is_searched(path: str) -> bool:
+def is_searchable(path: str) -> bool:
     """Tell whether searches look into a file of this path."""
     return is_note(path) or is_canvas(path)
 
 
-def searched_name(path: str) -> str:
+def searchable_name(path: str) -> str:
     """Return the name under which a search finds a note or canvas: the last part without the extension."""
     return path.rsplit("/", 1)[-1][: -len(CANVAS_SUFFIX)] if is_canvas(path) else stem(path)
 
 
-def searched_text(path: str, data: bytes) -> str:
+def searchable_text(path: str, data: bytes) -> str:
     """Return what a search looks into."""
     text = plain_text(data)
     if not is_canvas(path):
@@ -36,15 +36,15 @@ def searched_text(path: str, data: bytes) -> str:
     return cards_text(text)
 
 
-def read_searched(files: Files, path: VaultPath) -> str | None:
+def read_searchable(files: Files, path: VaultPath) -> str | None:
     """Return what a search looks into, None if the file cannot be read."""
     try:
-        return searched_text(path, files.read(path).data)
+        return searchable_text(path, files.read(path).data)
     except VaultError:
         return None
 
 
-def parse_searched(path: str, text: str) -> ParsedNote:
+def parse_searchable(path: str, text: str) -> ParsedNote:
     """Return the structure of what is searched: of a canvas each card is a block, and there is nothing else."""
     if not is_canvas(path):
         return parse_note(text)
