@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import TypeAlias
 
 from vaultwire.vault.disk.paths import fold
-from vaultwire.vault.search.terms import bare_text
+from vaultwire.vault.search.text_forms import strip_diacritics
 
 _LINE_END = re.compile("\n")
 _WORD = re.compile(r"[^\W_]+")
@@ -33,7 +33,7 @@ class Names:
 
     def __init__(self, folded: str) -> None:
         """Take up folded names, a line each."""
-        self._text = f"\n{bare_text(folded)}\n"
+        self._text = f"\n{strip_diacritics(folded)}\n"
         self._starts = array("L", (found.end() for found in _LINE_END.finditer(self._text, 0, len(self._text) - 1)))
 
     def match(self, typed: str, allows: Callable[[int], bool] | None = None) -> list[int]:
@@ -44,7 +44,7 @@ class Names:
         if there is none of these either: names that have the letters typed in their order, as Obsidian's quick switcher
         takes abbreviations. ``allows`` says which names count.
         """
-        wanted = " ".join(bare_text(fold(typed)).split())
+        wanted = " ".join(strip_diacritics(fold(typed)).split())
         if not wanted:
             return []
         found = self._plain(wanted, allows) or self._slipped(wanted, allows) or self._scattered(wanted, allows)

@@ -13,7 +13,8 @@ from vaultwire.markdown.properties import Frontmatter, parse_frontmatter
 from vaultwire.markdown.yaml_core import PropertyValue
 from vaultwire.vault.disk.paths import is_canvas
 from vaultwire.vault.search.searchable import parse_searchable, searchable_name
-from vaultwire.vault.search.terms import BARE, FOLDED, Forms, Leaf
+from vaultwire.vault.search.terms import Leaf
+from vaultwire.vault.search.text_forms import FOLDED, UNACCENTED, TextForms
 
 _BOX = re.compile(r"\[.\]")
 # What underlines a heading, or is a rule.
@@ -25,7 +26,7 @@ class Piece(NamedTuple):
     """A part of a note an operator looks into, and the line it begins on."""
 
     first: int
-    text: Forms
+    text: TextForms
 
 
 class Value(NamedTuple):
@@ -33,8 +34,8 @@ class Value(NamedTuple):
     nor would a reader see one.
     """
 
-    name: Forms
-    texts: list[Forms]
+    name: TextForms
+    texts: list[TextForms]
     is_null: bool
     is_empty: bool
 
@@ -45,19 +46,19 @@ class NoteParts:
     def __init__(self, path: str, text: str, parse: Callable[[str], ParsedNote]) -> None:
         self.path = path
         self.text = text
-        self.body = Forms(text)
+        self.body = TextForms(text)
         self.columns: dict[Leaf, dict[int, int]] = {}
         self._parse = parse
 
     @cached_property
-    def name(self) -> Forms:
+    def name(self) -> TextForms:
         """The note's name."""
-        return Forms(searchable_name(self.path))
+        return TextForms(searchable_name(self.path))
 
     @property
-    def has_marks(self) -> bool:
+    def has_diacritics(self) -> bool:
         """Whether leaving diacritics out may change what is found."""
-        return self.body.get(BARE) != self.body.get(FOLDED) or not self.path.isascii()
+        return self.body.get(UNACCENTED) != self.body.get(FOLDED) or not self.path.isascii()
 
     @cached_property
     def parsed(self) -> ParsedNote:
@@ -88,18 +89,18 @@ class NoteParts:
         return parse_frontmatter(self.text)
 
     @cached_property
-    def tags(self) -> list[Forms]:
+    def tags(self) -> list[TextForms]:
         """The tags, without ``#``."""
         if "#" not in self.text and not self.text.startswith("---"):
             return []
-        return [Forms(tag) for tag in self.parsed.tags]
+        return [TextForms(tag) for tag in self.parsed.tags]
 
     @cached_property
     def properties(self) -> list[Value]:
         """The properties."""
         written = self.frontmatter.written
         return [
-            Value(Forms(name), [Forms(text) for text in written[name]], value is None, value in _EMPTY)
+            Value(TextForms(name), [TextForms(text) for text in written[name]], value is None, value in _EMPTY)
             for name, value in self.frontmatter.values.items()
         ]
 
@@ -132,4 +133,4 @@ class NoteParts:
             # syntax, Task lists): everything but a blank is done.
             is_done = bool(task.mark.strip())
             if operator == "task" or is_done is (operator == "task-done"):
-                yield Piece(task.line, Forms(task.text))
+                yield Piece(task.line, TextForms(task.text))

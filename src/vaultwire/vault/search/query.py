@@ -15,7 +15,8 @@ import re
 from typing import NamedTuple, TypeAlias
 
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
-from vaultwire.vault.search.terms import BadRegexError, Pattern, Text, check_regex, fold_text
+from vaultwire.vault.search.terms import BadRegexError, Pattern, Text, check_regex
+from vaultwire.vault.search.text_forms import fold_case
 
 CASE_OPERATORS = ("match-case", "ignore-case")
 TASK_OPERATORS = ("task", "task-todo", "task-done")
@@ -191,7 +192,7 @@ class _Parser:
 
     def _text(self, text: str, place: _Place, start: int, *, full_words: bool) -> Expression:
         wanted = text.strip("#/") if place.operator == "tag" else text
-        if not fold_text(wanted).strip() and not (place.value and full_words):
+        if not fold_case(wanted).strip() and not (place.value and full_words):
             raise self.bad(start, "nothing to look for here")
         return Text(wanted, full_words, place.match_case)
 

@@ -14,16 +14,8 @@ from typing import NamedTuple
 from vaultwire.vault.disk.paths import IGNORE_FILE, compose
 from vaultwire.vault.disk.walk import Oddity
 from vaultwire.vault.errors import VaultError
-from vaultwire.vault.search.terms import (
-    EXACT,
-    BadRegexError,
-    Budget,
-    Forms,
-    Pattern,
-    RegexNeedle,
-    check_regex,
-    fold_text,
-)
+from vaultwire.vault.search.terms import BadRegexError, Pattern, RegexBudget, RegexNeedle, check_regex
+from vaultwire.vault.search.text_forms import EXACT, TextForms, fold_case
 from vaultwire.vault.settings.obsidian_settings import Content, KeptFile, KeptSettings
 from vaultwire.vault.visibility.globs import BadGlobError, Glob, Globs, compile_glob
 
@@ -43,7 +35,7 @@ class _Expression(NamedTuple):
 
     source: str
     needle: RegexNeedle
-    budget: Budget
+    budget: RegexBudget
 
 
 class Excludes:
@@ -102,13 +94,13 @@ class Excludes:
         return hidden
 
     def _hides(self, entry: str) -> bool:
-        if self._prefixes and fold_text(entry).startswith(self._prefixes):
+        if self._prefixes and fold_case(entry).startswith(self._prefixes):
             return True
         if self._lines.matches(entry if entry.isascii() else compose(entry)):
             return True
         if entry.endswith("/") or not self._expressions:
             return False
-        forms = Forms(entry)
+        forms = TextForms(entry)
         return any(self._finds(expression, forms) for expression in self._expressions)
 
     # ------------------------------------------------------------------ Obsidian's filters
@@ -121,7 +113,7 @@ class Excludes:
                 Oddity(_FILTERS_AT, "has an empty filter, which would hide everything; it hides nothing")
             )
         elif not is_expression:
-            self._prefixes += (fold_text(text),)
+            self._prefixes += (fold_case(text),)
         else:
             try:
                 check_regex(text)
@@ -129,11 +121,11 @@ class Excludes:
                 reason = f"/{text}/ is no regular expression: {error.reason} (character {error.position + 1})"
                 self._problems.append(Oddity(_FILTERS_AT, f"{reason}; it hides nothing"))
                 return
-            budget = Budget(_SECONDS_BESIDES)
+            budget = RegexBudget(_SECONDS_BESIDES)
             needle = RegexNeedle(Pattern(0, text, match_case=False), budget)
             self._expressions += (_Expression(text, needle, budget),)
 
-    def _finds(self, expression: _Expression, path: Forms) -> bool:
+    def _finds(self, expression: _Expression, path: TextForms) -> bool:
         try:
             found = expression.needle.find(path, EXACT) >= 0
         except VaultError:  # too slow

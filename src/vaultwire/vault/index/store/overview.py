@@ -24,7 +24,7 @@ from vaultwire.vault.model import (
     VaultStats,
 )
 from vaultwire.vault.search.filters import TaskFilter, scalar_texts
-from vaultwire.vault.search.terms import bare_text, fold_text
+from vaultwire.vault.search.text_forms import fold_case, strip_diacritics
 
 _VISIBLE = "note NOT IN (SELECT id FROM files WHERE hidden)"
 _DAY = "[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]"
@@ -108,7 +108,7 @@ def tasks(
         values.append(wanted.mark)
     if wanted.is_done is not None:
         tests.append(f"NOT {_IS_OPEN}" if wanted.is_done else _IS_OPEN)
-    tag, text = wanted.tag.removeprefix("#").strip("/"), bare_text(fold_text(wanted.text))
+    tag, text = wanted.tag.removeprefix("#").strip("/"), strip_diacritics(fold_case(wanted.text))
     if tag and path is None:  # hidden notes are not there, and one note is soon looked through
         tests.append("note IN (SELECT note FROM tagged WHERE tag = ?)")
         values.append(fold(tag))
@@ -131,7 +131,7 @@ def tasks(
 
 def _holds(task: str, tag: str, text: str) -> bool:
     return (not tag or has_tag(line_tags(read_inline(task)[0]), tag)) and (
-        not text or text in bare_text(fold_text(task))
+        not text or text in strip_diacritics(fold_case(task))
     )
 
 

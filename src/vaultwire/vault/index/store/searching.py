@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple, Self
 
 from vaultwire.vault.disk.files import Files
-from vaultwire.vault.disk.paths import is_note
 from vaultwire.vault.errors import VaultError
 from vaultwire.vault.index.store import lookup
 from vaultwire.vault.index.store.catalog import Catalog
@@ -81,7 +80,6 @@ class Search:
         self._progress = progress
         self._matcher = Matcher(query)
         self._has_lines = self._matcher.has_lines
-        self._known_lines = self._matcher.known_lines
 
     def run(self, snapshot: Snapshot, folder: VaultPath | None, offset: int, limit: int) -> Found:
         """Return one page."""
@@ -133,10 +131,8 @@ class Search:
         except VaultError:
             return None
         is_known = not is_racy and (len(file.data), file.modified_ns, file.stamp) == stat[1:]
-        known_lines = self._known_lines if is_known and is_note(stat.path) else None
-        if known_lines is not None and (found := known_lines.find(file.data)) is not None:
-            return Hit(stat.path, score, *found)
-        match = self._matcher.show(stat.path, searchable_text(stat.path, file.data), is_known=is_known)
+        text = searchable_text(stat.path, file.data)
+        match = self._matcher.match_known(stat.path, text) if is_known else self._matcher.match(stat.path, text)
         return None if match is None else Hit(stat.path, score, match.matches, match.lines)
 
     def _look_all(self, ids: Sequence[int]) -> Iterator[Hit]:
