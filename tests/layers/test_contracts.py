@@ -35,7 +35,7 @@ SINS = [
     ("The rooms of the engine import inwards only", "vault/search/terms.py", "import vaultwire.vault.index.port"),
     (
         "The rooms of the engine import inwards only",
-        "vault/settings/moments.py",
+        "vault/settings/moment_format.py",
         "import vaultwire.vault.changes.change",
     ),
     ("The rooms of the engine import inwards only", "vault/links/naming.py", "import vaultwire.vault.plans.moving"),
@@ -48,7 +48,7 @@ SINS = [
     ("The rooms of the engine import inwards only", "vault/plans/moving.py", "import vaultwire.vault.editing.writing"),
     ("The rooms of the engine import inwards only", "vault/editing/writing.py", "import vaultwire.vault.vault"),
     ("The vault's disk", "vault/disk/paths.py", "import vaultwire.vault.disk.files"),
-    ("The vault's settings", "vault/settings/moments.py", "import vaultwire.vault.settings.periodic"),
+    ("The vault's settings", "vault/settings/moment_format.py", "import vaultwire.vault.settings.daily_notes"),
     ("Searches", "vault/search/terms.py", "import vaultwire.vault.search.query"),
     ("Names and links", "vault/links/resolution.py", "import vaultwire.vault.links.graph"),
     ("What may be seen", "vault/visibility/globs.py", "import vaultwire.vault.visibility.excludes"),

@@ -14,7 +14,7 @@ from vaultwire.vault.changes.changing import Changes
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.editing.workbench import Workbench
 from vaultwire.vault.index.port import Index
-from vaultwire.vault.settings.obsidian_settings import KeptSettings
+from vaultwire.vault.settings.obsidian_settings import CachedSettings
 from vaultwire.vault.vault import Vault
 from vaultwire.vault.visibility.visible_files import Rules, VisibleFiles
 
@@ -54,7 +54,7 @@ def open_vault(
 def vault_over(
     files: Files,
     index: Index,
-    settings: KeptSettings,
+    settings: CachedSettings,
     changes: Changes | None = None,
     today: Callable[[], date] = date.today,
     *,

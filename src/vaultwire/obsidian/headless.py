@@ -42,7 +42,7 @@ from vaultwire.vault.model import Hit as SearchHit
 from vaultwire.vault.model import Placed, Progress, VaultPath
 from vaultwire.vault.plans.targets import Edit
 from vaultwire.vault.search.filters import TaskFilter
-from vaultwire.vault.settings.obsidian_settings import CONFIG_FOLDER, KeptFile
+from vaultwire.vault.settings.obsidian_settings import CONFIG_FOLDER, CachedFile
 from vaultwire.vault.vault import Vault
 
 # The most notes, tasks and versions that are counted: more than a vault has.
@@ -278,7 +278,7 @@ class Headless:
 
     def bookmarks(self, progress: Progress) -> list[tuple[str, str, str]]:
         """Return the bookmarks: kind, title, and what is marked. Those in groups too."""
-        text = KeptFile(f"{self.vault.root}/{CONFIG_FOLDER}/bookmarks.json").content().text
+        text = CachedFile(f"{self.vault.root}/{CONFIG_FOLDER}/bookmarks.json").content().text
         try:
             value = json.loads(text) if text else {}
         except (ValueError, RecursionError):

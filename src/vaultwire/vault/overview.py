@@ -131,10 +131,10 @@ class Overview:
     def daily_note(self, day: str, progress: Progress = NO_PROGRESS) -> DailyNote:
         """Return which note is the day's by Obsidian's settings, whether it is there or not, and those before and after it.
 
-        ``day`` is what ``periodic.parse_day`` takes. Raises VaultError: INVALID_ARGUMENTS for a day that is none, and
+        ``day`` is what ``daily_notes.parse_day`` takes. Raises VaultError: INVALID_ARGUMENTS for a day that is none, and
         ``daily_note_path``'s if the settings are at fault.
         """
-        from vaultwire.vault.settings.periodic import daily_note_day, daily_note_path, parse_day  # noqa: PLC0415 - see the head
+        from vaultwire.vault.settings.daily_notes import daily_note_day, daily_note_path, parse_day  # noqa: PLC0415 - see the head
 
         settings = self._settings.get()
         wanted = parse_day(day, self._bench.now().date())

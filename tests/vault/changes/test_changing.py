@@ -39,8 +39,8 @@ from vaultwire.vault.index.store.home import Home
 from vaultwire.vault.index.store.memory_text import MemoryText
 from vaultwire.vault.index.store.stored_index import StoredIndex
 from vaultwire.vault.model import NO_PROGRESS, NoProgress, VaultPath
-from vaultwire.vault.settings.obsidian_settings import KeptSettings
-from vaultwire.vault.visibility.excludes import Excludes, KeptExcludes
+from vaultwire.vault.settings.obsidian_settings import CachedSettings
+from vaultwire.vault.visibility.excludes import CachedExcludes, Excludes
 
 VAULT = """
 === A.md
@@ -419,7 +419,7 @@ def test_the_index_hears_of_every_file_that_a_change_touched(root: Path, tmp_pat
 def test_trouble_of_the_index_fails_no_change_and_is_over_with_its_cause(root: Path) -> None:
     trouble: list[Exception] = []
     files = Files(str(root), 1000)
-    kept = KeptExcludes(files.root, KeptSettings(files.root))
+    kept = CachedExcludes(files.root, CachedSettings(files.root))
 
     def excludes() -> Excludes:
         if trouble:
@@ -427,7 +427,7 @@ def test_trouble_of_the_index_fails_no_change_and_is_over_with_its_cause(root: P
         return kept.get()
 
     index = StoredIndex(files, Home(files.root, None, MemoryText), excludes)
-    vault = vault_over(files, index, KeptSettings(files.root))
+    vault = vault_over(files, index, CachedSettings(files.root))
     assert vault.search("apple", "", 0, 9).total == 0
     for error in (OSError(errno.EIO, "Input/output error"), RuntimeError("a mistake of the index")):
         trouble[:] = [error]

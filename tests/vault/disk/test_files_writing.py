@@ -317,7 +317,7 @@ from datetime import datetime
 from vaultwire.vault.errors import VaultError
 from vaultwire.vault.disk.files import Files
 from vaultwire.app.engine import open_index
-from vaultwire.vault.settings.obsidian_settings import KeptSettings
+from vaultwire.vault.settings.obsidian_settings import CachedSettings
 from vaultwire.vault.vault import Vault
 resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
 files = Files(sys.argv[1], 1_000_000)
@@ -326,7 +326,7 @@ for name in ("Note", "New/Note 2"):
         index = open_index(files, None)
         changes = Changes(files, index, None)
         bench = Workbench(
-            files, index, KeptSettings(files.root), changes, now=datetime.now, max_attachment_bytes=1, read_first=False
+            files, index, CachedSettings(files.root), changes, now=datetime.now, max_attachment_bytes=1, read_first=False
         )
         vault = Vault(bench)
         vault.writing.write(name, "x" * 100_000, "overwrite")

@@ -19,7 +19,7 @@ from vaultwire.vault.plans.creating import (
 )
 from vaultwire.vault.plans.moving import check_no_namesake, is_path, plan_arrival
 from vaultwire.vault.plans.templates import below
-from vaultwire.vault.settings.periodic import parse_day
+from vaultwire.vault.settings.daily_notes import parse_day
 
 
 class Made(NamedTuple):

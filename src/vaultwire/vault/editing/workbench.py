@@ -22,7 +22,7 @@ from vaultwire.vault.disk.paths import is_note
 from vaultwire.vault.errors import NOT_READ, STALE_EDIT, VaultError
 from vaultwire.vault.index.port import Index
 from vaultwire.vault.model import Progress, VaultPath
-from vaultwire.vault.settings.obsidian_settings import KeptSettings
+from vaultwire.vault.settings.obsidian_settings import CachedSettings
 
 # A difference is for a caller to see whether its edit still makes sense; a longer one says "read it again".
 _MAX_SHOWN_DIFF = 4_000
@@ -53,7 +53,7 @@ class Workbench:
         self,
         files: Files,
         index: Index,
-        settings: KeptSettings,
+        settings: CachedSettings,
         changes: Changes,
         *,
         now: Callable[[], datetime],

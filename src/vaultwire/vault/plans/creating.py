@@ -33,8 +33,8 @@ from vaultwire.vault.plans.attaching import check_attachment
 from vaultwire.vault.plans.linktexts import link_to
 from vaultwire.vault.plans.moving import is_path
 from vaultwire.vault.plans.templates import BOM, below, fill, find_template, insert, read_text
+from vaultwire.vault.settings.daily_notes import daily_note_path, daily_template_path
 from vaultwire.vault.settings.obsidian_settings import Settings
-from vaultwire.vault.settings.periodic import daily_note_path, daily_template_path
 
 OnCollision: TypeAlias = Literal["error", "number"]
 

@@ -18,7 +18,7 @@ from vaultwire.vault.errors import FILE_NOT_FOUND, INVALID_ARGUMENTS, NOT_UTF8, 
 from vaultwire.vault.links.resolve import resolve, wanted_paths
 from vaultwire.vault.model import VaultPath
 from vaultwire.vault.plans.targets import Edit, apply_edits
-from vaultwire.vault.settings.moments import format_moment
+from vaultwire.vault.settings.moment_format import format_moment
 from vaultwire.vault.settings.obsidian_settings import Settings
 
 BOM = "\ufeff"
@@ -36,7 +36,7 @@ _MAX_NAMED = 30
 def fill(text: str, title: str, now: datetime, settings: Settings) -> str:
     """Return the template with its variables filled in: ``{{title}}``, ``{{date}}``, ``{{time}}``, ``{{date:FORMAT}}``.
 
-    ``now`` is the moment of both ``date`` and ``time``; their formats are those of Moment.js (``settings.moments``). What is
+    ``now`` is the moment of both ``date`` and ``time``; their formats are those of Moment.js (``settings.moment_format``). What is
     no variable stays as it is, character for character, and what is filled in is not looked at again.
     """
     formats = {

@@ -54,17 +54,17 @@ class Settings(NamedTuple):
     problems: tuple[Oddity, ...] = ()
 
 
-class Content(NamedTuple):
+class FileContent(NamedTuple):
     """A settings file's text, None if there is none to be had; ``problem`` says why if that is not as it should be."""
 
     text: str | None
     problem: str | None = None
 
 
-_MISSING: Final = Content(None)
+_MISSING: Final = FileContent(None)
 
 
-class KeptFile:
+class CachedFile:
     """A small text file that is asked for often: read again only when its size, times or inode are others.
 
     Links are followed, also out of the vault: people share one config folder between vaults so.
@@ -72,14 +72,14 @@ class KeptFile:
 
     def __init__(self, place: str) -> None:
         self._place = place
-        self._kept: tuple[tuple[int, int, int] | None, Content] = (None, _MISSING)
+        self._kept: tuple[tuple[int, int, int] | None, FileContent] = (None, _MISSING)
 
-    def content(self) -> Content:
+    def content(self) -> FileContent:
         """Return what is in it. Never raises."""
         try:
             status = os.stat(self._place)
             if not stat.S_ISREG(status.st_mode):  # asked first: opening a FIFO would wait for its other end
-                return Content(None, "is not a regular file")
+                return FileContent(None, "is not a regular file")
             key, content = self._kept
             if key == _identity(status):
                 return content
@@ -89,7 +89,7 @@ class KeptFile:
         except (FileNotFoundError, NotADirectoryError):
             return _MISSING
         except OSError as error:
-            return Content(None, f"cannot be read: {error.strerror}")
+            return FileContent(None, f"cannot be read: {error.strerror}")
         content = _decode(data)
         if time.time_ns() - status.st_mtime_ns > _SETTLED_NS:
             self._kept = (_identity(status), content)
@@ -100,22 +100,22 @@ def _identity(status: os.stat_result) -> tuple[int, int, int]:
     return status.st_size, status.st_mtime_ns, stamp_of(status)
 
 
-def _decode(data: bytes) -> Content:
+def _decode(data: bytes) -> FileContent:
     if len(data) > MAX_SETTINGS_BYTES:
-        return Content(None, f"has more than {MAX_SETTINGS_BYTES} bytes, so it was not read")
+        return FileContent(None, f"has more than {MAX_SETTINGS_BYTES} bytes, so it was not read")
     try:
-        return Content(data.decode("utf-8-sig"))
+        return FileContent(data.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
-        return Content(None, f"is not UTF-8 (byte {error.start}), so it was not read")
+        return FileContent(None, f"is not UTF-8 (byte {error.start}), so it was not read")
 
 
-class KeptSettings:
+class CachedSettings:
     """The settings of one vault, always as they are now; asking costs a look at four files."""
 
     def __init__(self, root: str, config_folder: str = CONFIG_FOLDER) -> None:
         self._folder = config_folder
-        self._files = {name: KeptFile(os.path.join(root, config_folder, name)) for name in _KEYS}
-        self._kept: tuple[list[Content], Settings] = ([], Settings())
+        self._files = {name: CachedFile(os.path.join(root, config_folder, name)) for name in _KEYS}
+        self._kept: tuple[list[FileContent], Settings] = ([], Settings())
 
     def get(self) -> Settings:
         """Return the settings; the same object as long as no file holds anything else. Never raises."""
@@ -124,7 +124,7 @@ class KeptSettings:
             self._kept = (contents, self._parse(contents))
         return self._kept[1]
 
-    def _parse(self, contents: list[Content]) -> Settings:
+    def _parse(self, contents: list[FileContent]) -> Settings:
         values: dict[str, Any] = {}
         problems: list[Oddity] = []
         for (name, keys), content in zip(_KEYS.items(), contents, strict=True):

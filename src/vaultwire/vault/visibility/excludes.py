@@ -16,7 +16,7 @@ from vaultwire.vault.disk.walk import Oddity
 from vaultwire.vault.errors import VaultError
 from vaultwire.vault.search.terms import BadRegexError, Pattern, RegexBudget, RegexNeedle, check_regex
 from vaultwire.vault.search.text_forms import EXACT, TextForms, fold_case
-from vaultwire.vault.settings.obsidian_settings import Content, KeptFile, KeptSettings
+from vaultwire.vault.settings.obsidian_settings import CachedFile, CachedSettings, FileContent
 from vaultwire.vault.visibility.globs import BadGlobError, Glob, Globs, compile_glob
 
 _FILTERS_AT = "userIgnoreFilters in app.json"
@@ -45,7 +45,7 @@ class Excludes:
     what it hid.
     """
 
-    def __init__(self, filters: tuple[str, ...] = (), ignore: Content = Content(None)) -> None:  # noqa: B008 - a constant
+    def __init__(self, filters: tuple[str, ...] = (), ignore: FileContent = FileContent(None)) -> None:  # noqa: B008 - a constant
         """``filters`` are Obsidian's ``userIgnoreFilters``, ``ignore`` is what is in ``.vaultwireignore``.
 
         Obsidian takes a filter between slashes for a JavaScript regular expression, looked for anywhere in the path, and
@@ -166,13 +166,13 @@ class Excludes:
         return hashlib.blake2b(facts.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 
-class KeptExcludes:
+class CachedExcludes:
     """The rules of one vault, always as they are now; asking costs a look at the files that hold them."""
 
-    def __init__(self, root: str, settings: KeptSettings) -> None:
+    def __init__(self, root: str, settings: CachedSettings) -> None:
         self._settings = settings
-        self._file = KeptFile(os.path.join(root, IGNORE_FILE))
-        self._kept: tuple[tuple[tuple[str, ...], Content], Excludes] = (((), Content(None)), Excludes())
+        self._file = CachedFile(os.path.join(root, IGNORE_FILE))
+        self._kept: tuple[tuple[tuple[str, ...], FileContent], Excludes] = (((), FileContent(None)), Excludes())
 
     def get(self) -> Excludes:
         """Return the rules; the same object as long as they are the same. Never raises."""

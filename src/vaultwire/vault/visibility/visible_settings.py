@@ -12,14 +12,14 @@ from typing import Any
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.disk.paths import folder_of_setting, parse_note_path, parse_path
 from vaultwire.vault.errors import VaultError
-from vaultwire.vault.settings.obsidian_settings import KeptSettings, Settings
-from vaultwire.vault.settings.periodic import daily_note_path
+from vaultwire.vault.settings.daily_notes import daily_note_path
+from vaultwire.vault.settings.obsidian_settings import CachedSettings, Settings
 
 _HIDDEN = ".not allowed by the policy"
 _ANY_DAY = date(2000, 1, 1)
 
 
-class VisibleSettings(KeptSettings):
+class VisibleSettings(CachedSettings):
     """The settings of one vault without the names of what is hidden."""
 
     def __init__(self, files: Files) -> None:
@@ -27,7 +27,7 @@ class VisibleSettings(KeptSettings):
         self._visible = files
 
     def get(self) -> Settings:
-        """See ``KeptSettings.get``."""
+        """See ``CachedSettings.get``."""
         settings = super().get()
         hidden: dict[str, Any] = {
             field: _HIDDEN

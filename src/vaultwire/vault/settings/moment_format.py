@@ -2,7 +2,7 @@
 
 https://momentjs.com/docs/#/displaying/format/. Names of months and days are English, and so is the week of ``w``, ``e`` and
 ``gg``, which begins on Sunday: Obsidian's follow the language of the app, which no file in the vault tells. Which notes
-are daily notes is said by ``vault.settings.periodic``.
+are daily notes is said by ``vault.settings.daily_notes``.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Daily notes: which note is a day's, which day a note is of, and how a caller may name a day.
 
-Pure: whether such a note is there is the vault's to find out. How days are written is in ``vault.settings.moments``.
+Pure: whether such a note is there is the vault's to find out. How days are written is in ``vault.settings.moment_format``.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from vaultwire.vault.disk.paths import (
 )
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
 from vaultwire.vault.model import VaultPath
-from vaultwire.vault.settings.moments import format_moment, parse_moment
+from vaultwire.vault.settings.moment_format import format_moment, parse_moment
 from vaultwire.vault.settings.obsidian_settings import Settings
 
 DEFAULT_FORMAT = "YYYY-MM-DD"  # Obsidian's help, "Daily notes"
