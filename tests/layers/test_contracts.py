@@ -41,7 +41,7 @@ SINS = [
     ("The rooms of the engine import inwards only", "vault/links/naming.py", "import vaultwire.vault.plans.moving"),
     (
         "The rooms of the engine import inwards only",
-        "vault/visibility/globs.py",
+        "vault/visibility/gitignore.py",
         "import vaultwire.vault.editing.writing",
     ),
     ("The rooms of the engine import inwards only", "vault/changes/change.py", "import vaultwire.vault.plans.moving"),
@@ -51,7 +51,7 @@ SINS = [
     ("The vault's settings", "vault/settings/moment_format.py", "import vaultwire.vault.settings.daily_notes"),
     ("Searches", "vault/search/terms.py", "import vaultwire.vault.search.query"),
     ("Names and links", "vault/links/resolution.py", "import vaultwire.vault.links.graph"),
-    ("What may be seen", "vault/visibility/globs.py", "import vaultwire.vault.visibility.excludes"),
+    ("What may be seen", "vault/visibility/gitignore.py", "import vaultwire.vault.visibility.excludes"),
     ("Changes", "vault/changes/change.py", "import vaultwire.vault.changes.journal"),
     ("Plans", "vault/plans/targets.py", "import vaultwire.vault.plans.moving"),
     ("Editing", "vault/editing/workbench.py", "import vaultwire.vault.editing.making"),

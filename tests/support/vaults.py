@@ -16,7 +16,7 @@ from vaultwire.vault.editing.workbench import Workbench
 from vaultwire.vault.index.port import Index
 from vaultwire.vault.settings.obsidian_settings import CachedSettings
 from vaultwire.vault.vault import Vault
-from vaultwire.vault.visibility.visible_files import Rules, VisibleFiles
+from vaultwire.vault.visibility.visible_files import VisibilityRules, VisibleFiles
 
 
 def write_vault(root: Path, text: str) -> Path:
@@ -39,7 +39,7 @@ def open_vault(
     state: Path | None = None,
     *,
     read_first: bool = False,
-    rules: Rules | None = None,
+    rules: VisibilityRules | None = None,
 ) -> Vault:
     """Return the engine over a folder, as the program itself puts it together; ``rules`` say what may be seen of it.
 

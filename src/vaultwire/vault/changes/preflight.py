@@ -23,7 +23,7 @@ from vaultwire.vault.errors import (
     VaultError,
 )
 from vaultwire.vault.model import VaultPath
-from vaultwire.vault.visibility.privacy import may_say_so
+from vaultwire.vault.visibility.private_notes import can_be_private
 
 
 class Preflight:
@@ -132,7 +132,7 @@ class Preflight:
 
     def _content(self, step: Move) -> bytes | None:
         """Return what a moved file holds, if that is kept: of notes, canvases, and whatever may be cleared from the trash."""
-        if not (may_say_so(step.source) or lies_in(step.target, TRASH)):
+        if not (can_be_private(step.source) or lies_in(step.target, TRASH)):
             return None
         try:
             return self._foresight.read(step.source)

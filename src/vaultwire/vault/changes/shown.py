@@ -14,7 +14,7 @@ from vaultwire.vault.changes.journal import Journal
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.disk.paths import TRASH, lies_in
 from vaultwire.vault.model import VaultPath
-from vaultwire.vault.visibility.privacy import may_say_so
+from vaultwire.vault.visibility.private_notes import can_be_private
 
 
 class ShownChanges:
@@ -57,7 +57,7 @@ class ShownChanges:
             detailed = self._journal.load(number)
             # What cannot be read any more, or was too large to be kept, may be anything.
             known = self._private[number] = detailed is None or any(
-                may_say_so(path) if data is None else self._files.is_private(path, data)
+                can_be_private(path) if data is None else self._files.is_private(path, data)
                 for path, data in _held(detailed)
             )
         return known

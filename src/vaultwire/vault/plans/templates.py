@@ -36,7 +36,7 @@ _MAX_NAMED = 30
 def fill(text: str, title: str, now: datetime, settings: Settings) -> str:
     """Return the template with its variables filled in: ``{{title}}``, ``{{date}}``, ``{{time}}``, ``{{date:FORMAT}}``.
 
-    ``now`` is the moment of both ``date`` and ``time``; their formats are those of Moment.js (``settings.moment_format``). What is
+    ``now`` is the moment of both ``date`` and ``time``; their formats are Moment.js's (``settings.moment_format``). What is
     no variable stays as it is, character for character, and what is filled in is not looked at again.
     """
     formats = {

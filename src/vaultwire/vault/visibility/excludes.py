@@ -17,7 +17,7 @@ from vaultwire.vault.errors import VaultError
 from vaultwire.vault.search.terms import BadRegexError, Pattern, RegexBudget, RegexNeedle, check_regex
 from vaultwire.vault.search.text_forms import EXACT, TextForms, fold_case
 from vaultwire.vault.settings.obsidian_settings import CachedFile, CachedSettings, FileContent
-from vaultwire.vault.visibility.globs import BadGlobError, Glob, Globs, compile_glob
+from vaultwire.vault.visibility.gitignore import BadRuleError, GitignoreRule, GitignoreRules, compile_rule
 
 _FILTERS_AT = "userIgnoreFilters in app.json"
 
@@ -58,7 +58,7 @@ class Excludes:
         self._expressions: tuple[_Expression, ...] = ()
         for text in filters:
             self._add_filter(text)
-        self._lines = Globs()
+        self._lines = GitignoreRules()
         self._known: dict[str, bool] = {}
         if ignore.problem:
             self._problems.append(Oddity(IGNORE_FILE, ignore.problem))
@@ -146,15 +146,15 @@ class Excludes:
     # ------------------------------------------------------------------ the ignore file
 
     def _add_lines(self, lines: list[str]) -> None:
-        globs: list[Glob] = []
+        globs: list[GitignoreRule] = []
         for number, text in enumerate(lines, 1):
             try:
-                glob = compile_glob(compose(text.removesuffix("\r")))
-            except BadGlobError as error:
+                glob = compile_rule(compose(text.removesuffix("\r")))
+            except BadRuleError as error:
                 self._problems.append(Oddity(IGNORE_FILE, f"line {number}{error}; it hides nothing"))
             else:
                 globs += [glob] if glob is not None else []
-        self._lines = Globs(globs)
+        self._lines = GitignoreRules(globs)
 
     # ------------------------------------------------------------------
 

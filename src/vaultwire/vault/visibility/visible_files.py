@@ -18,14 +18,14 @@ from vaultwire.vault.disk.paths import TRASH, fold, lies_in
 from vaultwire.vault.disk.walk import Oddity, is_dataless, walk_folders
 from vaultwire.vault.errors import FILE_NOT_FOUND, POLICY_DENIED, TOO_LARGE, VaultError
 from vaultwire.vault.model import NoteStat, VaultPath
-from vaultwire.vault.visibility.privacy import Privacy, may_say_so
+from vaultwire.vault.visibility.private_notes import PrivacyRules, can_be_private
 
 # A file changed this recently may change again without a new time: clocks of file systems tick every 4 ms (ext4) to 2 s
 # (FAT). Whether such a note is private is found out anew each time.
 _SETTLED_NS = 2_000_000_000
 
 
-class Rules(Protocol):
+class VisibilityRules(Protocol):
     """What a run may see and change, by path. ``stamp`` is the same text for the same rules about seeing, in any process.
 
     ``follows_links``: files that links lead to are there; ``privacy`` is None where no note is private by its text.
@@ -33,7 +33,7 @@ class Rules(Protocol):
 
     stamp: str
     follows_links: bool
-    privacy: Privacy | None
+    privacy: PrivacyRules | None
 
     def sees(self, path: str) -> bool:
         """Tell whether a file of this path may be seen."""
@@ -59,13 +59,13 @@ class VisibleFiles(Files):
 
     hides_some = True
 
-    def __init__(self, root: str, max_bytes: int, rules: Rules) -> None:
+    def __init__(self, root: str, max_bytes: int, rules: VisibilityRules) -> None:
         super().__init__(root, max_bytes)
         self._rules = rules
         self._privacy = rules.privacy
         self._verdicts: dict[str, _Verdict] = {}
         self.stamp = rules.stamp
-        self.private_marks = "" if rules.privacy is None else rules.privacy.dumped()
+        self.private_marks = "" if rules.privacy is None else rules.privacy.to_json()
 
     # ------------------------------------------------------------------ looking
 
@@ -145,7 +145,7 @@ class VisibleFiles(Files):
         """See ``Files.read``. What may not be seen is not there."""
         if self._may_see(path):
             privacy = self._privacy
-            if privacy is None or not may_say_so(path):
+            if privacy is None or not can_be_private(path):
                 return super().read(path, max_bytes)
             try:
                 file = super().read(path, max_bytes)
@@ -170,7 +170,7 @@ class VisibleFiles(Files):
 
     def is_private(self, path: VaultPath, data: bytes) -> bool:
         """See ``Files.is_private``."""
-        return self._privacy is not None and self._privacy.covers_file(path, data)
+        return self._privacy is not None and self._privacy.is_private_file(path, data)
 
     def check_change(self, path: VaultPath) -> None:
         """See ``Files.check_change``. The text is the same whether something is there or not."""
@@ -227,7 +227,7 @@ class VisibleFiles(Files):
     def _is_private(self, file: NoteStat) -> bool:
         """Tell whether a file is a note or canvas that says it is private. One that cannot be read may say so, too."""
         privacy = self._privacy
-        if privacy is None or not may_say_so(file.path):
+        if privacy is None or not can_be_private(file.path):
             return False
         verdict = self._verdicts.get(file.path)
         if verdict is not None and verdict[:3] == file[1:]:
@@ -240,20 +240,20 @@ class VisibleFiles(Files):
             data, modified_ns, stamp = super().read(file.path)
         except VaultError:
             return True
-        is_private = privacy.covers_file(file.path, data)
+        is_private = privacy.is_private_file(file.path, data)
         if now - modified_ns > _SETTLED_NS:
             self._verdicts[file.path] = _Verdict(len(data), modified_ns, stamp, is_private)
         return is_private
 
 
-class OnlyPrivacy:
-    """Rules about nothing but private text, for a process that is given paths which may be seen."""
+class PrivacyOnly:
+    """VisibilityRules about nothing but private text, for a process that is given paths which may be seen."""
 
     stamp = ""
     follows_links = True
 
-    def __init__(self, privacy: Privacy) -> None:
-        self.privacy: Privacy | None = privacy
+    def __init__(self, privacy: PrivacyRules) -> None:
+        self.privacy: PrivacyRules | None = privacy
 
     def sees(self, path: str) -> bool:  # noqa: ARG002
         """Say yes."""
@@ -272,7 +272,7 @@ def open_files(root: str, max_bytes: int, private_marks: str) -> Files:
     """Return the files of a vault without the notes that are private by these marks (``Files.private_marks``)."""
     if not private_marks:
         return Files(root, max_bytes)
-    return VisibleFiles(root, max_bytes, OnlyPrivacy(Privacy.loaded(private_marks)))
+    return VisibleFiles(root, max_bytes, PrivacyOnly(PrivacyRules.from_json(private_marks)))
 
 
 def _not_there(path: VaultPath) -> VaultError:

@@ -27,11 +27,11 @@ _SET: Final = re.compile(r"\\.|\[(\^?)(\]?(?:\\.|[^\]\\])*)\]", re.DOTALL)
 _NAMED_GROUP: Final = re.compile(r"\(\?P<\w+>")
 
 
-class BadGlobError(Exception):
+class BadRuleError(Exception):
     """A line that cannot be used; the message says why, to stand right behind the line or its number."""
 
 
-class Glob(NamedTuple):
+class GitignoreRule(NamedTuple):
     """One line: what it matches whole, path or name, whether it takes that in or leaves it out (``!``), and its text."""
 
     matches: re.Pattern[str]
@@ -40,15 +40,15 @@ class Glob(NamedTuple):
     text: str
 
 
-def compile_glob(line: str) -> Glob | None:
-    """Return what a line matches, None for a comment or an empty one. Raises BadGlobError."""
+def compile_rule(line: str) -> GitignoreRule | None:
+    """Return what a line matches, None for a comment or an empty one. Raises BadRuleError."""
     if _has_too_many_stars(line) and not line.startswith("#"):
-        raise BadGlobError(" has too many '*'")
-    return _compile_plain(line) or compile_any_glob(line)
+        raise BadRuleError(" has too many '*'")
+    return _compile_plain(line) or compile_any_rule(line)
 
 
-def compile_any_glob(line: str) -> Glob | None:
-    """Return what a line matches that has not too many ``*``, as ``compile_glob``, in whatever form it is written."""
+def compile_any_rule(line: str) -> GitignoreRule | None:
+    """Return what a line matches that has not too many ``*``, as ``compile_rule``, in whatever form it is written."""
     # 60 ms, which only who has such lines should pay.
     from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern  # noqa: PLC0415
 
@@ -60,12 +60,12 @@ def compile_any_glob(line: str) -> Glob | None:
         # A line without a slash, but at its end, is about names: several times as fast to look for.
         by_name = source.startswith(_ANYWHERE) and "/" not in line.rstrip().removesuffix("/")
         source = source.removeprefix(_ANYWHERE if by_name else "")
-        return Glob(re.compile(_whole(source, anchored=by_name)), by_name, takes, line)
+        return GitignoreRule(re.compile(_whole(source, anchored=by_name)), by_name, takes, line)
     except (ValueError, re.error) as error:
-        raise BadGlobError(f": {error}") from None
+        raise BadRuleError(f": {error}") from None
 
 
-def _compile_plain(line: str) -> Glob | None:
+def _compile_plain(line: str) -> GitignoreRule | None:
     """Return what a line of the usual form matches: names with ``*`` and ``?``, slashes, ``**/`` before, ``/**`` behind."""
     shown = line.removeprefix("!")
     below = shown.endswith("/**")
@@ -81,7 +81,7 @@ def _compile_plain(line: str) -> Glob | None:
     by_name = anywhere and not below and "/" not in path
     if anywhere and not by_name:
         source = f"(?:[\\s\\S]+/)?{source}"
-    return Glob(re.compile(source), by_name, not line.startswith("!"), line)
+    return GitignoreRule(re.compile(source), by_name, not line.startswith("!"), line)
 
 
 def _spelt(character: str) -> str:
@@ -95,14 +95,14 @@ class _Unknown:
 _UNKNOWN: Final = _Unknown()
 
 
-class Globs:
+class GitignoreRules:
     """Lines of one list, in order. Safe to use from several threads."""
 
-    def __init__(self, globs: Iterable[Glob] = ()) -> None:
+    def __init__(self, globs: Iterable[GitignoreRule] = ()) -> None:
         self._globs = [*globs][::-1]
         self._any_path = _any(glob for glob in self._globs if glob.takes and not glob.by_name)
         self._any_name = _any(glob for glob in self._globs if glob.takes and glob.by_name)
-        self._folders: dict[str, Glob | None] = {}
+        self._folders: dict[str, GitignoreRule | None] = {}
 
     @property
     def is_empty(self) -> bool:
@@ -113,7 +113,7 @@ class Globs:
         """Tell whether the file is taken in, or the folder if the entry ends in ``/``."""
         return self.find(entry) is not None
 
-    def find(self, entry: str) -> Glob | None:
+    def find(self, entry: str) -> GitignoreRule | None:
         """Return the line that takes the entry in; None if none does.
 
         https://git-scm.com/docs/gitignore: the last line that matches decides, and what lies in a folder that is taken in
@@ -128,7 +128,7 @@ class Globs:
                 return above
         return self._decide(entry, f"{name}/" if entry.endswith("/") else name)
 
-    def _find_above(self, folder: str) -> Glob | None:
+    def _find_above(self, folder: str) -> GitignoreRule | None:
         parts = folder.split("/")
         above = zip(accumulate(parts, "{}/{}".format), parts, strict=True)
         each = (self._decide(f"{path}/", f"{part}/") for path, part in above)
@@ -137,7 +137,7 @@ class Globs:
         found = self._folders[folder] = next((glob for glob in each if glob is not None), None)
         return found
 
-    def _decide(self, entry: str, name: str) -> Glob | None:
+    def _decide(self, entry: str, name: str) -> GitignoreRule | None:
         # That no line matches is found several times as fast at once as line by line.
         if not (
             (self._any_name and self._any_name.fullmatch(name)) or (self._any_path and self._any_path.fullmatch(entry))
@@ -154,7 +154,7 @@ def _has_too_many_stars(line: str) -> bool:
     return doubles > _MOST_DOUBLE_STARS or any(part.count("*") > _MOST_STARS for part in parts)
 
 
-def _any(globs: Iterable[Glob]) -> re.Pattern[str] | None:
+def _any(globs: Iterable[GitignoreRule]) -> re.Pattern[str] | None:
     """Return the expression for what any of the lines matches; None if there are none."""
     sources = "|".join(glob.matches.pattern for glob in globs)
     return re.compile(sources) if sources else None

@@ -21,12 +21,12 @@ _CLOSING = re.compile(r"\n---[ \t]*+(?:\n|\Z)")
 _NO: tuple[PropertyValue, ...] = (None, False, 0, "", [], {}, "false", "no", "off", "0")
 
 
-def may_say_so(path: str) -> bool:
+def can_be_private(path: str) -> bool:
     """Tell whether a file of this path can be private by what it says: notes, and canvases by their cards."""
     return is_note(path) or is_canvas(path)
 
 
-class Privacy:
+class PrivacyRules:
     """Tags and properties that make a note private; ``#a`` is there in ``#a/b``. Names are compared without case."""
 
     def __init__(self, tags: Iterable[str] = (), properties: Mapping[str, str | None] | None = None) -> None:
@@ -38,16 +38,16 @@ class Privacy:
         self._names = (*self._properties, *self._tags)
 
     @classmethod
-    def loaded(cls, text: str) -> Privacy:
+    def from_json(cls, text: str) -> PrivacyRules:
         """Return the one that was dumped to the text."""
         tags, properties = json.loads(text)
         return cls(tags, properties)
 
-    def dumped(self) -> str:
+    def to_json(self) -> str:
         """Return a text for another process."""
         return json.dumps([sorted(self._tags), self._properties])
 
-    def covers(self, data: bytes) -> bool:
+    def is_private_note(self, data: bytes) -> bool:
         """Tell whether a note of these bytes is private."""
         has_properties = data.startswith((b"---", b"\xef\xbb\xbf---"))
         if not has_properties and not (self._tags and b"#" in data):
@@ -67,17 +67,17 @@ class Privacy:
                 return False
         return self._covers_text(text, is_named=is_named)
 
-    def covers_file(self, path: str, data: bytes) -> bool:
+    def is_private_file(self, path: str, data: bytes) -> bool:
         """Tell whether a file of these bytes is private: a note, or a canvas with a card that would make a note so.
 
         Obsidian counts no tags in canvases; who writes a private tag there means it all the same.
         """
         if not is_canvas(path):
-            return is_note(path) and self.covers(data)
+            return is_note(path) and self.is_private_note(data)
         from vaultwire.markdown.canvas import cards  # noqa: PLC0415 - as below
         from vaultwire.vault.disk.note_text import plain_text  # noqa: PLC0415
 
-        return any(self.covers(card.encode()) for _, card in cards(plain_text(data)))
+        return any(self.is_private_note(card.encode()) for _, card in cards(plain_text(data)))
 
     def _covers_text(self, text: str, *, is_named: bool) -> bool:
         """Tell whether a text is private; ``is_named``: what stands before it mentions one of the names."""
