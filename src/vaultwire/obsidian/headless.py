@@ -37,7 +37,7 @@ from vaultwire.vault.errors import (
     OBSIDIAN_NOT_RUNNING,
     VaultError,
 )
-from vaultwire.vault.links.resolution import linkpath_of
+from vaultwire.vault.links.link_resolver import linkpath_of
 from vaultwire.vault.model import Hit as SearchHit
 from vaultwire.vault.model import Placed, Progress, VaultPath
 from vaultwire.vault.plans.targets import Edit

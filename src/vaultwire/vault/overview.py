@@ -6,7 +6,7 @@ from vaultwire.vault.disk.paths import parse_note_path
 from vaultwire.vault.editing.workbench import Workbench
 from vaultwire.vault.errors import VaultError
 from vaultwire.vault.link_graph import LinkGraph
-from vaultwire.vault.links.naming import locate, locate_folder
+from vaultwire.vault.links.note_lookup import locate, locate_folder
 from vaultwire.vault.model import (
     NO_PROGRESS,
     DailyNote,

@@ -19,9 +19,9 @@ from vaultwire.vault.disk.files import FileBytes
 from vaultwire.vault.disk.paths import is_note, parse_path
 from vaultwire.vault.editing.workbench import Workbench
 from vaultwire.vault.errors import FILE_NOT_FOUND, VaultError
-from vaultwire.vault.links import graph
-from vaultwire.vault.links.naming import locate, locate_file, locate_folder, locate_readable
-from vaultwire.vault.links.sections import line_count, line_span, section_span
+from vaultwire.vault.links.note_links import backlinks, outgoing_links
+from vaultwire.vault.links.note_lookup import locate, locate_file, locate_folder, locate_readable
+from vaultwire.vault.links.sections import line_count, line_span, parse_structure, section_span
 from vaultwire.vault.model import (
     NO_PROGRESS,
     Backlink,
@@ -138,7 +138,7 @@ class Vault:
         """
         note = self.read(name, progress)
         if section:
-            return note, section_span(graph.structure(note.path, note.text), section, note.text)
+            return note, section_span(parse_structure(note.path, note.text), section, note.text)
         total = line_count(note.text)
         return note, line_span(note.path, total, lines) if lines else Span(1, total)
 
@@ -167,18 +167,18 @@ class Vault:
     def links(self, name: str, progress: Progress = NO_PROGRESS) -> tuple[VaultPath, list[OutgoingLink]]:
         """Return the path of the note that ``name`` means, and its links. Raises VaultError as ``read`` does."""
         note = self.read(self.locate(name, progress), progress)
-        return note.path, graph.outgoing(self._index, note.path, parse_note(note.text).links, progress)
+        return note.path, outgoing_links(self._index, note.path, parse_note(note.text).links, progress)
 
     def backlinks(
         self, name: str, offset: int, limit: int, progress: Progress = NO_PROGRESS
     ) -> tuple[VaultPath, list[Backlink], list[VaultPath]]:
         """Return the path of the file that ``name`` means, a page of the links to it, and of each of all the note it is in.
 
-        Links of a note to itself do not count. Raises VaultError as ``naming.locate_file`` does.
+        Links of a note to itself do not count. Raises VaultError as ``locate_file`` does.
         """
         path = locate_file(self._files, self._index, name, progress)
         links = self._index.incoming(path, progress)
-        return path, graph.with_lines(self._files, links[offset : offset + limit]), [source for source, _ in links]
+        return path, backlinks(self._files, links[offset : offset + limit]), [source for source, _ in links]
 
     def check(
         self, name: str, progress: Progress = NO_PROGRESS, *, exactly: bool = False
@@ -207,7 +207,7 @@ class Vault:
     def structure(self, name: str, progress: Progress = NO_PROGRESS) -> Structure:
         """Return how the note that ``name`` means is built. Raises VaultError as ``read`` does."""
         note = self.read(self.locate(name, progress), progress)
-        return graph.structure(note.path, note.text)
+        return parse_structure(note.path, note.text)
 
     # ------------------------------------------------------------------ changing
 

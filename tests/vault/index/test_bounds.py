@@ -26,8 +26,7 @@ from vaultwire.vault.index.store import upkeep
 from vaultwire.vault.index.store.grams import Grams
 from vaultwire.vault.index.store.reading import Reading, ToRead, read_note
 from vaultwire.vault.index.store.stored_index import StoredIndex
-from vaultwire.vault.links import graph
-from vaultwire.vault.links.sections import section_span
+from vaultwire.vault.links.sections import parse_structure, section_span
 from vaultwire.vault.model import NO_PROGRESS, NoteStat, VaultPath
 from vaultwire.vault.search.query import parse_query
 from vaultwire.vault.visibility.private_notes import PrivacyRules
@@ -160,7 +159,7 @@ def test_all_that_reads_a_note_reads_it_as_far() -> None:
 def test_no_section_goes_on_where_a_note_was_not_looked_into() -> None:
     """Replacing it would replace headings that nobody saw."""
     text = "# First\n" + "[[n]]\n" * MARKS + "# Unseen\ntext\n"
-    built = graph.structure(VaultPath("a.md"), text)
+    built = parse_structure(VaultPath("a.md"), text)
     end = bounds.end_of_reading(text)
     assert section_span(built, "First").last == text.count("\n", 0, end) < MARKS
     assert built.lines == MARKS + 3

@@ -25,7 +25,7 @@ from vaultwire.vault.index.store.memory_text import MemoryText
 from vaultwire.vault.index.store.stored_index import StoredIndex
 from vaultwire.vault.index.store.tantivy_text import TantivyText
 from vaultwire.vault.index.store.text import TextIndex
-from vaultwire.vault.links.names import Names, slips_between
+from vaultwire.vault.links.fuzzy_names import FuzzyNames, edit_distance
 from vaultwire.vault.model import NO_PROGRESS, VaultPath
 from vaultwire.vault.search.filters import (
     Condition,
@@ -235,12 +235,12 @@ MATCHES = {
 
 @pytest.mark.parametrize("typed", MATCHES)
 def test_the_best_name_comes_first_and_slips_count_only_if_nothing_holds_what_was_typed(typed: str) -> None:
-    found = Names("\n".join(map(fold, NAMES))).match(typed)
+    found = FuzzyNames("\n".join(map(fold, NAMES))).match(typed)
     assert [NAMES[entry] for entry in found] == MATCHES[typed]
 
 
 def test_only_names_that_may_be_found_are_and_slips_are_looked_for_among_them() -> None:
-    names = Names("plan\nplane\nplant")
+    names = FuzzyNames("plan\nplane\nplant")
     assert names.match("plan", lambda entry: entry != 0) == [1, 2]
     assert names.match("plqnt", lambda entry: entry != 2) == []
 
@@ -262,9 +262,9 @@ def test_a_name_with_one_slip_is_found(name: str, place: int, letter: str, kind:
         "for": name[:place] + letter + name[place + 1 :],
         "swap": name[:place] + name[place : place + 2][::-1] + name[place + 2 :],
     }[kind]
-    assert slips_between(typed, name, 2) <= 1
+    assert edit_distance(typed, name, 2) <= 1
     if len(typed) >= 4:
-        found = Names(f"xyz\n{name}\nother").match(typed)
+        found = FuzzyNames(f"xyz\n{name}\nother").match(typed)
         assert 1 in found or len(typed) >= 8  # of longer words two letters at one end must be right
 
 
@@ -273,7 +273,7 @@ def test_a_name_with_one_slip_is_found(name: str, place: int, letter: str, kind:
     typed=st.text(max_size=6),
 )
 def test_any_text_may_be_typed_and_a_whole_name_is_found_first(names: list[str], typed: str) -> None:
-    matcher = Names("\n".join(map(fold, names)))
+    matcher = FuzzyNames("\n".join(map(fold, names)))
     assert all(0 <= entry < max(len(names), 1) for entry in matcher.match(typed))
     for name in names:
         cleaned = fold(name)

@@ -24,7 +24,7 @@ from vaultwire.vault.index.store.facts import to_facts
 from vaultwire.vault.index.store.linking import link_graph
 from vaultwire.vault.index.store.schema import Record
 from vaultwire.vault.link_graph import PAIR_SHIFT, Direction, Hub, LinkGraph, Neighbour, Texts, Unresolved
-from vaultwire.vault.links.resolution import LinkTargets, linkpath_of
+from vaultwire.vault.links.link_resolver import LinkResolver, linkpath_of
 from vaultwire.vault.model import NO_PROGRESS, NoteStat, VaultPath
 
 HELP = Path(__file__).parents[4] / "shared" / "vaults" / "obsidian-help"
@@ -70,7 +70,7 @@ linktexts = st.builds(
     files=st.dictionaries(paths, st.tuples(st.booleans(), st.lists(linktexts, max_size=8)), min_size=1, max_size=12),
 )
 def test_all_links_at_once_lead_where_each_leads_by_the_rules(files: dict[str, tuple[bool, list[str]]]) -> None:
-    targets = LinkTargets(VaultPath(path) for path in files)
+    targets = LinkResolver(VaultPath(path) for path in files)
     hidden = {path for path, (is_hidden, _) in files.items() if is_hidden}
     links: dict[str, list[str]] = {}
     wanted: dict[str, set[str]] = {}

@@ -23,7 +23,7 @@ from vaultwire.vault.disk.files import Files
 from vaultwire.vault.errors import INVALID_ARGUMENTS, NOT_UTF8, NOTE_EXISTS, SECTION_NOT_FOUND
 from vaultwire.vault.index.port import Index
 from vaultwire.vault.index.store.memory_text import MemoryText
-from vaultwire.vault.links.resolution import LinkTargets
+from vaultwire.vault.links.link_resolver import LinkResolver
 from vaultwire.vault.model import NO_PROGRESS, VaultPath
 from vaultwire.vault.plans.composing import ExtractPlan, Leave, MergePlan, Where, plan_extract, plan_merge
 from vaultwire.vault.settings.obsidian_settings import Settings
@@ -427,7 +427,7 @@ def where_links_lead(root: Path) -> Counter[tuple[str, str, str]]:
         name = VaultPath(place.relative_to(root).as_posix())
         if not name.startswith("."):
             found[name] = parse_note(to_plain(place.read_bytes().decode()))
-    targets = LinkTargets(found)
+    targets = LinkResolver(found)
     leads: Counter[tuple[str, str, str]] = Counter()
     for path, note in found.items():
         for link in note.links:

@@ -31,7 +31,7 @@ from vaultwire.vault.errors import (
     TOO_LARGE,
     VaultError,
 )
-from vaultwire.vault.links.resolution import LinkTargets
+from vaultwire.vault.links.link_resolver import LinkResolver
 from vaultwire.vault.model import VaultPath
 from vaultwire.vault.plans.attaching import EXTENSIONS, check_attachment, decode_base64
 from vaultwire.vault.plans.creating import (
@@ -611,4 +611,4 @@ def test_a_link_leads_to_its_target(paths: list[str], form: str, is_markdown: bo
     settings = Settings(new_link_format=form, use_markdown_links=is_markdown)
     link = link_to(source, target, there, settings)
     linkpath = decoded_destination(link.partition("](")[2][:-1]) if is_markdown else parse_linktext(link).linkpath
-    assert LinkTargets(there).resolve(source, linkpath) == target
+    assert LinkResolver(there).resolve(source, linkpath) == target

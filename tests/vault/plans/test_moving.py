@@ -19,7 +19,7 @@ from vaultwire.vault.disk.files import Files
 from vaultwire.vault.disk.paths import fold, is_note
 from vaultwire.vault.errors import VaultError
 from vaultwire.vault.index.store.memory_text import MemoryText
-from vaultwire.vault.links.resolution import LinkTargets, linkpath_of
+from vaultwire.vault.links.link_resolver import LinkResolver, linkpath_of
 from vaultwire.vault.model import NO_PROGRESS, VaultPath
 from vaultwire.vault.plans.linktexts import link_to
 from vaultwire.vault.plans.moving import MovePlan, plan_move
@@ -523,7 +523,7 @@ NEW_FOLDERS = st.sampled_from(["A", "B", "C", "C/D", "A/C", "B/A"])
 def where_links_lead(root: Path, renamed: dict[str, str]) -> dict[str, list[tuple[str | None, str]]]:
     """Return of each note, by the path it has in the end, where its links lead by then, and their subpaths."""
     paths = [VaultPath(path.relative_to(root).as_posix()) for path in root.rglob("*") if path.is_file()]
-    targets = LinkTargets(paths)
+    targets = LinkResolver(paths)
     led: dict[str, list[tuple[str | None, str]]] = {}
     for path in filter(is_note, paths):
         found = led[renamed.get(path, path)] = []

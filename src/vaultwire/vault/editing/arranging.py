@@ -13,7 +13,7 @@ from vaultwire.vault.disk.paths import NOTE_SUFFIX, is_note, parse_note_path, pa
 from vaultwire.vault.editing.workbench import Done, Workbench
 from vaultwire.vault.editing.writing import free_trash_path
 from vaultwire.vault.errors import FILE_NOT_FOUND, INVALID_ARGUMENTS, VaultError
-from vaultwire.vault.links.naming import locate
+from vaultwire.vault.links.note_lookup import locate
 from vaultwire.vault.model import Problem, Progress, VaultPath
 from vaultwire.vault.plans.composing import ExtractPlan, Leave, MergePlan, plan_extract, plan_merge
 from vaultwire.vault.plans.moving import MovePlan, plan_move

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from vaultwire.markdown import edits
 from vaultwire.vault.editing.workbench import Done, Workbench
-from vaultwire.vault.links.naming import locate
+from vaultwire.vault.links.note_lookup import locate
 from vaultwire.vault.model import Progress, VaultPath
 from vaultwire.vault.plans.attaching import decode_base64
 from vaultwire.vault.plans.creating import (

@@ -17,7 +17,7 @@ from vaultwire.vault.disk.note_text import to_bytes
 from vaultwire.vault.disk.paths import fold
 from vaultwire.vault.editing.workbench import Done, Workbench
 from vaultwire.vault.errors import AMBIGUOUS_TARGET, INVALID_ARGUMENTS, NOT_UTF8, TEXT_NOT_FOUND, VaultError
-from vaultwire.vault.links.naming import locate
+from vaultwire.vault.links.note_lookup import locate
 from vaultwire.vault.model import NO_PROGRESS, Progress, VaultPath, asking
 from vaultwire.vault.plans.targets import Edit, apply_edits
 from vaultwire.vault.search.filters import property_types

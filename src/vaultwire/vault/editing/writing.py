@@ -20,8 +20,7 @@ from vaultwire.vault.errors import (
     STALE_EDIT,
     VaultError,
 )
-from vaultwire.vault.links.naming import find, locate
-from vaultwire.vault.links.resolve import wanted_paths
+from vaultwire.vault.links.note_lookup import candidate_paths, find, locate
 from vaultwire.vault.model import NO_PROGRESS, Deleted, Progress, VaultPath, WriteMode, Written
 from vaultwire.vault.plans.moving import check_no_namesake, is_path, plan_arrival
 
@@ -71,7 +70,7 @@ class Writing:
         """Move the note to the vault's ``.trash``, or delete it for good. Raises VaultError as ``locate`` does."""
         with self._bench.held(progress):
             path = self._locate(name, progress)
-            if permanent and fold(path) not in {fold(wanted) for wanted in wanted_paths(name)}:
+            if permanent and fold(path) not in {fold(wanted) for wanted in candidate_paths(name)}:
                 raise VaultError(
                     INVALID_ARGUMENTS,
                     f"To delete a note for good, give its whole path: {path!r} is the one named {name!r}.",

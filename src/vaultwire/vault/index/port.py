@@ -92,7 +92,7 @@ class Index(Protocol):
     def links_asking(
         self, names: Collection[str], below: Collection[VaultPath], progress: Progress
     ) -> list[tuple[VaultPath, str]]:
-        """Return note and linktext of every link that asks for one of the names (``links.name_of``), and of every link in
+        """Return note and linktext of every link that asks for one of the names (``link_name``), and of every link in
         the notes and below the folders given. Notes that the vault's rules exclude have their part: their links lead
         somewhere too.
         """

@@ -25,9 +25,8 @@ from vaultwire.vault.disk.note_text import plain_text
 from vaultwire.vault.disk.paths import fold, is_note
 from vaultwire.vault.errors import SECTION_NOT_FOUND, VaultError
 from vaultwire.vault.index.port import Index
-from vaultwire.vault.links import graph
-from vaultwire.vault.links.resolution import LinkTargets, linkpath_of
-from vaultwire.vault.links.sections import Sections
+from vaultwire.vault.links.link_resolver import LinkResolver, linkpath_of
+from vaultwire.vault.links.sections import Sections, parse_structure
 from vaultwire.vault.model import Progress, VaultPath
 from vaultwire.vault.search.filters import NoteFilter
 
@@ -103,7 +102,7 @@ class Checking:
         below = f"{folder}/" if folder else ""
         canvases = [path for path in paths if _is_canvas(path) and path.startswith(below)]
         wanted = sorted([*(note.stat.path for note in notes), *canvases])
-        targets = LinkTargets(paths)
+        targets = LinkResolver(paths)
 
         def resolve(source: VaultPath, links: list[Link]) -> list[VaultPath | None]:
             resolved: list[VaultPath | None] = []
@@ -208,7 +207,7 @@ class Checker:
             except VaultError:
                 self._sections[path] = None
             else:
-                self._sections[path] = Sections(graph.structure(path, text))
+                self._sections[path] = Sections(parse_structure(path, text))
         return self._sections[path]
 
     # ------------------------------------------------------------------ canvases

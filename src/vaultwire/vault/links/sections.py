@@ -7,7 +7,9 @@ from bisect import bisect_left, bisect_right
 from itertools import accumulate
 
 from vaultwire.markdown.blocks import block_of_id
+from vaultwire.markdown.bounds import end_of_reading
 from vaultwire.markdown.model import BlockId, Heading, Span
+from vaultwire.markdown.parse import parse_note
 from vaultwire.vault.disk.paths import fold
 from vaultwire.vault.errors import INVALID_ARGUMENTS, SECTION_NOT_FOUND, VaultError
 from vaultwire.vault.model import OutlineEntry, Structure, VaultPath
@@ -22,6 +24,22 @@ _MAX_LEVELS = 6
 _MAX_PARTS = 100
 # Nor does more of what was asked for.
 _MAX_SHOWN = 200
+
+
+def parse_structure(path: VaultPath, text: str) -> Structure:
+    """Parse a note's text: its parts, its headings and how far their sections reach."""
+    parsed = parse_note(text)
+    lines = line_count(text)
+    outline: list[OutlineEntry] = []
+    # Beyond a bound a note is not parsed. There may be headings, so no section continues there.
+    end = end_of_reading(text, parsed.frontmatter.end)
+    last = lines if end == len(text) else text.count("\n", 0, end)
+    nearest = [last + 1] * 7  # by level: the line of the next heading of that level
+    for heading in reversed(parsed.headings):
+        last_line = min(nearest[: heading.level + 1]) - 1
+        outline.append(OutlineEntry(heading.level, heading.text, heading.line, last_line, heading.more))
+        nearest[heading.level] = heading.line
+    return Structure(path, parsed, outline[::-1], lines)
 
 
 class Sections:

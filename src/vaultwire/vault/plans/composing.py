@@ -34,9 +34,8 @@ from vaultwire.vault.disk.files import Files, check_size
 from vaultwire.vault.disk.paths import check_new_names, is_note, parse_note_path
 from vaultwire.vault.errors import INVALID_ARGUMENTS, NOTE_EXISTS, VaultError
 from vaultwire.vault.index.port import Index
-from vaultwire.vault.links.graph import structure
-from vaultwire.vault.links.resolution import names_led_to
-from vaultwire.vault.links.sections import Sections, line_count, line_span, section_span
+from vaultwire.vault.links.link_resolver import link_names_to
+from vaultwire.vault.links.sections import Sections, line_count, line_span, parse_structure, section_span
 from vaultwire.vault.model import Problem, Progress, VaultPath, asking
 from vaultwire.vault.plans.linktexts import link_to
 from vaultwire.vault.plans.rejoining import Extraction, Merging
@@ -129,10 +128,10 @@ def plan_merge(
     _check_content([body_of(text) for text in texts], [body_of(edits.to_plain(merged))], target)
     data = _encoded(target_data, merged)
     check_size(target, len(data), files.max_bytes)
-    led = index.links_asking({*names_led_to(source), *names_led_to(target)}, [], progress)
+    led = index.links_asking({*link_names_to(source), *link_names_to(target)}, [], progress)
     concerned = [(note, text) for note, text in led if note not in (source, target) and moves.concerns(note, text)]
     writes, left = _rewritten(files, paths, concerned, moves, changes, progress)
-    built = Sections(structure(target, texts[0]))
+    built = Sections(parse_structure(target, texts[0]))
     headings = [each.text for each in asking(progress, parse_note(texts[1]).headings) if _has_section(built, each.text)]
     trash_path = trash(source)
     steps = [*writes, Write(target, target_data, data), Move(source, trash_path)]
@@ -168,7 +167,7 @@ def plan_extract(  # noqa: PLR0913 - what goes is named in one of two ways
     first, last = starts[span.first - 1], starts[span.last]
     part_plain = "\n".join(plain.split("\n")[span.first - 1 : span.last])
     # Behind a blank line, so that a rule at its start opens no frontmatter.
-    built = structure(path, plain), structure(new_path, "\n" + part_plain)
+    built = parse_structure(path, plain), parse_structure(new_path, "\n" + part_plain)
     paths = [*index.paths(progress)]
     moves = Extraction(paths, path, new_path, settings.new_link_format, built, span, progress)
     changes: list[LinkChange] = []
@@ -190,7 +189,7 @@ def plan_extract(  # noqa: PLR0913 - what goes is named in one of two ways
         new_text = ending + new_text
     before = body_of(edits.to_plain(applied(text, rewriting.edits)))
     _check_content([before, link], [body_of(edits.to_plain(rest)), edits.to_plain(new_text)], path)
-    led = index.links_asking({*names_led_to(path), *names_led_to(new_path)}, [], progress)
+    led = index.links_asking({*link_names_to(path), *link_names_to(new_path)}, [], progress)
     concerned = [(note, linktext) for note, linktext in led if note != path and moves.concerns(note, linktext)]
     writes, left = _rewritten(files, paths, concerned, moves, changes, progress)
     own = built[0].parsed.links
@@ -288,7 +287,9 @@ def _span(path: VaultPath, plain: str, section: str, lines: str) -> Span:
     if bool(section) == bool(lines):
         raise VaultError(INVALID_ARGUMENTS, "Say which part goes: a section or block, or lines.", argument="section")
     span = (
-        section_span(structure(path, plain), section, plain) if section else line_span(path, line_count(plain), lines)
+        section_span(parse_structure(path, plain), section, plain)
+        if section
+        else line_span(path, line_count(plain), lines)
     )
     top = plain.count("\n", 0, parse_frontmatter(plain).end)
     rows = plain.split("\n")

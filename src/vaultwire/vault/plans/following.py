@@ -19,7 +19,7 @@ from vaultwire.vault.disk.files import Files
 from vaultwire.vault.disk.paths import fold
 from vaultwire.vault.errors import SECTION_NOT_FOUND, VaultError
 from vaultwire.vault.index.port import Index
-from vaultwire.vault.links.resolution import LinkTargets, linkpath_of, names_led_to, names_sought
+from vaultwire.vault.links.link_resolver import LinkResolver, file_names_for, link_names_to, linkpath_of
 from vaultwire.vault.links.sections import Sections
 from vaultwire.vault.model import OutlineEntry, Problem, Progress, Structure, VaultPath
 from vaultwire.vault.plans.relinking import (
@@ -85,7 +85,7 @@ def follow(
     if not renamed:
         return followed._replace(writes=edits)
     paths = index.paths(progress)
-    names = {name for path in renamed for name in names_led_to(path)}
+    names = {name for path in renamed for name in link_names_to(path)}
     links = _Links(paths, names, renamed, progress)
     edited = {write.path for write in edits}
     sources = {
@@ -131,8 +131,8 @@ class _Links:
         progress: Progress,
     ) -> None:
         """``names`` are those of links that may lead to the notes ``renamed``."""
-        sought = {file for name in names for file in names_sought(name)}
-        self._targets = LinkTargets([path for path in paths if fold(path.rpartition("/")[2]) in sought])
+        sought = {file for name in names for file in file_names_for(name)}
+        self._targets = LinkResolver([path for path in paths if fold(path.rpartition("/")[2]) in sought])
         self._renamed = renamed
         self._by_fold = {fold(path): path for path in renamed}
         self._progress = progress

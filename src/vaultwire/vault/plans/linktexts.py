@@ -1,6 +1,6 @@
 """How a new link to a file is written: by the vault's settings, and so that it leads there by Obsidian's own rules.
 
-Pure. Links that are there already, and where any link leads, are not this module's matter (``vault.links.resolution``).
+Pure. Links that are there already, and where any link leads, are not this module's matter (``vault.links.link_resolver``).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from vaultwire.markdown.inline import read_inline
 from vaultwire.markdown.link_spans import destination
 from vaultwire.vault.disk.paths import NOTE_SUFFIX, fold, is_note, stem
-from vaultwire.vault.links.resolution import LinkTargets, names_led_to, names_sought
+from vaultwire.vault.links.link_resolver import LinkResolver, file_names_for, link_names_to
 from vaultwire.vault.model import VaultPath
 from vaultwire.vault.settings.obsidian_settings import Settings
 
@@ -58,9 +58,9 @@ def link_to(
 
 def linkpath_to(source: VaultPath, target: VaultPath, paths: Iterable[VaultPath], new_link_format: str) -> str:
     """Return the linkpath, without ``.md``, that leads from a note to a file. See ``link_to``."""
-    named = {name for led in names_led_to(target) for name in names_sought(led)}
+    named = {name for led in link_names_to(target) for name in file_names_for(led)}
     alike = {path for path in paths if fold(path).rpartition("/")[2] in named} | {target}
-    targets = LinkTargets(alike)
+    targets = LinkResolver(alike)
     whole = _without_suffix(target)
     if new_link_format == "relative":
         # Without "/" the system would be asked for the current folder.

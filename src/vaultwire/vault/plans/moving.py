@@ -14,7 +14,7 @@ from vaultwire.vault.disk.files import Files
 from vaultwire.vault.disk.paths import check_new_names, compose, fold, is_note, lies_in, not_found, parse_note_path
 from vaultwire.vault.errors import FILE_NOT_FOUND, INVALID_ARGUMENTS, NOTE_EXISTS, VaultError
 from vaultwire.vault.index.port import Index
-from vaultwire.vault.links.resolution import name_of, names_led_to
+from vaultwire.vault.links.link_resolver import link_name, link_names_to
 from vaultwire.vault.model import Problem, Progress, VaultPath, asking
 from vaultwire.vault.plans.relinking import LinkChange, Moves, is_looked_into, rewrite_by_kind
 from vaultwire.vault.settings.obsidian_settings import Settings
@@ -54,12 +54,14 @@ def plan_move(
     moved = {path: follow(path, source, target) for path in paths if lies_in(path, source)}
     if not is_folder:
         moved[source] = target
-    names = {name for pair in moved.items() for path in pair for name in names_led_to(path)}
+    names = {name for pair in moved.items() for path in pair for name in link_names_to(path)}
     links = index.links_asking(names, [source], progress)
     others = [path for path in paths if is_looked_into(path)]
     is_unknown = any(path in moved for path in others)  # what a canvas or base asks for is known once it is read
     # A relative link asks for another name from its new place if it left the vault before.
-    asked = {name_of(place, text) for note, text in asking(progress, links) for place in {note, moved.get(note, note)}}
+    asked = {
+        link_name(place, text) for note, text in asking(progress, links) for place in {note, moved.get(note, note)}
+    }
     moves = Moves(
         paths,
         moved,
@@ -101,7 +103,7 @@ def plan_arrival(files: Files, index: Index, settings: Settings, path: VaultPath
     """
     if not _namesakes(files, index, path, progress):
         return []
-    links = index.links_asking(set(names_led_to(path)), [], progress)
+    links = index.links_asking(set(link_names_to(path)), [], progress)
     moves = Moves(index.paths(progress), {}, None, settings.new_link_format, None, progress, [path])
     concerned: dict[VaultPath, set[str]] = {}
     for note, text in links:

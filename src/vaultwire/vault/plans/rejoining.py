@@ -12,7 +12,7 @@ from vaultwire.markdown.link_spans import LinkSpan, NewLink
 from vaultwire.markdown.model import Span
 from vaultwire.vault.disk.paths import fold
 from vaultwire.vault.errors import VaultError
-from vaultwire.vault.links.resolution import linkpath_of, names_led_to
+from vaultwire.vault.links.link_resolver import link_names_to, linkpath_of
 from vaultwire.vault.links.sections import Sections
 from vaultwire.vault.model import Progress, Structure, VaultPath
 from vaultwire.vault.plans.relinking import Moves
@@ -89,7 +89,7 @@ class Extraction(Moves):
         ``span`` are the part's lines in the note.
         """
         super().__init__(paths, {}, None, new_link_format, None, progress, [new])
-        self._affected |= {*names_led_to(origin)}
+        self._affected |= {*link_names_to(origin)}
         self._origin = origin
         self._new = new
         self._whole, self._part = map(Sections, built)
@@ -124,7 +124,9 @@ class Extraction(Moves):
             target = self._new
         # In another folder, which of several files of a name is meant is not for chance to decide.
         is_same_folder = self._origin.rpartition("/")[0] == self._new.rpartition("/")[0]
-        is_worse = not self._after.is_plain(linkpath) and (not is_same_folder or self._before.is_plain(linkpath))
+        is_worse = not self._after.is_unambiguous(linkpath) and (
+            not is_same_folder or self._before.is_unambiguous(linkpath)
+        )
         leads = bool(linkpath.strip()) and self._after.resolve(self._new, linkpath) == target and not is_worse
         if leads and inside in (None, subpath.strip()):
             return None

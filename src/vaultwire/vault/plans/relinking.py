@@ -20,7 +20,7 @@ from vaultwire.vault.disk.files import Files
 from vaultwire.vault.disk.note_text import edited_bytes
 from vaultwire.vault.disk.paths import NOTE_SUFFIX, fold, is_note, stem
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
-from vaultwire.vault.links.resolution import LinkTargets, linkpath_of, name_of, names_led_to, names_sought
+from vaultwire.vault.links.link_resolver import LinkResolver, file_names_for, link_name, link_names_to, linkpath_of
 from vaultwire.vault.model import Problem, Progress, VaultPath
 from vaultwire.vault.plans.linktexts import linkpath_to
 
@@ -55,7 +55,7 @@ class Moves:
     ) -> None:
         """``paths`` are all files of the vault, ``moved`` says where those that move go, ``folder`` which one moves whole.
 
-        ``added`` are new files. ``names`` (``links.name_of``) narrows to what links of these names may lead to; no other link
+        ``added`` are new files. ``names`` (``link_name``) narrows to what links of these names may lead to; no other link
         may be asked about. ``progress`` is asked at each link whether to go on.
         """
         self._progress = progress
@@ -63,14 +63,14 @@ class Moves:
         self._folder = folder
         self._format = new_link_format
         touched = [*moved, *moved.values(), *added]
-        self._affected = {name for path in touched for name in names_led_to(path)}
+        self._affected = {name for path in touched for name in link_names_to(path)}
         if names is not None:
-            sought = {file for name in {*names, *self._affected} for file in names_sought(name)}
+            sought = {file for name in {*names, *self._affected} for file in file_names_for(name)}
             paths = [path for path in paths if fold(path.rpartition("/")[2]) in sought]
         before = [*paths]
         after = [*(moved.get(path, path) for path in before), *added]
-        self._before = LinkTargets(before)
-        self._after = LinkTargets(after)
+        self._before = LinkResolver(before)
+        self._after = LinkResolver(after)
         self._after_by_name: dict[str, list[VaultPath]] = {}
         for path in after:
             self._after_by_name.setdefault(fold(path.rpartition("/")[2]), []).append(path)
@@ -86,7 +86,7 @@ class Moves:
         """Return the file a link in ``source`` (its path before) must be made to lead to; None if it may stay."""
         self._progress.check()
         linkpath = linkpath_of(linktext).strip()
-        if not linkpath or (source not in self.moved and name_of(source, linktext) not in self._affected):
+        if not linkpath or (source not in self.moved and link_name(source, linktext) not in self._affected):
             return None
         place = self.place(source)
         key = (source.rpartition("/")[0], place.rpartition("/")[0], linkpath)
@@ -101,8 +101,8 @@ class Moves:
         wanted = self.place(old)
         if self._after.resolve(place, linkpath) != wanted:
             return wanted
-        was_plain = self._before.is_plain(linkpath)
-        return wanted if was_plain and not self._after.is_plain(linkpath) else None
+        was_plain = self._before.is_unambiguous(linkpath)
+        return wanted if was_plain and not self._after.is_unambiguous(linkpath) else None
 
     def gained(self, source: VaultPath, linktext: str) -> VaultPath | None:
         """Return the file that a link leads to afterwards if it led nowhere before."""
@@ -130,7 +130,7 @@ class Moves:
         place = self.place(source)
         key = (place.rpartition("/")[0], target)
         if key not in self._spelt:
-            named = {name for led in names_led_to(target) for name in names_sought(led)}
+            named = {name for led in link_names_to(target) for name in file_names_for(led)}
             alike = [path for name in sorted(named) for path in self._after_by_name.get(name, ())]
             self._spelt[key] = linkpath_to(place, target, alike, self._format)
         whole = target[: -len(NOTE_SUFFIX)] if is_note(target) else target

@@ -16,8 +16,7 @@ from vaultwire.vault.disk.note_text import edited_bytes, plain_text
 from vaultwire.vault.disk.paths import fold
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
 from vaultwire.vault.index.port import Index
-from vaultwire.vault.links.graph import structure
-from vaultwire.vault.links.sections import Sections, section_span
+from vaultwire.vault.links.sections import Sections, parse_structure, section_span
 from vaultwire.vault.model import OutlineEntry, Problem, Progress, Structure, VaultPath
 from vaultwire.vault.plans.following import NewSubpath, follow, follow_headings
 from vaultwire.vault.plans.relinking import LinkChange
@@ -51,7 +50,7 @@ def plan_rename_heading(
     """
     data = files.read(path).data
     plain = plain_text(data)
-    before = structure(path, plain)
+    before = parse_structure(path, plain)
     if subpath.strip().removeprefix("#").startswith("^"):
         raise VaultError(INVALID_ARGUMENTS, f"{subpath!r} is a block, not a heading.", path=path)
     heading = _one_line_heading(before, path, subpath)
@@ -61,7 +60,7 @@ def plan_rename_heading(
     def renamed(line: str) -> str:
         return _with_text(line, text, is_underlined=heading.more > 0)
 
-    after = structure(path, _with_line(plain, number, renamed))
+    after = parse_structure(path, _with_line(plain, number, renamed))
     expected = [each._replace(text=text) if each.line == number else each for each in before.parsed.headings]
     is_heading = len(text.splitlines()) == 1 and after.parsed.headings == expected
     if not is_heading or _others(before, number) != _others(after, number):
@@ -94,7 +93,7 @@ def plan_rename_block(
     old, new = old.strip().removeprefix("#").removeprefix("^"), new.strip().removeprefix("#").removeprefix("^")
     data = files.read(path).data
     plain = plain_text(data)
-    before = structure(path, plain)
+    before = parse_structure(path, plain)
     section_span(before, f"^{old}")
     block = next(block for block in before.parsed.block_ids if fold(block.name) == fold(old))
     if not _BLOCK_ID.fullmatch(new):

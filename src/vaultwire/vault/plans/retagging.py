@@ -19,7 +19,7 @@ from vaultwire.vault.disk.note_text import edited_bytes, plain_text
 from vaultwire.vault.disk.paths import fold
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
 from vaultwire.vault.index.port import Index
-from vaultwire.vault.links.graph import structure
+from vaultwire.vault.links.sections import parse_structure
 from vaultwire.vault.model import Problem, Progress, TagCount, VaultPath
 from vaultwire.vault.plans.following import NewSubpath, follow, follow_headings
 from vaultwire.vault.plans.relinking import LinkChange
@@ -155,10 +155,10 @@ def _new_subpath(step: Write, old: str) -> NewSubpath | None:
     """Return how links to the headings of a note with a tag renamed follow, None if none of its headings holds a tag."""
     assert step.before is not None
     assert step.after is not None
-    before = structure(step.path, plain_text(step.before))
+    before = parse_structure(step.path, plain_text(step.before))
     if not any("#" in heading.text for heading in before.outline):
         return None
-    after = structure(step.path, plain_text(step.after))
+    after = parse_structure(step.path, plain_text(step.after))
     if [heading.text for heading in before.outline] == [heading.text for heading in after.outline]:
         return None
 

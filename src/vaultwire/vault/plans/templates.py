@@ -15,7 +15,7 @@ from vaultwire.markdown.yaml_core import PropertyValue
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.disk.paths import NOTE_SUFFIX, is_note, parse_set_folder
 from vaultwire.vault.errors import FILE_NOT_FOUND, INVALID_ARGUMENTS, NOT_UTF8, SECTION_NOT_FOUND, VaultError
-from vaultwire.vault.links.resolve import resolve, wanted_paths
+from vaultwire.vault.links.note_lookup import candidate_paths, resolve_name
 from vaultwire.vault.model import VaultPath
 from vaultwire.vault.plans.targets import Edit, apply_edits
 from vaultwire.vault.settings.moment_format import format_moment
@@ -144,7 +144,7 @@ def find_template(files: Files, settings: Settings, name: str) -> VaultPath:
     """
     folder = parse_set_folder(settings.template_folder, "Template folder location")
     if folder is None:
-        for wanted in wanted_paths(name):
+        for wanted in candidate_paths(name):
             path, exists = files.spell(wanted)
             if exists and is_note(path):
                 return path
@@ -153,12 +153,12 @@ def find_template(files: Files, settings: Settings, name: str) -> VaultPath:
             f"There is no template {name!r}. Obsidian's settings name no template folder, so give the path of a note.",
             name=name,
         )
-    wanted_paths(name)  # says what is wrong with a name that could be no path
+    candidate_paths(name)  # says what is wrong with a name that could be no path
     spelt, _ = files.spell(folder)
     there = [note.path for note in files.walk(spelt)]
     for text in (f"{spelt}/{name.strip().lstrip('/')}", name):
         try:
-            return resolve(text, there)
+            return resolve_name(text, there)
         except VaultError as error:
             if error.code != FILE_NOT_FOUND:
                 raise

@@ -10,7 +10,7 @@ from vaultwire.markdown.model import ParsedNote
 from vaultwire.markdown.yaml_core import PropertyValue
 from vaultwire.vault.disk.paths import fold
 from vaultwire.vault.index.store.schema import Facts
-from vaultwire.vault.links.resolution import name_of
+from vaultwire.vault.links.link_resolver import link_name
 from vaultwire.vault.model import VaultPath
 
 # One for all: ``json.dumps`` with arguments makes one a call, in the time of two encodings.
@@ -30,7 +30,7 @@ def to_facts(path: VaultPath, parsed: ParsedNote) -> Facts:
             (
                 place,
                 link.line,
-                name_of(path, link.linktext),
+                link_name(path, link.linktext),
                 link.linktext,
                 link.display,
                 link.is_embed + 2 * link.is_markdown,

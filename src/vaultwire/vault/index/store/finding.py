@@ -1,6 +1,6 @@
 """Finding notes by their facts: SQL for tags, properties, folders and times, one text in memory for names.
 
-What a condition means is said in ``vault.search.filters``, how names match in ``vault.links.names``.
+What a condition means is said in ``vault.search.filters``, how names match in ``vault.links.fuzzy_names``.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from vaultwire.markdown.yaml_core import PropertyValue
 from vaultwire.vault.disk.paths import NOTE_SUFFIX, fold
 from vaultwire.vault.index.store.catalog import Catalog
 from vaultwire.vault.index.store.lookup import below
-from vaultwire.vault.links.names import Names
+from vaultwire.vault.links.fuzzy_names import FuzzyNames
 from vaultwire.vault.model import NamedNote, NoteStat, VaultPath
 from vaultwire.vault.search.filters import Condition, NoteFilter
 
@@ -69,7 +69,7 @@ class NoteNames:
         for ids, places, _ in found:
             self._ids.extend(map(int, ids.split(",")))
             self._places.extend(map(int, places.split(",")) if places else repeat(_IS_NAME, len(self._ids)))
-        self._names = Names("\n".join(lines for _, _, lines in found))
+        self._names = FuzzyNames("\n".join(lines for _, _, lines in found))
 
     def match(self, typed: str, allowed: Collection[int] | None) -> dict[int, int]:
         """Return the ids of the notes that match, best first, each with the place of the alias that does, or -1.

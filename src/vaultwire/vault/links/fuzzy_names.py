@@ -1,4 +1,4 @@
-"""Names against what somebody typed of one: exactly, its beginning, its words, a part of it, and with slips of the pen.
+"""FuzzyNames against what somebody typed of one: exactly, its beginning, its words, a part of it, and with slips of the pen.
 
 Case and diacritics do not matter. Pure: whose the names are, and which notes may be found at all, the caller knows.
 """
@@ -28,8 +28,8 @@ _Match: TypeAlias = tuple[int, int, int, int]
 """How a name matches, the smaller the better: rank, how far it is from what was typed, its length, its number."""
 
 
-class Names:
-    """Names in their order, in one text: 50,000 take 3 MB, and looking through them a few milliseconds."""
+class FuzzyNames:
+    """FuzzyNames in their order, in one text: 50,000 take 3 MB, and looking through them a few milliseconds."""
 
     def __init__(self, folded: str) -> None:
         """Take up folded names, a line each."""
@@ -117,7 +117,7 @@ class Names:
         begin, end = word[:sure], word[length - sure :]
         for other in self._words:
             if (other.startswith(begin) or other.endswith(end)) and abs(len(other) - length) <= most:
-                slips = slips_between(word, other, most)
+                slips = edit_distance(word, other, most)
                 if slips <= most:
                     yield other, slips
 
@@ -142,7 +142,7 @@ class Names:
         return end - 1 - self._starts[entry]
 
 
-def slips_between(one: str, other: str, most: int) -> int:
+def edit_distance(one: str, other: str, most: int) -> int:
     """Return how many letters must be put in, left out, exchanged or swapped with the next to make one word of the other.
 
     More than ``most`` is just more. (Optimal string alignment: no letter is touched twice.)
