@@ -22,7 +22,7 @@ from vaultwire.vault.changes.undo import plan_undo
 from vaultwire.vault.disk import atomic_rename
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.index.port import Index
-from vaultwire.vault.model import VaultPath
+from vaultwire.vault.value_types import VaultPath
 
 # What changes a disk. Reads are left out: nothing lies between two of them that does not lie before the next of these.
 CALLS = ["open", "write", "fsync", "replace", "link", "unlink", "mkdir", "rename", "rmdir", "chmod", "ftruncate"]

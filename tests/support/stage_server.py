@@ -22,8 +22,8 @@ from vaultwire.trust.policy import Policy
 from vaultwire.vault.changes.changing import Changes
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.editing.workbench import Workbench
-from vaultwire.vault.model import Progress
 from vaultwire.vault.settings.obsidian_settings import CachedSettings
+from vaultwire.vault.value_types import Progress
 from vaultwire.vault.vault import Vault
 
 _CHILD = "import sys; print('child', repr(sys.stdin.read())); sys.stderr.write('child error\\n')"

@@ -27,7 +27,7 @@ from vaultwire.tools.prompts import fill_prompt, list_prompts
 from vaultwire.tools.resources import list_resources, read_resource, uri_of
 from vaultwire.trust.policy_paths import PathRules, Rule
 from vaultwire.vault.errors import POLICY_DENIED, VaultError
-from vaultwire.vault.model import NO_PROGRESS, VaultPath
+from vaultwire.vault.value_types import NO_PROGRESS, VaultPath
 from vaultwire.vault.vault import Vault
 from vaultwire.vault.visibility.private_notes import PrivacyRules
 

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from vaultwire.vault.disk.inspection import Fingerprint, Inspection
     from vaultwire.vault.index.store.stored_index import StoredIndex
     from vaultwire.vault.index.store.text import TextIndex
-    from vaultwire.vault.model import IndexReport
     from vaultwire.vault.settings.obsidian_settings import CachedSettings
+    from vaultwire.vault.value_types import IndexReport
     from vaultwire.vault.vault import Vault
 
 

@@ -13,7 +13,7 @@ from vaultwire.trust.policy_file import LoadedPolicy, PolicyError, load_policy
 from vaultwire.trust.policy_paths import Reason
 from vaultwire.vault.disk.paths import parse_path
 from vaultwire.vault.errors import VaultError
-from vaultwire.vault.model import VaultPath
+from vaultwire.vault.value_types import VaultPath
 from vaultwire.vault.visibility.visible_files import VisibleFiles
 
 

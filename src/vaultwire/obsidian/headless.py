@@ -38,11 +38,11 @@ from vaultwire.vault.errors import (
     VaultError,
 )
 from vaultwire.vault.links.link_resolver import linkpath_of
-from vaultwire.vault.model import Hit as SearchHit
-from vaultwire.vault.model import Placed, Progress, VaultPath
 from vaultwire.vault.plans.targets import Edit
 from vaultwire.vault.search.filters import TaskFilter
 from vaultwire.vault.settings.obsidian_settings import CONFIG_FOLDER, CachedFile
+from vaultwire.vault.value_types import Hit as SearchHit
+from vaultwire.vault.value_types import Placed, Progress, VaultPath
 from vaultwire.vault.vault import Vault
 
 # The most notes, tasks and versions that are counted: more than a vault has.

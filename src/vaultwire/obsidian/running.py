@@ -40,8 +40,8 @@ from vaultwire.vault.errors import (
     WRITE_FAILED,
     VaultError,
 )
-from vaultwire.vault.model import Placed, Progress, VaultPath
 from vaultwire.vault.plans.targets import Edit
+from vaultwire.vault.value_types import Placed, Progress, VaultPath
 from vaultwire.vault.vault import Vault
 
 # How a task begins, if its text comes with its mark.

@@ -9,8 +9,8 @@ from vaultwire.toolkit.paging import Cursor, add_cursor, offset_of, page_text
 from vaultwire.toolkit.registry import Bounds, Outcome, tool
 from vaultwire.toolkit.wording import counted, iso_time
 from vaultwire.vault.disk.paths import stem
-from vaultwire.vault.model import Progress
 from vaultwire.vault.search.filters import NoteFilterText, Sort
+from vaultwire.vault.value_types import Progress
 from vaultwire.vault.vault import Vault
 
 Name = Annotated[str, Bounds(0, 200)]

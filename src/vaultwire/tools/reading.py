@@ -12,7 +12,7 @@ from vaultwire.toolkit.wording import counted, iso_time
 from vaultwire.vault.disk.etags import part_etag
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
 from vaultwire.vault.links.sections import line_count, parse_structure
-from vaultwire.vault.model import Note, Progress
+from vaultwire.vault.value_types import Note, Progress
 from vaultwire.vault.vault import Vault
 
 Part = Literal["all", "outline", "frontmatter"]

@@ -6,7 +6,7 @@ from vaultwire.vault.kept import KEPT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from vaultwire.vault.model import VaultPath
+    from vaultwire.vault.value_types import VaultPath
 
 # Texts are kept to say what has changed since they were read; more than this much helps nobody, and a session is long.
 _MAX_KEPT_BYTES = 4_000_000

@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from vaultwire.vault.disk.paths import NOTE_SUFFIX, fold
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
-from vaultwire.vault.model import Progress, VaultPath
+from vaultwire.vault.value_types import Progress, VaultPath
 
 Direction: TypeAlias = Literal["both", "out", "in"]
 """Which links are followed: those of a note, those to it, or either."""

@@ -7,7 +7,9 @@ from vaultwire.vault.editing.workbench import Workbench
 from vaultwire.vault.errors import VaultError
 from vaultwire.vault.link_graph import LinkGraph
 from vaultwire.vault.links.note_lookup import locate, locate_folder
-from vaultwire.vault.model import (
+from vaultwire.vault.search.filters import NoteFilterText, TaskFilter, parse_note_filter, property_types
+from vaultwire.vault.settings.obsidian_settings import Settings
+from vaultwire.vault.value_types import (
     NO_PROGRESS,
     DailyNote,
     Listing,
@@ -22,8 +24,6 @@ from vaultwire.vault.model import (
     VaultPath,
     VaultStats,
 )
-from vaultwire.vault.search.filters import NoteFilterText, TaskFilter, parse_note_filter, property_types
-from vaultwire.vault.settings.obsidian_settings import Settings
 
 
 class Overview:

@@ -22,7 +22,10 @@ from vaultwire.vault.errors import FILE_NOT_FOUND, VaultError
 from vaultwire.vault.links.note_links import backlinks, outgoing_links
 from vaultwire.vault.links.note_lookup import locate, locate_file, locate_folder, locate_readable
 from vaultwire.vault.links.sections import line_count, line_span, parse_structure, section_span
-from vaultwire.vault.model import (
+from vaultwire.vault.overview import Overview
+from vaultwire.vault.search.query import parse_query
+from vaultwire.vault.settings.obsidian_settings import Settings
+from vaultwire.vault.value_types import (
     NO_PROGRESS,
     Backlink,
     Found,
@@ -32,9 +35,6 @@ from vaultwire.vault.model import (
     Structure,
     VaultPath,
 )
-from vaultwire.vault.overview import Overview
-from vaultwire.vault.search.query import parse_query
-from vaultwire.vault.settings.obsidian_settings import Settings
 
 if TYPE_CHECKING:
     from vaultwire.vault.editing.arranging import Arranging

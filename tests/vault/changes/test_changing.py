@@ -38,8 +38,8 @@ from vaultwire.vault.errors import (
 from vaultwire.vault.index.store.home import Home
 from vaultwire.vault.index.store.memory_text import MemoryText
 from vaultwire.vault.index.store.stored_index import StoredIndex
-from vaultwire.vault.model import NO_PROGRESS, NoProgress, VaultPath
 from vaultwire.vault.settings.obsidian_settings import CachedSettings
+from vaultwire.vault.value_types import NO_PROGRESS, NoProgress, VaultPath
 from vaultwire.vault.visibility.excludes import CachedExcludes, Excludes
 
 VAULT = """

@@ -20,7 +20,7 @@ from vaultwire.vault.changes.change import Write
 from vaultwire.vault.disk import atomic_rename
 from vaultwire.vault.disk.files import TEMPORARY_PREFIX
 from vaultwire.vault.errors import FILE_NOT_FOUND, NOTE_EXISTS, STALE_EDIT, VaultError
-from vaultwire.vault.model import NO_PROGRESS
+from vaultwire.vault.value_types import NO_PROGRESS
 from vaultwire.vault.vault import Vault
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="an open file cannot be renamed there")

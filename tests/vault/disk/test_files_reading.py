@@ -23,7 +23,7 @@ from vaultwire.vault.errors import (
     VAULT_NOT_FOUND,
     VaultError,
 )
-from vaultwire.vault.model import VaultPath
+from vaultwire.vault.value_types import VaultPath
 from vaultwire.vault.vault import Vault
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="links and FIFOs need rights or do not exist there")

@@ -30,7 +30,7 @@ from vaultwire.vault.errors import (
     WRITE_FAILED,
     VaultError,
 )
-from vaultwire.vault.model import VaultPath, WriteMode
+from vaultwire.vault.value_types import VaultPath, WriteMode
 
 NOTE = VaultPath("Note.md")
 posix_only = pytest.mark.skipif(sys.platform == "win32", reason="modes and links as POSIX has them")

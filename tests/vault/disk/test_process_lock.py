@@ -17,7 +17,7 @@ import pytest
 from support.vaults import write_vault
 from vaultwire.vault.disk.process_lock import ProcessLock
 from vaultwire.vault.errors import Stopped
-from vaultwire.vault.model import NO_PROGRESS, NoProgress
+from vaultwire.vault.value_types import NO_PROGRESS, NoProgress
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="flock is POSIX")
 
@@ -90,7 +90,7 @@ def test_of_many_one_at_a_time_holds_it(place: Path) -> None:
 
 KILLED = """
 import fcntl, os, signal, sys
-from vaultwire.vault.model import NO_PROGRESS
+from vaultwire.vault.value_types import NO_PROGRESS
 from vaultwire.vault.disk.process_lock import ProcessLock
 fcntl.flock = lambda *_: None
 with ProcessLock(sys.argv[1], "", needed=True).held(NO_PROGRESS):

@@ -27,8 +27,8 @@ from vaultwire.vault.index.store.grams import Grams
 from vaultwire.vault.index.store.reading import Reading, ToRead, read_note
 from vaultwire.vault.index.store.stored_index import StoredIndex
 from vaultwire.vault.links.sections import parse_structure, section_span
-from vaultwire.vault.model import NO_PROGRESS, NoteStat, VaultPath
 from vaultwire.vault.search.query import parse_query
+from vaultwire.vault.value_types import NO_PROGRESS, NoteStat, VaultPath
 from vaultwire.vault.visibility.private_notes import PrivacyRules
 
 IS_SOAK = os.environ.get("HYPOTHESIS_PROFILE") == "soak"
@@ -77,7 +77,7 @@ INDEXING = """
 import json, os, resource, sys
 from pathlib import Path
 from support.stores import open_stored
-from vaultwire.vault.model import NO_PROGRESS
+from vaultwire.vault.value_types import NO_PROGRESS
 from vaultwire.vault.search.query import parse_query
 
 root, cache, shape = sys.argv[1:]

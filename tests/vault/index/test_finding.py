@@ -26,7 +26,6 @@ from vaultwire.vault.index.store.stored_index import StoredIndex
 from vaultwire.vault.index.store.tantivy_text import TantivyText
 from vaultwire.vault.index.store.text import TextIndex
 from vaultwire.vault.links.fuzzy_names import FuzzyNames, edit_distance
-from vaultwire.vault.model import NO_PROGRESS, VaultPath
 from vaultwire.vault.search.filters import (
     Condition,
     NoteFilter,
@@ -39,6 +38,7 @@ from vaultwire.vault.search.filters import (
     property_types,
 )
 from vaultwire.vault.search.text_forms import strip_diacritics
+from vaultwire.vault.value_types import NO_PROGRESS, VaultPath
 from vaultwire.vault.visibility.excludes import Excludes
 
 TODAY = date(2026, 3, 10)

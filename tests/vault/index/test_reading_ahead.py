@@ -20,7 +20,7 @@ from vaultwire.vault.index.store import reading_ahead, upkeep
 from vaultwire.vault.index.store.grams import Grams
 from vaultwire.vault.index.store.reading import Reading, ToRead, read_note
 from vaultwire.vault.index.store.reading_ahead import read_all
-from vaultwire.vault.model import VaultPath
+from vaultwire.vault.value_types import VaultPath
 from vaultwire.vault.visibility.private_notes import PrivacyRules
 from vaultwire.vault.visibility.visible_files import PrivacyOnly, VisibleFiles
 

@@ -21,9 +21,9 @@ from vaultwire.vault.index.store.home import Home
 from vaultwire.vault.index.store.memory_text import MemoryText
 from vaultwire.vault.index.store.plan import Everything
 from vaultwire.vault.index.store.stored_index import StoredIndex
-from vaultwire.vault.model import NO_PROGRESS, NoProgress, NoteStat, VaultPath
 from vaultwire.vault.search.query import parse_query
 from vaultwire.vault.settings.obsidian_settings import CachedSettings
+from vaultwire.vault.value_types import NO_PROGRESS, NoProgress, NoteStat, VaultPath
 from vaultwire.vault.visibility.excludes import CachedExcludes, Excludes
 
 # Far above what is measured, for a machine that does much else.

@@ -25,7 +25,7 @@ from vaultwire.vault.index.store.linking import link_graph
 from vaultwire.vault.index.store.schema import Record
 from vaultwire.vault.link_graph import PAIR_SHIFT, Direction, Hub, LinkGraph, Neighbour, Texts, Unresolved
 from vaultwire.vault.links.link_resolver import LinkResolver, linkpath_of
-from vaultwire.vault.model import NO_PROGRESS, NoteStat, VaultPath
+from vaultwire.vault.value_types import NO_PROGRESS, NoteStat, VaultPath
 
 HELP = Path(__file__).parents[4] / "shared" / "vaults" / "obsidian-help"
 ALL = 1 << 30

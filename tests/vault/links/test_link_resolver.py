@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from support.vaults import open_vault, write_vault
 from vaultwire.vault.links.link_resolver import LinkResolver
-from vaultwire.vault.model import VaultPath
+from vaultwire.vault.value_types import VaultPath
 
 # (rule, paths of the vault, note the link stands in, linkpath, where it leads)
 CASES = [

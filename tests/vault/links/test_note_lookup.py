@@ -10,7 +10,7 @@ import pytest
 from support.vaults import open_vault, write_vault
 from vaultwire.vault.errors import AMBIGUOUS_NAME, FILE_NOT_FOUND, VaultError
 from vaultwire.vault.links.note_lookup import resolve_name
-from vaultwire.vault.model import VaultPath
+from vaultwire.vault.value_types import VaultPath
 
 VAULT = """
 === Note.md

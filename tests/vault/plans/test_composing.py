@@ -24,9 +24,9 @@ from vaultwire.vault.errors import INVALID_ARGUMENTS, NOT_UTF8, NOTE_EXISTS, SEC
 from vaultwire.vault.index.port import Index
 from vaultwire.vault.index.store.memory_text import MemoryText
 from vaultwire.vault.links.link_resolver import LinkResolver
-from vaultwire.vault.model import NO_PROGRESS, VaultPath
 from vaultwire.vault.plans.composing import ExtractPlan, Leave, MergePlan, Where, plan_extract, plan_merge
 from vaultwire.vault.settings.obsidian_settings import Settings
+from vaultwire.vault.value_types import NO_PROGRESS, VaultPath
 
 DEFAULT = Settings()
 

@@ -32,7 +32,6 @@ from vaultwire.vault.errors import (
     VaultError,
 )
 from vaultwire.vault.links.link_resolver import LinkResolver
-from vaultwire.vault.model import VaultPath
 from vaultwire.vault.plans.attaching import EXTENSIONS, check_attachment, decode_base64
 from vaultwire.vault.plans.creating import (
     Planned,
@@ -43,6 +42,7 @@ from vaultwire.vault.plans.creating import (
 )
 from vaultwire.vault.plans.linktexts import link_to
 from vaultwire.vault.settings.obsidian_settings import Settings
+from vaultwire.vault.value_types import VaultPath
 
 NOW = datetime(2024, 1, 5, 21, 7, 3, tzinfo=UTC)
 DAY = date(2024, 1, 8)

@@ -20,10 +20,10 @@ from vaultwire.vault.disk.paths import fold, is_note
 from vaultwire.vault.errors import VaultError
 from vaultwire.vault.index.store.memory_text import MemoryText
 from vaultwire.vault.links.link_resolver import LinkResolver, linkpath_of
-from vaultwire.vault.model import NO_PROGRESS, VaultPath
 from vaultwire.vault.plans.linktexts import link_to
 from vaultwire.vault.plans.moving import MovePlan, plan_move
 from vaultwire.vault.settings.obsidian_settings import Settings
+from vaultwire.vault.value_types import NO_PROGRESS, VaultPath
 
 FORMATS = ["shortest", "relative", "absolute"]
 

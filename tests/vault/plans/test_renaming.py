@@ -14,8 +14,8 @@ from vaultwire.vault.changes.change import Write
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.errors import VaultError
 from vaultwire.vault.index.store.memory_text import MemoryText
-from vaultwire.vault.model import NO_PROGRESS, VaultPath
 from vaultwire.vault.plans.renaming import RenamePlan, plan_rename_block, plan_rename_heading
+from vaultwire.vault.value_types import NO_PROGRESS, VaultPath
 
 
 def renamed(root: Path, path: str, old: str, new: str) -> RenamePlan:

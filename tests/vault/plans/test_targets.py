@@ -14,8 +14,8 @@ from vaultwire.markdown.parse import parse_note
 from vaultwire.vault.editing.revising import apply_diff
 from vaultwire.vault.errors import AMBIGUOUS_TARGET, INVALID_ARGUMENTS, SECTION_NOT_FOUND, TEXT_NOT_FOUND, VaultError
 from vaultwire.vault.links.sections import parse_structure, section_span
-from vaultwire.vault.model import VaultPath
 from vaultwire.vault.plans.targets import Edit, apply_edits
+from vaultwire.vault.value_types import VaultPath
 
 PATH = VaultPath("Note.md")
 CRLF = "\r\n"

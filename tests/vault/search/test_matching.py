@@ -17,11 +17,11 @@ from support.vaults import open_vault
 from vaultwire.markdown.model import ParsedNote, Span, Task
 from vaultwire.markdown.properties import parse_frontmatter
 from vaultwire.vault.errors import TIMEOUT
-from vaultwire.vault.model import NoProgress
 from vaultwire.vault.search.matching import Match, Matcher
 from vaultwire.vault.search.query import parse_query
 from vaultwire.vault.search.snippets import MAX_LINES_SHOWN
 from vaultwire.vault.search.text_forms import fold_case, strip_diacritics
+from vaultwire.vault.value_types import NoProgress
 
 
 def found(query: str, text: str, path: str = "x.md") -> Match | None:

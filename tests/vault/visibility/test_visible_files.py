@@ -20,8 +20,8 @@ from vaultwire.vault.errors import FILE_NOT_FOUND, NOTE_EXISTS, POLICY_DENIED, V
 from vaultwire.vault.index.store.grams import Grams
 from vaultwire.vault.index.store.reading import ToRead
 from vaultwire.vault.index.store.reading_ahead import read_all
-from vaultwire.vault.model import NO_PROGRESS, VaultPath
 from vaultwire.vault.search.query import parse_query
+from vaultwire.vault.value_types import NO_PROGRESS, VaultPath
 from vaultwire.vault.vault import Vault
 from vaultwire.vault.visibility.private_notes import PrivacyRules
 from vaultwire.vault.visibility.visible_files import VisibleFiles, open_files

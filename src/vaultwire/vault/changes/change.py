@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Literal, NamedTuple, TypeAlias
 
 from vaultwire.vault.disk.paths import lies_in
-from vaultwire.vault.model import VaultPath
+from vaultwire.vault.value_types import VaultPath
 
 
 class Write(NamedTuple):

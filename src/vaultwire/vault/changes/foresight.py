@@ -8,7 +8,7 @@ from typing import NamedTuple
 from vaultwire.vault.changes.change import Move, Step, Write, follow
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.disk.paths import fold, lies_in
-from vaultwire.vault.model import VaultPath
+from vaultwire.vault.value_types import VaultPath
 
 
 class _Traced(NamedTuple):

@@ -13,7 +13,7 @@ from vaultwire.vault.changes.change import Intent, Move, Write, follow
 from vaultwire.vault.disk.file_operations import remove_quietly, rename_no_replace
 from vaultwire.vault.disk.files import TEMPORARY_PREFIX, TEMPORARY_SUFFIX, Files
 from vaultwire.vault.disk.paths import aside_name
-from vaultwire.vault.model import VaultPath
+from vaultwire.vault.value_types import VaultPath
 
 AGAIN = "b"  # marks files with the bytes from before, written for the way back
 

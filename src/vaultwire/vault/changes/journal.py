@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Protocol
 from vaultwire.vault.changes.change import Change, Detailed, Intent, files_of
 from vaultwire.vault.changes.records import frame, parse_intent, to_record
 from vaultwire.vault.changes.segments import Record, Retention, Segment, remove_old, segment_numbers
-from vaultwire.vault.model import VaultPath
+from vaultwire.vault.value_types import VaultPath
 
 
 class Ending(NamedTuple):

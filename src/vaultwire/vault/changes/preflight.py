@@ -22,7 +22,7 @@ from vaultwire.vault.errors import (
     WRITE_FAILED,
     VaultError,
 )
-from vaultwire.vault.model import VaultPath
+from vaultwire.vault.value_types import VaultPath
 from vaultwire.vault.visibility.private_notes import can_be_private
 
 

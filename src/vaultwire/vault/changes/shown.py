@@ -13,7 +13,7 @@ from vaultwire.vault.changes.change import Change, Detailed, Write, follow, path
 from vaultwire.vault.changes.journal import Journal
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.disk.paths import TRASH, lies_in
-from vaultwire.vault.model import VaultPath
+from vaultwire.vault.value_types import VaultPath
 from vaultwire.vault.visibility.private_notes import can_be_private
 
 

@@ -24,7 +24,7 @@ from vaultwire.vault.disk.file_operations import (
 from vaultwire.vault.disk.files import Files, cannot
 from vaultwire.vault.disk.paths import TRASH, lies_in
 from vaultwire.vault.errors import NOTE_EXISTS, STALE_EDIT, VaultError
-from vaultwire.vault.model import VaultPath
+from vaultwire.vault.value_types import VaultPath
 
 _CHANGED = "was changed by another program meanwhile; read it again, then edit."
 _OPEN = "is open for writing in another program, and what that writes next would be lost. Try again when it is closed there."

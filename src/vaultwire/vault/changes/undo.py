@@ -21,7 +21,7 @@ from vaultwire.vault.errors import (
     UNDO_CONFLICT,
     VaultError,
 )
-from vaultwire.vault.model import VaultPath
+from vaultwire.vault.value_types import VaultPath
 
 
 def plan_undo(changes: Changes, files: Files, number: int) -> list[Step]:

@@ -27,7 +27,7 @@ from vaultwire.vault.errors import (
     WRITE_FAILED,
     VaultError,
 )
-from vaultwire.vault.model import NoteStat, VaultPath
+from vaultwire.vault.value_types import NoteStat, VaultPath
 
 TEMPORARY_PREFIX = ".vaultwire-"  # hidden: Obsidian and its sync pass over names that start with a dot
 TEMPORARY_SUFFIX = ".tmp"

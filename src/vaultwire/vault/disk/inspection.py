@@ -13,7 +13,7 @@ from vaultwire.vault.disk.files import TEMPORARY_PREFIX, TEMPORARY_SUFFIX, Files
 from vaultwire.vault.disk.paths import fold, parse_path
 from vaultwire.vault.disk.walk import Oddity
 from vaultwire.vault.errors import VaultError
-from vaultwire.vault.model import VaultPath
+from vaultwire.vault.value_types import VaultPath
 
 
 class Inspection(NamedTuple):

@@ -9,7 +9,7 @@ import re
 import unicodedata
 
 from vaultwire.vault.errors import FILE_NOT_FOUND, INVALID_ARGUMENTS, PATH_OUTSIDE_VAULT, PERMISSION_DENIED, VaultError
-from vaultwire.vault.model import VaultPath
+from vaultwire.vault.value_types import VaultPath
 
 NOTE_SUFFIX = ".md"
 CANVAS_SUFFIX = ".canvas"

@@ -14,7 +14,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from vaultwire.vault.model import Progress
+from vaultwire.vault.value_types import Progress
 
 if sys.platform == "win32":
     import msvcrt

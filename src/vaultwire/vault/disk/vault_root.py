@@ -6,7 +6,7 @@ import os
 import stat
 
 from vaultwire.vault.errors import PATH_OUTSIDE_VAULT, PERMISSION_DENIED, VAULT_NOT_FOUND, VaultError
-from vaultwire.vault.model import VaultPath
+from vaultwire.vault.value_types import VaultPath
 
 
 class VaultRoot:

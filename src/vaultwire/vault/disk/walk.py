@@ -11,7 +11,7 @@ from typing import NamedTuple, Protocol
 from vaultwire.vault.disk.paths import is_note
 from vaultwire.vault.disk.vault_root import VaultRoot
 from vaultwire.vault.errors import VaultError
-from vaultwire.vault.model import NoteStat, VaultPath
+from vaultwire.vault.value_types import NoteStat, VaultPath
 
 # macOS: SF_DATALESS (sys/stat.h); Windows: FILE_ATTRIBUTE_OFFLINE, …_RECALL_ON_OPEN, …_RECALL_ON_DATA_ACCESS.
 _MAC_DATALESS = 0x40000000

@@ -14,11 +14,11 @@ from vaultwire.vault.editing.workbench import Done, Workbench
 from vaultwire.vault.editing.writing import free_trash_path
 from vaultwire.vault.errors import FILE_NOT_FOUND, INVALID_ARGUMENTS, VaultError
 from vaultwire.vault.links.note_lookup import locate
-from vaultwire.vault.model import Problem, Progress, VaultPath
 from vaultwire.vault.plans.composing import ExtractPlan, Leave, MergePlan, plan_extract, plan_merge
 from vaultwire.vault.plans.moving import MovePlan, plan_move
 from vaultwire.vault.plans.renaming import RenamePlan, plan_rename_block, plan_rename_heading
 from vaultwire.vault.plans.retagging import PropertyPlan, TagPlan, plan_rename_property, plan_rename_tag
+from vaultwire.vault.value_types import Problem, Progress, VaultPath
 
 # More notices than this nobody reads.
 _MAX_NOTICES = 100

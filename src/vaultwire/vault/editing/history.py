@@ -6,7 +6,7 @@ from vaultwire.vault.changes.change import Change, Detailed
 from vaultwire.vault.changes.undo import plan_restore, plan_undo
 from vaultwire.vault.editing.workbench import Done, Workbench
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
-from vaultwire.vault.model import Progress
+from vaultwire.vault.value_types import Progress
 
 
 class History:

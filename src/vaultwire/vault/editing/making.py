@@ -7,7 +7,6 @@ from typing import NamedTuple
 from vaultwire.markdown import edits
 from vaultwire.vault.editing.workbench import Done, Workbench
 from vaultwire.vault.links.note_lookup import locate
-from vaultwire.vault.model import Progress, VaultPath
 from vaultwire.vault.plans.attaching import decode_base64
 from vaultwire.vault.plans.creating import (
     OnCollision,
@@ -20,6 +19,7 @@ from vaultwire.vault.plans.creating import (
 from vaultwire.vault.plans.moving import check_no_namesake, is_path, plan_arrival
 from vaultwire.vault.plans.templates import below
 from vaultwire.vault.settings.daily_notes import parse_day
+from vaultwire.vault.value_types import Progress, VaultPath
 
 
 class Made(NamedTuple):

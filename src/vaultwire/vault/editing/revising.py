@@ -18,9 +18,9 @@ from vaultwire.vault.disk.paths import fold
 from vaultwire.vault.editing.workbench import Done, Workbench
 from vaultwire.vault.errors import AMBIGUOUS_TARGET, INVALID_ARGUMENTS, NOT_UTF8, TEXT_NOT_FOUND, VaultError
 from vaultwire.vault.links.note_lookup import locate
-from vaultwire.vault.model import NO_PROGRESS, Progress, VaultPath, asking
 from vaultwire.vault.plans.targets import Edit, apply_edits
 from vaultwire.vault.search.filters import property_types
+from vaultwire.vault.value_types import NO_PROGRESS, Progress, VaultPath, asking
 
 ValueKind: TypeAlias = Literal["auto", "text", "number", "checkbox", "list", "empty"]
 """How a value that a caller writes as text is meant; ``auto`` goes by the property's type in the vault."""

@@ -21,8 +21,8 @@ from vaultwire.vault.disk.note_text import plain_text
 from vaultwire.vault.disk.paths import is_note
 from vaultwire.vault.errors import NOT_READ, STALE_EDIT, VaultError
 from vaultwire.vault.index.port import Index
-from vaultwire.vault.model import Progress, VaultPath
 from vaultwire.vault.settings.obsidian_settings import CachedSettings
+from vaultwire.vault.value_types import Progress, VaultPath
 
 # A difference is for a caller to see whether its edit still makes sense; a longer one says "read it again".
 _MAX_SHOWN_DIFF = 4_000

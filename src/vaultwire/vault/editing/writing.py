@@ -21,8 +21,8 @@ from vaultwire.vault.errors import (
     VaultError,
 )
 from vaultwire.vault.links.note_lookup import candidate_paths, find, locate
-from vaultwire.vault.model import NO_PROGRESS, Deleted, Progress, VaultPath, WriteMode, Written
 from vaultwire.vault.plans.moving import check_no_namesake, is_path, plan_arrival
+from vaultwire.vault.value_types import NO_PROGRESS, Deleted, Progress, VaultPath, WriteMode, Written
 
 _BOM = "\ufeff"
 _EDITS: dict[str, Callable[[str, str], str]] = {

@@ -7,7 +7,9 @@ from typing import Protocol
 
 from vaultwire.markdown.model import Link
 from vaultwire.vault.link_graph import LinkGraph
-from vaultwire.vault.model import (
+from vaultwire.vault.search.filters import NoteFilter, TaskFilter
+from vaultwire.vault.search.query import Query
+from vaultwire.vault.value_types import (
     Found,
     NamedNote,
     NoteStat,
@@ -20,8 +22,6 @@ from vaultwire.vault.model import (
     VaultPath,
     VaultStats,
 )
-from vaultwire.vault.search.filters import NoteFilter, TaskFilter
-from vaultwire.vault.search.query import Query
 
 
 class Index(Protocol):

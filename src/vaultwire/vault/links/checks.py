@@ -27,8 +27,8 @@ from vaultwire.vault.errors import SECTION_NOT_FOUND, VaultError
 from vaultwire.vault.index.port import Index
 from vaultwire.vault.links.link_resolver import LinkResolver, linkpath_of
 from vaultwire.vault.links.sections import Sections, parse_structure
-from vaultwire.vault.model import Progress, VaultPath
 from vaultwire.vault.search.filters import NoteFilter
+from vaultwire.vault.value_types import Progress, VaultPath
 
 UNRESOLVED_LINK, UNRESOLVED_EMBED = "unresolved-link", "unresolved-embed"
 MISSING_HEADING, MISSING_BLOCK = "missing-heading", "missing-block"

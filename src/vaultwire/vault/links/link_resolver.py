@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from vaultwire.vault.disk.paths import NOTE_SUFFIX, fold
-from vaultwire.vault.model import VaultPath
+from vaultwire.vault.value_types import VaultPath
 
 _RELATIVE = ("./", "../")
 

@@ -6,7 +6,7 @@ from vaultwire.markdown.model import Link
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.errors import VaultError
 from vaultwire.vault.index.port import Index
-from vaultwire.vault.model import Backlink, OutgoingLink, Progress, VaultPath
+from vaultwire.vault.value_types import Backlink, OutgoingLink, Progress, VaultPath
 
 
 def outgoing_links(index: Index, path: VaultPath, links: list[Link], progress: Progress) -> list[OutgoingLink]:

@@ -22,7 +22,7 @@ from vaultwire.vault.disk.paths import (
 )
 from vaultwire.vault.errors import AMBIGUOUS_NAME, FILE_NOT_FOUND, VaultError
 from vaultwire.vault.index.port import Index
-from vaultwire.vault.model import Progress, VaultPath
+from vaultwire.vault.value_types import Progress, VaultPath
 
 # More names than these help nobody choose.
 _MAX_CANDIDATES = 20

@@ -12,7 +12,7 @@ from vaultwire.markdown.model import BlockId, Heading, Span
 from vaultwire.markdown.parse import parse_note
 from vaultwire.vault.disk.paths import fold
 from vaultwire.vault.errors import INVALID_ARGUMENTS, SECTION_NOT_FOUND, VaultError
-from vaultwire.vault.model import OutlineEntry, Structure, VaultPath
+from vaultwire.vault.value_types import OutlineEntry, Structure, VaultPath
 
 _RANGE = re.compile(r"(\d{1,9})(?:(-)(\d{1,9})?)?")
 # What Obsidian takes for a blank when it compares headings (obsidian.d.ts stripHeading).

@@ -36,12 +36,12 @@ from vaultwire.vault.errors import INVALID_ARGUMENTS, NOTE_EXISTS, VaultError
 from vaultwire.vault.index.port import Index
 from vaultwire.vault.links.link_resolver import link_names_to
 from vaultwire.vault.links.sections import Sections, line_count, line_span, parse_structure, section_span
-from vaultwire.vault.model import Problem, Progress, VaultPath, asking
 from vaultwire.vault.plans.linktexts import link_to
 from vaultwire.vault.plans.rejoining import Extraction, Merging
 from vaultwire.vault.plans.relinking import LinkChange, Moves, is_looked_into, rewrite_by_kind
 from vaultwire.vault.plans.templates import BOM, read_text
 from vaultwire.vault.settings.obsidian_settings import Settings
+from vaultwire.vault.value_types import Problem, Progress, VaultPath, asking
 
 _BLANK_LINES = re.compile(r"\A(?:[ \t]*+\r*+\n)++")
 _BOX = re.compile(r"\A([ \t>]*+(?:[-*+]|\d{1,9}[.)])[ \t]++)\[.\][ \t]++")

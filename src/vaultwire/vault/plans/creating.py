@@ -28,13 +28,13 @@ from vaultwire.vault.disk.paths import (
 )
 from vaultwire.vault.errors import INVALID_ARGUMENTS, NOTE_EXISTS, VaultError
 from vaultwire.vault.index.port import Index
-from vaultwire.vault.model import NO_PROGRESS, Progress, VaultPath
 from vaultwire.vault.plans.attaching import check_attachment
 from vaultwire.vault.plans.linktexts import link_to
 from vaultwire.vault.plans.moving import is_path
 from vaultwire.vault.plans.templates import BOM, below, fill, find_template, insert, read_text
 from vaultwire.vault.settings.daily_notes import daily_note_path, daily_template_path
 from vaultwire.vault.settings.obsidian_settings import Settings
+from vaultwire.vault.value_types import NO_PROGRESS, Progress, VaultPath
 
 OnCollision: TypeAlias = Literal["error", "number"]
 

@@ -21,7 +21,6 @@ from vaultwire.vault.errors import SECTION_NOT_FOUND, VaultError
 from vaultwire.vault.index.port import Index
 from vaultwire.vault.links.link_resolver import LinkResolver, file_names_for, link_names_to, linkpath_of
 from vaultwire.vault.links.sections import Sections
-from vaultwire.vault.model import OutlineEntry, Problem, Progress, Structure, VaultPath
 from vaultwire.vault.plans.relinking import (
     BASE_SUFFIX,
     LinkChange,
@@ -31,6 +30,7 @@ from vaultwire.vault.plans.relinking import (
     rewrite_other,
     rewriting_note,
 )
+from vaultwire.vault.value_types import OutlineEntry, Problem, Progress, Structure, VaultPath
 
 NewSubpath: TypeAlias = Callable[[str], str | None]
 """From what stands behind ``#`` in a link to what has to stand there afterwards, None if it may stay."""

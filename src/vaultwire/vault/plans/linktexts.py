@@ -13,8 +13,8 @@ from vaultwire.markdown.inline import read_inline
 from vaultwire.markdown.link_spans import destination
 from vaultwire.vault.disk.paths import NOTE_SUFFIX, fold, is_note, stem
 from vaultwire.vault.links.link_resolver import LinkResolver, file_names_for, link_names_to
-from vaultwire.vault.model import VaultPath
 from vaultwire.vault.settings.obsidian_settings import Settings
+from vaultwire.vault.value_types import VaultPath
 
 # What has a meaning within a Markdown link's text: brackets, and what opens code, math or HTML.
 _BRACKETS = re.compile(r"[\[\]]")

@@ -15,9 +15,9 @@ from vaultwire.vault.disk.paths import check_new_names, compose, fold, is_note, 
 from vaultwire.vault.errors import FILE_NOT_FOUND, INVALID_ARGUMENTS, NOTE_EXISTS, VaultError
 from vaultwire.vault.index.port import Index
 from vaultwire.vault.links.link_resolver import link_name, link_names_to
-from vaultwire.vault.model import Problem, Progress, VaultPath, asking
 from vaultwire.vault.plans.relinking import LinkChange, Moves, is_looked_into, rewrite_by_kind
 from vaultwire.vault.settings.obsidian_settings import Settings
+from vaultwire.vault.value_types import Problem, Progress, VaultPath, asking
 
 _EXTENSION = re.compile(r"\.[A-Za-z][A-Za-z0-9]*$")
 

@@ -14,8 +14,8 @@ from vaultwire.vault.disk.paths import fold
 from vaultwire.vault.errors import VaultError
 from vaultwire.vault.links.link_resolver import link_names_to, linkpath_of
 from vaultwire.vault.links.sections import Sections
-from vaultwire.vault.model import Progress, Structure, VaultPath
 from vaultwire.vault.plans.relinking import Moves
+from vaultwire.vault.value_types import Progress, Structure, VaultPath
 
 
 class Merging(Moves):

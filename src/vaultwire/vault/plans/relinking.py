@@ -21,8 +21,8 @@ from vaultwire.vault.disk.note_text import edited_bytes
 from vaultwire.vault.disk.paths import NOTE_SUFFIX, fold, is_note, stem
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
 from vaultwire.vault.links.link_resolver import LinkResolver, file_names_for, link_name, link_names_to, linkpath_of
-from vaultwire.vault.model import Problem, Progress, VaultPath
 from vaultwire.vault.plans.linktexts import linkpath_to
+from vaultwire.vault.value_types import Problem, Progress, VaultPath
 
 CANVAS_SUFFIX = ".canvas"
 BASE_SUFFIX = ".base"

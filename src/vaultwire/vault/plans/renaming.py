@@ -17,9 +17,9 @@ from vaultwire.vault.disk.paths import fold
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
 from vaultwire.vault.index.port import Index
 from vaultwire.vault.links.sections import Sections, parse_structure, section_span
-from vaultwire.vault.model import OutlineEntry, Problem, Progress, Structure, VaultPath
 from vaultwire.vault.plans.following import NewSubpath, follow, follow_headings
 from vaultwire.vault.plans.relinking import LinkChange
+from vaultwire.vault.value_types import OutlineEntry, Problem, Progress, Structure, VaultPath
 
 _BLOCK_ID = re.compile(r"[A-Za-z0-9-]+")
 

@@ -20,10 +20,10 @@ from vaultwire.vault.disk.paths import fold
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
 from vaultwire.vault.index.port import Index
 from vaultwire.vault.links.sections import parse_structure
-from vaultwire.vault.model import Problem, Progress, TagCount, VaultPath
 from vaultwire.vault.plans.following import NewSubpath, follow, follow_headings
 from vaultwire.vault.plans.relinking import LinkChange
 from vaultwire.vault.search.filters import Condition, NoteFilter
+from vaultwire.vault.value_types import Problem, Progress, TagCount, VaultPath
 
 _ALL = 1 << 30  # more notes than any vault has
 # More notes than this help nobody to mend them.

@@ -17,7 +17,7 @@ from vaultwire.markdown.edits import Change, replace_spans, to_plain
 from vaultwire.markdown.properties import parse_frontmatter
 from vaultwire.vault.errors import AMBIGUOUS_TARGET, INVALID_ARGUMENTS, TEXT_NOT_FOUND, VaultError
 from vaultwire.vault.links.sections import Sections, line_span, parse_structure
-from vaultwire.vault.model import NO_PROGRESS, OutlineEntry, Progress, Structure, VaultPath, asking
+from vaultwire.vault.value_types import NO_PROGRESS, OutlineEntry, Progress, Structure, VaultPath, asking
 
 Action: TypeAlias = Literal["append", "prepend", "replace", "delete"]
 _ACTIONS = ("append", "prepend", "replace", "delete")

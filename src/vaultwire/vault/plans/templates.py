@@ -16,10 +16,10 @@ from vaultwire.vault.disk.files import Files
 from vaultwire.vault.disk.paths import NOTE_SUFFIX, is_note, parse_set_folder
 from vaultwire.vault.errors import FILE_NOT_FOUND, INVALID_ARGUMENTS, NOT_UTF8, SECTION_NOT_FOUND, VaultError
 from vaultwire.vault.links.note_lookup import candidate_paths, resolve_name
-from vaultwire.vault.model import VaultPath
 from vaultwire.vault.plans.targets import Edit, apply_edits
 from vaultwire.vault.settings.moment_format import format_moment
 from vaultwire.vault.settings.obsidian_settings import Settings
+from vaultwire.vault.value_types import VaultPath
 
 BOM = "\ufeff"
 

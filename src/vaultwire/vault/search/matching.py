@@ -16,7 +16,6 @@ from typing import NamedTuple, TypeAlias
 
 from vaultwire.markdown.model import ParsedNote
 from vaultwire.markdown.parse import parse_note
-from vaultwire.vault.model import Line
 from vaultwire.vault.search.note_parts import NoteParts, Piece, Value
 from vaultwire.vault.search.query import (
     DATE,
@@ -43,6 +42,7 @@ from vaultwire.vault.search.terms import (
     Text,
 )
 from vaultwire.vault.search.text_forms import FOLDED, UNACCENTED, TextForms, fold_case, strip_diacritics
+from vaultwire.vault.value_types import Line
 
 # A name says what a note is about, a heading what a part of it is about. Mentions never count for more than either.
 _NAME, _HEADING, _TAG, _MAX_MENTIONS = 100.0, 40.0, 20.0, 10

@@ -13,7 +13,7 @@ from vaultwire.vault.disk.files import Files
 from vaultwire.vault.disk.note_text import plain_text
 from vaultwire.vault.disk.paths import CANVAS_SUFFIX, is_canvas, is_note, stem
 from vaultwire.vault.errors import VaultError
-from vaultwire.vault.model import VaultPath
+from vaultwire.vault.value_types import VaultPath
 
 
 def is_searchable(path: str) -> bool:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from vaultwire.vault.model import Line
 from vaultwire.vault.search.terms import AnyNeedle
+from vaultwire.vault.value_types import Line
 
 # Shown per note; all matching lines are counted. A long line is cut to this many characters around its match.
 MAX_LINES_SHOWN = 5

@@ -19,9 +19,9 @@ from vaultwire.vault.disk.paths import (
     parse_path,
 )
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
-from vaultwire.vault.model import VaultPath
 from vaultwire.vault.settings.moment_format import format_moment, parse_moment
 from vaultwire.vault.settings.obsidian_settings import Settings
+from vaultwire.vault.value_types import VaultPath
 
 DEFAULT_FORMAT = "YYYY-MM-DD"  # Obsidian's help, "Daily notes"
 

@@ -17,7 +17,7 @@ from vaultwire.vault.disk.files import NAMES_ARE_EXACT, FileBytes, Files
 from vaultwire.vault.disk.paths import TRASH, fold, lies_in
 from vaultwire.vault.disk.walk import Oddity, is_dataless, walk_folders
 from vaultwire.vault.errors import FILE_NOT_FOUND, POLICY_DENIED, TOO_LARGE, VaultError
-from vaultwire.vault.model import NoteStat, VaultPath
+from vaultwire.vault.value_types import NoteStat, VaultPath
 from vaultwire.vault.visibility.private_notes import PrivacyRules, can_be_private
 
 # A file changed this recently may change again without a new time: clocks of file systems tick every 4 ms (ext4) to 2 s

@@ -11,7 +11,7 @@ from vaultwire.markdown.yaml_core import PropertyValue
 from vaultwire.vault.disk.paths import fold
 from vaultwire.vault.index.store.schema import Facts
 from vaultwire.vault.links.link_resolver import link_name
-from vaultwire.vault.model import VaultPath
+from vaultwire.vault.value_types import VaultPath
 
 # One for all: ``json.dumps`` with arguments makes one a call, in the time of two encodings.
 _to_json = JSONEncoder(ensure_ascii=False, default=str).encode

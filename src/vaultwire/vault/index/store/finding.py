@@ -16,8 +16,8 @@ from vaultwire.vault.disk.paths import NOTE_SUFFIX, fold
 from vaultwire.vault.index.store.catalog import Catalog
 from vaultwire.vault.index.store.lookup import below
 from vaultwire.vault.links.fuzzy_names import FuzzyNames
-from vaultwire.vault.model import NamedNote, NoteStat, VaultPath
 from vaultwire.vault.search.filters import Condition, NoteFilter
+from vaultwire.vault.value_types import NamedNote, NoteStat, VaultPath
 
 _IN_LIST = "IN (SELECT value FROM json_each(?))"  # any number of values in one
 _ORDER = {

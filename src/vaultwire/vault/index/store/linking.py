@@ -14,7 +14,7 @@ from vaultwire.vault.disk.paths import fold, is_note
 from vaultwire.vault.index.store.catalog import Catalog
 from vaultwire.vault.link_graph import PAIR_SHIFT, LinkGraph, Texts
 from vaultwire.vault.links.link_resolver import LinkResolver, file_names_for, linkpath_of
-from vaultwire.vault.model import Progress, VaultPath
+from vaultwire.vault.value_types import Progress, VaultPath
 
 # Notes whose links are fetched at a time: 20 ms of work between two looks whether to go on, and little memory.
 _BATCH = 1000

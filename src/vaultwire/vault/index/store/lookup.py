@@ -10,7 +10,7 @@ from vaultwire.vault.disk.paths import fold
 from vaultwire.vault.index.store.catalog import Catalog
 from vaultwire.vault.index.store.schema import UNREAD
 from vaultwire.vault.links.link_resolver import LinkResolver, file_names_for, link_name, link_names_to, linkpath_of
-from vaultwire.vault.model import NoteStat, TagCount, Tagged, VaultPath
+from vaultwire.vault.value_types import NoteStat, TagCount, Tagged, VaultPath
 
 # SQLite takes 32,766 values in a statement at most; longer lists go in parts.
 _MAX_VALUES = 10_000

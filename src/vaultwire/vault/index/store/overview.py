@@ -13,7 +13,9 @@ from vaultwire.vault.index.store.catalog import Catalog
 from vaultwire.vault.index.store.finding import MAX_OFFSET, from_stored
 from vaultwire.vault.index.store.lookup import below
 from vaultwire.vault.index.store.schema import UNREAD
-from vaultwire.vault.model import (
+from vaultwire.vault.search.filters import TaskFilter, scalar_texts
+from vaultwire.vault.search.text_forms import fold_case, strip_diacritics
+from vaultwire.vault.value_types import (
     FileKind,
     FolderSize,
     Problem,
@@ -23,8 +25,6 @@ from vaultwire.vault.model import (
     VaultPath,
     VaultStats,
 )
-from vaultwire.vault.search.filters import TaskFilter, scalar_texts
-from vaultwire.vault.search.text_forms import fold_case, strip_diacritics
 
 _VISIBLE = "note NOT IN (SELECT id FROM files WHERE hidden)"
 _DAY = "[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]"

@@ -14,8 +14,8 @@ from vaultwire.vault.index.store.plan import BODY
 from vaultwire.vault.index.store.schema import NO_FACTS, PENDING, READ_EACH_TIME, Facts
 from vaultwire.vault.index.store.text import Fields, to_fields
 from vaultwire.vault.index.store.words import has_endless_piece, has_too_many_words
-from vaultwire.vault.model import VaultPath
 from vaultwire.vault.search.searchable import parse_searchable, searchable_text
+from vaultwire.vault.value_types import VaultPath
 
 # Clocks of file systems tick every 4 ms (ext4) to 2 s (FAT): a file read so soon after its last change may change again
 # without a new time.

@@ -14,10 +14,10 @@ from vaultwire.vault.index.store.home import Parts
 from vaultwire.vault.index.store.plan import FOLDER, AllOf, Whole, make_plan
 from vaultwire.vault.index.store.schema import Row
 from vaultwire.vault.index.store.text import TextHits
-from vaultwire.vault.model import Found, Hit, NoteStat, Progress, VaultPath
 from vaultwire.vault.search.matching import Matcher
 from vaultwire.vault.search.query import Query
 from vaultwire.vault.search.searchable import read_searchable, searchable_text
+from vaultwire.vault.value_types import Found, Hit, NoteStat, Progress, VaultPath
 
 # A text index counts a word's rarity in small fractions, callers are shown whole numbers.
 _SCALE = 10.0

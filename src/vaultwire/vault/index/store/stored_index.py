@@ -21,7 +21,9 @@ from vaultwire.vault.index.store.home import Home, Parts, is_broken
 from vaultwire.vault.index.store.searching import Search, Snapshot
 from vaultwire.vault.index.store.upkeep import Upkeep
 from vaultwire.vault.link_graph import LinkGraph
-from vaultwire.vault.model import (
+from vaultwire.vault.search.filters import NoteFilter, TaskFilter
+from vaultwire.vault.search.query import Query
+from vaultwire.vault.value_types import (
     NO_PROGRESS,
     Found,
     IndexReport,
@@ -36,8 +38,6 @@ from vaultwire.vault.model import (
     VaultPath,
     VaultStats,
 )
-from vaultwire.vault.search.filters import NoteFilter, TaskFilter
-from vaultwire.vault.search.query import Query
 from vaultwire.vault.visibility.excludes import Excludes
 
 _Answer = TypeVar("_Answer")

@@ -21,8 +21,8 @@ from vaultwire.vault.index.store.reading_ahead import Second, read_all
 from vaultwire.vault.index.store.schema import PENDING, UNREAD, Known, Record, Row
 from vaultwire.vault.index.store.text import Fields, TextDocument
 from vaultwire.vault.index.store.words import folded_words
-from vaultwire.vault.model import NO_PROGRESS, NoteStat, Progress, VaultPath
 from vaultwire.vault.search.searchable import is_searchable, read_searchable
+from vaultwire.vault.value_types import NO_PROGRESS, NoteStat, Progress, VaultPath
 from vaultwire.vault.visibility.excludes import Excludes
 
 # More than so many go into the text index on the way.
