@@ -224,9 +224,9 @@ class FolderSize(NamedTuple):
 
 
 class Problem(NamedTuple):
-    """What is odd about a note, or why it cannot be read."""
+    """What is wrong with a file or folder, or why it cannot be read."""
 
-    path: VaultPath
+    path: str
     text: str
 
 

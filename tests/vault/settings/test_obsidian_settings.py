@@ -123,8 +123,8 @@ def test_what_is_wrong_counts_as_not_set_and_is_told(tmp_path: Path, name: str, 
     settings = CachedSettings(str(tmp_path)).get()
     assert settings._replace(problems=()) == Settings()
     assert [told.path for told in settings.problems] == [f".obsidian/{name}"]
-    assert settings.problems[0].problem.startswith(problem)
-    assert len(settings.problems[0].problem) < 200
+    assert settings.problems[0].text.startswith(problem)
+    assert len(settings.problems[0].text) < 200
 
 
 def test_one_wrong_value_leaves_the_others(tmp_path: Path) -> None:
@@ -153,7 +153,7 @@ def test_no_bytes_make_it_raise(tmp_path_factory: pytest.TempPathFactory, data: 
         (root / ".obsidian" / name).write_bytes(data)
     settings = CachedSettings(str(root)).get()
     for told in settings.problems:
-        told.problem.encode()
+        told.text.encode()
 
 
 def test_settings_are_read_again_only_when_a_file_has_changed(tmp_path: Path) -> None:
@@ -165,7 +165,7 @@ def test_settings_are_read_again_only_when_a_file_has_changed(tmp_path: Path) ->
     text = app.read_bytes()
     assert kept.get() is first
     write_in_place(app, text.replace(b'"local"', b'"loXal"'))
-    assert [told.problem for told in kept.get().problems] == [
+    assert [told.text for told in kept.get().problems] == [
         "'trashOption' must be one of system, local, none, not 'loXal'; it is taken as not set"
     ]
     app.unlink()
@@ -212,11 +212,11 @@ def test_what_is_no_file_is_told_and_never_waited_for(tmp_path: Path, kind: str)
         place.parent.mkdir()
         os.mkfifo(place)
     settings = CachedSettings(str(tmp_path)).get()
-    assert [told.problem for told in settings.problems] == ["is not a regular file"]
+    assert [told.text for told in settings.problems] == ["is not a regular file"]
 
 
 def test_a_link_in_a_circle_is_told(tmp_path: Path) -> None:
     (tmp_path / ".obsidian").mkdir()
     place = tmp_path / ".obsidian" / "app.json"
     place.symlink_to(place)
-    assert CachedSettings(str(tmp_path)).get().problems[0].problem.startswith("cannot be read")
+    assert CachedSettings(str(tmp_path)).get().problems[0].text.startswith("cannot be read")

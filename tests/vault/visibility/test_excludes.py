@@ -69,7 +69,7 @@ def test_a_filter_that_is_none_hides_nothing_and_is_told(text: str, problem: str
     assert excludes.is_empty
     assert not excludes.hides("(a/z.md")
     assert [told.path for told in excludes.problems] == ["userIgnoreFilters in app.json"]
-    assert excludes.problems[0].problem.startswith(problem)
+    assert excludes.problems[0].text.startswith(problem)
 
 
 def test_an_expression_without_end_is_given_up_hides_nothing_and_is_told() -> None:
@@ -81,7 +81,7 @@ def test_an_expression_without_end_is_given_up_hides_nothing_and_is_told() -> No
     assert time.process_time() - started < 10
     assert not excludes.hides("aaa")
     assert excludes.hides("b/a.md")
-    assert "takes too long" in excludes.problems[0].problem
+    assert "takes too long" in excludes.problems[0].text
     assert excludes.stamp not in ("", stamp)
     assert excludes.stamp == Excludes(("b/",)).stamp
 
@@ -210,7 +210,7 @@ def test_a_line_that_is_none_leaves_the_others(ignore: FileContent, problem: str
     assert excludes.hides("a")
     assert not excludes.hides("x" * 255)
     assert [told.path for told in excludes.problems] == [".vaultwireignore"]
-    assert excludes.problems[0].problem.startswith(problem)
+    assert excludes.problems[0].text.startswith(problem)
 
 
 def test_an_ignore_file_that_cannot_be_read_hides_nothing_and_is_told() -> None:
@@ -303,4 +303,4 @@ def test_the_rules_are_those_of_the_files_as_they_are_now(tmp_path: Path) -> Non
     write_vault(tmp_path, "=== .vaultwireignore\nb\n")
     assert kept.get().hides("b")
     (tmp_path / ".vaultwireignore").write_bytes(b"\xff")
-    assert kept.get().problems[0].problem.startswith("is not UTF-8")
+    assert kept.get().problems[0].text.startswith("is not UTF-8")

@@ -1,4 +1,4 @@
-"""Where a path leads on the disk, and whether that still is the vault: the one check every path passes."""
+"""The vault's folder on the disk: vault paths to absolute paths, none outside the vault. All paths pass through here."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from vaultwire.vault.value_types import VaultPath
 
 
 class VaultRoot:
-    """The places below one vault's ``root``, which is a resolved path."""
+    """The folder of one vault. ``path`` is its absolute path, links resolved."""
 
-    def __init__(self, root: str) -> None:
-        self.root = os.path.realpath(root)
-        self._prefix = os.path.join(self.root, "")  # a drive's or the system's own root ends with a separator as it is
+    def __init__(self, path: str) -> None:
+        self.path = os.path.realpath(path)
+        self._prefix = os.path.join(self.path, "")  # the root of a drive or file system ends with a separator already
 
-    def check_root(self) -> None:
-        """Raise VAULT_NOT_FOUND if the vault's folder is gone."""
-        if not os.path.isdir(self.root):
+    def check_exists(self) -> None:
+        """Raise VAULT_NOT_FOUND if the folder is gone."""
+        if not os.path.isdir(self.path):
             raise VaultError(VAULT_NOT_FOUND, "The vault's folder is not there any more.")
 
     def real_path(self, path: VaultPath) -> str:
-        """Return where the path leads once every link is followed. Raises PATH_OUTSIDE_VAULT if that is not in the vault."""
+        """Return the absolute path with all links followed. Raises PATH_OUTSIDE_VAULT if that is not in the vault."""
         real = self._prefix + path
         if not self.has_links(path):
             return real
@@ -31,7 +31,10 @@ class VaultRoot:
         return real
 
     def entry_path(self, path: VaultPath) -> str:
-        """Return the directory entry itself: its folder's links are followed, its own is not, so a link can be deleted."""
+        """Return the absolute path of the directory entry: links in its folder are followed, the entry itself is not.
+
+        So a link can be moved or deleted.
+        """
         end = path.rfind("/")
         folder = VaultPath(path[: max(end, 0)])
         if not (folder and self.has_links(folder)):
@@ -39,20 +42,20 @@ class VaultRoot:
         return os.path.join(self.real_path(folder), path[end + 1 :])
 
     def has_links(self, path: VaultPath) -> bool:
-        """Tell whether a part of the path is a link. Asks for the parts below the root only: realpath asks for all."""
+        """Tell whether a part of the path below the root is a link. On Windows always True: a junction looks like a folder."""
         if os.name == "nt":
-            return True  # a junction does not look like a link
+            return True
         end = -1
         try:
             while (end := path.find("/", end + 1)) >= 0:
                 if stat.S_ISLNK(os.lstat(self._prefix + path[:end]).st_mode):
                     return True
             return stat.S_ISLNK(os.lstat(self._prefix + path).st_mode)
-        except OSError:  # not there, so there is nothing below it either
+        except OSError:  # not there, so nothing is below it either
             return False
 
     def _check_inside(self, path: VaultPath, real: str) -> None:
-        if real != self.root and not real.startswith(self._prefix):
+        if real != self.path and not real.startswith(self._prefix):
             raise VaultError(PATH_OUTSIDE_VAULT, f"{path!r} is a link that leads out of the vault.", path=path)
         below = real[len(self._prefix) :].split(os.sep)
         if any(part.startswith(".") for part in below) and below != path.split("/"):

@@ -16,7 +16,8 @@ from types import MappingProxyType
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from vaultwire.vault.disk.paths import fold
-from vaultwire.vault.disk.walk import Oddity, stamp_of
+from vaultwire.vault.disk.walk import stamp_of
+from vaultwire.vault.value_types import Problem
 
 CONFIG_FOLDER = ".obsidian"  # Obsidian's "Override config folder" may name another, which must start with a dot too
 
@@ -51,7 +52,7 @@ class Settings(NamedTuple):
     template_date_format: str = ""
     template_time_format: str = ""
     property_types: Mapping[str, str] = MappingProxyType({})
-    problems: tuple[Oddity, ...] = ()
+    problems: tuple[Problem, ...] = ()
 
 
 class FileContent(NamedTuple):
@@ -126,20 +127,20 @@ class CachedSettings:
 
     def _parse(self, contents: list[FileContent]) -> Settings:
         values: dict[str, Any] = {}
-        problems: list[Oddity] = []
+        problems: list[Problem] = []
         for (name, keys), content in zip(_KEYS.items(), contents, strict=True):
             path = f"{self._folder}/{name}"
             if content.problem:
-                problems.append(Oddity(path, content.problem))
+                problems.append(Problem(path, content.problem))
             if content.text is None:
                 continue
             try:
                 settings = json.loads(content.text)
             except (ValueError, RecursionError) as error:
-                problems.append(Oddity(path, f"is not JSON ({error}), so Obsidian's defaults are used"))
+                problems.append(Problem(path, f"is not JSON ({error}), so Obsidian's defaults are used"))
                 continue
             if not isinstance(settings, dict):
-                problems.append(Oddity(path, "is not a JSON object, so Obsidian's defaults are used"))
+                problems.append(Problem(path, "is not a JSON object, so Obsidian's defaults are used"))
                 continue
             for key, field, check in keys:
                 value = settings.get(key)
@@ -148,7 +149,7 @@ class CachedSettings:
                 try:
                     values[field] = check(value)
                 except _WrongError as error:
-                    problems.append(Oddity(path, f"{key!r} {error}"))
+                    problems.append(Problem(path, f"{key!r} {error}"))
                     if error.rest is not None:
                         values[field] = error.rest
         return Settings(**values, problems=tuple(problems))

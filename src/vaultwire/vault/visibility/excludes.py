@@ -12,11 +12,11 @@ import os
 from typing import NamedTuple
 
 from vaultwire.vault.disk.paths import IGNORE_FILE, compose
-from vaultwire.vault.disk.walk import Oddity
 from vaultwire.vault.errors import VaultError
 from vaultwire.vault.search.terms import BadRegexError, Pattern, RegexBudget, RegexNeedle, check_regex
 from vaultwire.vault.search.text_forms import EXACT, TextForms, fold_case
 from vaultwire.vault.settings.obsidian_settings import CachedFile, CachedSettings, FileContent
+from vaultwire.vault.value_types import Problem
 from vaultwire.vault.visibility.gitignore import BadRuleError, GitignoreRule, GitignoreRules, compile_rule
 
 _FILTERS_AT = "userIgnoreFilters in app.json"
@@ -53,7 +53,7 @@ class Excludes:
         so does the app compile them as far as others who read this setting found (the plugin Advanced Exclude), and so
         are names compared in all the rest of a vault.
         """
-        self._problems: list[Oddity] = []
+        self._problems: list[Problem] = []
         self._prefixes: tuple[str, ...] = ()
         self._expressions: tuple[_Expression, ...] = ()
         for text in filters:
@@ -61,7 +61,7 @@ class Excludes:
         self._lines = GitignoreRules()
         self._known: dict[str, bool] = {}
         if ignore.problem:
-            self._problems.append(Oddity(IGNORE_FILE, ignore.problem))
+            self._problems.append(Problem(IGNORE_FILE, ignore.problem))
         self._ignore = ignore.text or ""
         if self._ignore.strip():
             self._add_lines(self._ignore.split("\n"))
@@ -73,7 +73,7 @@ class Excludes:
         return self._lines.is_empty and not (self._prefixes or self._expressions)
 
     @property
-    def problems(self) -> tuple[Oddity, ...]:
+    def problems(self) -> tuple[Problem, ...]:
         """What is wrong with the rules. An expression that takes too long is known when it has been used."""
         return tuple(self._problems)
 
@@ -110,7 +110,7 @@ class Excludes:
         text = text[1:-1] if is_expression else text
         if not text:
             self._problems.append(
-                Oddity(_FILTERS_AT, "has an empty filter, which would hide everything; it hides nothing")
+                Problem(_FILTERS_AT, "has an empty filter, which would hide everything; it hides nothing")
             )
         elif not is_expression:
             self._prefixes += (fold_case(text),)
@@ -119,7 +119,7 @@ class Excludes:
                 check_regex(text)
             except BadRegexError as error:
                 reason = f"/{text}/ is no regular expression: {error.reason} (character {error.position + 1})"
-                self._problems.append(Oddity(_FILTERS_AT, f"{reason}; it hides nothing"))
+                self._problems.append(Problem(_FILTERS_AT, f"{reason}; it hides nothing"))
                 return
             budget = RegexBudget(_SECONDS_BESIDES)
             needle = RegexNeedle(Pattern(0, text, match_case=False), budget)
@@ -139,7 +139,7 @@ class Excludes:
         if expression in self._expressions:
             self._expressions = tuple(other for other in self._expressions if other is not expression)
             reason = f"/{expression.source}/ takes too long on some paths; avoid repetitions inside repetitions"
-            self._problems.append(Oddity(_FILTERS_AT, f"{reason}. It hides nothing"))
+            self._problems.append(Problem(_FILTERS_AT, f"{reason}. It hides nothing"))
             self._known.clear()
             self.stamp = self._make_stamp()
 
@@ -151,7 +151,7 @@ class Excludes:
             try:
                 glob = compile_rule(compose(text.removesuffix("\r")))
             except BadRuleError as error:
-                self._problems.append(Oddity(IGNORE_FILE, f"line {number}{error}; it hides nothing"))
+                self._problems.append(Problem(IGNORE_FILE, f"line {number}{error}; it hides nothing"))
             else:
                 globs += [glob] if glob is not None else []
         self._lines = GitignoreRules(globs)
