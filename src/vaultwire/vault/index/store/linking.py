@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from vaultwire.vault.disk.paths import fold, is_note
 from vaultwire.vault.index.store.catalog import Catalog
-from vaultwire.vault.link_graph import PAIR_SHIFT, LinkGraph, Texts
+from vaultwire.vault.link_graph import PAIR_SHIFT, LinkGraph
 from vaultwire.vault.links.link_resolver import LinkResolver, file_names_for, linkpath_of
 from vaultwire.vault.value_types import Progress, VaultPath
 
@@ -57,7 +57,7 @@ def link_graph(catalog: Catalog, progress: Progress) -> LinkGraph:
             lost.append((source, line, linkpath_of(linktext).strip()))
     del targets, known, sources
     lost.sort()
-    return LinkGraph(Texts(visible), bytes(notes), pairs, lost)
+    return LinkGraph(visible, bytes(notes), pairs, lost)
 
 
 def _links(catalog: Catalog, ids: list[int], progress: Progress) -> Iterator[tuple[int, int, str]]:
