@@ -1,7 +1,7 @@
-"""Which files a search looks into, and what of them: of a note its text, of a canvas that of its cards and groups.
+"""Which files search looks into, and their searchable text: a note's text, the cards and groups of a canvas.
 
-As in Obsidian's own search (engine facts §2.6). A canvas's text is laid out on the lines of its file, so that a line found
-is the line that is read; tags, tasks and links in cards do not count, as in Obsidian's cache.
+As in Obsidian's own search (engine facts §2.6). A canvas's text keeps the line numbers of its file, so that a line that is
+found is the line that is read. Tags, tasks and links in cards do not count, as in Obsidian's cache.
 """
 
 from __future__ import annotations
@@ -17,27 +17,27 @@ from vaultwire.vault.value_types import VaultPath
 
 
 def is_searchable(path: str) -> bool:
-    """Tell whether searches look into a file of this path."""
+    """Tell whether search looks into a file of this path."""
     return is_note(path) or is_canvas(path)
 
 
 def searchable_name(path: str) -> str:
-    """Return the name under which a search finds a note or canvas: the last part without the extension."""
+    """Return the name under which search finds a note or canvas: its file name without the extension."""
     return path.rsplit("/", 1)[-1][: -len(CANVAS_SUFFIX)] if is_canvas(path) else stem(path)
 
 
 def searchable_text(path: str, data: bytes) -> str:
-    """Return what a search looks into."""
+    """Return the text that search looks into."""
     text = plain_text(data)
     if not is_canvas(path):
         return text
-    from vaultwire.markdown.canvas import cards_text  # noqa: PLC0415 - only where there is one
+    from vaultwire.markdown.canvas import cards_text  # noqa: PLC0415 - only for a canvas
 
     return cards_text(text)
 
 
 def read_searchable(files: Files, path: VaultPath) -> str | None:
-    """Return what a search looks into, None if the file cannot be read."""
+    """Return the text that search looks into, None if the file cannot be read."""
     try:
         return searchable_text(path, files.read(path).data)
     except VaultError:
@@ -45,7 +45,7 @@ def read_searchable(files: Files, path: VaultPath) -> str | None:
 
 
 def parse_searchable(path: str, text: str) -> ParsedNote:
-    """Return the structure of what is searched: of a canvas each card is a block, and there is nothing else."""
+    """Return the structure of the searchable text: of a canvas, one block for each card, and nothing else."""
     if not is_canvas(path):
         return parse_note(text)
     blocks = [Span(number, number) for number, line in enumerate(text.split("\n"), 1) if line]

@@ -1,6 +1,6 @@
-"""Daily notes: which note is a day's, which day a note is of, and how a caller may name a day.
+"""Daily notes: the path of a day's note, the day of a note's path, and how a caller may name a day.
 
-Pure: whether such a note is there is the vault's to find out. How days are written is in ``vault.settings.moment_format``.
+Pure: whether such a note exists is not known here. How days are written is in ``vault.settings.moment_format``.
 """
 
 from __future__ import annotations
