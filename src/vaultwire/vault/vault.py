@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from vaultwire.vault.editing.making import Making
     from vaultwire.vault.editing.revising import Revising
     from vaultwire.vault.editing.writing import Writing
-    from vaultwire.vault.links.checks import Checked, Checking, Finding
+    from vaultwire.vault.links.checks import Checked, Checks, Finding
 
 _BOM = "\ufeff"
 
@@ -193,16 +193,16 @@ class Vault:
                 raise VaultError(FILE_NOT_FOUND, f"There is no file {name!r} in the vault.", path=name)
         else:
             path = self.locate(name, progress)
-        return path, self._checking().one(path, progress)
+        return path, self._checks().one(path, progress)
 
     def check_all(self, folder: str, offset: int, limit: int, progress: Progress = NO_PROGRESS) -> Checked:
-        """Look through the notes and canvases below ``folder``. See ``Checking.many``."""
-        return self._checking().many(locate_folder(self._files, folder), offset, limit, progress)
+        """Look through the notes and canvases below ``folder``. See ``Checks.many``."""
+        return self._checks().many(locate_folder(self._files, folder), offset, limit, progress)
 
-    def _checking(self) -> Checking:
-        from vaultwire.vault.links.checks import Checking  # noqa: PLC0415 - see the head
+    def _checks(self) -> Checks:
+        from vaultwire.vault.links.checks import Checks  # noqa: PLC0415 - see the head
 
-        return Checking(self._files, self._index, self._settings.get().property_types)
+        return Checks(self._files, self._index, self._settings.get().property_types)
 
     def structure(self, name: str, progress: Progress = NO_PROGRESS) -> Structure:
         """Return how the note that ``name`` means is built. Raises VaultError as ``read`` does."""
