@@ -1,6 +1,6 @@
-"""What in a note's own text makes it private: a tag, or a property. Pure; who asks, and what follows, is decided elsewhere.
+"""Which notes are private by their own text: by a tag or a property. Pure; the caller decides what follows from it.
 
-Where Obsidian's rules leave a doubt whether a word is a tag, it is one here: a note is rather hidden than shown.
+Where it is doubtful by Obsidian's rules whether a word is a tag, it counts as one: a note is rather hidden than shown.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ if TYPE_CHECKING:
 
 _CLOSING = re.compile(r"\n---[ \t]*+(?:\n|\Z)")
 
-# What says "no" as a property's value; anything else that stands there says "yes".
+# The values of a property that mean "no". Any other value means "yes".
 _NO: tuple[PropertyValue, ...] = (None, False, 0, "", [], {}, "false", "no", "off", "0")
 
 
 def can_be_private(path: str) -> bool:
-    """Tell whether a file of this path can be private by what it says: notes, and canvases by their cards."""
+    """Tell whether a file of this path can be private by its text: notes can, and canvases by their cards."""
     return is_note(path) or is_canvas(path)
 
 
 class PrivacyRules:
-    """Tags and properties that make a note private; ``#a`` is there in ``#a/b``. Names are compared without case."""
+    """The tags and properties that make a note private. ``#a/b`` counts as ``#a``. Names are compared without case."""
 
     def __init__(self, tags: Iterable[str] = (), properties: Mapping[str, str | None] | None = None) -> None:
-        """``properties``: the value that makes a note private, by the property's name; None for any but no, or none."""
+        """``properties``: by the property's name the value that makes a note private; None for any value that means "yes"."""
         self._tags = frozenset(fold(tag.strip().removeprefix("#").strip("/")) for tag in tags)
         self._properties = {
             fold(name): None if value is None else fold(value) for name, value in (properties or {}).items()
@@ -39,12 +39,12 @@ class PrivacyRules:
 
     @classmethod
     def from_json(cls, text: str) -> PrivacyRules:
-        """Return the one that was dumped to the text."""
+        """Return the rules that ``to_json`` wrote."""
         tags, properties = json.loads(text)
         return cls(tags, properties)
 
     def to_json(self) -> str:
-        """Return a text for another process."""
+        """Return the rules as a text, for another process."""
         return json.dumps([sorted(self._tags), self._properties])
 
     def is_private_note(self, data: bytes) -> bool:
@@ -58,19 +58,20 @@ class PrivacyRules:
         closing = _CLOSING.search(text, 3) if has_properties else None
         head = fold(text[: closing.start()] if closing else text) if has_properties else ""
         is_named = any(name in head for name in self._names)
-        # The quick way for most notes. YAML can spell any character as an escape.
+        # Most notes mention no private name, and are not parsed: that saves about a millisecond for each note of the vault.
+        # YAML can spell any character as an escape, so a backslash may hide a name.
         if not is_named and "\\" not in head:
             if not self._tags:
                 return False
             folded = fold(text)
             if "#" not in folded or not any(tag in folded for tag in self._tags):
                 return False
-        return self._covers_text(text, is_named=is_named)
+        return self._is_private_text(text, is_named=is_named)
 
     def is_private_file(self, path: str, data: bytes) -> bool:
-        """Tell whether a file of these bytes is private: a note, or a canvas with a card that would make a note so.
+        """Tell whether a file of these bytes is private: a note, or a canvas with a card that would make a note private.
 
-        Obsidian counts no tags in canvases; who writes a private tag there means it all the same.
+        Obsidian does not count tags in canvases, but a person who writes a private tag there means it.
         """
         if not is_canvas(path):
             return is_note(path) and self.is_private_note(data)
@@ -79,31 +80,31 @@ class PrivacyRules:
 
         return any(self.is_private_note(card.encode()) for _, card in cards(plain_text(data)))
 
-    def _covers_text(self, text: str, *, is_named: bool) -> bool:
-        """Tell whether a text is private; ``is_named``: what stands before it mentions one of the names."""
+    def _is_private_text(self, text: str, *, is_named: bool) -> bool:
+        """Tell whether a text is private; ``is_named``: its frontmatter mentions one of the names."""
         from vaultwire.markdown.parse import parse_note  # noqa: PLC0415 - as above
         from vaultwire.markdown.possible_tags import possible_tags  # noqa: PLC0415 - as above
 
         parsed = parse_note(text)
         broken = parsed.frontmatter.problems
-        has_unread = len(parsed.problems) > len(broken)  # a note is looked into up to a bound
+        has_unread = len(parsed.problems) > len(broken)  # a note is parsed up to a bound
         if (is_named and broken) or (self._tags and has_unread):
-            return True  # it may say so where nobody can tell
+            return True  # it may be private by a part that cannot be read
         for name, value in parsed.frontmatter.values.items():
             folded = fold(name)
-            if folded in self._properties and _says(value, self._properties[folded]):
+            if folded in self._properties and _matches(value, self._properties[folded]):
                 return True
-        return bool(self._tags) and any(self._covers_tag(fold(tag)) for tag in possible_tags(text, parsed))
+        return bool(self._tags) and any(self._is_private_tag(fold(tag)) for tag in possible_tags(text, parsed))
 
-    def _covers_tag(self, tag: str) -> bool:
+    def _is_private_tag(self, tag: str) -> bool:
         return tag in self._tags or any(tag.startswith(f"{own}/") for own in self._tags)
 
 
-def _says(value: PropertyValue, wanted: str | None) -> bool:
-    """Tell whether a property's value is the wanted one, or one of its values is; without one, whether it says yes."""
+def _matches(value: PropertyValue, private_value: str | None) -> bool:
+    """Tell whether a property's value, or one in its list, equals ``private_value``; for None, whether it means "yes"."""
     if isinstance(value, list):
-        return any(_says(each, wanted) for each in value)
-    if wanted is None:
+        return any(_matches(each, private_value) for each in value)
+    if private_value is None:
         return (fold(value.strip()) if isinstance(value, str) else value) not in _NO
     text = {True: "true", False: "false", None: ""}.get(value) if isinstance(value, bool | None) else str(value)
-    return text is not None and fold(text.strip()) == wanted
+    return text is not None and fold(text.strip()) == private_value
