@@ -18,7 +18,7 @@ from collections.abc import Callable
 from importlib.machinery import PathFinder
 from typing import TYPE_CHECKING, NamedTuple
 
-from vaultwire.vault.disk.mounts import unseen_file_system
+from vaultwire.vault.disk.mounts import unreported_file_system
 from vaultwire.vault.disk.paths import IGNORE_FILE
 
 if TYPE_CHECKING:
@@ -174,7 +174,7 @@ class Watch:
 
     def _start(self) -> None:
         """Put the watches in place. Raises _Unwatchable."""
-        refused = unseen_file_system(self._root)
+        refused = unreported_file_system(self._root)
         if refused:
             raise _Unwatchable(f"it lies on a file system ({refused}) that does not report what other machines change")
         try:
