@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from vaultwire.vault.disk.paths import fold, saved_as
+from vaultwire.vault.disk.paths import fold, original_of_rescued
 from vaultwire.vault.visibility.gitignore import BadRuleError, GitignoreRule, GitignoreRules, compile_rule
 from vaultwire.vault.visibility.private_notes import PrivacyRules
 
@@ -140,7 +140,7 @@ class PathRules:
         rule = self._deny.find(entry)
         if rule is not None:
             return Reason(False, "it is denied", rule)
-        original = saved_as(path)
+        original = original_of_rescued(path)
         if original is not None and not (seen := self.explain_seeing(original)).is_allowed:
             return Reason(False, f"it holds what was saved as {original!r}; {seen.text}", seen.rule)
         name = entry.rpartition("/")[2]

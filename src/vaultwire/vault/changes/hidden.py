@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from vaultwire.vault.changes.change import Intent, Move, Write, follow
 from vaultwire.vault.disk.file_operations import remove_quietly, rename_no_replace
 from vaultwire.vault.disk.files import TEMPORARY_PREFIX, TEMPORARY_SUFFIX, Files
-from vaultwire.vault.disk.paths import aside_name
+from vaultwire.vault.disk.paths import rescued_name
 from vaultwire.vault.value_types import VaultPath
 
 AGAIN = "b"  # marks files with the bytes from before, written for the way back
@@ -68,7 +68,7 @@ class HiddenFiles:
         if is_ours or not self.is_foreign(step, place):
             remove_quietly(place)
             return
-        name = aside_name(os.path.basename(step.path), f"{self._intent.id}-{number}")
+        name = rescued_name(os.path.basename(step.path), f"{self._intent.id}-{number}")
         rename_no_replace(place, os.path.join(os.path.dirname(place), name))
 
     # ------------------------------------------------------------------ names
