@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from vaultwire.markdown import edits
 from vaultwire.markdown.model import Span
 from vaultwire.markdown.parse import parse_note
 from vaultwire.markdown.properties import parse_frontmatter
 from vaultwire.vault.caller import Caller
 from vaultwire.vault.disk.etags import etag_of
 from vaultwire.vault.disk.files import FileBytes
+from vaultwire.vault.disk.note_text import first_invalid_byte, plain_text
 from vaultwire.vault.disk.paths import is_note, parse_path
 from vaultwire.vault.editing.workbench import Workbench
 from vaultwire.vault.errors import FILE_NOT_FOUND, VaultError
@@ -43,8 +43,6 @@ if TYPE_CHECKING:
     from vaultwire.vault.editing.revising import Revising
     from vaultwire.vault.editing.writing import Writing
     from vaultwire.vault.links.checks import Checked, Checks, Finding
-
-_BOM = "\ufeff"
 
 
 class Vault:
@@ -116,14 +114,12 @@ class Vault:
         file = self._files.read(path)
         etag = etag_of(file.data)
         self._bench.caller.saw(path, etag, file.data)
-        problems: list[str] = []
-        try:
-            text = file.data.decode("utf-8")
-        except UnicodeDecodeError as error:
-            text = file.data.decode("utf-8", "replace")
-            problems.append(f"not UTF-8 (first at byte {error.start}); what could not be read is shown as \ufffd")
-        text = edits.to_plain(text.removeprefix(_BOM))
-        problems += parse_frontmatter(text).problems
+        text = plain_text(file.data)
+        problems = parse_frontmatter(text).problems
+        invalid = first_invalid_byte(file.data)
+        if invalid is not None:
+            message = f"not UTF-8 (first at byte {invalid}); what could not be read is shown as \ufffd"
+            problems = [message, *problems]
         return Note(path, text, etag, len(file.data), file.modified_ns, problems)
 
     def read_part(

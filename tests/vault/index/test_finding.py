@@ -287,7 +287,7 @@ WRONG = {
     "": "expected 'status'",
     "=done": "expected 'status'",
     "status:done": "write 'status=done'",
-    "rating>": "no value behind >",
+    "rating>": "no value after >",
     "a=>b": "expected 'status'",
     "a<>b": "expected 'status'",
     "a=~b": "expected 'status'",

@@ -1,6 +1,6 @@
 """Two atomic renames that Python lacks: one swaps two names, one renames only if the new name is free.
 
-Each is one step, so whatever other programs do meanwhile, nothing is overwritten. Linux has them since 3.15 (renameat2), on
+Each is one step, so nothing is overwritten, even if other programs write meanwhile. Linux has them since 3.15 (renameat2), on
 most local file systems; macOS since 10.12 (renamex_np), on APFS. Paths here are absolute.
 """
 

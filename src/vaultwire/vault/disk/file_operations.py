@@ -41,7 +41,7 @@ def copy_attributes(source: str, target: str, descriptor: int) -> None:
 
 
 def rename_no_replace(source: str, target: str) -> None:
-    """Rename source to target unless target exists (FileExistsError). Never overwrites, whatever other programs do.
+    """Rename source to target unless target exists (FileExistsError). Never overwrites, even if other programs write meanwhile.
 
     Where that takes two steps, StaleFileError says that another program saved ``source`` between them; that file stays.
     """
@@ -73,7 +73,7 @@ def rename_no_replace(source: str, target: str) -> None:
 
 
 def has_hard_links(source: str, name: str) -> bool:
-    """Tell whether a file can have a second name. ``name`` is one that nobody else uses; it is free again afterwards."""
+    """Tell whether a file can have a second name. ``name`` is unused; it is free again afterwards."""
     remove_quietly(name)
     try:
         os.link(source, name, follow_symlinks=os.link not in os.supports_follow_symlinks)
@@ -120,7 +120,7 @@ def is_open_for_writing(path: str) -> bool:
     except OSError:
         return False
     try:
-        # A read lease is granted only while nobody has the file open for writing (fcntl(2), "Leases"). A program that opens
+        # A read lease is granted only while no process has the file open for writing (fcntl(2), "Leases"). A program that opens
         # the file right then causes a signal: SIGIO would end this process, SIGURG is ignored.
         fcntl.fcntl(descriptor, fcntl.F_SETSIG, signal.SIGURG)
         fcntl.fcntl(descriptor, fcntl.F_SETLEASE, fcntl.F_RDLCK)

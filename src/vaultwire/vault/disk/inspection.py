@@ -7,9 +7,9 @@ import os
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from vaultwire.markdown.edits import to_plain
 from vaultwire.markdown.parse import parse_note
 from vaultwire.vault.disk.files import TEMPORARY_PREFIX, TEMPORARY_SUFFIX, Files
+from vaultwire.vault.disk.note_text import first_invalid_byte, plain_text
 from vaultwire.vault.disk.paths import fold, is_note, parse_path
 from vaultwire.vault.errors import VaultError
 from vaultwire.vault.value_types import Problem, VaultPath
@@ -74,11 +74,10 @@ def _note_problems(files: Files, path: VaultPath) -> list[str]:
         data = files.read(path).data
     except VaultError as error:
         return [error.message]
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        return [f"is not UTF-8 (byte {error.start}); it can be read, not edited"]
-    return parse_note(to_plain(text)).problems
+    invalid = first_invalid_byte(data)
+    if invalid is not None:
+        return [f"is not UTF-8 (byte {invalid}); it can be read, not edited"]
+    return parse_note(plain_text(data)).problems
 
 
 def fingerprint(files: Files) -> Fingerprint:

@@ -15,6 +15,15 @@ def plain_text(data: bytes) -> str:
     return to_plain(data.decode("utf-8-sig", "replace"))
 
 
+def first_invalid_byte(data: bytes) -> int | None:
+    """Return the position of the first byte that is not UTF-8, None if there is none."""
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        return error.start
+    return None
+
+
 def edited_bytes(data: bytes, edit: Callable[[str], str]) -> bytes:
     """Return a note's bytes with its text edited; ``edit`` gets the text without BOM and with the file's own line ends.
 

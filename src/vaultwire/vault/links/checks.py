@@ -39,7 +39,7 @@ ERRORS = frozenset((BROKEN_FRONTMATTER, BROKEN_CANVAS, UNREADABLE))
 """The kinds that keep Obsidian from showing the file as it was meant. The other kinds are warnings."""
 
 _REPORT_EVERY = 200
-# More findings in one file than this help nobody repair it.
+# A longer list of findings in one file does not help to repair it.
 _MAX_FINDINGS = 1_000
 # Of a property's text in a message: characters, and words of the example.
 _MAX_SHOWN, _MAX_WORDS = 200, 5

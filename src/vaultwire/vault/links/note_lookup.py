@@ -24,7 +24,7 @@ from vaultwire.vault.errors import AMBIGUOUS_NAME, FILE_NOT_FOUND, VaultError
 from vaultwire.vault.index.port import Index
 from vaultwire.vault.value_types import Progress, VaultPath
 
-# More names than these help nobody choose.
+# Longer lists of names do not help a person choose.
 _MAX_CANDIDATES = 20
 _MAX_NEAR = 5
 
@@ -140,7 +140,7 @@ def _look_for(files: Files, index: Index, name: str, progress: Progress) -> tupl
             return path, True
     named = index.named({candidate.rpartition("/")[2] for candidate in candidates}, progress)
     is_indexed = named is not None
-    if named is None:  # nobody should wait for the index of a large vault because of a name
+    if named is None:  # a lookup by name does not wait for the index of a large vault
         named = [note.path for note in files.walk()]
     try:
         return resolve_name(name, named), is_indexed

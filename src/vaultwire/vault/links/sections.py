@@ -17,7 +17,7 @@ from vaultwire.vault.value_types import OutlineEntry, Structure, VaultPath
 _RANGE = re.compile(r"(\d{1,9})(?:(-)(\d{1,9})?)?")
 # The characters that Obsidian reads as a space when it compares headings (obsidian.d.ts stripHeading).
 _SPECIAL = re.compile(r"[!\"#$%&()*+,.:;<=>?@^`{|}~/\[\]\\\s]+")
-# More headings than these in a message help nobody choose.
+# A longer list of headings in a message does not help a person choose.
 _MAX_NAMED = 30
 _MAX_LEVELS = 6
 # A subpath of more parts leads nowhere: rewriting it would try each of its parts.

@@ -175,16 +175,16 @@ def _parse_condition(text: str, today: date) -> Condition:
     if not name:
         raise _wrong(text, f"the property's name is missing; expected {_FORMS}")
     if not sign:
-        before, colon, behind = name.partition(":")
+        before, colon, after = name.partition(":")
         if colon and not found["quoted"]:
-            raise _wrong(text, f"to compare with a value write '{before.strip()}={behind.strip()}'")
+            raise _wrong(text, f"to compare with a value write '{before.strip()}={after.strip()}'")
         return Condition(fold(name), found["missing"] or "")
     if found["missing"]:
         raise _wrong(text, f"'!' before a name means that it is not there; write '{name}!={found['plain'] or '…'}'")
     quoted = found["double"] if found["double"] is not None else found["single"]
     value = found["plain"] if quoted is None else quoted
     if not value.strip() and sign not in ("=", "!="):
-        raise _wrong(text, f"there is no value behind {sign}")
+        raise _wrong(text, f"there is no value after {sign}")
     condition = Condition(fold(name), sign, _plain(value.strip()))
     return condition if quoted is not None else _typed(condition, value, today)
 

@@ -111,7 +111,7 @@ def parse_query(text: str) -> Query:
 
 
 class _Parser:
-    """A recursive descent parser. Each method reads from ``position`` on and moves it behind what it read."""
+    """A recursive descent parser. Each method reads from ``position`` on and moves it past what it read."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -236,7 +236,7 @@ class _Parser:
         self._refuse_inside(context, f"{name}:")
         self.position = operator.end()
         if self.at_end() or self._next().isspace() or self._next() == ")":
-            raise self.bad(operator.start(), f'{name}: needs a word, "phrase", /regex/ or (group) right behind it')
+            raise self.bad(operator.start(), f'{name}: needs a word, "phrase", /regex/ or (group) right after it')
         inner = self._deeper(context)
         if name in CASE_OPERATORS:
             return self._single(inner._replace(match_case=name == "match-case"))

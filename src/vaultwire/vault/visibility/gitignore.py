@@ -112,7 +112,7 @@ class GitignoreRules:
         """Return the rule that includes the entry; None if none does.
 
         https://git-scm.com/docs/gitignore: the last rule that matches decides. All that lies in an included folder is
-        included, whatever other rules say.
+        included, even if another rule excludes it.
         """
         folder, _, name = entry.rstrip("/").rpartition("/")
         if folder:

@@ -1,4 +1,4 @@
-"""The files of a vault that one run may see. What its rules hide does not exist for anything that asks here.
+"""The files of a vault that one run may see. For its callers, hidden files do not exist.
 
 All code that reads, lists or looks at files uses ``Files``; this is a ``Files`` that leaves out. The rules say which paths are
 hidden, ``private_notes`` which texts. The code that carries changes out uses absolute paths and sees everything, so that it

@@ -50,7 +50,7 @@ class VisibleSettings(CachedSettings):
             return True
 
     def _hides_note(self, written: str) -> bool:
-        """Tell whether a note is hidden or not there: nobody should learn which, of a private one."""
+        """Tell whether a note is hidden or not there: of a private note nobody should learn which."""
         named = written.strip().strip("/")
         try:
             return bool(named) and not self._visible.spell(parse_note_path(named))[1]
