@@ -17,7 +17,7 @@ from vaultwire.toolkit.registry import Bounds, Outcome, tool
 from vaultwire.toolkit.schema import describe
 from vaultwire.transports import stdio
 from vaultwire.trust.policy import Policy
-from vaultwire.vault.model import Progress
+from vaultwire.vault.value_types import Progress
 from vaultwire.vault.vault import Vault
 
 

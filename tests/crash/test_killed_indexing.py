@@ -20,7 +20,7 @@ import os, signal, sys
 from pathlib import Path
 from support import stores
 from support.vaults import write_vault
-from vaultwire.vault.model import NO_PROGRESS
+from vaultwire.vault.value_types import NO_PROGRESS
 from vaultwire.vault.index.store import upkeep
 from vaultwire.vault.index.store.catalog import Catalog
 from vaultwire.vault.index.store.words_in_use import WordsInUse

@@ -49,7 +49,7 @@ ONLY = {
     ),
     "os.open": (
         "vault/disk/files.py",
-        "vault/disk/publish.py",
+        "vault/disk/file_operations.py",
         "vault/disk/process_lock.py",
         "vault/changes/journal_segments.py",
         "trust/keys.py",
@@ -78,7 +78,7 @@ ONLY = {
         "vault/index/store/upkeep.py",
     ),
     "subprocess.Popen": ("cli/conversation.py", "obsidian/command.py", "vault/index/store/reading_ahead.py"),
-    "time.sleep": ("vault/disk/publish.py", "vault/disk/process_lock.py"),
+    "time.sleep": ("vault/disk/file_operations.py", "vault/disk/process_lock.py"),
 }
 BANNED_NAMES = ("utils", "common", "shared", "helpers", "core")
 BANNED_CLASSES = ("Manager", "Service", "Helper", "Base")

@@ -21,7 +21,7 @@ from vaultwire.toolkit.registry import AnyTool, Failure, Outcome, invoke
 from vaultwire.toolkit.schema import describe
 from vaultwire.tools.obsidian_cli.family import make_family
 from vaultwire.tools.obsidian_cli.port import Obsidian
-from vaultwire.vault.model import NO_PROGRESS
+from vaultwire.vault.value_types import NO_PROGRESS
 from vaultwire.vault.vault import Vault
 
 TODAY = date.today()  # noqa: DTZ011 - as the stand-in has it

@@ -20,7 +20,7 @@ from vaultwire.vault.errors import (
     Stopped,
     VaultError,
 )
-from vaultwire.vault.model import NO_PROGRESS
+from vaultwire.vault.value_types import NO_PROGRESS
 
 ANYTHING = ["vault=00000000000000ab", "workspace"]
 

@@ -10,7 +10,7 @@ from vaultwire.app.engine import open_index, open_settings
 from vaultwire.obsidian.headless import Headless
 from vaultwire.trust.limits import MAX_NOTE_BYTES
 from vaultwire.vault.disk.files import FileBytes, Files
-from vaultwire.vault.model import NO_PROGRESS, VaultPath
+from vaultwire.vault.value_types import NO_PROGRESS, VaultPath
 
 OLD_NS = 1_700_000_000_000_000_000
 

@@ -32,7 +32,7 @@ from vaultwire.vault.errors import (
     WRITE_FAILED,
     VaultError,
 )
-from vaultwire.vault.model import NO_PROGRESS, VaultPath
+from vaultwire.vault.value_types import NO_PROGRESS, VaultPath
 
 HOME = VaultPath("Home.md")
 ID = "vault=00000000000000ab"

@@ -20,7 +20,7 @@ from vaultwire.server.answers import Refusal
 from vaultwire.server.tasks import Job
 from vaultwire.trust.policy import Policy
 from vaultwire.vault.errors import Stopped
-from vaultwire.vault.model import NoProgress
+from vaultwire.vault.value_types import NoProgress
 from vaultwire.vault.vault import Vault
 
 ROOT = "obsidian://vault/v/"

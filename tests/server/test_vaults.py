@@ -31,7 +31,7 @@ from vaultwire.toolkit.catalog import Toolset, load_catalog
 from vaultwire.toolkit.sets import OUTSIDE
 from vaultwire.trust.policy import Policy
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VAULT_NOT_FOUND
-from vaultwire.vault.model import NO_PROGRESS
+from vaultwire.vault.value_types import NO_PROGRESS
 from vaultwire.vault.vault import Vault
 
 NAMES = ("Work", "Home")

@@ -10,7 +10,7 @@ import jsonschema
 from vaultwire.app.engine import load_tools
 from vaultwire.toolkit.catalog import load_catalog
 from vaultwire.toolkit.registry import Failure, Outcome, invoke
-from vaultwire.vault.model import NO_PROGRESS, Progress
+from vaultwire.vault.value_types import NO_PROGRESS, Progress
 from vaultwire.vault.vault import Vault
 
 TOOLS = {tool.name: tool for tool in load_tools()}

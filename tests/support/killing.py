@@ -19,10 +19,10 @@ from support.vaults import write_vault
 from vaultwire.vault.changes.change import Author, Move, Step, Write, follow
 from vaultwire.vault.changes.executor import Changes
 from vaultwire.vault.changes.undo import plan_undo
-from vaultwire.vault.disk import exchange
+from vaultwire.vault.disk import atomic_rename
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.index.port import Index
-from vaultwire.vault.model import VaultPath
+from vaultwire.vault.value_types import VaultPath
 
 # What changes a disk. Reads are left out: nothing lies between two of them that does not lie before the next of these.
 CALLS = ["open", "write", "fsync", "replace", "link", "unlink", "mkdir", "rename", "rmdir", "chmod", "ftruncate"]
@@ -168,7 +168,7 @@ def _counted(name: str, steps: Iterator[int]) -> None:
 
 def _counted_rename(steps: Iterator[int]) -> None:
     """Have the system's own renames counted, too."""
-    real = exchange.system_rename()
+    real = atomic_rename.system_rename()
 
     def call(source: str, target: str, is_exchange: bool) -> int:
         if next(steps) == 0:
@@ -177,7 +177,7 @@ def _counted_rename(steps: Iterator[int]) -> None:
         return real(source, target, is_exchange)
 
     if real is not None:
-        exchange.system_rename = lambda: call  # type: ignore[assignment]
+        atomic_rename.system_rename = lambda: call  # type: ignore[assignment]
 
 
 def _halved(steps: Iterator[int]) -> None:
@@ -319,7 +319,7 @@ def main(where: str, scenario: str, *options: str) -> None:
     undoing = "--undo" in options
     kill_recovery, every = "--kill-recovery" in options, 3 if "--every-third" in options else 1
     if "--no-links" in options or "--no-exchange" in options:
-        exchange.system_rename = lambda: None  # type: ignore[assignment]
+        atomic_rename.system_rename = lambda: None  # type: ignore[assignment]
     if "--no-links" in options:
         os.link = _no_link  # type: ignore[assignment]
     os.fsync = _no_sync  # type: ignore[assignment]  # what a kill leaves is in the system's memory; syncing is a call like any, and slow

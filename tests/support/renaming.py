@@ -1,4 +1,4 @@
-"""Renames at the system's boundary: of a system without its own two (``vault.exchange``), failing ones, watched ones."""
+"""Renames at the system's boundary: of a system without its own two (``disk.atomic_rename``), failing ones, watched ones."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from vaultwire.vault.disk import exchange
+from vaultwire.vault.disk import atomic_rename
 
 
 def without_exchange(monkeypatch: pytest.MonkeyPatch) -> None:
     """Be on a system that neither exchanges two names nor renames to a free name only."""
-    monkeypatch.setattr(exchange, "system_rename", lambda: None)
+    monkeypatch.setattr(atomic_rename, "system_rename", lambda: None)
 
 
 def around_calls(
@@ -35,10 +35,10 @@ def around_calls(
 
     for name in names:
         monkeypatch.setattr(os, name, wrapped(getattr(os, name)))
-    rename = exchange.system_rename()
+    rename = atomic_rename.system_rename()
     if rename is not None:
         own = wrapped(rename)
-        monkeypatch.setattr(exchange, "system_rename", lambda: own)
+        monkeypatch.setattr(atomic_rename, "system_rename", lambda: own)
 
 
 def nothing() -> None:

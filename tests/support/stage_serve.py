@@ -22,7 +22,7 @@ from vaultwire.toolkit.registry import AnyTool, Outcome, tool
 from vaultwire.toolkit.schema import describe
 from vaultwire.transports.http_server import Limits
 from vaultwire.trust.policy import Policy
-from vaultwire.vault.model import Progress
+from vaultwire.vault.value_types import Progress
 from vaultwire.vault.vault import Vault
 
 

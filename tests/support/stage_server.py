@@ -22,8 +22,8 @@ from vaultwire.trust.policy import Policy
 from vaultwire.vault.changes.executor import Changes
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.editing.workbench import Workbench
-from vaultwire.vault.model import Progress
-from vaultwire.vault.settings.obsidian_settings import KeptSettings
+from vaultwire.vault.settings.obsidian_settings import CachedSettings
+from vaultwire.vault.value_types import Progress
 from vaultwire.vault.vault import Vault
 
 _CHILD = "import sys; print('child', repr(sys.stdin.read())); sys.stderr.write('child error\\n')"
@@ -68,7 +68,7 @@ def main() -> None:
     files = Files(os.getcwd(), 1)
     index = open_index(files, None)
     changes = Changes(files, index, os.path.join(files.root, "state"))
-    settings = KeptSettings(files.root)
+    settings = CachedSettings(files.root)
     bench = Workbench(files, index, settings, changes, now=datetime.now, max_attachment_bytes=1, read_first=False)
     vault = Vault(bench)
     tools: list[AnyTool] = [wait, shout]

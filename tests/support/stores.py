@@ -14,11 +14,11 @@ from vaultwire.vault.index.store.memory_text import MemoryText
 from vaultwire.vault.index.store.stored_index import StoredIndex
 from vaultwire.vault.index.store.tantivy_text import TantivyText
 from vaultwire.vault.index.store.text import TextIndex
-from vaultwire.vault.model import NO_PROGRESS, VaultPath
 from vaultwire.vault.search.query import parse_query
-from vaultwire.vault.settings.obsidian_settings import KeptSettings
+from vaultwire.vault.settings.obsidian_settings import CachedSettings
+from vaultwire.vault.value_types import NO_PROGRESS, VaultPath
 from vaultwire.vault.vault import Vault
-from vaultwire.vault.visibility.excludes import KeptExcludes
+from vaultwire.vault.visibility.excludes import CachedExcludes
 
 Backend = Callable[[str | None], TextIndex]
 BACKENDS: list[Backend] = [MemoryText, TantivyText, Fts5Text]
@@ -58,9 +58,9 @@ def open_stored(
 ) -> tuple[Vault, StoredIndex, Home]:
     """Return the engine over a folder, its index, and where that is kept; in memory, if there is no ``cache``."""
     files = Files(str(root), max_bytes)
-    rules = KeptSettings(files.root)
+    rules = CachedSettings(files.root)
     home = Home(files.root, str(cache) if cache else None, backend)
-    index = StoredIndex(files, home, KeptExcludes(files.root, rules).get)
+    index = StoredIndex(files, home, CachedExcludes(files.root, rules).get)
     return vault_over(files, index, rules), index, home
 
 

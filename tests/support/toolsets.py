@@ -12,7 +12,7 @@ from typing import Any, TypedDict
 from vaultwire.toolkit.catalog import Toolset
 from vaultwire.toolkit.registry import AnyTool, Outcome, tool
 from vaultwire.toolkit.schema import describe
-from vaultwire.vault.model import Progress
+from vaultwire.vault.value_types import Progress
 from vaultwire.vault.vault import Vault
 
 PATIENCE = 30.0

@@ -19,9 +19,9 @@ from vaultwire.vault.changes.executor import Changes
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.editing.workbench import Workbench
 from vaultwire.vault.index.port import Index
-from vaultwire.vault.settings.obsidian_settings import KeptSettings
+from vaultwire.vault.settings.obsidian_settings import CachedSettings
 from vaultwire.vault.vault import Vault
-from vaultwire.vault.visibility.visible_files import Rules, VisibleFiles
+from vaultwire.vault.visibility.visible_files import VisibilityRules, VisibleFiles
 
 
 def write_vault(root: Path, text: str) -> Path:
@@ -44,7 +44,7 @@ def open_vault(
     state: Path | None = None,
     *,
     read_first: bool = False,
-    rules: Rules | None = None,
+    rules: VisibilityRules | None = None,
 ) -> Vault:
     """Return the engine over a folder, as the program itself puts it together; ``rules`` say what may be seen of it.
 
@@ -59,7 +59,7 @@ def open_vault(
 def vault_over(
     files: Files,
     index: Index,
-    settings: KeptSettings,
+    settings: CachedSettings,
     changes: Changes | None = None,
     today: Callable[[], date] = date.today,
     *,

@@ -21,7 +21,7 @@ from vaultwire.vault.errors import (
     STALE_EDIT,
     Stopped,
 )
-from vaultwire.vault.model import NoProgress
+from vaultwire.vault.value_types import NoProgress
 from vaultwire.vault.vault import Vault
 
 VAULT = """

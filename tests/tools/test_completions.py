@@ -8,7 +8,7 @@ import pytest
 
 from support.vaults import open_vault, write_vault
 from vaultwire.tools.completions import Meaning, completions, meaning_of
-from vaultwire.vault.model import NO_PROGRESS
+from vaultwire.vault.value_types import NO_PROGRESS
 from vaultwire.vault.vault import Vault
 
 VAULT = """

@@ -14,7 +14,7 @@ from support.vaults import open_vault, write_vault
 from vaultwire.app.engine import load_tools
 from vaultwire.toolkit.catalog import load_catalog
 from vaultwire.toolkit.registry import Failure, Outcome, invoke
-from vaultwire.vault.model import NO_PROGRESS
+from vaultwire.vault.value_types import NO_PROGRESS
 
 VAULT = """
 === Garden.md
@@ -116,7 +116,7 @@ def test_a_page_or_time_beyond_everything_is_empty_or_whole(root: Path) -> None:
     ("arguments", "code", "words"),
     [
         ({"properties": ["status:done"]}, "INVALID_ARGUMENTS", "write 'status=done'"),
-        ({"properties": ["rating>="]}, "INVALID_ARGUMENTS", "no value behind >="),
+        ({"properties": ["rating>="]}, "INVALID_ARGUMENTS", "no value after >="),
         ({"modified_after": "soon"}, "INVALID_ARGUMENTS", "modified_after: expected a date"),
         ({"modified_before": "31.1.2026"}, "INVALID_ARGUMENTS", "modified_before: expected a date"),
         ({"sort": "colour"}, "INVALID_ARGUMENTS", "'sort' must be"),

@@ -14,7 +14,7 @@ from support.vaults import open_vault, write_vault
 from vaultwire.tools import prompts
 from vaultwire.tools.prompts import Argument, Message, fill_prompt, find_prompt, list_prompts
 from vaultwire.tools.resources import Resource
-from vaultwire.vault.model import NO_PROGRESS
+from vaultwire.vault.value_types import NO_PROGRESS
 
 OURS = ["summarize_note", "daily_review", "find_related"]
 

@@ -22,7 +22,7 @@ from vaultwire.tools.resources import (
     title_of,
     uri_of,
 )
-from vaultwire.vault.model import NO_PROGRESS, VaultPath
+from vaultwire.vault.value_types import NO_PROGRESS, VaultPath
 from vaultwire.vault.vault import Vault
 
 CAP = 1000

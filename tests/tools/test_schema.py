@@ -8,7 +8,7 @@ import pytest
 
 from vaultwire.toolkit.registry import AnyTool, Bounds, Outcome, tool
 from vaultwire.toolkit.schema import describe
-from vaultwire.vault.model import Progress
+from vaultwire.vault.value_types import Progress
 from vaultwire.vault.vault import Vault
 
 

@@ -13,7 +13,7 @@ from support.vaults import open_vault, write_vault
 from vaultwire.app.engine import load_tools
 from vaultwire.toolkit.catalog import load_catalog
 from vaultwire.toolkit.registry import Failure, Outcome, invoke
-from vaultwire.vault.model import NO_PROGRESS
+from vaultwire.vault.value_types import NO_PROGRESS
 
 VAULT = """
 === Home.md

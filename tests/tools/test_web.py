@@ -20,7 +20,7 @@ from vaultwire.cli import main
 from vaultwire.toolkit.registry import Failure, Outcome, invoke
 from vaultwire.toolkit.schema import describe
 from vaultwire.tools.web import _host, make_web_search
-from vaultwire.vault.model import NO_PROGRESS
+from vaultwire.vault.value_types import NO_PROGRESS
 
 ENGINES = pytest.importorskip("ddgs.engines").ENGINES["text"]
 

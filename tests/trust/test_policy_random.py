@@ -27,9 +27,9 @@ from vaultwire.tools.prompts import fill_prompt, list_prompts
 from vaultwire.tools.resources import list_resources, read_resource, uri_of
 from vaultwire.trust.policy_paths import PathRules, Rule
 from vaultwire.vault.errors import POLICY_DENIED, VaultError
-from vaultwire.vault.model import NO_PROGRESS, VaultPath
+from vaultwire.vault.value_types import NO_PROGRESS, VaultPath
 from vaultwire.vault.vault import Vault
-from vaultwire.vault.visibility.privacy import Privacy
+from vaultwire.vault.visibility.private_notes import PrivacyRules
 
 MARK = "QXZ"  # in nothing that may be seen
 FOLDERS = ["", "Work", "Work/deep", "Home", "Prompts", f"{MARK}folder"]
@@ -148,7 +148,7 @@ def cases(draw: st.DrawFn) -> Case:
         if ending == "canvas":
             text = canvas_of(links, draw(st.lists(st.sampled_from(SHOWN), max_size=2)), how)
         files.append(File(path, text.encode(), how))
-    rules: dict[str, Any] = {"deny": tuple(deny), "privacy": Privacy(["hush"], {"private": None})}
+    rules: dict[str, Any] = {"deny": tuple(deny), "privacy": PrivacyRules(["hush"], {"private": None})}
     rules["follows_links"] = draw(st.booleans())
     files += draw(links_among(files, follows_links=rules["follows_links"]))
     if draw(st.booleans()):

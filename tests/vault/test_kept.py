@@ -12,7 +12,7 @@ import pytest
 
 from vaultwire.vault.caller import Caller
 from vaultwire.vault.kept import KEPT, SMALL, Held, Kept, weight
-from vaultwire.vault.model import VaultPath
+from vaultwire.vault.value_types import VaultPath
 
 
 class Box:

@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from vaultwire.trust.policy_file import LoadedPolicy
     from vaultwire.vault.changes.change import JournalReport
     from vaultwire.vault.disk.files import Files
-    from vaultwire.vault.disk.survey import Fingerprint, Survey
+    from vaultwire.vault.disk.inspection import Fingerprint, Inspection
     from vaultwire.vault.index.store.stored_index import StoredIndex
     from vaultwire.vault.index.store.text import TextIndex
-    from vaultwire.vault.model import IndexReport
-    from vaultwire.vault.settings.obsidian_settings import KeptSettings
+    from vaultwire.vault.settings.obsidian_settings import CachedSettings
+    from vaultwire.vault.value_types import IndexReport
     from vaultwire.vault.vault import Vault
 
 
@@ -178,26 +178,26 @@ def open_vault(config: Config, others: Sequence[str] = (), loaded: LoadedPolicy 
     return Vault(bench, next(iter(config.vaults)), others)
 
 
-def open_settings(files: Files) -> KeptSettings:
+def open_settings(files: Files) -> CachedSettings:
     """Return Obsidian's settings for a vault, as far as they may be seen with its files."""
     if files.hides_some:
         from vaultwire.vault.visibility.visible_settings import VisibleSettings  # noqa: PLC0415 - only where there is a policy
 
         return VisibleSettings(files)
-    from vaultwire.vault.settings.obsidian_settings import KeptSettings  # noqa: PLC0415 - after the first answer
+    from vaultwire.vault.settings.obsidian_settings import CachedSettings  # noqa: PLC0415 - after the first answer
 
-    return KeptSettings(files.root)
+    return CachedSettings(files.root)
 
 
 def open_index(files: Files, cache: str | None) -> StoredIndex:
     """Return the index over a vault's files, kept in the cache folder; in memory, if that is None."""
     from vaultwire.vault.index.store.home import Home  # noqa: PLC0415
     from vaultwire.vault.index.store.stored_index import StoredIndex  # noqa: PLC0415
-    from vaultwire.vault.settings.obsidian_settings import KeptSettings  # noqa: PLC0415
-    from vaultwire.vault.visibility.excludes import KeptExcludes  # noqa: PLC0415 - after the first answer
+    from vaultwire.vault.settings.obsidian_settings import CachedSettings  # noqa: PLC0415
+    from vaultwire.vault.visibility.excludes import CachedExcludes  # noqa: PLC0415 - after the first answer
 
     home = Home(files.root, cache, _text_backend(), files.stamp)
-    return StoredIndex(files, home, KeptExcludes(files.root, KeptSettings(files.root)).get)
+    return StoredIndex(files, home, CachedExcludes(files.root, CachedSettings(files.root)).get)
 
 
 def _text_backend() -> Callable[[str | None], TextIndex]:
@@ -223,15 +223,15 @@ def _open_files(config: Config, loaded: LoadedPolicy | None = None) -> Files:
     return VisibleFiles(config.vault, loaded.note_bytes, loaded.paths)
 
 
-def survey_vault(config: Config) -> Survey:
+def survey_vault(config: Config) -> Inspection:
     """Return what the vault holds and what is odd in it; reads every note."""
-    from vaultwire.vault.disk.survey import survey  # noqa: PLC0415
-    from vaultwire.vault.settings.obsidian_settings import KeptSettings  # noqa: PLC0415
-    from vaultwire.vault.visibility.excludes import KeptExcludes  # noqa: PLC0415 - for doctor only
+    from vaultwire.vault.disk.inspection import inspect_vault  # noqa: PLC0415
+    from vaultwire.vault.settings.obsidian_settings import CachedSettings  # noqa: PLC0415
+    from vaultwire.vault.visibility.excludes import CachedExcludes  # noqa: PLC0415 - for doctor only
 
     files = _open_files(config)
-    settings = KeptSettings(files.root)
-    return survey(files, [*settings.get().problems, *KeptExcludes(files.root, settings).get().problems])
+    settings = CachedSettings(files.root)
+    return inspect_vault(files, [*settings.get().problems, *CachedExcludes(files.root, settings).get().problems])
 
 
 def examine_index(config: Config) -> IndexReport:
@@ -258,6 +258,6 @@ def examine_journal(config: Config) -> JournalReport:
 
 def fingerprint_vault(config: Config) -> Fingerprint:
     """Return a fingerprint over every byte in the vault's folder."""
-    from vaultwire.vault.disk.survey import fingerprint  # noqa: PLC0415 - for the demo only
+    from vaultwire.vault.disk.inspection import fingerprint  # noqa: PLC0415 - for the demo only
 
     return fingerprint(_open_files(config))

@@ -43,7 +43,7 @@ def run(config: Config, *, as_json: bool) -> int:
 
 def _examine(config: Config) -> dict[str, Any]:
     found = engine.survey_vault(config)
-    problems = [f"{problem.path}: {problem.problem}" for problem in found.problems]
+    problems = [f"{problem.path}: {problem.text}" for problem in found.problems]
     index = engine.examine_index(config)
     journal = engine.examine_journal(config)
     start: dict[str, Any] = {"runs": _STARTS}

@@ -13,7 +13,7 @@ from vaultwire.trust.policy_file import LoadedPolicy, PolicyError, load_policy
 from vaultwire.trust.policy_paths import Reason
 from vaultwire.vault.disk.paths import parse_path
 from vaultwire.vault.errors import VaultError
-from vaultwire.vault.model import VaultPath
+from vaultwire.vault.value_types import VaultPath
 from vaultwire.vault.visibility.visible_files import VisibleFiles
 
 
@@ -83,7 +83,7 @@ def _look_at(loaded: LoadedPolicy, vault: str, path: VaultPath) -> Reason:
     if loaded.paths is None:
         return Reason(True, "no rule is against it")
     files = VisibleFiles(vault, loaded.note_bytes, loaded.paths)
-    if not os.path.lexists(files.entry(path)):
+    if not os.path.lexists(files.entry_path(path)):
         return Reason(True, "it is not there")
     if files.look_at(path) is not None:
         return Reason(True, "no rule is against it")

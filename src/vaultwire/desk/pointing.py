@@ -21,7 +21,7 @@ from vaultwire.editor.state import EditorState, Mention, select_lines
 from vaultwire.markdown.links import split_display
 from vaultwire.vault.disk.paths import NOTE_SUFFIX, fold
 from vaultwire.vault.errors import FILE_NOT_FOUND, VaultError
-from vaultwire.vault.model import Note
+from vaultwire.vault.value_types import Note
 from vaultwire.vault.vault import Vault
 
 _MAX_LINE_DIGITS = 9

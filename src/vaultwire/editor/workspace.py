@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from vaultwire.editor.state import EditorState, Selection
-from vaultwire.vault.settings.obsidian_settings import CONFIG_FOLDER, KeptFile
+from vaultwire.vault.settings.obsidian_settings import CONFIG_FOLDER, CachedFile
 
 # Deeper than any layout of windows, splits and tabs.
 _MAX_DEPTH = 50
@@ -30,7 +30,7 @@ class Following:
 
     def __init__(self, root: str, state: EditorState) -> None:
         """``root`` is the vault's folder."""
-        self._file = KeptFile(os.path.join(root, CONFIG_FOLDER, "workspace.json"))
+        self._file = CachedFile(os.path.join(root, CONFIG_FOLDER, "workspace.json"))
         self._state = state
         self._text: str | None = None
         self._active: str | None = None

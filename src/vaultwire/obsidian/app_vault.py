@@ -9,7 +9,7 @@ from vaultwire.obsidian import answers
 from vaultwire.obsidian.command import Command
 from vaultwire.obsidian.known_vaults import command_is_on, vault_ids
 from vaultwire.vault.errors import VAULT_NOT_FOUND, VaultError
-from vaultwire.vault.model import Progress
+from vaultwire.vault.value_types import Progress
 
 
 class AppVault:

@@ -10,7 +10,7 @@ from vaultwire.obsidian.command import Command
 from vaultwire.obsidian.headless import Headless
 from vaultwire.obsidian.running import Running
 from vaultwire.vault.errors import POLICY_DENIED, VaultError
-from vaultwire.vault.model import Progress, VaultPath
+from vaultwire.vault.value_types import Progress, VaultPath
 from vaultwire.vault.vault import Vault
 
 Choice: TypeAlias = Literal["app", "files", "auto"]

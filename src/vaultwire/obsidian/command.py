@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 from vaultwire.obsidian.known_vaults import settings_folders
 from vaultwire.vault.errors import INVALID_ARGUMENTS, OBSIDIAN_NOT_RUNNING, TIMEOUT, TOO_LARGE, VaultError
-from vaultwire.vault.model import Progress
+from vaultwire.vault.value_types import Progress
 
 NOT_RUNNING = "Obsidian application is not running. Please start Obsidian and try again."
 

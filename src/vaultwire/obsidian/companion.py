@@ -10,7 +10,7 @@ import os
 import secrets
 from importlib import resources
 
-from vaultwire.vault.disk.publish import OPEN_NEW, remove_quietly, replace_file
+from vaultwire.vault.disk.file_operations import OPEN_NEW, remove_quietly, replace_file
 from vaultwire.vault.settings.obsidian_settings import CONFIG_FOLDER
 
 # The manifest last: Obsidian takes a folder with one for a plugin.

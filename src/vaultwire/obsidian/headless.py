@@ -28,8 +28,8 @@ from vaultwire.obsidian.shapes import (
     wanted_place,
 )
 from vaultwire.vault.changes.change import Change, Write
+from vaultwire.vault.disk.note_text import plain_text
 from vaultwire.vault.disk.paths import NOTE_SUFFIX, fold, is_note, parse_note_path, parse_path, parse_set_folder
-from vaultwire.vault.disk.plain import plain_text
 from vaultwire.vault.errors import (
     FILE_NOT_FOUND,
     INVALID_ARGUMENTS,
@@ -37,13 +37,13 @@ from vaultwire.vault.errors import (
     OBSIDIAN_NOT_RUNNING,
     VaultError,
 )
-from vaultwire.vault.links.resolution import linkpath_of
-from vaultwire.vault.model import Hit as SearchHit
-from vaultwire.vault.model import Placed, Progress, VaultPath
+from vaultwire.vault.links.link_resolver import linkpath_of
 from vaultwire.vault.plans.creating import NewNote
 from vaultwire.vault.plans.targeted_edits import Edit
-from vaultwire.vault.search.finding import WantedTasks
-from vaultwire.vault.settings.obsidian_settings import CONFIG_FOLDER, KeptFile
+from vaultwire.vault.search.filters import TaskFilter
+from vaultwire.vault.settings.obsidian_settings import CONFIG_FOLDER, CachedFile
+from vaultwire.vault.value_types import Hit as SearchHit
+from vaultwire.vault.value_types import Placed, Progress, VaultPath
 from vaultwire.vault.vault import Vault
 
 # The most notes, tasks and versions that are counted: more than a vault has.
@@ -228,7 +228,7 @@ class Headless:
 
     def tasks(self, path: VaultPath | None, progress: Progress) -> list[TaskLine]:
         """Return the tasks of a note or of all, in path and line order."""
-        found, _ = self.vault.overview.tasks(WantedTasks(), path or "", "", 0, _ALL, progress)
+        found, _ = self.vault.overview.tasks(TaskFilter(), path or "", "", 0, _ALL, progress)
         return sorted(
             ((each.path, each.line, each.mark, each.text.strip()) for each in found),
             key=lambda task: (in_order(task[0]), task[1]),
@@ -279,7 +279,7 @@ class Headless:
 
     def bookmarks(self, progress: Progress) -> list[tuple[str, str, str]]:
         """Return the bookmarks: kind, title, and what is marked. Those in groups too."""
-        text = KeptFile(f"{self.vault.root}/{CONFIG_FOLDER}/bookmarks.json").content().text
+        text = CachedFile(f"{self.vault.root}/{CONFIG_FOLDER}/bookmarks.json").content().text
         try:
             value = json.loads(text) if text else {}
         except (ValueError, RecursionError):

@@ -40,9 +40,9 @@ from vaultwire.vault.errors import (
     WRITE_FAILED,
     VaultError,
 )
-from vaultwire.vault.model import Placed, Progress, VaultPath
 from vaultwire.vault.plans.creating import NewNote
 from vaultwire.vault.plans.targeted_edits import Edit
+from vaultwire.vault.value_types import Placed, Progress, VaultPath
 from vaultwire.vault.vault import Vault
 
 # How a task begins, if its text comes with its mark.

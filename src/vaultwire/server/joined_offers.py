@@ -36,7 +36,7 @@ from vaultwire.tools.prompts import (
 )
 from vaultwire.tools.resources import TEMPLATE, root_of, vault_of
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
-from vaultwire.vault.model import Progress
+from vaultwire.vault.value_types import Progress
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

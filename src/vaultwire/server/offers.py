@@ -24,7 +24,7 @@ from vaultwire.tools.resources import (
 )
 from vaultwire.trust.limits import MAX_ATTACHMENT_BYTES
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
-from vaultwire.vault.model import NoteStat, Progress
+from vaultwire.vault.value_types import NoteStat, Progress
 from vaultwire.vault.vault import Vault
 
 TYPE_CHECKING = False

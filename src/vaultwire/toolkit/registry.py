@@ -7,7 +7,7 @@ from typing import Any, Concatenate, Generic, Literal, NamedTuple, ParamSpec, Pr
 
 from vaultwire.toolkit.arguments import check_arguments
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
-from vaultwire.vault.model import Progress
+from vaultwire.vault.value_types import Progress
 from vaultwire.vault.vault import Vault
 
 P = ParamSpec("P")

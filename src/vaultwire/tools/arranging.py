@@ -9,8 +9,8 @@ from vaultwire.toolkit.kinds import IfMatch, Name, OptionalName
 from vaultwire.toolkit.registry import Outcome, tool
 from vaultwire.toolkit.wording import counted
 from vaultwire.tools.changes import Changed, to_changed, told
-from vaultwire.vault.model import Progress
 from vaultwire.vault.plans.extracting import Leave, Part
+from vaultwire.vault.value_types import Progress
 from vaultwire.vault.vault import Vault
 
 

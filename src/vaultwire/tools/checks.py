@@ -9,7 +9,7 @@ from vaultwire.toolkit.paging import Cursor, add_cursor, offset_of
 from vaultwire.toolkit.registry import Outcome, tool
 from vaultwire.toolkit.wording import counted
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
-from vaultwire.vault.model import Progress
+from vaultwire.vault.value_types import Progress
 from vaultwire.vault.vault import Vault
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Literal, TypeAlias
 
 from vaultwire.vault.disk.paths import fold, is_note
-from vaultwire.vault.model import Progress
+from vaultwire.vault.value_types import Progress
 from vaultwire.vault.vault import Vault
 
 # What the value of an argument means. ``text``: anything, so nothing is offered.

@@ -8,7 +8,7 @@ from vaultwire.markdown.model import Span
 from vaultwire.toolkit.registry import Bounds, Outcome, tool
 from vaultwire.tools.reading import DEFAULT_CHARACTERS, MaxCharacters, Piece
 from vaultwire.vault.links.sections import line_count
-from vaultwire.vault.model import Progress
+from vaultwire.vault.value_types import Progress
 from vaultwire.vault.vault import Vault
 
 

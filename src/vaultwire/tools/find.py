@@ -9,8 +9,8 @@ from vaultwire.toolkit.paging import Cursor, add_cursor, offset_of, page_text
 from vaultwire.toolkit.registry import Bounds, Outcome, tool
 from vaultwire.toolkit.wording import counted, iso_time
 from vaultwire.vault.disk.paths import stem
-from vaultwire.vault.model import Progress
-from vaultwire.vault.search.finding import Asked, Sort
+from vaultwire.vault.search.filters import NoteFilterText, Sort
+from vaultwire.vault.value_types import Progress
 from vaultwire.vault.vault import Vault
 
 Name = Annotated[str, Bounds(0, 200)]
@@ -78,7 +78,7 @@ def find_notes(
         cursor: next_cursor of the page before. Leave out for the first page.
     """
     offset = offset_of(cursor)
-    asked = Asked(name, alias, tags or (), properties or (), modified_after, modified_before, sort)
+    asked = NoteFilterText(name, alias, tags or (), properties or (), modified_after, modified_before, sort)
     found, total = vault.overview.find(asked, folder, offset, limit, progress)
     notes: list[NamedNote] = []
     lines = [f"{counted(total, 'note')} found{page_text(offset, len(found), total)}"]

@@ -9,7 +9,7 @@ from vaultwire.toolkit.registry import Bounds, Outcome, tool
 from vaultwire.toolkit.wording import counted
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
 from vaultwire.vault.link_graph import Direction, Neighbour
-from vaultwire.vault.model import Progress
+from vaultwire.vault.value_types import Progress
 from vaultwire.vault.vault import Vault
 
 Name = Annotated[str | None, Bounds(1, 1000)]

@@ -16,7 +16,7 @@ from vaultwire.tools.changes import (
 )
 from vaultwire.vault.changes.change import Change
 from vaultwire.vault.changes.rendering import diff_of
-from vaultwire.vault.model import Progress
+from vaultwire.vault.value_types import Progress
 from vaultwire.vault.vault import Vault
 
 Number = Annotated[int, Bounds(1, 2**53)]

@@ -8,8 +8,8 @@ from vaultwire.toolkit.kinds import IfMatch, Name, OptionalName
 from vaultwire.toolkit.registry import Bounds, Outcome, tool
 from vaultwire.tools.changes import Changed, to_changed, told
 from vaultwire.vault.editing.making import Made
-from vaultwire.vault.model import Progress
 from vaultwire.vault.plans.creating import NewNote
+from vaultwire.vault.value_types import Progress
 from vaultwire.vault.vault import Vault
 
 # 5 MB as base64; the exact limit is on the bytes.

@@ -8,8 +8,8 @@ from vaultwire.toolkit.kinds import Folder, Limit
 from vaultwire.toolkit.paging import Cursor, add_cursor, offset_of, page_text
 from vaultwire.toolkit.registry import Bounds, Outcome, tool
 from vaultwire.toolkit.wording import counted, iso_time
-from vaultwire.vault.model import Progress, PropertyUse
-from vaultwire.vault.search.finding import parse_status
+from vaultwire.vault.search.filters import parse_task_status
+from vaultwire.vault.value_types import Progress, PropertyUse
 from vaultwire.vault.vault import Vault
 
 # A value may be a whole text, and shows in a list of them what it begins with.
@@ -189,7 +189,7 @@ def list_tasks(
         cursor: next_cursor of the page before. Leave out for the first page.
     """
     offset = offset_of(cursor)
-    wanted = parse_status(status)._replace(text=text, tag=tag)
+    wanted = parse_task_status(status)._replace(text=text, tag=tag)
     found, total = vault.overview.tasks(wanted, path, folder, offset, limit, progress)
     tasks: list[ListedTask] = []
     lines = [f"{counted(total, 'task')}{page_text(offset, len(found), total)}"]

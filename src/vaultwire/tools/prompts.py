@@ -18,7 +18,7 @@ from vaultwire.tools.completions import Meaning, meaning_of
 from vaultwire.tools.resources import Resource, read_resource, uri_of
 from vaultwire.vault.disk.paths import compose, stem
 from vaultwire.vault.errors import FILE_NOT_FOUND, INVALID_ARGUMENTS, VaultError
-from vaultwire.vault.model import Progress, VaultPath
+from vaultwire.vault.value_types import Progress, VaultPath
 from vaultwire.vault.vault import Vault
 
 PROMPT_NOT_FOUND = "PROMPT_NOT_FOUND"

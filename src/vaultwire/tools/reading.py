@@ -11,9 +11,8 @@ from vaultwire.toolkit.registry import Bounds, Outcome, tool
 from vaultwire.toolkit.wording import counted, iso_time
 from vaultwire.vault.disk.etags import part_etag
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
-from vaultwire.vault.links.graph import structure
-from vaultwire.vault.links.sections import line_count
-from vaultwire.vault.model import Note, Progress
+from vaultwire.vault.links.sections import line_count, parse_structure
+from vaultwire.vault.value_types import Note, Progress
 from vaultwire.vault.vault import Vault
 
 Part = Literal["all", "outline", "frontmatter"]
@@ -229,7 +228,7 @@ def _facts(note: Note, content: str, etag: str) -> ReadNote:
 
 
 def _outline(note: Note, max_characters: int) -> Outcome[ReadNote]:
-    built = structure(note.path, note.text)
+    built = parse_structure(note.path, note.text)
     text = "".join(f"{'#' * entry.level} {entry.text}  ({entry.line}-{entry.last_line})\n" for entry in built.outline)
     etag = part_etag(note.etag)
     notices = [f"({note.path}, outline, {counted(built.lines, 'line')}, etag {etag})"]

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from vaultwire.vault.disk.paths import compose, fold, is_note, parse_path, stem
 from vaultwire.vault.errors import FILE_NOT_FOUND, INVALID_ARGUMENTS, VaultError
-from vaultwire.vault.model import NoteStat, Progress, VaultPath
+from vaultwire.vault.value_types import NoteStat, Progress, VaultPath
 from vaultwire.vault.vault import Vault
 
 _PREFIX = "obsidian://vault/"

@@ -10,8 +10,8 @@ from vaultwire.toolkit.wording import counted
 from vaultwire.tools.changes import ChangedNote, to_changed_note, told
 from vaultwire.vault.editing.revising import GivenProperty, Revised, ValueKind
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
-from vaultwire.vault.model import Progress
 from vaultwire.vault.plans.targeted_edits import Action, Edit
+from vaultwire.vault.value_types import Progress
 from vaultwire.vault.vault import Vault
 
 Text = Annotated[str, Bounds(0, 10_000_000)]

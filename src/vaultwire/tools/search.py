@@ -8,7 +8,7 @@ from vaultwire.toolkit.kinds import Folder, Limit
 from vaultwire.toolkit.paging import Cursor, add_cursor, offset_of, page_text
 from vaultwire.toolkit.registry import Bounds, Outcome, tool
 from vaultwire.toolkit.wording import counted
-from vaultwire.vault.model import Hit, Progress
+from vaultwire.vault.value_types import Hit, Progress
 from vaultwire.vault.vault import Vault
 
 # English text has about four; scripts of three bytes a character about three. Exact counts are each model's own.

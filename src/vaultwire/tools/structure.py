@@ -8,7 +8,7 @@ from vaultwire.toolkit.kinds import Folder, Limit, Name
 from vaultwire.toolkit.paging import Cursor, add_cursor, offset_of, page_text
 from vaultwire.toolkit.registry import Outcome, tool
 from vaultwire.toolkit.wording import counted, iso_time
-from vaultwire.vault.model import Progress
+from vaultwire.vault.value_types import Progress
 from vaultwire.vault.vault import Vault
 
 

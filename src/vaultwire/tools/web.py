@@ -13,7 +13,7 @@ from typing import Annotated, Any, TypedDict
 
 from vaultwire.toolkit.registry import AnyTool, Bounds, Outcome, tool
 from vaultwire.vault.errors import TIMEOUT, VaultError
-from vaultwire.vault.model import Progress
+from vaultwire.vault.value_types import Progress
 from vaultwire.vault.vault import Vault
 
 WEB_FAILED = "WEB_FAILED"

@@ -31,7 +31,7 @@ last line of each."""
 
 _TAIL = 65_536
 # Somebody else writes one line, in 0.1 ms. A process that was stopped meanwhile would hold up everybody.
-_PATIENCE, _LONGEST_WAIT = 0.001, 2.0
+_POLL_SECONDS, _LONGEST_WAIT = 0.001, 2.0
 _FLAGS = os.O_RDWR | os.O_APPEND | os.O_CREAT | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
 
 
@@ -44,7 +44,7 @@ class ChainedLog:
         self._full = full
         self._kept = kept
         self._threads = threading.Lock()
-        self._lock = ProcessLock(f"{path}.lock", "", needed=True, patience=_PATIENCE)
+        self._lock = ProcessLock(f"{path}.lock", "", needed=True, poll_seconds=_POLL_SECONDS)
         self._seen = (-1, -1)  # inode and size of the file as this process left it
         self._number = 0  # of the last full file by then
         self._last = ""  # hash of the last line by then

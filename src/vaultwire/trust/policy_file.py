@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, NoReturn
 from vaultwire.trust.limits import MAX_ATTACHMENT_BYTES, MAX_NOTE_BYTES
 from vaultwire.trust.policy import Policy, ToolRules
 from vaultwire.trust.policy_paths import PathRules, Rule, check_pattern
-from vaultwire.vault.visibility.privacy import Privacy
+from vaultwire.vault.visibility.private_notes import PrivacyRules
 
 # A policy is written by a person. More is another file.
 _MAX_BYTES = 1 << 20
@@ -182,7 +182,7 @@ class _Reader:
             self._refuse(self._line("paths", "types", text), f"types: {text!r} is no file type; write 'md', 'png' …")
         return name
 
-    def _privacy(self, private: Mapping[str, Any]) -> Privacy | None:
+    def _privacy(self, private: Mapping[str, Any]) -> PrivacyRules | None:
         tags = self._texts(private, "private", "tags") or []
         properties: dict[str, str | None] = {}
         for tag in tags:
@@ -194,7 +194,7 @@ class _Reader:
                 line = self._line("private", "properties", text)
                 self._refuse(line, f"properties: {text!r} must be a property's name, or 'name=value'")
             properties[name.strip()] = value.strip() if equals else None
-        return Privacy(tags, properties) if tags or properties else None
+        return PrivacyRules(tags, properties) if tags or properties else None
 
     def _size(self, sizes: Mapping[str, Any], key: str, most: int) -> int:
         value = sizes.get(key, most)

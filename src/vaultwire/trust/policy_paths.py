@@ -13,9 +13,9 @@ import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from vaultwire.vault.disk.paths import fold, saved_as
-from vaultwire.vault.visibility.globs import BadGlobError, Glob, Globs, compile_glob
-from vaultwire.vault.visibility.privacy import Privacy
+from vaultwire.vault.disk.paths import fold, original_of_rescued
+from vaultwire.vault.visibility.gitignore import BadRuleError, GitignoreRule, GitignoreRules, compile_rule
+from vaultwire.vault.visibility.private_notes import PrivacyRules
 
 # Paths of usual length, with what was found of each: 20 MB.
 _MOST_KNOWN = 100_000
@@ -44,14 +44,14 @@ class _List:
 
     def __init__(self, rules: Iterable[Rule]) -> None:
         self._rules: dict[str, Rule] = {}
-        globs: list[Glob] = []
+        globs: list[GitignoreRule] = []
         for rule in rules:
             for text in _with_own_folder(fold(rule.text)) if rule.kind == "deny" else (fold(rule.text),):
-                glob = compile_glob(text)
+                glob = compile_rule(text)
                 if glob is not None:
                     globs.append(glob)
                     self._rules.setdefault(text, rule)
-        self._globs = Globs(globs)
+        self._globs = GitignoreRules(globs)
 
     def find(self, entry: str) -> Rule | None:
         """Return the rule that takes the entry in, None if none does."""
@@ -70,10 +70,10 @@ class PathRules:
         deny: tuple[Rule, ...] = (),
         types: tuple[str, ...] | None = None,
         follows_links: bool = False,
-        privacy: Privacy | None = None,
+        privacy: PrivacyRules | None = None,
         note_bytes: int = 0,
     ) -> None:
-        """``read``: only these files are seen, ``write``: only these changed; None for all. Raises BadGlobError.
+        """``read``: only these files are seen, ``write``: only these changed; None for all. Raises BadRuleError.
 
         ``types`` are file name extensions without the dot; ``note_bytes`` matters for what an index can know. ``patterns``
         are the lists there are, as written.
@@ -97,7 +97,7 @@ class PathRules:
             None if read is None else [rule.text for rule in read],
             None if self._types is None else sorted(self._types),
             follows_links,
-            None if privacy is None else privacy.dumped(),
+            None if privacy is None else privacy.to_json(),
             note_bytes,
         )
         self.stamp = hashlib.blake2b(repr(facts).encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
@@ -140,7 +140,7 @@ class PathRules:
         rule = self._deny.find(entry)
         if rule is not None:
             return Reason(False, "it is denied", rule)
-        original = saved_as(path)
+        original = original_of_rescued(path)
         if original is not None and not (seen := self.explain_seeing(original)).is_allowed:
             return Reason(False, f"it holds what was saved as {original!r}; {seen.text}", seen.rule)
         name = entry.rpartition("/")[2]
@@ -174,8 +174,8 @@ class PathRules:
 def check_pattern(text: str) -> str | None:
     """Return what is wrong with a pattern, None if nothing is."""
     try:
-        glob = compile_glob(fold(text))
-    except BadGlobError as error:
+        glob = compile_rule(fold(text))
+    except BadRuleError as error:
         return f"{text!r}{error}"
     return f"{text!r} matches nothing" if glob is None else None
 

@@ -1,4 +1,4 @@
-"""Whoever asks, as one session knows it: what it calls itself, and which notes it has read as they were by then."""
+"""The client of one session: its name, and the notes that it has read, with their text at that time."""
 
 from __future__ import annotations
 
@@ -6,27 +6,27 @@ from vaultwire.vault.kept import KEPT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from vaultwire.vault.model import VaultPath
+    from vaultwire.vault.value_types import VaultPath
 
-# Texts are kept to say what has changed since they were read; more than this much helps nobody, and a session is long.
-_MAX_KEPT_BYTES = 4_000_000
-# Fingerprints are kept longer: they say *that* a note was read. So many notes are read in no session.
+# Texts are remembered to show what has changed since a note was read. A session is long, so their size is bounded.
+_MAX_TEXT_BYTES = 4_000_000
+# Etags are remembered longer: they say *that* a note was read. No session reads this many notes.
 _MAX_READ = 20_000
-# What a note that was read costs besides its text: a path, a fingerprint, places in two dictionaries.
+# The memory of a note that was read, without its text: a path, an etag, entries in two dictionaries.
 _NOTE_BYTES = 400
 
 
 class Caller:
     """One client in one session. Safe to use from several threads.
 
-    What it remembers is forgotten when all clients together have too much remembered: then a text about a conflict has no
-    difference in it, and where notes must be read before they are edited, they must be read again.
+    It forgets everything when all clients together use too much memory. Then a message about a conflict shows no
+    difference, and where notes must be read before they are edited, they must be read again.
     """
 
     __slots__ = ("__weakref__", "_etags", "_read_bytes", "_text_bytes", "_texts", "client")
 
     def __init__(self, client: str = "") -> None:
-        """``client``: who it is, in words for the record of changes; empty if nobody knows."""
+        """``client``: its name for the journal of changes; empty if it is unknown."""
         self.client = client
         self._etags: dict[VaultPath, str] = {}  # as last read, the note read longest ago first
         self._texts: dict[tuple[VaultPath, str], bytes] = {}
@@ -34,17 +34,17 @@ class Caller:
         self._text_bytes = 0
 
     def saw(self, path: VaultPath, etag: str, data: bytes) -> None:
-        """Remember that the note was read, and what it held by then."""
+        """Remember that the note was read, and its content at that time."""
         with KEPT.lock:
             if self._etags.pop(path, None) is None:
                 self._read_bytes += _cost(path)
             self._etags[path] = etag
             if len(self._etags) > _MAX_READ:
                 self._forget(next(iter(self._etags)))
-            if (path, etag) not in self._texts and len(data) <= _MAX_KEPT_BYTES:
+            if (path, etag) not in self._texts and len(data) <= _MAX_TEXT_BYTES:
                 self._texts[path, etag] = data
                 self._text_bytes += _cost(path) + len(data)
-                while self._text_bytes > _MAX_KEPT_BYTES:
+                while self._text_bytes > _MAX_TEXT_BYTES:
                     oldest = next(iter(self._texts))
                     self._text_bytes -= _cost(oldest[0]) + len(self._texts.pop(oldest))
             KEPT.use(self, self._read_bytes + self._text_bytes)
@@ -54,7 +54,7 @@ class Caller:
         return path in self._etags
 
     def moved(self, source: VaultPath, target: VaultPath) -> None:
-        """Know the note by its new path."""
+        """Remember the note under its new path."""
         with KEPT.lock:
             etag = self._forget(source)
             if etag is not None:
@@ -63,11 +63,11 @@ class Caller:
                 self._read_bytes += _cost(target)
 
     def text_of(self, path: VaultPath, etag: str) -> bytes | None:
-        """Return the bytes the note had when it was read under this etag, None if they are not kept."""
+        """Return the bytes that the note had with this etag, None if they are not remembered."""
         return self._texts.get((path, etag))
 
     def let_go(self) -> int:
-        """Forget it all. See ``Keeper``."""
+        """Forget everything. See ``Keeper``."""
         self._etags, self._texts = {}, {}
         self._read_bytes = self._text_bytes = 0
         return 0

@@ -1,4 +1,4 @@
-"""What can go wrong in a vault. The code is the identity; wires give it a number of their own."""
+"""The errors of the engine. A code in words identifies each; every protocol maps it to a number of its own."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ OBSIDIAN_FAILED = "OBSIDIAN_FAILED"
 
 
 class VaultError(Exception):
-    """A refusal a person can act on: what was wrong and what would be right. ``details`` are facts for programs."""
+    """An error that says what was wrong and what would be right. ``details`` are facts for programs."""
 
     def __init__(self, code: str, message: str, **details: Any) -> None:
         super().__init__(message)
@@ -40,4 +40,4 @@ class VaultError(Exception):
 
 
 class Stopped(Exception):  # noqa: N818 - asked for by the caller, not an error
-    """Work ended early because its caller cancelled it or its deadline passed. Nothing was changed."""
+    """The work ended early, because its caller cancelled it or its deadline passed. Nothing was changed."""

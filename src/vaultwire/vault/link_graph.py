@@ -1,7 +1,7 @@
-"""How all notes and attachments of a vault are linked, in numbers: who links to whom, and what is asked of that.
+"""The graph of all links between the notes and attachments of a vault, and the questions about it.
 
-Pure and small: files are numbers in path order, a link is one of them beside the other. Who fills it in, and where a link
-leads, is said in ``vault.index.store.linking`` and ``vault.links.resolution``.
+Pure and small: a file is its number in path order, a link is two of them. ``vault.index.store.linking`` fills the graph,
+``vault.links.link_resolver`` says where a link leads; the links of one note are in ``vault.links.note_links``.
 """
 
 from __future__ import annotations
@@ -9,21 +9,21 @@ from __future__ import annotations
 import itertools
 from array import array
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
 from vaultwire.vault.disk.paths import NOTE_SUFFIX, fold
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
-from vaultwire.vault.model import Progress, VaultPath
+from vaultwire.vault.value_types import Progress, VaultPath
 
 Direction: TypeAlias = Literal["both", "out", "in"]
-"""Which links are followed: those of a note, those to it, or either."""
+"""Which links are followed: those of a note, those to it, or both."""
 
 PAIR_SHIFT = 32
-"""A link is one number, ``from << PAIR_SHIFT | to``: sorting and searching links is sorting and searching numbers."""
+"""A link is one number, ``from << PAIR_SHIFT | to``, so links are sorted and searched as numbers."""
 
 _LOW = (1 << PAIR_SHIFT) - 1
-# Files between two looks whether to go on: 5 ms of work.
+# Files between two checks whether the caller still waits: 5 ms of work.
 _CHECK_EVERY = 1000
 
 
@@ -44,53 +44,41 @@ class Hub(NamedTuple):
 
 
 class Unresolved(NamedTuple):
-    """A name that links ask for and no file has, as first written, and where: notes and lines, in path and line order."""
+    """A name that links ask for and no file has, as first written, and the links: notes and lines, in path and line order."""
 
     name: str
     places: list[tuple[VaultPath, int]]
 
 
-class Texts:
-    """Many short texts, kept as one: a fifth of what a list of them takes."""
-
-    def __init__(self, texts: Iterable[str]) -> None:
-        encoded = [text.encode("utf-8", "surrogatepass") for text in texts]
-        self._all = b"".join(encoded)
-        self._ends = array("I", itertools.accumulate(map(len, encoded)))
-
-    def __len__(self) -> int:
-        return len(self._ends)
-
-    def __getitem__(self, number: int) -> str:
-        if not 0 <= number < len(self._ends):
-            raise IndexError(number)
-        start = self._ends[number - 1] if number else 0
-        return self._all[start : self._ends[number]].decode("utf-8", "surrogatepass")
-
-
 class LinkGraph:
-    """The links between the files that take part: notes and attachments that the vault's rules do not exclude.
+    """The links between the notes and attachments that the vault's rules do not exclude.
 
-    A note's links to one file count as one; links to itself do not count. Attachments are linked to and link to nothing.
+    Several links of a note to one file count as one. Links of a note to itself do not count. Attachments have no links.
     """
 
     def __init__(
         self,
-        paths: Texts,
+        paths: Sequence[str],
         notes: bytes,
         links: Iterable[int],
         unresolved: Iterable[tuple[int, int, str]],
     ) -> None:
-        """Every file that takes part, in path order, and whether each is a note (1); links, see PAIR_SHIFT.
+        """``paths``: every file, in path order; ``notes``: 1 for each that is a note; ``links``: see PAIR_SHIFT.
 
-        ``unresolved``: of each link that leads nowhere its note, line and linkpath, in path and line order.
+        ``unresolved``: note, line and linkpath of each link that leads nowhere, in path and line order.
         """
         self._paths = paths
         self._notes = notes
         pairs = sorted(set(links))
         self._out = array("Q", [pair for pair in pairs if pair >> PAIR_SHIFT != pair & _LOW])
         self._into = array("Q", sorted([(pair & _LOW) << PAIR_SHIFT | pair >> PAIR_SHIFT for pair in self._out]))
-        self._lost = _Lost(unresolved)
+        # By folded name without ``.md``: the name as first written, and note and line of each link, as one number.
+        self._unresolved: dict[str, tuple[str, array[int]]] = {}
+        for note, line, name in unresolved:
+            key = fold(name).removesuffix(NOTE_SUFFIX)
+            if key not in self._unresolved:
+                self._unresolved[key] = (name, array("Q"))
+            self._unresolved[key][1].append(note << PAIR_SHIFT | line)
 
     # ------------------------------------------------------------------ questions
 
@@ -99,8 +87,8 @@ class LinkGraph:
     ) -> tuple[list[Neighbour], int]:
         """Return a page of the files at most ``depth`` links away, the nearest first, then in path order; and their number.
 
-        What lies behind an attachment is not looked for: two notes that show one picture are not near for that.
-        Raises VaultError (INVALID_ARGUMENTS) for a note that takes no part.
+        Links are not followed beyond an attachment: two notes that show one picture are not near because of it.
+        Raises VaultError (INVALID_ARGUMENTS) for a note that is not in the graph.
         """
         found: list[tuple[int, int, int]] = []
         levels = self._levels(self._number(path), direction, progress)
@@ -111,21 +99,21 @@ class LinkGraph:
     def path_between(
         self, start: VaultPath, end: VaultPath, direction: Direction, progress: Progress
     ) -> list[Neighbour] | None:
-        """Return a shortest way over links from one note to another, without the first; None if there is none.
+        """Return a shortest path of links from one note to another, without the first note; None if there is none.
 
-        Of several as short, always the same. Raises VaultError as ``neighbours`` does.
+        Of several shortest paths it is always the same. Raises VaultError as ``neighbours`` does.
         """
-        first, wanted = self._number(start), self._number(end)
-        if first == wanted:
+        first, last = self._number(start), self._number(end)
+        if first == last:
             return []
         reached: dict[int, int] = {}
         for level in self._levels(first, direction, progress):
             reached |= level
-            if wanted in level:
+            if last in level:
                 break
-        if wanted not in reached:
+        if last not in reached:
             return None
-        way = [wanted]
+        way = [last]
         while way[-1] != first:
             way.append(reached[way[-1]])
         way.reverse()
@@ -134,14 +122,14 @@ class LinkGraph:
 
     def orphans(self) -> list[VaultPath]:
         """Return the notes that no other note links to, in path order."""
-        return self._without(self._into)
+        return self._notes_without(self._into)
 
     def dead_ends(self) -> list[VaultPath]:
         """Return the notes that link to no other note or attachment, in path order."""
-        return self._without(self._out)
+        return self._notes_without(self._out)
 
     def hubs(self) -> list[Hub]:
-        """Return the notes that others link to, the most linked first, equals in path order."""
+        """Return the notes that others link to, the most linked first, ties in path order."""
         counts = [
             (-sum(1 for _ in pairs), number)
             for number, pairs in itertools.groupby(self._into, lambda pair: pair >> PAIR_SHIFT)
@@ -150,13 +138,14 @@ class LinkGraph:
         return [Hub(self._path(number), -negative) for negative, number in sorted(counts)]
 
     def unresolved(self) -> list[Unresolved]:
-        """Return what links ask for in vain, the most wanted first, equals in the order of their names."""
+        """Return the names that links ask for and no file has, the most frequent first, ties in the order of the names."""
+        by_frequency = sorted(self._unresolved.items(), key=lambda item: (-len(item[1][1]), item[0]))
         return [
-            Unresolved(name, [(self._path(number), line) for number, line in places])
-            for name, places in self._lost.groups()
+            Unresolved(name, [(self._path(place >> PAIR_SHIFT), place & _LOW) for place in places])
+            for _, (name, places) in by_frequency
         ]
 
-    # ------------------------------------------------------------------ steps
+    # ------------------------------------------------------------------ how they are answered
 
     def _path(self, number: int) -> VaultPath:
         return VaultPath(self._paths[number])
@@ -173,7 +162,7 @@ class LinkGraph:
         return number
 
     def _levels(self, start: int, direction: Direction, progress: Progress) -> Iterator[dict[int, int]]:
-        """Yield what is one link away, two links away and so on, each file with the one it was first reached from."""
+        """Yield the files one link away, two links away and so on, each with the file it was first reached from."""
         seen = bytearray(len(self._paths))
         seen[start] = 1
         level = {start: start}
@@ -186,7 +175,7 @@ class LinkGraph:
                     progress.check()
                 if not self._notes[number]:
                     continue
-                for other in self._next(number, direction):
+                for other in self._linked_with(number, direction):
                     if not seen[other]:
                         seen[other] = 1
                         following[other] = number
@@ -195,7 +184,7 @@ class LinkGraph:
             yield following
             level = following
 
-    def _next(self, number: int, direction: Direction) -> Iterator[int]:
+    def _linked_with(self, number: int, direction: Direction) -> Iterator[int]:
         if direction != "in":
             yield from _partners(self._out, number)
         if direction != "out":
@@ -206,36 +195,11 @@ class LinkGraph:
         direction: Direction = "both" if out and into else "out" if out else "in"
         return Neighbour(self._path(number), distance, self._path(via), direction)
 
-    def _without(self, pairs: array[int]) -> list[VaultPath]:
+    def _notes_without(self, pairs: array[int]) -> list[VaultPath]:
         with_some = bytearray(len(self._notes))
         for pair in pairs:
             with_some[pair >> PAIR_SHIFT] = 1
         return [self._path(number) for number, is_note in enumerate(self._notes) if is_note and not with_some[number]]
-
-
-class _Lost:
-    """The links that lead nowhere: of each its note, its line and the number of its name."""
-
-    def __init__(self, links: Iterable[tuple[int, int, str]]) -> None:
-        self._notes, self._lines, self._asked = array("I"), array("I"), array("I")
-        numbers: dict[str, int] = {}
-        for note, line, name in links:
-            self._notes.append(note)
-            self._lines.append(line)
-            self._asked.append(numbers.setdefault(name, len(numbers)))
-        self._names = Texts(numbers)
-
-    def groups(self) -> list[tuple[str, list[tuple[int, int]]]]:
-        """Return each name as first written, whatever its case, ``.md`` or none, and its places; the most frequent first."""
-        places: dict[str, list[tuple[int, int]]] = {}
-        spelt: dict[str, str] = {}
-        keys = [fold(self._names[number]).removesuffix(NOTE_SUFFIX) for number in range(len(self._names))]
-        for note, line, number in zip(self._notes, self._lines, self._asked, strict=True):
-            key = keys[number]
-            if key not in spelt:
-                spelt[key] = self._names[number]
-            places.setdefault(key, []).append((note, line))
-        return [(spelt[key], places[key]) for key in sorted(places, key=lambda key: (-len(places[key]), key))]
 
 
 def _partners(pairs: array[int], number: int) -> Iterator[int]:

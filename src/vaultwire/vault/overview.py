@@ -6,8 +6,10 @@ from vaultwire.vault.disk.paths import parse_note_path
 from vaultwire.vault.editing.workbench import Workbench
 from vaultwire.vault.errors import VaultError
 from vaultwire.vault.link_graph import LinkGraph
-from vaultwire.vault.links.naming import locate, locate_folder
-from vaultwire.vault.model import (
+from vaultwire.vault.links.note_lookup import locate, locate_folder
+from vaultwire.vault.search.filters import NoteFilterText, TaskFilter, parse_note_filter, property_types
+from vaultwire.vault.settings.obsidian_settings import Settings
+from vaultwire.vault.value_types import (
     NO_PROGRESS,
     DailyNote,
     Listing,
@@ -22,8 +24,6 @@ from vaultwire.vault.model import (
     VaultPath,
     VaultStats,
 )
-from vaultwire.vault.search.finding import Asked, WantedTasks, property_types, to_wanted
-from vaultwire.vault.settings.obsidian_settings import Settings
 
 
 class Overview:
@@ -74,13 +74,13 @@ class Overview:
         return Listing(notes, total, total > len(notes))
 
     def find(
-        self, asked: Asked, folder: str, offset: int, limit: int, progress: Progress = NO_PROGRESS
+        self, asked: NoteFilterText, folder: str, offset: int, limit: int, progress: Progress = NO_PROGRESS
     ) -> tuple[list[NamedNote], int]:
         """Return ``limit`` notes below ``folder`` that are as asked for, and how many are in all.
 
         Raises VaultError: INVALID_ARGUMENTS for a condition or time that is none, FILE_NOT_FOUND for the folder.
         """
-        wanted = to_wanted(asked, self._bench.now().date())
+        wanted = parse_note_filter(asked, self._bench.now().date())
         return self._index.find(wanted, locate_folder(self._files, folder), offset, limit, progress)
 
     def tagged(self, tags: list[str], *, every: bool, folder: str, progress: Progress = NO_PROGRESS) -> list[Tagged]:
@@ -111,7 +111,7 @@ class Overview:
         return self._index.property_values(name, locate_folder(self._files, folder), progress)
 
     def tasks(
-        self, wanted: WantedTasks, path: str, folder: str, offset: int, limit: int, progress: Progress = NO_PROGRESS
+        self, wanted: TaskFilter, path: str, folder: str, offset: int, limit: int, progress: Progress = NO_PROGRESS
     ) -> tuple[list[TaskPlace], int]:
         """Return ``limit`` tasks that are as wanted, in path and line order, and how many are in all.
 
@@ -131,10 +131,10 @@ class Overview:
     def daily_note(self, day: str, progress: Progress = NO_PROGRESS) -> DailyNote:
         """Return which note is the day's by Obsidian's settings, whether it is there or not, and those before and after it.
 
-        ``day`` is what ``periodic.parse_day`` takes. Raises VaultError: INVALID_ARGUMENTS for a day that is none, and
+        ``day`` is what ``daily_notes.parse_day`` takes. Raises VaultError: INVALID_ARGUMENTS for a day that is none, and
         ``daily_note_path``'s if the settings are at fault.
         """
-        from vaultwire.vault.settings.periodic import daily_note_day, daily_note_path, parse_day  # noqa: PLC0415 - see the head
+        from vaultwire.vault.settings.daily_notes import daily_note_day, daily_note_path, parse_day  # noqa: PLC0415 - see the head
 
         settings = self._settings.get()
         wanted = parse_day(day, self._bench.now().date())

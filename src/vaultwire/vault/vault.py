@@ -1,6 +1,6 @@
-"""The façade of the engine: one vault, read and changed. What a tool, door or command wants of notes, it asks here.
+"""The façade of the engine: one vault, to read and to change. Tools, transports and commands use notes through it only.
 
-What changes notes is imported where it is first asked for: it is more code than all that reads them, and every conversation
+The code that changes notes is imported at its first use: it is more code than all that reads notes, and every conversation
 would wait for it.
 """
 
@@ -9,20 +9,23 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from vaultwire.markdown import edits
 from vaultwire.markdown.model import Span
 from vaultwire.markdown.parse import parse_note
 from vaultwire.markdown.properties import parse_frontmatter
 from vaultwire.vault.caller import Caller
 from vaultwire.vault.disk.etags import etag_of
 from vaultwire.vault.disk.files import FileBytes
+from vaultwire.vault.disk.note_text import first_invalid_byte, plain_text
 from vaultwire.vault.disk.paths import is_note, parse_path
 from vaultwire.vault.editing.workbench import Workbench
 from vaultwire.vault.errors import FILE_NOT_FOUND, VaultError
-from vaultwire.vault.links import graph
-from vaultwire.vault.links.naming import locate, locate_file, locate_folder, locate_readable
-from vaultwire.vault.links.sections import line_count, line_span, section_span
-from vaultwire.vault.model import (
+from vaultwire.vault.links.note_links import backlinks, outgoing_links
+from vaultwire.vault.links.note_lookup import locate, locate_file, locate_folder, locate_readable
+from vaultwire.vault.links.sections import line_count, line_span, parse_structure, section_span
+from vaultwire.vault.overview import Overview
+from vaultwire.vault.search.query import parse_query
+from vaultwire.vault.settings.obsidian_settings import Settings
+from vaultwire.vault.value_types import (
     NO_PROGRESS,
     Backlink,
     Found,
@@ -32,9 +35,6 @@ from vaultwire.vault.model import (
     Structure,
     VaultPath,
 )
-from vaultwire.vault.overview import Overview
-from vaultwire.vault.search.query import parse_query
-from vaultwire.vault.settings.obsidian_settings import Settings
 
 if TYPE_CHECKING:
     from vaultwire.vault.editing.arranging import Arranging
@@ -42,19 +42,14 @@ if TYPE_CHECKING:
     from vaultwire.vault.editing.making import Making
     from vaultwire.vault.editing.revising import Revising
     from vaultwire.vault.editing.writing import Writing
-    from vaultwire.vault.links.checks import Checked, Checking, Finding
-
-_BOM = "\ufeff"
+    from vaultwire.vault.links.checks import Checked, Checks, Finding
 
 
 class Vault:
     """One vault: a folder of notes and the index over them. Safe to call from several threads."""
 
     def __init__(self, bench: Workbench, name: str = "", others: Sequence[str] = ()) -> None:
-        """``bench`` says when it is where the person is: by this computer's local time.
-
-        ``name`` is what the person calls the vault, if not as its folder; ``others`` are the names of those beside it.
-        """
+        """``name``: the person's name for the vault, if not its folder's; ``others``: the names of the other vaults."""
         self._bench = bench
         self._files = bench.files
         self._index = bench.index
@@ -63,7 +58,7 @@ class Vault:
         self.others = others
 
     def used_by(self, caller: Caller, tool: str) -> Vault:
-        """Return the same vault in the hands of a caller that uses a tool: its changes say so, and its reads count."""
+        """Return the same vault for a caller that uses a tool: the journal names both, and the caller's reads count."""
         return Vault(self._bench.used_by(caller, tool), self._name, self.others)
 
     @property
@@ -73,17 +68,17 @@ class Vault:
 
     @property
     def root(self) -> str:
-        """The vault's folder, for those who speak of it to other programs."""
+        """The vault's folder, to name it to other programs."""
         return self._files.root
 
     @property
     def hides_some(self) -> bool:
-        """Whether some of its notes may not be seen in this run."""
+        """Whether some notes may not be seen in this run."""
         return self._files.hides_some
 
     @property
     def settings(self) -> Settings:
-        """What the person has set in Obsidian."""
+        """The person's settings in Obsidian."""
         return self._settings.get()
 
     def tend(self, on_true: Callable[[], None] | None = None) -> None:
@@ -100,7 +95,7 @@ class Vault:
 
     @property
     def overview(self) -> Overview:
-        """What is in the vault: lists, counts, conditions, the graph of links."""
+        """The vault as a whole: lists, counts, filters, the graph of links."""
         return Overview(self._bench)
 
     # ------------------------------------------------------------------ reading
@@ -119,31 +114,29 @@ class Vault:
         file = self._files.read(path)
         etag = etag_of(file.data)
         self._bench.caller.saw(path, etag, file.data)
-        problems: list[str] = []
-        try:
-            text = file.data.decode("utf-8")
-        except UnicodeDecodeError as error:
-            text = file.data.decode("utf-8", "replace")
-            problems.append(f"not UTF-8 (first at byte {error.start}); what could not be read is shown as \ufffd")
-        text = edits.to_plain(text.removeprefix(_BOM))
-        problems += parse_frontmatter(text).problems
+        text = plain_text(file.data)
+        problems = parse_frontmatter(text).problems
+        invalid = first_invalid_byte(file.data)
+        if invalid is not None:
+            message = f"not UTF-8 (first at byte {invalid}); what could not be read is shown as \ufffd"
+            problems = [message, *problems]
         return Note(path, text, etag, len(file.data), file.modified_ns, problems)
 
     def read_part(
         self, name: str, section: str | None, lines: str | None, progress: Progress = NO_PROGRESS
     ) -> tuple[Note, Span]:
-        """Return the note that ``name`` means, and the lines that a section or range names: all, if neither is given.
+        """Return the note that ``name`` means, and the lines that a section or range names; all lines if neither is given.
 
-        Raises VaultError as ``read`` does, SECTION_NOT_FOUND, and INVALID_ARGUMENTS for a range that is none.
+        Raises VaultError as ``read`` does, SECTION_NOT_FOUND, and INVALID_ARGUMENTS for an invalid range.
         """
         note = self.read(name, progress)
         if section:
-            return note, section_span(graph.structure(note.path, note.text), section, note.text)
+            return note, section_span(parse_structure(note.path, note.text), section, note.text)
         total = line_count(note.text)
         return note, line_span(note.path, total, lines) if lines else Span(1, total)
 
     def read_file(self, path: str, max_attachment_bytes: int) -> tuple[VaultPath, FileBytes]:
-        """Return the path, as spelt on disk, and the bytes of exactly this note or attachment.
+        """Return the path, as spelt on the disk, and the bytes of exactly this note or attachment.
 
         Raises VaultError: FILE_NOT_FOUND, TOO_LARGE, PATH_OUTSIDE_VAULT, PERMISSION_DENIED, AMBIGUOUS_NAME.
         """
@@ -154,38 +147,38 @@ class Vault:
         return found, self._files.read(found, None if is_note(found) else most)
 
     def has_file(self, path: str) -> bool:
-        """Tell whether exactly this note or attachment is there, and may be seen."""
+        """Tell whether exactly this note or attachment exists and may be seen."""
         try:
             return self._files.spell(parse_path(path))[1]
         except VaultError:
             return False
 
     def search(self, query: str, folder: str, offset: int, limit: int, progress: Progress = NO_PROGRESS) -> Found:
-        """Return one page of the notes that match. Raises VaultError for a query or folder that makes no sense."""
+        """Return one page of the notes that match. Raises VaultError for an invalid query or a folder that does not exist."""
         return self._index.search(parse_query(query), locate_folder(self._files, folder), offset, limit, progress)
 
     def links(self, name: str, progress: Progress = NO_PROGRESS) -> tuple[VaultPath, list[OutgoingLink]]:
         """Return the path of the note that ``name`` means, and its links. Raises VaultError as ``read`` does."""
         note = self.read(self.locate(name, progress), progress)
-        return note.path, graph.outgoing(self._index, note.path, parse_note(note.text).links, progress)
+        return note.path, outgoing_links(self._index, note.path, parse_note(note.text).links, progress)
 
     def backlinks(
         self, name: str, offset: int, limit: int, progress: Progress = NO_PROGRESS
     ) -> tuple[VaultPath, list[Backlink], list[VaultPath]]:
-        """Return the path of the file that ``name`` means, a page of the links to it, and of each of all the note it is in.
+        """Return the path of the file that ``name`` means, a page of the links to it, and the source notes of all such links.
 
-        Links of a note to itself do not count. Raises VaultError as ``naming.locate_file`` does.
+        Links of a note to itself do not count. Raises VaultError as ``locate_file`` does.
         """
         path = locate_file(self._files, self._index, name, progress)
         links = self._index.incoming(path, progress)
-        return path, graph.with_lines(self._files, links[offset : offset + limit]), [source for source, _ in links]
+        return path, backlinks(self._files, links[offset : offset + limit]), [source for source, _ in links]
 
     def check(
         self, name: str, progress: Progress = NO_PROGRESS, *, exactly: bool = False
     ) -> tuple[VaultPath, list[Finding]]:
         """Return the path of the note or canvas that ``name`` means, and what is wrong with it.
 
-        ``exactly``: it is the file's own path. Raises VaultError as ``locate`` does.
+        ``exactly``: ``name`` is the file's own path. Raises VaultError as ``locate`` does.
         """
         if exactly or name.lower().endswith(".canvas"):
             path, exists = self._files.spell(parse_path(name))
@@ -193,21 +186,21 @@ class Vault:
                 raise VaultError(FILE_NOT_FOUND, f"There is no file {name!r} in the vault.", path=name)
         else:
             path = self.locate(name, progress)
-        return path, self._checking().one(path, progress)
+        return path, self._checks().one(path, progress)
 
     def check_all(self, folder: str, offset: int, limit: int, progress: Progress = NO_PROGRESS) -> Checked:
-        """Look through the notes and canvases below ``folder``. See ``Checking.many``."""
-        return self._checking().many(locate_folder(self._files, folder), offset, limit, progress)
+        """Check the notes and canvases below ``folder``. See ``Checks.many``."""
+        return self._checks().many(locate_folder(self._files, folder), offset, limit, progress)
 
-    def _checking(self) -> Checking:
-        from vaultwire.vault.links.checks import Checking  # noqa: PLC0415 - see the head
+    def _checks(self) -> Checks:
+        from vaultwire.vault.links.checks import Checks  # noqa: PLC0415 - see the head
 
-        return Checking(self._files, self._index, self._settings.get().property_types)
+        return Checks(self._files, self._index, self._settings.get().property_types)
 
     def structure(self, name: str, progress: Progress = NO_PROGRESS) -> Structure:
-        """Return how the note that ``name`` means is built. Raises VaultError as ``read`` does."""
+        """Return the structure of the note that ``name`` means. Raises VaultError as ``read`` does."""
         note = self.read(self.locate(name, progress), progress)
-        return graph.structure(note.path, note.text)
+        return parse_structure(note.path, note.text)
 
     # ------------------------------------------------------------------ changing
 
@@ -241,7 +234,7 @@ class Vault:
 
     @property
     def history(self) -> History:
-        """What was changed, and taking it back."""
+        """The journal of changes, and undo."""
         from vaultwire.vault.editing.history import History  # noqa: PLC0415 - see the head
 
         return History(self._bench)

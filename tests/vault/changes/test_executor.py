@@ -20,7 +20,7 @@ from support.renaming import around_calls, nothing, without_exchange
 from support.vaults import open_vault, vault_over, write_vault
 from vaultwire.vault.changes.change import Author, FileChange, Move, Step, Write
 from vaultwire.vault.changes.executor import Changes
-from vaultwire.vault.disk import exchange
+from vaultwire.vault.disk import atomic_rename
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.errors import (
     FILE_NOT_FOUND,
@@ -38,9 +38,9 @@ from vaultwire.vault.errors import (
 from vaultwire.vault.index.store.home import Home
 from vaultwire.vault.index.store.memory_text import MemoryText
 from vaultwire.vault.index.store.stored_index import StoredIndex
-from vaultwire.vault.model import NO_PROGRESS, NoProgress, VaultPath
-from vaultwire.vault.settings.obsidian_settings import KeptSettings
-from vaultwire.vault.visibility.excludes import Excludes, KeptExcludes
+from vaultwire.vault.settings.obsidian_settings import CachedSettings
+from vaultwire.vault.value_types import NO_PROGRESS, NoProgress, VaultPath
+from vaultwire.vault.visibility.excludes import CachedExcludes, Excludes
 
 VAULT = """
 === A.md
@@ -216,10 +216,12 @@ def failing(monkeypatch: pytest.MonkeyPatch, name: str, number: int, at: int) ->
 
 def failing_rename(monkeypatch: pytest.MonkeyPatch, number: int, at: int) -> None:
     """Have the system's own rename fail at its n-th call, once."""
-    real = exchange.system_rename()
+    real = atomic_rename.system_rename()
     assert real is not None
     calls = iter(range(at, -1_000_000, -1))
-    monkeypatch.setattr(exchange, "system_rename", lambda: lambda *args: number if next(calls) == 0 else real(*args))
+    monkeypatch.setattr(
+        atomic_rename, "system_rename", lambda: lambda *args: number if next(calls) == 0 else real(*args)
+    )
 
 
 FUNCTIONS = ["open", "write", "fsync", "replace", "unlink", "mkdir", "rmdir", "chmod"]
@@ -235,7 +237,7 @@ def test_a_change_that_fails_half_way_is_taken_back(
 ) -> None:
     if not has_exchange:
         without_exchange(monkeypatch)
-    elif exchange.system_rename() is None:
+    elif atomic_rename.system_rename() is None:
         pytest.skip("this system has no rename of its own")
     before = tree(root)
     steps: list[Step] = [
@@ -297,16 +299,16 @@ def test_what_somebody_has_changed_since_a_kill_is_left_and_named(root: Path, ch
 import os, signal, sys
 from pathlib import Path
 from support.killing import open_changes, path
-from vaultwire.vault.disk import exchange
+from vaultwire.vault.disk import atomic_rename
 from vaultwire.vault.changes.change import Move, Write
 files, changes = open_changes(Path(sys.argv[1]), Path(sys.argv[2]))
-real = exchange.system_rename() or (lambda source, target, _: os.replace(source, target) or 0)
+real = atomic_rename.system_rename() or (lambda source, target, _: os.replace(source, target) or 0)
 def rename(source, target, is_exchange):
     number = real(source, target, is_exchange)
     if target.endswith("B.md"):
         os.kill(os.getpid(), signal.SIGKILL)
     return number
-exchange.system_rename = lambda: rename
+atomic_rename.system_rename = lambda: rename
 with changes.locked():
     changes.execute([
         Write(path("A.md"), b"a\\n", b"a2\\n"), Write(path("B.md"), b"b\\n", b"b2\\n"), Move(path("Folder"), path("Other"))
@@ -417,7 +419,7 @@ def test_the_index_hears_of_every_file_that_a_change_touched(root: Path, tmp_pat
 def test_trouble_of_the_index_fails_no_change_and_is_over_with_its_cause(root: Path) -> None:
     trouble: list[Exception] = []
     files = Files(str(root), 1000)
-    kept = KeptExcludes(files.root, KeptSettings(files.root))
+    kept = CachedExcludes(files.root, CachedSettings(files.root))
 
     def excludes() -> Excludes:
         if trouble:
@@ -425,7 +427,7 @@ def test_trouble_of_the_index_fails_no_change_and_is_over_with_its_cause(root: P
         return kept.get()
 
     index = StoredIndex(files, Home(files.root, None, MemoryText), excludes)
-    vault = vault_over(files, index, KeptSettings(files.root))
+    vault = vault_over(files, index, CachedSettings(files.root))
     assert vault.search("apple", "", 0, 9).total == 0
     for error in (OSError(errno.EIO, "Input/output error"), RuntimeError("a mistake of the index")):
         trouble[:] = [error]

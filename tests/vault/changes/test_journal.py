@@ -17,7 +17,7 @@ from vaultwire.vault.changes.change import Author, Intent, Move, PriorState, Ste
 from vaultwire.vault.changes.journal import Ending, Journal
 from vaultwire.vault.changes.journal_records import PREFIX_SIZE, parse_header, parse_intent, parse_prefix, to_record
 from vaultwire.vault.changes.journal_segments import Retention, segment_numbers
-from vaultwire.vault.model import VaultPath
+from vaultwire.vault.value_types import VaultPath
 
 AUTHOR = Author("someone", "edit_note")
 DONE = Ending(is_undone=False)

@@ -20,7 +20,7 @@ from vaultwire.vault.changes.executor import Changes
 from vaultwire.vault.changes.undo import plan_restore, plan_undo
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.errors import FILE_NOT_FOUND, INVALID_ARGUMENTS, NOTE_EXISTS, PERMISSION_DENIED, UNDO_CONFLICT
-from vaultwire.vault.model import VaultPath
+from vaultwire.vault.value_types import VaultPath
 from vaultwire.vault.vault import Vault
 
 TEN_LINES = "".join(f"line {number}\n" for number in range(1, 11))

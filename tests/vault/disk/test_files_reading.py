@@ -14,7 +14,6 @@ import pytest
 from support.refusals import refused
 from support.vaults import open_vault, write_vault
 from vaultwire.vault.disk.files import Files
-from vaultwire.vault.disk.walk import Oddity
 from vaultwire.vault.errors import (
     FILE_NOT_FOUND,
     PATH_OUTSIDE_VAULT,
@@ -23,7 +22,7 @@ from vaultwire.vault.errors import (
     VAULT_NOT_FOUND,
     VaultError,
 )
-from vaultwire.vault.model import VaultPath
+from vaultwire.vault.value_types import Problem, VaultPath
 from vaultwire.vault.vault import Vault
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="links and FIFOs need rights or do not exist there")
@@ -211,10 +210,10 @@ def test_names_no_client_can_say_are_skipped_and_reported(root: Path) -> None:
         os.mkdir(os.fsencode(root) + b"/\xfe")
     except OSError:
         pytest.skip("this file system refuses such names by itself")
-    oddities: list[Oddity] = []
-    assert {note.path for note in Files(str(root), 99).walk(oddities=oddities)} == {"Note.md", "Folder/Inner.md"}
-    assert len(oddities) == 2
-    assert all(oddity.path.encode() for oddity in oddities)
+    problems: list[Problem] = []
+    assert {note.path for note in Files(str(root), 99).walk(problems=problems)} == {"Note.md", "Folder/Inner.md"}
+    assert len(problems) == 2
+    assert all(problem.path.encode() for problem in problems)
 
 
 def test_hidden_files_and_folders_are_no_notes(root: Path) -> None:
@@ -233,9 +232,9 @@ def test_a_folder_that_cannot_be_listed_stops_nothing(root: Path, monkeypatch: p
         return real_scandir(path)
 
     monkeypatch.setattr(os, "scandir", deny)  # root may list anything, so taking the rights away proves nothing
-    oddities: list[Oddity] = []
-    assert [note.path for note in Files(str(root), 99).walk(oddities=oddities)] == ["Note.md"]
-    assert oddities == [Oddity("Folder", "folder cannot be listed: Permission denied")]
+    problems: list[Problem] = []
+    assert [note.path for note in Files(str(root), 99).walk(problems=problems)] == ["Note.md"]
+    assert problems == [Problem("Folder", "folder cannot be listed: Permission denied")]
 
 
 def test_a_note_that_is_gone_before_it_is_looked_at_stops_nothing(root: Path) -> None:

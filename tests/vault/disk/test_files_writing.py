@@ -19,7 +19,7 @@ from support.vaults import is_in, new_state, open_vault, snapshot, write_vault
 from vaultwire.app.engine import open_index
 from vaultwire.vault.changes.change import Write
 from vaultwire.vault.changes.executor import Changes
-from vaultwire.vault.disk import exchange
+from vaultwire.vault.disk import atomic_rename
 from vaultwire.vault.disk.files import TEMPORARY_PREFIX, Files
 from vaultwire.vault.errors import (
     NOTE_EXISTS,
@@ -30,7 +30,7 @@ from vaultwire.vault.errors import (
     WRITE_FAILED,
     VaultError,
 )
-from vaultwire.vault.model import VaultPath, WriteMode
+from vaultwire.vault.value_types import VaultPath, WriteMode
 
 NOTE = VaultPath("Note.md")
 posix_only = pytest.mark.skipif(sys.platform == "win32", reason="modes and links as POSIX has them")
@@ -55,10 +55,10 @@ def _record(monkeypatch: pytest.MonkeyPatch, root: Path, *names: str) -> list[tu
 
     for name in names:
         monkeypatch.setattr(os, name, recorded(name, getattr(os, name)))
-    rename = exchange.system_rename()
+    rename = atomic_rename.system_rename()
     if rename is not None:
         own = recorded("rename", rename)
-        monkeypatch.setattr(exchange, "system_rename", lambda: own)
+        monkeypatch.setattr(atomic_rename, "system_rename", lambda: own)
     return calls
 
 
@@ -322,7 +322,7 @@ from datetime import datetime
 from vaultwire.vault.errors import VaultError
 from vaultwire.vault.disk.files import Files
 from vaultwire.app.engine import open_index
-from vaultwire.vault.settings.obsidian_settings import KeptSettings
+from vaultwire.vault.settings.obsidian_settings import CachedSettings
 from vaultwire.vault.vault import Vault
 resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
 files = Files(sys.argv[1], 1_000_000)
@@ -331,7 +331,7 @@ for name in ("Note", "New/Note 2"):
         index = open_index(files, None)
         changes = Changes(files, index, sys.argv[1] + "-state")
         bench = Workbench(
-            files, index, KeptSettings(files.root), changes, now=datetime.now, max_attachment_bytes=1, read_first=False
+            files, index, CachedSettings(files.root), changes, now=datetime.now, max_attachment_bytes=1, read_first=False
         )
         vault = Vault(bench)
         vault.writing.write(name, "x" * 100_000, "overwrite")

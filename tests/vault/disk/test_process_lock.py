@@ -17,7 +17,7 @@ import pytest
 from support.vaults import write_vault
 from vaultwire.vault.disk.process_lock import ProcessLock
 from vaultwire.vault.errors import Stopped
-from vaultwire.vault.model import NO_PROGRESS, NoProgress
+from vaultwire.vault.value_types import NO_PROGRESS, NoProgress
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="flock is POSIX")
 
@@ -73,7 +73,7 @@ def test_of_many_one_at_a_time_holds_it(place: Path) -> None:
     seen: list[int] = []
 
     def run() -> None:
-        lock = ProcessLock(str(place), "", needed=True, patience=0.0)
+        lock = ProcessLock(str(place), "", needed=True, poll_seconds=0.0)
         for _ in range(20):
             with lock.held(NO_PROGRESS):
                 inside.append(1)
@@ -90,7 +90,7 @@ def test_of_many_one_at_a_time_holds_it(place: Path) -> None:
 
 KILLED = """
 import fcntl, os, signal, sys
-from vaultwire.vault.model import NO_PROGRESS
+from vaultwire.vault.value_types import NO_PROGRESS
 from vaultwire.vault.disk.process_lock import ProcessLock
 fcntl.flock = lambda *_: None
 with ProcessLock(sys.argv[1], "", needed=True).held(NO_PROGRESS):
@@ -103,7 +103,7 @@ def test_what_a_killed_holder_left_keeps_nobody_out(tmp_path: Path, monkeypatch:
     place = tmp_path / "lock"
     subprocess.run([sys.executable, "-c", KILLED, place], check=False)
     assert (tmp_path / "lock.held").exists()
-    with ProcessLock(str(place), "", needed=True, patience=0.0).held(NO_PROGRESS):
+    with ProcessLock(str(place), "", needed=True, poll_seconds=0.0).held(NO_PROGRESS):
         pass
     assert not (tmp_path / "lock.held").exists()
 
@@ -121,7 +121,7 @@ def test_a_file_is_only_removed_if_its_maker_has_ended(
 ) -> None:
     monkeypatch.setattr(fcntl, "flock", admits_everybody)
     (tmp_path / "lock.held").write_text(text)
-    lock = ProcessLock(str(tmp_path / "lock"), "", needed=True, patience=0.0)
+    lock = ProcessLock(str(tmp_path / "lock"), "", needed=True, poll_seconds=0.0)
     if is_left:
         with lock.held(NO_PROGRESS):
             pass

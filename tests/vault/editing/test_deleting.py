@@ -23,7 +23,7 @@ from vaultwire.vault.errors import (
     STALE_EDIT,
     WRITE_FAILED,
 )
-from vaultwire.vault.model import Deleted, VaultPath
+from vaultwire.vault.value_types import Deleted, VaultPath
 
 VAULT = """
 === Note.md

@@ -26,11 +26,10 @@ from vaultwire.markdown.link_spans import NewLink
 from vaultwire.markdown.tag_spans import rename_tag
 from vaultwire.vault.editing.revising import GivenProperty, apply_diff
 from vaultwire.vault.errors import Stopped, VaultError
-from vaultwire.vault.links.graph import structure
-from vaultwire.vault.links.sections import Sections
-from vaultwire.vault.model import NO_PROGRESS, NoProgress, OutlineEntry, Progress, VaultPath
+from vaultwire.vault.links.sections import Sections, parse_structure
 from vaultwire.vault.plans.extracting import Part
 from vaultwire.vault.plans.targeted_edits import Edit
+from vaultwire.vault.value_types import NO_PROGRESS, NoProgress, OutlineEntry, Progress, VaultPath
 from vaultwire.vault.vault import Vault
 
 SMALL, LARGE = 100, 400
@@ -227,7 +226,7 @@ def test_a_file_is_told_of_with_its_first_faults(tmp_path: Path) -> None:
 
 
 def test_a_link_of_very_many_parts_leads_nowhere(tmp_path: Path) -> None:
-    note = structure(VaultPath("a.md"), "# h\n")
+    note = parse_structure(VaultPath("a.md"), "# h\n")
     assert Sections(note).headings("#" * 100 + "h")
     with pytest.raises(VaultError) as raised:
         Sections(note).headings("#" * 100_000 + "h")
@@ -343,7 +342,7 @@ def plainly_found(outline: list[OutlineEntry], lines: int, chain: Sequence[str])
     chain=st.lists(st.sampled_from("abcd"), min_size=1, max_size=4),
 )
 def test_chains_of_headings_are_found_as_by_looking_at_each(headings: list[tuple[int, str]], chain: list[str]) -> None:
-    note = structure(VaultPath("a.md"), "".join(f"{'#' * level} {text}\n" for level, text in headings))
+    note = parse_structure(VaultPath("a.md"), "".join(f"{'#' * level} {text}\n" for level, text in headings))
     wanted = plainly_found(note.outline, note.lines, chain)
     index = Sections(note)
     for _ in range(2):  # the second time from what is kept

@@ -10,7 +10,7 @@ import pytest
 from support.refusals import refusal
 from support.vaults import open_vault, snapshot, write_vault
 from vaultwire.vault.errors import INVALID_ARGUMENTS
-from vaultwire.vault.model import NO_PROGRESS
+from vaultwire.vault.value_types import NO_PROGRESS
 
 LINKED = """
 === Folder/C.md

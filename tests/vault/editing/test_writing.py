@@ -20,7 +20,7 @@ from vaultwire.vault.errors import (
     STALE_EDIT,
     Stopped,
 )
-from vaultwire.vault.model import NoProgress, WriteMode
+from vaultwire.vault.value_types import NoProgress, WriteMode
 
 VAULT = """
 === Note.md

@@ -26,11 +26,10 @@ from vaultwire.vault.index.store import upkeep
 from vaultwire.vault.index.store.grams import Grams
 from vaultwire.vault.index.store.reading import Reading, ToRead, read_note
 from vaultwire.vault.index.store.stored_index import StoredIndex
-from vaultwire.vault.links import graph
-from vaultwire.vault.links.sections import section_span
-from vaultwire.vault.model import NO_PROGRESS, NoteStat, VaultPath
+from vaultwire.vault.links.sections import parse_structure, section_span
 from vaultwire.vault.search.query import parse_query
-from vaultwire.vault.visibility.privacy import Privacy
+from vaultwire.vault.value_types import NO_PROGRESS, NoteStat, VaultPath
+from vaultwire.vault.visibility.private_notes import PrivacyRules
 
 IS_SOAK = os.environ.get("HYPOTHESIS_PROFILE") == "soak"
 SMALL = 20_000
@@ -78,7 +77,7 @@ INDEXING = """
 import json, os, resource, sys
 from pathlib import Path
 from support.stores import open_stored
-from vaultwire.vault.model import NO_PROGRESS
+from vaultwire.vault.value_types import NO_PROGRESS
 from vaultwire.vault.search.query import parse_query
 
 root, cache, shape = sys.argv[1:]
@@ -160,18 +159,20 @@ def test_all_that_reads_a_note_reads_it_as_far() -> None:
 def test_no_section_goes_on_where_a_note_was_not_looked_into() -> None:
     """Replacing it would replace headings that nobody saw."""
     text = "# First\n" + "[[n]]\n" * MARKS + "# Unseen\ntext\n"
-    built = graph.structure(VaultPath("a.md"), text)
+    built = parse_structure(VaultPath("a.md"), text)
     end = bounds.end_of_reading(text)
     assert section_span(built, "First").last == text.count("\n", 0, end) < MARKS
     assert built.lines == MARKS + 3
 
 
 def test_a_note_that_was_not_looked_into_to_its_end_may_be_private_there() -> None:
-    privacy = Privacy(["secret"])
-    assert privacy.covers((CUT["tags"] + "#secret\n").encode())
-    assert not privacy.covers(CUT["tags"].encode())
+    privacy = PrivacyRules(["secret"])
+    assert privacy.is_private_note((CUT["tags"] + "#secret\n").encode())
+    assert not privacy.is_private_note(CUT["tags"].encode())
     # No property stands there.
-    assert not Privacy(properties={"secret": None}).covers(f"---\nsecret: false\n---\n{CUT['tags']}#secret\n".encode())
+    assert not PrivacyRules(properties={"secret": None}).is_private_note(
+        f"---\nsecret: false\n---\n{CUT['tags']}#secret\n".encode()
+    )
 
 
 def test_more_frontmatter_than_is_read_is_told_of_and_is_no_text() -> None:
@@ -180,7 +181,7 @@ def test_more_frontmatter_than_is_read_is_told_of_and_is_no_text() -> None:
     assert note.frontmatter.values == {}
     assert [heading.text for heading in note.headings] == ["Text"]
     assert note.problems == ["line 2: frontmatter is read up to 500,000 characters, and this has more"]
-    assert Privacy(properties={"a": None}).covers(f"---\n{inside}---\n".encode())
+    assert PrivacyRules(properties={"a": None}).is_private_note(f"---\n{inside}---\n".encode())
 
 
 # ---------------------------------------------------------------------- tags
@@ -206,7 +207,7 @@ def test_a_tag_is_known_by_its_first_levels(tag: str, kept: str, note: str) -> N
 def test_tags_that_differ_beyond_the_bounds_are_one() -> None:
     deep = "/".join("a" * 60)
     assert parse_note(f"#{deep}/x #{deep}/y #{deep.upper()}").tags == ["/".join("a" * 50)]
-    assert Privacy(["a"]).covers(f"#{deep}".encode())
+    assert PrivacyRules(["a"]).is_private_note(f"#{deep}".encode())
 
 
 def test_tags_above_others_are_bounded_in_all() -> None:

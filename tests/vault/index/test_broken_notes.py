@@ -9,8 +9,8 @@ import pytest
 
 from support.stores import BACKENDS, Backend, answers, answers_of_new, difference, open_stored
 from vaultwire.vault.index.store.stored_index import StoredIndex
-from vaultwire.vault.model import NO_PROGRESS
 from vaultwire.vault.search.query import parse_query
+from vaultwire.vault.value_types import NO_PROGRESS
 
 QUERIES = ["sound", "-sound", "-nothing", "broken", "content:letters"]
 ENDLESS = "a" * 150_000 + "needle" + "a" * 150_000

@@ -10,7 +10,7 @@ import pytest
 
 from vaultwire.vault.index.store.catalog import Catalog
 from vaultwire.vault.index.store.schema import INDEXES, UNREAD, Record
-from vaultwire.vault.model import NoteStat, VaultPath
+from vaultwire.vault.value_types import NoteStat, VaultPath
 
 
 def stat_of(path: str, size: int = 1) -> NoteStat:

@@ -17,8 +17,8 @@ from support.vaults import write_vault
 from vaultwire.vault.errors import VaultError
 from vaultwire.vault.index.store import grams
 from vaultwire.vault.index.store.memory_text import MemoryText
-from vaultwire.vault.model import NO_PROGRESS
 from vaultwire.vault.search.query import parse_query
+from vaultwire.vault.value_types import NO_PROGRESS
 
 MAX_BYTES = 3000
 

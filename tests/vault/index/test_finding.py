@@ -25,20 +25,20 @@ from vaultwire.vault.index.store.memory_text import MemoryText
 from vaultwire.vault.index.store.stored_index import StoredIndex
 from vaultwire.vault.index.store.tantivy_text import TantivyText
 from vaultwire.vault.index.store.text import TextIndex
-from vaultwire.vault.links.names import Names, slips_between
-from vaultwire.vault.model import NO_PROGRESS, VaultPath
-from vaultwire.vault.search.finding import (
-    Asked,
+from vaultwire.vault.links.fuzzy_names import FuzzyNames, edit_distance
+from vaultwire.vault.search.filters import (
     Condition,
-    Wanted,
-    WantedTasks,
+    NoteFilter,
+    NoteFilterText,
+    TaskFilter,
     parse_conditions,
-    parse_status,
+    parse_note_filter,
+    parse_task_status,
     parse_time,
     property_types,
-    to_wanted,
 )
-from vaultwire.vault.search.terms import bare_text
+from vaultwire.vault.search.text_forms import strip_diacritics
+from vaultwire.vault.value_types import NO_PROGRESS, VaultPath
 from vaultwire.vault.visibility.excludes import Excludes
 
 TODAY = date(2026, 3, 10)
@@ -94,7 +94,7 @@ def index(request: pytest.FixtureRequest, tmp_path: Path) -> Index:
 
 
 def find(index: Index, folder: str | None = None, **asked: Any) -> list[str]:
-    wanted = to_wanted(Asked(**asked), TODAY)
+    wanted = parse_note_filter(NoteFilterText(**asked), TODAY)
     notes, total = index.find(wanted, VaultPath(folder) if folder else None, 0, 99, NO_PROGRESS)
     assert total == len(notes)
     return [note.stat.path for note in notes]
@@ -143,7 +143,7 @@ def test_notes_are_found_by_their_facts(index: Index, asked: dict[str, Any], exp
 
 def test_an_alias_that_matched_is_shown_as_written_and_a_name_goes_before_it(tmp_path: Path) -> None:
     index = open_over(write_vault(tmp_path, "=== B.md\n---\naliases: [x, Zoé]\n---\n#t/u #v\n=== Zoe.md\n"))
-    notes, _ = index.find(Wanted("ZOE"), None, 0, 9, NO_PROGRESS)
+    notes, _ = index.find(NoteFilter("ZOE"), None, 0, 9, NO_PROGRESS)
     assert [(note.stat.path, note.alias, note.tags) for note in notes] == [
         ("Zoe.md", None, []),
         ("B.md", "Zoé", ["t/u", "v"]),
@@ -168,7 +168,7 @@ def test_notes_come_in_the_order_asked_for_and_pages_hold_each_once(
         os.utime(tmp_path / path, (0, seconds))
     index = open_over(tmp_path)
     assert find(index, sort=sort) == expected
-    pages = [index.find(Wanted(sort=sort), None, offset, 1, NO_PROGRESS) for offset in range(4)]
+    pages = [index.find(NoteFilter(sort=sort), None, offset, 1, NO_PROGRESS) for offset in range(4)]
     assert [note.stat.path for page, _ in pages for note in page] == expected
     assert {total for _, total in pages} == {3}
 
@@ -176,8 +176,8 @@ def test_notes_come_in_the_order_asked_for_and_pages_hold_each_once(
 @pytest.mark.parametrize("sort", ["relevance", "modified"])
 def test_pages_of_notes_found_by_name_hold_each_once(tmp_path: Path, sort: Any) -> None:
     index = open_over(write_vault(tmp_path, "".join(f"=== {number}/Same {number}.md\n" for number in range(7))))
-    whole, total = index.find(Wanted("same", sort=sort), None, 0, 99, NO_PROGRESS)
-    pages = [index.find(Wanted("same", sort=sort), None, offset, 3, NO_PROGRESS) for offset in (0, 3, 6)]
+    whole, total = index.find(NoteFilter("same", sort=sort), None, 0, 99, NO_PROGRESS)
+    pages = [index.find(NoteFilter("same", sort=sort), None, offset, 3, NO_PROGRESS) for offset in (0, 3, 6)]
     assert [note for page, _ in pages for note in page] == whole
     assert {total} == {total for _, total in pages} == {7}
 
@@ -235,12 +235,12 @@ MATCHES = {
 
 @pytest.mark.parametrize("typed", MATCHES)
 def test_the_best_name_comes_first_and_slips_count_only_if_nothing_holds_what_was_typed(typed: str) -> None:
-    found = Names("\n".join(map(fold, NAMES))).match(typed)
+    found = FuzzyNames("\n".join(map(fold, NAMES))).match(typed)
     assert [NAMES[entry] for entry in found] == MATCHES[typed]
 
 
 def test_only_names_that_may_be_found_are_and_slips_are_looked_for_among_them() -> None:
-    names = Names("plan\nplane\nplant")
+    names = FuzzyNames("plan\nplane\nplant")
     assert names.match("plan", lambda entry: entry != 0) == [1, 2]
     assert names.match("plqnt", lambda entry: entry != 2) == []
 
@@ -262,9 +262,9 @@ def test_a_name_with_one_slip_is_found(name: str, place: int, letter: str, kind:
         "for": name[:place] + letter + name[place + 1 :],
         "swap": name[:place] + name[place : place + 2][::-1] + name[place + 2 :],
     }[kind]
-    assert slips_between(typed, name, 2) <= 1
+    assert edit_distance(typed, name, 2) <= 1
     if len(typed) >= 4:
-        found = Names(f"xyz\n{name}\nother").match(typed)
+        found = FuzzyNames(f"xyz\n{name}\nother").match(typed)
         assert 1 in found or len(typed) >= 8  # of longer words two letters at one end must be right
 
 
@@ -273,12 +273,12 @@ def test_a_name_with_one_slip_is_found(name: str, place: int, letter: str, kind:
     typed=st.text(max_size=6),
 )
 def test_any_text_may_be_typed_and_a_whole_name_is_found_first(names: list[str], typed: str) -> None:
-    matcher = Names("\n".join(map(fold, names)))
+    matcher = FuzzyNames("\n".join(map(fold, names)))
     assert all(0 <= entry < max(len(names), 1) for entry in matcher.match(typed))
     for name in names:
         cleaned = fold(name)
         if cleaned.isascii() and cleaned.isalnum():
-            assert bare_text(fold(names[matcher.match(name)[0]])) == cleaned
+            assert strip_diacritics(fold(names[matcher.match(name)[0]])) == cleaned
 
 
 # ---------------------------------------------------------------------- conditions
@@ -287,7 +287,7 @@ WRONG = {
     "": "expected 'status'",
     "=done": "expected 'status'",
     "status:done": "write 'status=done'",
-    "rating>": "no value behind >",
+    "rating>": "no value after >",
     "a=>b": "expected 'status'",
     "a<>b": "expected 'status'",
     "a=~b": "expected 'status'",
@@ -376,13 +376,13 @@ def holds(condition: Condition, text: str) -> bool:
     """Tell whether a note holds the condition, by reading it."""
     frontmatter = parse_frontmatter(text)
     named = [value for name, value in frontmatter.values.items() if name.casefold() == condition.name][:1]
-    return any(condition.accepts(value) for value in named) is not condition.is_not
+    return any(condition.accepts(value) for value in named) is not condition.is_negated
 
 
 def test_a_property_with_very_many_values_is_compared_as_one_with_few(tmp_path: Path) -> None:
     index = open_over(write_vault(tmp_path, "".join(f"=== {n:03}.md\n---\nn: {n}\n---\n" for n in range(700))))
     assert find(index, properties=["n>=697"]) == ["697.md", "698.md", "699.md"]
-    wanted = to_wanted(Asked(properties=["n>=10"]), TODAY)
+    wanted = parse_note_filter(NoteFilterText(properties=["n>=10"]), TODAY)
     assert index.find(wanted, None, 0, 1, NO_PROGRESS)[1] == 690
 
 
@@ -477,33 +477,33 @@ def test_the_types_the_index_gives_are_those_of_all_values(tmp_path: Path, value
     assert notes == len(values)
 
 
-TASKS: list[tuple[WantedTasks, str | None, str | None, list[tuple[str, int]]]] = [
+TASKS: list[tuple[TaskFilter, str | None, str | None, list[tuple[str, int]]]] = [
     (
-        parse_status("any"),
+        parse_task_status("any"),
         None,
         None,
         [("Garden.md", 9), ("Garden.md", 11), ("Garden.md", 12), (ALL[1], 7), (ALL[3], 1)],
     ),
-    (parse_status("todo"), None, None, [("Garden.md", 9), (ALL[1], 7)]),
-    (parse_status("Done"), None, None, [("Garden.md", 11), ("Garden.md", 12), (ALL[3], 1)]),
-    (parse_status("/"), None, None, [("Garden.md", 12)]),
-    (parse_status("[-]"), None, None, [(ALL[3], 1)]),
-    (parse_status(" "), None, None, [("Garden.md", 9), (ALL[1], 7)]),
-    (WantedTasks(tag="#HOME"), None, None, [("Garden.md", 9), ("Garden.md", 12)]),
-    (WantedTasks(tag="home/daily"), None, None, [("Garden.md", 9)]),
-    (WantedTasks(text="GROSSE"), None, None, [("Garden.md", 12)]),
-    (WantedTasks(text="größe"), None, None, [("Garden.md", 12)]),
-    (WantedTasks(text="Di"), None, None, [("Garden.md", 11)]),
-    (WantedTasks(text="DROP"), None, "Projects", [(ALL[3], 1)]),
-    (WantedTasks(), None, "Projects", [(ALL[1], 7), (ALL[3], 1)]),
-    (WantedTasks(), "Projects/Über.md", None, [(ALL[3], 1)]),
-    (WantedTasks(tag="home"), "Hidden/Secret.md", None, [("Hidden/Secret.md", 6)]),
+    (parse_task_status("todo"), None, None, [("Garden.md", 9), (ALL[1], 7)]),
+    (parse_task_status("Done"), None, None, [("Garden.md", 11), ("Garden.md", 12), (ALL[3], 1)]),
+    (parse_task_status("/"), None, None, [("Garden.md", 12)]),
+    (parse_task_status("[-]"), None, None, [(ALL[3], 1)]),
+    (parse_task_status(" "), None, None, [("Garden.md", 9), (ALL[1], 7)]),
+    (TaskFilter(tag="#HOME"), None, None, [("Garden.md", 9), ("Garden.md", 12)]),
+    (TaskFilter(tag="home/daily"), None, None, [("Garden.md", 9)]),
+    (TaskFilter(text="GROSSE"), None, None, [("Garden.md", 12)]),
+    (TaskFilter(text="größe"), None, None, [("Garden.md", 12)]),
+    (TaskFilter(text="Di"), None, None, [("Garden.md", 11)]),
+    (TaskFilter(text="DROP"), None, "Projects", [(ALL[3], 1)]),
+    (TaskFilter(), None, "Projects", [(ALL[1], 7), (ALL[3], 1)]),
+    (TaskFilter(), "Projects/Über.md", None, [(ALL[3], 1)]),
+    (TaskFilter(tag="home"), "Hidden/Secret.md", None, [("Hidden/Secret.md", 6)]),
 ]
 
 
 @pytest.mark.parametrize(("wanted", "path", "folder", "expected"), TASKS, ids=str)
 def test_tasks_are_found_in_path_and_line_order(
-    index: Index, wanted: WantedTasks, path: str | None, folder: str | None, expected: list[tuple[str, int]]
+    index: Index, wanted: TaskFilter, path: str | None, folder: str | None, expected: list[tuple[str, int]]
 ) -> None:
     note, below = VaultPath(path) if path else None, VaultPath(folder) if folder else None
     found, total = index.tasks(wanted, note, below, 0, 99, NO_PROGRESS)
@@ -515,7 +515,7 @@ def test_tasks_are_found_in_path_and_line_order(
 
 
 def test_a_task_is_shown_with_its_mark_its_text_and_the_heading_above(index: Index) -> None:
-    found, _ = index.tasks(WantedTasks(), None, None, 0, 99, NO_PROGRESS)
+    found, _ = index.tasks(TaskFilter(), None, None, 0, 99, NO_PROGRESS)
     assert [(task.mark, task.text, task.heading) for task in found] == [
         (" ", "water #home/daily", "Beds"),
         ("x", "dig", "Later"),
@@ -546,12 +546,12 @@ def test_an_empty_vault_has_nothing(tmp_path: Path) -> None:
     assert find(index, name="x") == []
     assert index.properties("", None, NO_PROGRESS) == []
     assert index.property_values("x", None, NO_PROGRESS) == []
-    assert index.tasks(WantedTasks(), None, None, 0, 9, NO_PROGRESS) == ([], 0)
+    assert index.tasks(TaskFilter(), None, None, 0, 9, NO_PROGRESS) == ([], 0)
 
 
 @pytest.mark.parametrize("text", ["", "open", "[xx]", "to do"])
 def test_a_status_that_is_none_is_refused(text: str) -> None:
     with pytest.raises(VaultError) as caught:
-        parse_status(text)
+        parse_task_status(text)
     assert caught.value.code == "INVALID_ARGUMENTS"
     assert "'todo', 'done', 'any'" in caught.value.message

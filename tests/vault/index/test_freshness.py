@@ -15,8 +15,8 @@ from support.stores import answers, answers_of_new, difference, open_stored
 from support.vaults import write_vault
 from vaultwire.vault.errors import VAULT_NOT_FOUND, VaultError
 from vaultwire.vault.index.store.stored_index import StoredIndex
-from vaultwire.vault.model import NO_PROGRESS
 from vaultwire.vault.search.query import parse_query
+from vaultwire.vault.value_types import NO_PROGRESS
 from vaultwire.vault.vault import Vault
 
 # Far above what is measured (0.05 s; 3 s for the burst), for a machine that does much else.

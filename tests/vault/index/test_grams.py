@@ -12,8 +12,8 @@ from vaultwire.vault.index.store.grams import Grams
 from vaultwire.vault.index.store.plan import LACKED, AllOf, Lifted, NoneOf, Vocabularies, Whole, make_plan
 from vaultwire.vault.index.store.stored_index import StoredIndex
 from vaultwire.vault.index.store.vocabulary import Vocabulary
-from vaultwire.vault.model import NO_PROGRESS, VaultPath
 from vaultwire.vault.search.query import parse_query
+from vaultwire.vault.value_types import NO_PROGRESS, VaultPath
 
 # Words that all hold "er", each in one of the notes, and a word of each note's own.
 NOTES = [

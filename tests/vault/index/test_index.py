@@ -21,8 +21,8 @@ from vaultwire.vault.index.store.memory_text import MemoryText
 from vaultwire.vault.index.store.stored_index import StoredIndex
 from vaultwire.vault.index.store.tantivy_text import TantivyText
 from vaultwire.vault.index.store.text import TextIndex
-from vaultwire.vault.model import NO_PROGRESS, Found, VaultPath
 from vaultwire.vault.search.query import parse_query
+from vaultwire.vault.value_types import NO_PROGRESS, Found, VaultPath
 from vaultwire.vault.visibility.excludes import Excludes
 
 BACKENDS: list[Callable[[str | None], TextIndex]] = [MemoryText, TantivyText, Fts5Text]

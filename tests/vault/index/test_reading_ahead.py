@@ -20,9 +20,9 @@ from vaultwire.vault.index.store import reading_ahead, upkeep
 from vaultwire.vault.index.store.grams import Grams
 from vaultwire.vault.index.store.reading import Reading, ToRead, read_note
 from vaultwire.vault.index.store.reading_ahead import read_all
-from vaultwire.vault.model import VaultPath
-from vaultwire.vault.visibility.privacy import Privacy
-from vaultwire.vault.visibility.visible_files import OnlyPrivacy, VisibleFiles
+from vaultwire.vault.value_types import VaultPath
+from vaultwire.vault.visibility.private_notes import PrivacyRules
+from vaultwire.vault.visibility.visible_files import PrivacyOnly, VisibleFiles
 
 CHUNK = 10
 NOTES = 6 * CHUNK + 3
@@ -118,8 +118,8 @@ def test_nobody_reads_in_the_list_of_processes_what_is_private(
     root: Path, started: list[subprocess.Popen[bytes]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (root / "Diary.md").write_text("#sorrow\n")
-    privacy = Privacy(["sorrow"], {"illness": "yes"})
-    files = VisibleFiles(str(root), MAX_BYTES, OnlyPrivacy(privacy))
+    privacy = PrivacyRules(["sorrow"], {"illness": "yes"})
+    files = VisibleFiles(str(root), MAX_BYTES, PrivacyOnly(privacy))
     notes = [ToRead(VaultPath("Diary.md"), 1, None, True), ToRead(VaultPath("sub/001.md"), 1, None, True)]
     second = second_that_reads_all(files, monkeypatch)
     second.exchange(notes, GRAMS)

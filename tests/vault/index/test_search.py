@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vaultwire.markdown.parse import parse_note
-from vaultwire.vault.disk.plain import plain_text
+from vaultwire.vault.disk.note_text import plain_text
 from vaultwire.vault.errors import VaultError
 from vaultwire.vault.index.store.fts5_text import Fts5Text
 from vaultwire.vault.index.store.grams import Grams

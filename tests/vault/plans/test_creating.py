@@ -31,8 +31,7 @@ from vaultwire.vault.errors import (
     TOO_LARGE,
     VaultError,
 )
-from vaultwire.vault.links.resolution import LinkTargets
-from vaultwire.vault.model import VaultPath
+from vaultwire.vault.links.link_resolver import LinkResolver
 from vaultwire.vault.plans.attachment_types import EXTENSIONS, check_attachment, decode_base64
 from vaultwire.vault.plans.context import PlanContext
 from vaultwire.vault.plans.creating import (
@@ -46,6 +45,7 @@ from vaultwire.vault.plans.creating import (
 )
 from vaultwire.vault.plans.linktexts import link_to
 from vaultwire.vault.settings.obsidian_settings import Settings
+from vaultwire.vault.value_types import VaultPath
 
 NOW = datetime(2024, 1, 5, 21, 7, 3, tzinfo=UTC)
 DAY = date(2024, 1, 8)
@@ -639,4 +639,4 @@ def test_a_link_leads_to_its_target(paths: list[str], form: str, is_markdown: bo
     settings = Settings(new_link_format=form, use_markdown_links=is_markdown)
     link = link_to(source, target, there, settings)
     linkpath = decoded_destination(link.partition("](")[2][:-1]) if is_markdown else parse_linktext(link).linkpath
-    assert LinkTargets(there).resolve(source, linkpath) == target
+    assert LinkResolver(there).resolve(source, linkpath) == target

@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from support.odd_names import ODD_NAMES
 from vaultwire.markdown.inline import read_inline
-from vaultwire.vault.links.resolution import LinkTargets, linkpath_of
-from vaultwire.vault.model import VaultPath
+from vaultwire.vault.links.link_resolver import LinkResolver, linkpath_of
 from vaultwire.vault.plans.linktexts import link_to
 from vaultwire.vault.settings.obsidian_settings import Settings
+from vaultwire.vault.value_types import VaultPath
 
 FORMATS = ["shortest", "relative", "absolute"]
 
@@ -43,5 +43,5 @@ def test_a_new_link_leads_to_its_file(data: st.DataObject, link_format: str, mar
         return
     display = data.draw(st.sampled_from(["", "", *names]))
     (read,) = read_inline(link_to(source, target, paths, settings, is_embed=is_embed, display=display))[1]
-    assert LinkTargets(paths).resolve(source, linkpath_of(read.linktext)) == target
+    assert LinkResolver(paths).resolve(source, linkpath_of(read.linktext)) == target
     assert read.is_embed is is_embed

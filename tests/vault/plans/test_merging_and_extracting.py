@@ -23,12 +23,12 @@ from vaultwire.vault.disk.files import Files
 from vaultwire.vault.errors import INVALID_ARGUMENTS, NOT_UTF8, NOTE_EXISTS, SECTION_NOT_FOUND
 from vaultwire.vault.index.port import Index
 from vaultwire.vault.index.store.memory_text import MemoryText
-from vaultwire.vault.links.resolution import LinkTargets
-from vaultwire.vault.model import VaultPath
+from vaultwire.vault.links.link_resolver import LinkResolver
 from vaultwire.vault.plans.context import PlanContext
 from vaultwire.vault.plans.extracting import ExtractPlan, Leave, Part, plan_extract
 from vaultwire.vault.plans.merging import MergePlan, plan_merge
 from vaultwire.vault.settings.obsidian_settings import Settings
+from vaultwire.vault.value_types import VaultPath
 
 DEFAULT = Settings()
 
@@ -412,7 +412,7 @@ def where_links_lead(root: Path) -> Counter[tuple[str, str, str]]:
         name = VaultPath(place.relative_to(root).as_posix())
         if not name.startswith("."):
             found[name] = parse_note(to_plain(place.read_bytes().decode()))
-    targets = LinkTargets(found)
+    targets = LinkResolver(found)
     leads: Counter[tuple[str, str, str]] = Counter()
     for path, note in found.items():
         for link in note.links:

@@ -19,12 +19,12 @@ from vaultwire.vault.disk.files import Files
 from vaultwire.vault.disk.paths import fold, is_note
 from vaultwire.vault.errors import VaultError
 from vaultwire.vault.index.store.memory_text import MemoryText
-from vaultwire.vault.links.resolution import LinkTargets, linkpath_of
-from vaultwire.vault.model import VaultPath
+from vaultwire.vault.links.link_resolver import LinkResolver, linkpath_of
 from vaultwire.vault.plans.context import PlanContext
 from vaultwire.vault.plans.linktexts import link_to
 from vaultwire.vault.plans.moving import MovePlan, plan_move
 from vaultwire.vault.settings.obsidian_settings import Settings
+from vaultwire.vault.value_types import VaultPath
 
 FORMATS = ["shortest", "relative", "absolute"]
 
@@ -524,7 +524,7 @@ NEW_FOLDERS = st.sampled_from(["A", "B", "C", "C/D", "A/C", "B/A"])
 def where_links_lead(root: Path, renamed: dict[str, str]) -> dict[str, list[tuple[str | None, str]]]:
     """Return of each note, by the path it has in the end, where its links lead by then, and their subpaths."""
     paths = [VaultPath(path.relative_to(root).as_posix()) for path in root.rglob("*") if path.is_file()]
-    targets = LinkTargets(paths)
+    targets = LinkResolver(paths)
     led: dict[str, list[tuple[str | None, str]]] = {}
     for path in filter(is_note, paths):
         found = led[renamed.get(path, path)] = []

@@ -14,10 +14,10 @@ from vaultwire.vault.changes.change import Write
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.errors import VaultError
 from vaultwire.vault.index.store.memory_text import MemoryText
-from vaultwire.vault.model import VaultPath
 from vaultwire.vault.plans.context import PlanContext
 from vaultwire.vault.plans.renaming_headings import RenamePlan, plan_rename_block, plan_rename_heading
 from vaultwire.vault.settings.obsidian_settings import Settings
+from vaultwire.vault.value_types import VaultPath
 
 
 def renamed(root: Path, path: str, old: str, new: str) -> RenamePlan:

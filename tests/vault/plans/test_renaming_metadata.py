@@ -14,12 +14,12 @@ from vaultwire.markdown.parse import has_tag, parse_note
 from vaultwire.trust.policy_paths import PathRules, Rule
 from vaultwire.vault.changes.change import Step, Write
 from vaultwire.vault.disk.files import Files
-from vaultwire.vault.disk.plain import plain_text
+from vaultwire.vault.disk.note_text import plain_text
 from vaultwire.vault.errors import INVALID_ARGUMENTS
-from vaultwire.vault.model import NO_PROGRESS, TagCount
 from vaultwire.vault.plans.context import PlanContext
 from vaultwire.vault.plans.renaming_metadata import PropertyPlan, TagPlan, plan_rename_property, plan_rename_tag
 from vaultwire.vault.settings.obsidian_settings import Settings
+from vaultwire.vault.value_types import NO_PROGRESS, TagCount
 
 HELP = Path(__file__).parents[4] / "shared" / "vaults" / "obsidian-help"
 

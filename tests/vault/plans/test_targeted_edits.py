@@ -13,10 +13,9 @@ from vaultwire.markdown.edits import append, line_end, prepend, to_plain
 from vaultwire.markdown.parse import parse_note
 from vaultwire.vault.editing.revising import apply_diff
 from vaultwire.vault.errors import AMBIGUOUS_TARGET, INVALID_ARGUMENTS, SECTION_NOT_FOUND, TEXT_NOT_FOUND, VaultError
-from vaultwire.vault.links.graph import structure
-from vaultwire.vault.links.sections import section_span
-from vaultwire.vault.model import VaultPath
+from vaultwire.vault.links.sections import parse_structure, section_span
 from vaultwire.vault.plans.targeted_edits import Edit, apply_edits
+from vaultwire.vault.value_types import VaultPath
 
 PATH = VaultPath("Note.md")
 CRLF = "\r\n"
@@ -38,7 +37,7 @@ def check(text: str, edit: Edit, expected: str) -> None:
 
 
 def test_an_underlined_heading_is_in_the_outline_and_a_section_of_its_own() -> None:
-    note = structure(PATH, "Top\n===\na\n\nSub: *one*\ntwo\n---\nb\n# Last\n%%\n# no\n%%\n")
+    note = parse_structure(PATH, "Top\n===\na\n\nSub: *one*\ntwo\n---\nb\n# Last\n%%\n# no\n%%\n")
     assert [(entry.level, entry.text, entry.line, entry.last_line) for entry in note.outline] == [
         (1, "Top", 1, 8),
         (2, "Sub: *one* two", 5, 8),
@@ -381,7 +380,7 @@ def test_an_edit_of_one_of_several_sections_is_refused_with_all_of_them() -> Non
     assert error.code == AMBIGUOUS_TARGET
     assert "1. line 2: 'Work#Log', 2. line 5: 'Home#Log'" in error.message
     assert error.details["lines"] == [2, 5]
-    assert section_span(structure(PATH, text), "Log") == (2, 3)  # a reader gets the first
+    assert section_span(parse_structure(PATH, text), "Log") == (2, 3)  # a reader gets the first
 
 
 def test_an_edit_of_one_of_several_texts_is_refused_with_all_of_them() -> None:
@@ -456,7 +455,7 @@ def test_a_reader_gets_an_item_with_those_nested_in_it_and_a_list_with_its_items
     subpath: str, expected: tuple[int, int]
 ) -> None:
     text = LIST + "\n^list\n\np\nq ^p\n"
-    assert section_span(structure(PATH, text), subpath, text) == expected
+    assert section_span(parse_structure(PATH, text), subpath, text) == expected
 
 
 # ---------------------------------------------------------------------- nothing else changes
@@ -603,7 +602,7 @@ def test_several_edits_are_made_wherever_they_stand_in_the_list(
 def test_replacing_a_section_with_what_it_says_changes_nothing(text: str) -> None:
     if outcome(text, Edit("append", "", section="H", occurrence=1)) is None:
         return
-    found = section_span(structure(PATH, to_plain(text)), "H")
+    found = section_span(parse_structure(PATH, to_plain(text)), "H")
     lines = to_plain(text).split("\n")[found.first - 1 : found.last]
     again = Edit("replace", "\n".join(lines) + "\n", section="H", occurrence=1)
     assert edited(text, again) == text

@@ -23,9 +23,9 @@ from vaultwire.vault.errors import (
     SECTION_NOT_FOUND,
     VaultError,
 )
-from vaultwire.vault.model import VaultPath
 from vaultwire.vault.plans.templates import below, fill, find_template, insert
 from vaultwire.vault.settings.obsidian_settings import Settings
+from vaultwire.vault.value_types import VaultPath
 
 NOW = datetime(2024, 1, 5, 21, 7, 3, tzinfo=UTC)
 NOTE = VaultPath("Note.md")

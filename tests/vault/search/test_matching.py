@@ -17,11 +17,11 @@ from support.vaults import open_vault
 from vaultwire.markdown.model import ParsedNote, Span, Task
 from vaultwire.markdown.properties import parse_frontmatter
 from vaultwire.vault.errors import TIMEOUT
-from vaultwire.vault.model import NoProgress
-from vaultwire.vault.search.lines import MAX_LINES_SHOWN
 from vaultwire.vault.search.matching import Match, Matcher
 from vaultwire.vault.search.query import parse_query
-from vaultwire.vault.search.terms import bare_text, fold_text
+from vaultwire.vault.search.snippets import MAX_LINES_SHOWN
+from vaultwire.vault.search.text_forms import fold_case, strip_diacritics
+from vaultwire.vault.value_types import NoProgress
 
 
 def found(query: str, text: str, path: str = "x.md") -> Match | None:
@@ -460,11 +460,11 @@ def test_a_line_is_shown_as_it_is_written() -> None:
 def test_every_part_of_a_text_is_found_in_it_whatever_its_case_or_form(part: str, before: str, behind: str) -> None:
     # A blank on both sides, so that no combining mark of the rest joins the part.
     text = f"{before} {part} {behind}"
-    term = fold_text(unicodedata.normalize("NFD", part))
-    for folded in (fold_text(text), fold_text(unicodedata.normalize("NFD", text))):
+    term = fold_case(unicodedata.normalize("NFD", part))
+    for folded in (fold_case(text), fold_case(unicodedata.normalize("NFD", text))):
         assert term in folded
-        assert bare_text(term) in bare_text(folded)
-        assert bare_text(folded).count("\n") == text.count("\n")
+        assert strip_diacritics(term) in strip_diacritics(folded)
+        assert strip_diacritics(folded).count("\n") == text.count("\n")
 
 
 WORDS = [

@@ -84,9 +84,9 @@ def test_a_query_is_read_as_it_says(query: str, expected: Expression) -> None:
         ("(" * (MAX_DEPTH + 1) + "a", MAX_DEPTH, "nested"),
         ("match-case:" * (MAX_DEPTH + 1) + "a", 11 * MAX_DEPTH + 11, "nested"),
         # operators
-        ("x file: a", 2, "right behind it"),
-        ("x -Path:", 3, "right behind it"),
-        ("(tag:)", 1, "right behind it"),
+        ("x file: a", 2, "right after it"),
+        ("x -Path:", 3, "right after it"),
+        ("(tag:)", 1, "right after it"),
         ("tag:#", 4, "nothing to look for"),
         ('line:""', 5, "nothing to look for"),
         ("line:(a tag:b)", 8, "cannot stand inside line:"),

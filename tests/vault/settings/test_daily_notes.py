@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from vaultwire.vault.disk.paths import parse_path
 from vaultwire.vault.errors import INVALID_ARGUMENTS, PATH_OUTSIDE_VAULT, PERMISSION_DENIED, VaultError
-from vaultwire.vault.model import VaultPath
+from vaultwire.vault.settings.daily_notes import daily_note_day, daily_note_path, daily_template_path, parse_day
 from vaultwire.vault.settings.obsidian_settings import Settings
-from vaultwire.vault.settings.periodic import daily_note_day, daily_note_path, daily_template_path, parse_day
+from vaultwire.vault.value_types import VaultPath
 
 DAY = date(2024, 1, 5)
 

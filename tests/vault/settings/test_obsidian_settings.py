@@ -11,7 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from support.vaults import write_in_place, write_vault
-from vaultwire.vault.settings.obsidian_settings import MAX_SETTINGS_BYTES, Content, KeptFile, KeptSettings, Settings
+from vaultwire.vault.settings.obsidian_settings import (
+    MAX_SETTINGS_BYTES,
+    CachedFile,
+    CachedSettings,
+    FileContent,
+    Settings,
+)
 
 LONG_AGO = 1_700_000_000_000_000_000  # a time no file system's clock takes for now
 
@@ -44,7 +50,7 @@ def settle(root: Path) -> None:
 
 
 def settings_of(root: Path, text: str) -> Settings:
-    return KeptSettings(str(write_vault(root, text))).get()
+    return CachedSettings(str(write_vault(root, text))).get()
 
 
 def test_every_setting_is_read(tmp_path: Path) -> None:
@@ -85,7 +91,7 @@ def test_what_is_not_set_is_as_in_obsidian(tmp_path: Path, text: str) -> None:
 
 def test_the_config_folder_may_have_another_name(tmp_path: Path) -> None:
     write_vault(tmp_path, '=== .mobile/app.json\n{"trashOption": "none"}\n=== .obsidian/app.json\n{"trashOption": 1}\n')
-    settings = KeptSettings(str(tmp_path), ".mobile").get()
+    settings = CachedSettings(str(tmp_path), ".mobile").get()
     assert settings == Settings(trash_option="none")
 
 
@@ -114,11 +120,11 @@ WRONG = [
 def test_what_is_wrong_counts_as_not_set_and_is_told(tmp_path: Path, name: str, data: bytes, problem: str) -> None:
     (tmp_path / ".obsidian").mkdir()
     (tmp_path / ".obsidian" / name).write_bytes(data)
-    settings = KeptSettings(str(tmp_path)).get()
+    settings = CachedSettings(str(tmp_path)).get()
     assert settings._replace(problems=()) == Settings()
     assert [told.path for told in settings.problems] == [f".obsidian/{name}"]
-    assert settings.problems[0].problem.startswith(problem)
-    assert len(settings.problems[0].problem) < 200
+    assert settings.problems[0].text.startswith(problem)
+    assert len(settings.problems[0].text) < 200
 
 
 def test_one_wrong_value_leaves_the_others(tmp_path: Path) -> None:
@@ -145,21 +151,21 @@ def test_no_bytes_make_it_raise(tmp_path_factory: pytest.TempPathFactory, data: 
     (root / ".obsidian").mkdir()
     for name in ("app.json", "daily-notes.json", "templates.json", "types.json"):
         (root / ".obsidian" / name).write_bytes(data)
-    settings = KeptSettings(str(root)).get()
+    settings = CachedSettings(str(root)).get()
     for told in settings.problems:
-        told.problem.encode()
+        told.text.encode()
 
 
 def test_settings_are_read_again_only_when_a_file_has_changed(tmp_path: Path) -> None:
     write_vault(tmp_path, EVERYTHING)
     settle(tmp_path)
-    kept = KeptSettings(str(tmp_path))
+    kept = CachedSettings(str(tmp_path))
     first = kept.get()
     app = tmp_path / ".obsidian" / "app.json"
     text = app.read_bytes()
     assert kept.get() is first
     write_in_place(app, text.replace(b'"local"', b'"loXal"'))
-    assert [told.problem for told in kept.get().problems] == [
+    assert [told.text for told in kept.get().problems] == [
         "'trashOption' must be one of system, local, none, not 'loXal'; it is taken as not set"
     ]
     app.unlink()
@@ -170,18 +176,18 @@ def test_settings_are_read_again_only_when_a_file_has_changed(tmp_path: Path) ->
 
 def test_a_file_written_just_now_is_read_again_though_its_time_is_the_same(tmp_path: Path) -> None:
     path = tmp_path / "x"
-    kept = KeptFile(str(path))
+    kept = CachedFile(str(path))
     path.write_text("one")
     now = path.stat().st_mtime_ns
-    assert kept.content() == Content("one")
+    assert kept.content() == FileContent("one")
     path.write_text("two")
     os.utime(path, ns=(now, now))
-    assert kept.content() == Content("two")
+    assert kept.content() == FileContent("two")
 
 
 def test_the_same_settings_are_the_same_object_though_the_file_was_written_anew(tmp_path: Path) -> None:
     write_vault(tmp_path, EVERYTHING)
-    kept = KeptSettings(str(tmp_path))
+    kept = CachedSettings(str(tmp_path))
     first = kept.get()
     write_vault(tmp_path, EVERYTHING)
     assert kept.get() is first
@@ -192,7 +198,7 @@ def test_a_linked_config_folder_is_read_though_it_lies_outside(tmp_path: Path) -
     vault = tmp_path / "vault"
     vault.mkdir()
     (vault / ".obsidian").symlink_to(tmp_path / "shared", target_is_directory=True)
-    assert KeptSettings(str(vault)).get() == Settings(trash_option="none")
+    assert CachedSettings(str(vault)).get() == Settings(trash_option="none")
 
 
 @pytest.mark.parametrize("kind", ["folder", "fifo"])
@@ -205,12 +211,12 @@ def test_what_is_no_file_is_told_and_never_waited_for(tmp_path: Path, kind: str)
     else:
         place.parent.mkdir()
         os.mkfifo(place)
-    settings = KeptSettings(str(tmp_path)).get()
-    assert [told.problem for told in settings.problems] == ["is not a regular file"]
+    settings = CachedSettings(str(tmp_path)).get()
+    assert [told.text for told in settings.problems] == ["is not a regular file"]
 
 
 def test_a_link_in_a_circle_is_told(tmp_path: Path) -> None:
     (tmp_path / ".obsidian").mkdir()
     place = tmp_path / ".obsidian" / "app.json"
     place.symlink_to(place)
-    assert KeptSettings(str(tmp_path)).get().problems[0].problem.startswith("cannot be read")
+    assert CachedSettings(str(tmp_path)).get().problems[0].text.startswith("cannot be read")

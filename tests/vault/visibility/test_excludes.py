@@ -14,8 +14,8 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from support.vaults import write_vault
-from vaultwire.vault.settings.obsidian_settings import Content, KeptSettings
-from vaultwire.vault.visibility.excludes import Excludes, KeptExcludes
+from vaultwire.vault.settings.obsidian_settings import CachedSettings, FileContent
+from vaultwire.vault.visibility.excludes import CachedExcludes, Excludes
 
 FILTERS = [
     # a filter, what it hides, what it does not
@@ -45,7 +45,7 @@ def test_obsidians_filters_hide_what_they_hide_in_obsidian(text: str, hidden: li
 
 
 def test_several_filters_hide_what_any_of_them_hides() -> None:
-    excludes = Excludes(("a/", "/x$/", "b/"), Content("*.log\n"))
+    excludes = Excludes(("a/", "/x$/", "b/"), FileContent("*.log\n"))
     assert [path for path in ("a/1", "b/1", "c/1", "c/x", "c/1.log") if excludes.hides(path)] == [
         "a/1",
         "b/1",
@@ -69,7 +69,7 @@ def test_a_filter_that_is_none_hides_nothing_and_is_told(text: str, problem: str
     assert excludes.is_empty
     assert not excludes.hides("(a/z.md")
     assert [told.path for told in excludes.problems] == ["userIgnoreFilters in app.json"]
-    assert excludes.problems[0].problem.startswith(problem)
+    assert excludes.problems[0].text.startswith(problem)
 
 
 def test_an_expression_without_end_is_given_up_hides_nothing_and_is_told() -> None:
@@ -81,7 +81,7 @@ def test_an_expression_without_end_is_given_up_hides_nothing_and_is_told() -> No
     assert time.process_time() - started < 10
     assert not excludes.hides("aaa")
     assert excludes.hides("b/a.md")
-    assert "takes too long" in excludes.problems[0].problem
+    assert "takes too long" in excludes.problems[0].text
     assert excludes.stamp not in ("", stamp)
     assert excludes.stamp == Excludes(("b/",)).stamp
 
@@ -126,7 +126,7 @@ IGNORED = [
 
 @pytest.mark.parametrize(("lines", "hidden", "shown"), IGNORED)
 def test_the_ignore_file_hides_what_git_would_ignore(lines: str, hidden: list[str], shown: list[str]) -> None:
-    excludes = Excludes((), Content(lines))
+    excludes = Excludes((), FileContent(lines))
     assert [path for path in hidden + shown if excludes.hides(path)] == hidden
     assert excludes.problems == ()
 
@@ -168,7 +168,7 @@ def test_any_ignore_file_hides_what_git_ignores(
     assert told.stderr == b""
     ignored = set(told.stdout.decode().split("\0"))
     for number, (lines, path) in enumerate(cases):
-        excludes = Excludes((), Content("\n".join(lines)))
+        excludes = Excludes((), FileContent("\n".join(lines)))
         assert (lines, path, excludes.hides(path)) == (lines, path, f"{number}/{path}" in ignored)
 
 
@@ -179,14 +179,14 @@ def test_any_ignore_file_hides_what_git_ignores(
     name=NAMES,
 )
 def test_a_hidden_folder_hides_all_that_is_in_it(filters: list[str], lines: list[str], path: str, name: str) -> None:
-    excludes = Excludes(tuple(filters), Content("\n".join(lines)))
+    excludes = Excludes(tuple(filters), FileContent("\n".join(lines)))
     if excludes.hides(path, is_folder=True):
         assert excludes.hides(f"{path}/{name}", is_folder=True)
         assert excludes.hides(f"{path}/{name}")
 
 
 def test_folders_are_hidden_by_beginnings_and_lines_not_by_expressions() -> None:
-    excludes = Excludes(("Archive/", "/^Old/"), Content("*.d/\nbuild\n"))
+    excludes = Excludes(("Archive/", "/^Old/"), FileContent("*.d/\nbuild\n"))
     assert [
         folder
         for folder in ("Archive", "Archive/x", "x/Archive", "Old", "a.d", "x/build", "x")
@@ -195,26 +195,26 @@ def test_folders_are_hidden_by_beginnings_and_lines_not_by_expressions() -> None
 
 
 BAD_LINES = [
-    (Content("a\n!\n"), "line 2: "),
-    (Content("a\n[z-a]\n"), "line 2: "),
-    (Content("a\n[a--x]\n"), "line 2: "),
-    (Content("a\n[[:alpha:]]*\n"), "line 2: "),
-    (Content("a\n" + "*x" * 20), "line 2 has too many '*'"),
-    (Content("a\n/**/x/**/x/**/x/**/x\n"), "line 2 has too many '*'"),
+    (FileContent("a\n!\n"), "line 2: "),
+    (FileContent("a\n[z-a]\n"), "line 2: "),
+    (FileContent("a\n[a--x]\n"), "line 2: "),
+    (FileContent("a\n[[:alpha:]]*\n"), "line 2: "),
+    (FileContent("a\n" + "*x" * 20), "line 2 has too many '*'"),
+    (FileContent("a\n/**/x/**/x/**/x/**/x\n"), "line 2 has too many '*'"),
 ]
 
 
 @pytest.mark.parametrize(("ignore", "problem"), BAD_LINES)
-def test_a_line_that_is_none_leaves_the_others(ignore: Content, problem: str) -> None:
+def test_a_line_that_is_none_leaves_the_others(ignore: FileContent, problem: str) -> None:
     excludes = Excludes((), ignore)
     assert excludes.hides("a")
     assert not excludes.hides("x" * 255)
     assert [told.path for told in excludes.problems] == [".vaultwireignore"]
-    assert excludes.problems[0].problem.startswith(problem)
+    assert excludes.problems[0].text.startswith(problem)
 
 
 def test_an_ignore_file_that_cannot_be_read_hides_nothing_and_is_told() -> None:
-    excludes = Excludes((), Content(None, "is not UTF-8"))
+    excludes = Excludes((), FileContent(None, "is not UTF-8"))
     assert excludes.is_empty
     assert [*map(tuple, excludes.problems)] == [(".vaultwireignore", "is not UTF-8")]
 
@@ -228,7 +228,7 @@ WORST = [
 
 @pytest.mark.parametrize(("line", "path"), WORST)
 def test_the_worst_line_that_is_taken_ends_on_the_worst_path(line: str, path: str) -> None:
-    excludes = Excludes((), Content(line))
+    excludes = Excludes((), FileContent(line))
     assert excludes.problems == ()
     started = time.process_time()
     assert not excludes.hides(path)
@@ -236,7 +236,7 @@ def test_the_worst_line_that_is_taken_ends_on_the_worst_path(line: str, path: st
 
 
 def test_a_path_deeper_than_python_may_recurse_is_answered() -> None:
-    assert Excludes((), Content("a/b\nz")).hides("a/" * 2000 + "z")
+    assert Excludes((), FileContent("a/b\nz")).hides("a/" * 2000 + "z")
 
 
 # ---------------------------------------------------------------------- no rules, the same rules, other rules
@@ -244,7 +244,7 @@ def test_a_path_deeper_than_python_may_recurse_is_answered() -> None:
 
 @pytest.mark.parametrize("text", ["", "\n\n", "# nothing\n", "!a\n"])
 def test_no_rule_is_known_at_once(text: str) -> None:
-    excludes = Excludes((), Content(text))
+    excludes = Excludes((), FileContent(text))
     assert excludes.is_empty
     assert excludes.stamp == ""
     assert not excludes.hides("a")
@@ -254,9 +254,9 @@ def test_a_vault_without_an_ignore_file_does_not_pay_for_the_library(tmp_path: P
     write_vault(tmp_path, '=== .obsidian/app.json\n{"userIgnoreFilters": ["a/"]}\n')
     code = (
         "import sys\n"
-        "from vaultwire.vault.visibility.excludes import KeptExcludes\n"
-        "from vaultwire.vault.settings.obsidian_settings import KeptSettings\n"
-        "assert KeptExcludes(sys.argv[1], KeptSettings(sys.argv[1])).get().hides('a/b') is (len(sys.argv) == 2)\n"
+        "from vaultwire.vault.visibility.excludes import CachedExcludes\n"
+        "from vaultwire.vault.settings.obsidian_settings import CachedSettings\n"
+        "assert CachedExcludes(sys.argv[1], CachedSettings(sys.argv[1])).get().hides('a/b') is (len(sys.argv) == 2)\n"
         "print(sorted({'pathspec', 'regex'} & set(sys.modules)))\n"
     )
     done = subprocess.run([sys.executable, "-c", code, str(tmp_path)], capture_output=True, check=True, text=True)
@@ -273,9 +273,9 @@ def test_the_stamp_tells_rules_apart_and_is_the_same_in_every_process() -> None:
         (("a", "b"), ""),
         ((), "a\nb"),
     ]
-    stamps = [Excludes(filters, Content(text)).stamp for filters, text in rules]
+    stamps = [Excludes(filters, FileContent(text)).stamp for filters, text in rules]
     assert len(set(stamps)) == len(rules)
-    assert stamps == [Excludes(filters, Content(text)).stamp for filters, text in rules]
+    assert stamps == [Excludes(filters, FileContent(text)).stamp for filters, text in rules]
     code = "from vaultwire.vault.visibility.excludes import Excludes; print(Excludes(('a',)).stamp)"
     done = subprocess.run(
         [sys.executable, "-c", code],
@@ -291,7 +291,7 @@ def test_the_rules_are_those_of_the_files_as_they_are_now(tmp_path: Path) -> Non
     write_vault(
         tmp_path, '=== .obsidian/app.json\n{"userIgnoreFilters": ["Archive/"]}\n=== .vaultwireignore\n*.log.md\n'
     )
-    kept = KeptExcludes(str(tmp_path), KeptSettings(str(tmp_path)))
+    kept = CachedExcludes(str(tmp_path), CachedSettings(str(tmp_path)))
     first = kept.get()
     assert first.hides("Archive/a.md")
     assert first.hides("x/a.log.md")
@@ -303,4 +303,4 @@ def test_the_rules_are_those_of_the_files_as_they_are_now(tmp_path: Path) -> Non
     write_vault(tmp_path, "=== .vaultwireignore\nb\n")
     assert kept.get().hides("b")
     (tmp_path / ".vaultwireignore").write_bytes(b"\xff")
-    assert kept.get().problems[0].problem.startswith("is not UTF-8")
+    assert kept.get().problems[0].text.startswith("is not UTF-8")

@@ -20,10 +20,10 @@ from vaultwire.vault.errors import FILE_NOT_FOUND, NOTE_EXISTS, POLICY_DENIED, V
 from vaultwire.vault.index.store.grams import Grams
 from vaultwire.vault.index.store.reading import ToRead
 from vaultwire.vault.index.store.reading_ahead import read_all
-from vaultwire.vault.model import NO_PROGRESS, VaultPath
 from vaultwire.vault.search.query import parse_query
+from vaultwire.vault.value_types import NO_PROGRESS, VaultPath
 from vaultwire.vault.vault import Vault
-from vaultwire.vault.visibility.privacy import Privacy
+from vaultwire.vault.visibility.private_notes import PrivacyRules
 from vaultwire.vault.visibility.visible_files import VisibleFiles, open_files
 
 VAULT = """
@@ -57,7 +57,7 @@ def rules(kind: str, *patterns: str) -> tuple[Rule, ...]:
 
 posix_only = pytest.mark.skipif(os.name == "nt", reason="Windows does not tell when a file was changed but by its time")
 DENY: dict[str, Any] = {"deny": rules("deny", "Secret/")}
-PRIVATE: dict[str, Any] = {"privacy": Privacy((), {"private": None})}
+PRIVATE: dict[str, Any] = {"privacy": PrivacyRules((), {"private": None})}
 
 
 def open_with(root: Path, **given: Any) -> Vault:
@@ -98,8 +98,8 @@ def everything(vault: Vault, *links_of: str) -> str:
         (PRIVATE, ["Diary.md", "mine"], ["Open.md", "Secret/Plan.md"]),
         ({"read": rules("read", "/Work/")}, ["Open.md", "Secret", "Diary"], ["Work/Task.md"]),
         ({"types": ("png",)}, ["Open.md", "Task.md"], []),
-        ({"privacy": Privacy(["HUSH"])}, ["Secret/Plan.md", "Coup", "zebra"], ["Diary.md"]),
-        ({"privacy": Privacy([], {"STATUS": "Zebra"})}, ["Secret/Plan.md", "Coup"], ["Diary.md"]),
+        ({"privacy": PrivacyRules(["HUSH"])}, ["Secret/Plan.md", "Coup", "zebra"], ["Diary.md"]),
+        ({"privacy": PrivacyRules([], {"STATUS": "Zebra"})}, ["Secret/Plan.md", "Coup"], ["Diary.md"]),
     ],
 )
 def test_what_is_hidden_is_in_no_list(root: Path, given: dict[str, Any], hidden: list[str], shown: list[str]) -> None:
@@ -189,7 +189,7 @@ def test_a_hidden_canvas_is_neither_found_nor_read(root: Path) -> None:
 def test_a_canvas_with_a_private_tag_in_a_card_is_not_there(root: Path, text: str, is_private: bool) -> None:
     board = f'{{"nodes":[{{"text":"other"}},{{"type":"text","text":"{text}"}}]}}'
     write_vault(root, f"=== Board.canvas\n{board}\n")
-    vault = open_with(root, privacy=Privacy(["hush"]))
+    vault = open_with(root, privacy=PrivacyRules(["hush"]))
     assert call(vault, "search_notes", query="zucchini").data["total"] == (not is_private)
     assert isinstance(attempt(vault, "read_note", path="Board.canvas"), Failure) is is_private
     assert vault.has_file("Board.canvas") is not is_private
@@ -328,7 +328,7 @@ def test_a_note_that_a_client_makes_private_is_gone_for_it(root: Path) -> None:
     ],
 )
 def test_text_that_makes_a_note_private(text: str) -> None:
-    assert Privacy(["#hush"], {"private": None}).covers(text.encode())
+    assert PrivacyRules(["#hush"], {"private": None}).is_private_note(text.encode())
 
 
 @pytest.mark.parametrize(
@@ -355,15 +355,15 @@ def test_text_that_makes_a_note_private(text: str) -> None:
     ],
 )
 def test_text_that_does_not_make_a_note_private(text: str) -> None:
-    assert not Privacy(["#hush"], {"private": None}).covers(text.encode())
+    assert not PrivacyRules(["#hush"], {"private": None}).is_private_note(text.encode())
 
 
 def test_a_value_can_be_what_makes_a_note_private() -> None:
-    privacy = Privacy([], {"status": "Draft"})
-    assert privacy.covers(b"---\nstatus: draft\n---\n")
-    assert privacy.covers(b"---\nstatus: [old, DRAFT]\n---\n")
-    assert not privacy.covers(b"---\nstatus: done\n---\n")
-    assert Privacy.loaded(privacy.dumped()).covers(b"---\nstatus: draft\n---\n")
+    privacy = PrivacyRules([], {"status": "Draft"})
+    assert privacy.is_private_note(b"---\nstatus: draft\n---\n")
+    assert privacy.is_private_note(b"---\nstatus: [old, DRAFT]\n---\n")
+    assert not privacy.is_private_note(b"---\nstatus: done\n---\n")
+    assert PrivacyRules.from_json(privacy.to_json()).is_private_note(b"---\nstatus: draft\n---\n")
 
 
 def test_a_note_too_large_to_look_into_is_not_there_where_notes_may_be_private(tmp_path: Path) -> None:
@@ -531,7 +531,7 @@ def test_changes_of_a_canvas_with_a_private_tag_in_a_card_are_not_on_record(
     call(free, "move_note", path="Work/Task.md", to="Work/Done.md")  # 1: edits the canvas
     call(free, "move_note", path="Board.canvas", to="Chart.canvas")  # 2
     (root / "Chart.canvas").unlink()
-    vault = open_vault(root, state=state, rules=PathRules(privacy=Privacy(["hush"])))
+    vault = open_vault(root, state=state, rules=PathRules(privacy=PrivacyRules(["hush"])))
     shown = [change["change"] for change in call(vault, "list_changes").data["changes"]]
     assert shown == ([] if is_private else [2, 1])
     for number in (1, 2):
@@ -684,8 +684,8 @@ def test_whether_a_note_is_private_is_looked_up_once_it_is_settled(tmp_path: Pat
     os.utime(tmp_path / "A.md", (past, past))
     asked = []
 
-    class Counting(Privacy):
-        def covers(self, data: bytes) -> bool:
+    class Counting(PrivacyRules):
+        def is_private_note(self, data: bytes) -> bool:
             asked.append(data)
             return False
 

@@ -22,7 +22,7 @@ from vaultwire.server.editors.frames import parse_frame
 from vaultwire.server.editors.shapes import Quirks, Shapes, quirks_of
 from vaultwire.server.editors.tools import TOOLS, argument, name_argument
 from vaultwire.trust.limits import MAX_NOTE_BYTES
-from vaultwire.vault.disk.plain import plain_text
+from vaultwire.vault.disk.note_text import plain_text
 from vaultwire.vault.errors import FILE_NOT_FOUND, VaultError
 from vaultwire.vault.links.checks import Finding
 from vaultwire.vault.vault import Vault

@@ -11,7 +11,7 @@ from vaultwire.toolkit.kinds import Name, OptionalName
 from vaultwire.toolkit.registry import Bounds, Outcome
 from vaultwire.toolkit.wording import counted
 from vaultwire.tools.obsidian_cli.port import FileName, Files, Obsidian, app_tool, listed
-from vaultwire.vault.model import Progress
+from vaultwire.vault.value_types import Progress
 
 
 class Names(TypedDict):

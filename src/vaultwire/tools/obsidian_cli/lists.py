@@ -11,7 +11,7 @@ from vaultwire.toolkit.kinds import Folder, Limit
 from vaultwire.toolkit.registry import Bounds, Outcome
 from vaultwire.toolkit.wording import counted
 from vaultwire.tools.obsidian_cli.port import FileName, Files, Obsidian, app_tool, listed
-from vaultwire.vault.model import Progress, VaultPath
+from vaultwire.vault.value_types import Progress, VaultPath
 
 
 class FoundLine(TypedDict):

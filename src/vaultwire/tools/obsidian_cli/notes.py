@@ -11,7 +11,7 @@ from vaultwire.toolkit.kinds import Name, OptionalName
 from vaultwire.toolkit.registry import Bounds, Outcome
 from vaultwire.toolkit.wording import MAX_FILES_SHOWN, edited_too
 from vaultwire.tools.obsidian_cli.port import Content, FileName, Kind, Obsidian, app_tool
-from vaultwire.vault.model import Placed, Progress
+from vaultwire.vault.value_types import Placed, Progress
 
 
 class CreatedNote(TypedDict):

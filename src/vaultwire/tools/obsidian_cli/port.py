@@ -12,7 +12,7 @@ from typing import Annotated, Any, Concatenate, Generic, Literal, ParamSpec, Pro
 
 from vaultwire.toolkit.registry import AnyTool, Bounds, Outcome, Tool
 from vaultwire.toolkit.wording import counted
-from vaultwire.vault.model import Placed, Progress, VaultPath
+from vaultwire.vault.value_types import Placed, Progress, VaultPath
 from vaultwire.vault.vault import Vault
 
 P = ParamSpec("P")

@@ -35,7 +35,7 @@ from vaultwire.vault.disk.paths import lies_in
 from vaultwire.vault.disk.process_lock import ProcessLock
 from vaultwire.vault.errors import FILE_NOT_FOUND, JOURNAL_FAILED, WRITE_FAILED, Stopped, VaultError
 from vaultwire.vault.index.port import Index
-from vaultwire.vault.model import NO_PROGRESS, Progress, VaultPath
+from vaultwire.vault.value_types import NO_PROGRESS, Progress, VaultPath
 
 # How often a thread that waits for another one's change asks whether its caller still waits.
 _PATIENCE = 0.2

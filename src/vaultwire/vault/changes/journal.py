@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from vaultwire.vault.changes.change import Change, DetailedChange, Intent, files_of
 from vaultwire.vault.changes.journal_records import frame, parse_intent, to_record
 from vaultwire.vault.changes.journal_segments import Record, Retention, Segment, remove_old, segment_numbers
-from vaultwire.vault.model import VaultPath
+from vaultwire.vault.value_types import VaultPath
 
 
 class Ending(NamedTuple):

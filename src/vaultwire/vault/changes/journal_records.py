@@ -13,7 +13,7 @@ import zlib
 from typing import Any, NamedTuple
 
 from vaultwire.vault.changes.change import Author, Intent, Move, PriorState, Step, Write
-from vaultwire.vault.model import VaultPath
+from vaultwire.vault.value_types import VaultPath
 
 MARK = b"\nVW1"
 _PREFIX = struct.Struct(">4sIQ8s")  # mark, length of the header, length of the payload, checksum of lengths and header

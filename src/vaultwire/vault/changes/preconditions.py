@@ -22,8 +22,8 @@ from vaultwire.vault.errors import (
     WRITE_FAILED,
     VaultError,
 )
-from vaultwire.vault.model import VaultPath
-from vaultwire.vault.visibility.privacy import may_say_so
+from vaultwire.vault.value_types import VaultPath
+from vaultwire.vault.visibility.private_notes import can_be_private
 
 
 class PreconditionCheck:
@@ -75,15 +75,15 @@ class PreconditionCheck:
             raise VaultError(
                 STALE_EDIT, f"{path!r} was changed by another program meanwhile; read it again, then edit.", path=path
             )
-        was_free = not os.path.lexists(self._files.entry(path))
-        inode = 0 if origin is None or before is None else os.lstat(self._files.entry(origin)).st_ino
+        was_free = not os.path.lexists(self._files.entry_path(path))
+        inode = 0 if origin is None or before is None else os.lstat(self._files.entry_path(origin)).st_ino
         if step.after is None:
             return PriorState(path, None, inode)
         check_size(path, len(step.after), self._files.max_bytes)
         self._note_missing_folders(path)
         if origin is None:
             return PriorState(path, was_free=was_free)
-        place = self._files.place(origin)
+        place = self._files.real_path(origin)
         if before is not None and not os.access(place, os.W_OK):
             raise VaultError(PERMISSION_DENIED, f"{path!r} is write-protected.", path=path)
         real = VaultPath(os.path.relpath(place, self._files.root).replace(os.sep, "/"))
@@ -98,15 +98,15 @@ class PreconditionCheck:
         if tree.exists(step.target) and not tree.is_respelling(step):
             raise VaultError(NOTE_EXISTS, f"{step.target!r} exists already.", path=step.target)
         self._note_missing_folders(step.target)
-        was_free = not os.path.lexists(self._files.entry(step.target))
+        was_free = not os.path.lexists(self._files.entry_path(step.target))
         self._check_links(step)
         if tree.is_folder(step.source):
-            status = os.lstat(self._files.entry(tree.origin(step.source) or step.source))
+            status = os.lstat(self._files.entry_path(tree.origin(step.source) or step.source))
             return PriorState(step.source, None, status.st_ino, is_folder=True, was_free=was_free)
         origin, content = tree.origin(step.source), self._content(step)
         if origin is None:  # an earlier step writes it, so it has no inode yet
             return PriorState(step.source, content, was_free=was_free)
-        status = os.lstat(self._files.entry(origin))
+        status = os.lstat(self._files.entry_path(origin))
         return PriorState(step.source, content, status.st_ino, status.st_nlink, was_free=was_free)
 
     def _check_links(self, step: Move) -> None:
@@ -114,7 +114,7 @@ class PreconditionCheck:
         origin = self._tree.origin(step.source)
         if origin is None or lies_in(step.target, TRASH):
             return
-        here, there = self._files.entry(origin), os.path.join(self._files.root, step.target)
+        here, there = self._files.entry_path(origin), os.path.join(self._files.root, step.target)
         for link in _links_in(here):
             text, leads_to = os.readlink(link), os.path.realpath(link)
             is_inside = leads_to.startswith(os.path.join(os.path.realpath(here), "")) and not os.path.islink(here)
@@ -132,7 +132,7 @@ class PreconditionCheck:
 
     def _content(self, step: Move) -> bytes | None:
         """Return the bytes of a moved file for the journal: of notes, canvases, and all that goes to the trash; else None."""
-        if not (may_say_so(step.source) or lies_in(step.target, TRASH)):
+        if not (can_be_private(step.source) or lies_in(step.target, TRASH)):
             return None
         try:
             return self._tree.read(step.source)
@@ -149,8 +149,8 @@ class PreconditionCheck:
                 raise VaultError(
                     INVALID_ARGUMENTS, f"{folder!r} is moved away and made again; that takes two changes.", path=folder
                 )
-            if origin not in self._new_folders and not os.path.isdir(self._files.place(origin)):
-                if os.path.lexists(self._files.entry(origin)):
+            if origin not in self._new_folders and not os.path.isdir(self._files.real_path(origin)):
+                if os.path.lexists(self._files.entry_path(origin)):
                     raise VaultError(
                         WRITE_FAILED,
                         f"{path!r} cannot be written: a part of its path is a file, not a folder.",

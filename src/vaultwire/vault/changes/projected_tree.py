@@ -11,7 +11,7 @@ from typing import NamedTuple
 from vaultwire.vault.changes.change import Move, Step, Write, follow, path_after
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.disk.paths import fold, lies_in
-from vaultwire.vault.model import VaultPath
+from vaultwire.vault.value_types import VaultPath
 
 
 class _Source(NamedTuple):
@@ -50,14 +50,14 @@ class ProjectedTree:
         source = self._source(path)
         if source.origin is None:
             return source.data is not None
-        return os.path.lexists(self._files.entry(source.origin))
+        return os.path.lexists(self._files.entry_path(source.origin))
 
     def is_folder(self, path: VaultPath) -> bool:
         """Tell whether a folder will be at the path; a link to a folder counts as a link."""
         origin = self.origin(path)
         if origin is None:
             return False
-        return os.path.isdir(self._files.entry(origin)) and not self._files.is_link(origin)
+        return os.path.isdir(self._files.entry_path(origin)) and not self._files.is_link(origin)
 
     def is_link(self, path: VaultPath) -> bool:
         """Tell whether a link will be at the path."""
@@ -69,7 +69,7 @@ class ProjectedTree:
         source = self._source(path)
         if source.origin is None:
             return source.data == data
-        return self._files.holds(self._files.place(source.origin), data)
+        return self._files.holds(self._files.real_path(source.origin), data)
 
     def read(self, path: VaultPath) -> bytes | None:
         """Return the bytes of the file that will be at the path, None if no file will be there.
@@ -79,7 +79,7 @@ class ProjectedTree:
         source = self._source(path)
         if source.origin is None:
             return source.data
-        if not os.path.isfile(self._files.place(source.origin)):
+        if not os.path.isfile(self._files.real_path(source.origin)):
             return None
         return self._files.read(source.origin).data
 
@@ -88,7 +88,9 @@ class ProjectedTree:
         if fold(move.source) != fold(move.target) or move.source.rpartition("/")[0] != move.target.rpartition("/")[0]:
             return False
         source, target = self.origin(move.source), self.origin(move.target)
-        return source is not None and target is not None and is_same_entry(*map(self._files.entry, (source, target)))
+        return (
+            source is not None and target is not None and is_same_entry(*map(self._files.entry_path, (source, target)))
+        )
 
     def _source(self, path: VaultPath) -> _Source:
         for number in range(len(self._moves), -1, -1):
@@ -130,16 +132,16 @@ def without_aliases(files: Files, steps: list[Step]) -> list[Step]:
             origin = tree.origin(step.path)
         origins.append(origin)
         if origin is not None:
-            paths_of_place.setdefault(files.place(origin), []).append(origin)
+            paths_of_place.setdefault(files.real_path(origin), []).append(origin)
         tree.add(step)
     chosen = {
-        place: next((path for path in paths if files.entry(path) == place), paths[0])
+        place: next((path for path in paths if files.entry_path(path) == place), paths[0])
         for place, paths in paths_of_place.items()
     }
     return [
         step
         for step, origin in zip(steps, origins, strict=True)
-        if origin is None or chosen[files.place(origin)] == origin
+        if origin is None or chosen[files.real_path(origin)] == origin
     ]
 
 

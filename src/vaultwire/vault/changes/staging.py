@@ -10,21 +10,21 @@ import os
 from vaultwire.vault.changes.change import Intent, Move, PriorState, Step, Write, follow, paths_of
 from vaultwire.vault.changes.projected_tree import is_same_entry
 from vaultwire.vault.changes.temporary_files import ROLLBACK, TemporaryFiles, folder_of
-from vaultwire.vault.disk.exchange import exchange, rename_new
-from vaultwire.vault.disk.files import Files, cannot
-from vaultwire.vault.disk.paths import TRASH, lies_in
-from vaultwire.vault.disk.publish import (
+from vaultwire.vault.disk.atomic_rename import try_rename_no_replace, try_swap
+from vaultwire.vault.disk.file_operations import (
     StaleFileError,
     has_hard_links,
-    is_being_written,
-    publish_new,
-    remove_folders_quietly,
+    is_open_for_writing,
+    remove_empty_folders,
     remove_quietly,
     rename_entry,
+    rename_no_replace,
     replace_file,
 )
+from vaultwire.vault.disk.files import Files, cannot
+from vaultwire.vault.disk.paths import TRASH, lies_in
 from vaultwire.vault.errors import NOTE_EXISTS, STALE_EDIT, VaultError
-from vaultwire.vault.model import VaultPath
+from vaultwire.vault.value_types import VaultPath
 
 _CHANGED = "was changed by another program meanwhile; read it again, then edit."
 _OPEN = "is open for writing in another program, and what that writes next would be lost. Try again when it is closed there."
@@ -58,7 +58,7 @@ class StagedChange:
                 place = self._priors[number].place
                 origin = self._temporaries.original_path(number, place)
                 folder = self._temporaries.original_path(number, folder_of(place))
-                like = None if step.before is None else self._files.place(origin)
+                like = None if step.before is None else self._files.real_path(origin)
                 if like is not None and not os.path.exists(like):  # an earlier step of this change makes it
                     like = None
                 try:
@@ -100,36 +100,40 @@ class StagedChange:
                 os.unlink(place)
         except OSError as error:
             raise cannot("delete" if step.after is None else "write", step.path, error) from error
-        remove_folders_quietly([self._absolute(folder) for folder in self._intent.removed_folders])
+        remove_empty_folders([self._absolute(folder) for folder in self._intent.removed_folders])
 
     def _check_displaced(self, step: Write, place: str) -> None:
-        if is_being_written(place):
+        if is_open_for_writing(place):
             raise _stale(step, _OPEN)
         if self._temporaries.is_foreign(step, place):
             raise _stale(step)
 
     def _write(self, number: int, step: Write) -> None:
-        place = self._files.entry(step.path) if step.after is None else self._files.place(self._priors[number].place)
+        place = (
+            self._files.entry_path(step.path)
+            if step.after is None
+            else self._files.real_path(self._priors[number].place)
+        )
         temporary = self._temporaries.name(number, folder_of(self._priors[number].place))
         if step.before is None:
-            publish_new(temporary, place)
+            rename_no_replace(temporary, place)
             return
         if not self._files.holds(place, step.before):
             raise _stale(step)
         if step.after is None:
             replace_file(place, temporary)  # gone for every program, and kept for a roll-back
-        elif not exchange(temporary, place):
+        elif not try_swap(temporary, place):
             replace_file(temporary, place)  # what another program saves between the check above and this is lost
             return
         # If the bytes that came out are not those checked a moment ago, another program has saved the note in between.
-        is_open = is_being_written(temporary)
+        is_open = is_open_for_writing(temporary)
         if is_open or not self._files.holds(temporary, step.before):
             self._undo_write(number, step)
             raise _stale(step, _OPEN if is_open else _CHANGED)
 
     def _check_trashed(self, number: int, move: Move) -> None:
         """Undo a move to the trash if another program has saved the file right before it."""
-        content, there = self._priors[number].content, self._files.entry(move.target)
+        content, there = self._priors[number].content, self._files.entry_path(move.target)
         if content is None or not lies_in(move.target, TRASH) or os.path.islink(there):
             return
         if not self._files.holds(there, content):
@@ -137,14 +141,14 @@ class StagedChange:
             raise _stale(move)
 
     def _move(self, source: VaultPath, target: VaultPath, *, is_folder: bool) -> None:
-        here, there = self._files.entry(source), self._files.entry(target)
+        here, there = self._files.entry_path(source), self._files.entry_path(target)
         if is_same_entry(here, there):
             rename_entry(here, there)
         elif not is_folder:
-            publish_new(here, there)
+            rename_no_replace(here, there)
         elif os.path.lexists(there):
             raise FileExistsError
-        elif not rename_new(here, there):
+        elif not try_rename_no_replace(here, there):
             rename_entry(here, there)
 
     # ------------------------------------------------------------------ back
@@ -178,7 +182,7 @@ class StagedChange:
     def clean_up(self) -> None:
         """Remove what remains after a roll-back: temporary files, and the folders the change made, if they are empty."""
         self.remove_temporaries()
-        remove_folders_quietly([self._absolute(folder) for folder in self._intent.new_folders])
+        remove_empty_folders([self._absolute(folder) for folder in self._intent.new_folders])
 
     def remove_temporaries(self) -> None:
         """Remove every temporary file that this change may have made."""
@@ -189,7 +193,7 @@ class StagedChange:
         temporary = next((place for place in self._temporaries.of_step(number) if os.path.lexists(place)), None)
         if step.after is None:
             return self._undo_removal(number, step, temporary)
-        place = self._files.place(self._priors[number].place)
+        place = self._files.real_path(self._priors[number].place)
         if step.before is None:
             return self._undo_creation(number, step.after, place, temporary)
         is_taken = temporary is None or self._temporaries.is_displaced(step, temporary)
@@ -201,12 +205,12 @@ class StagedChange:
             temporary = self._rollback_file(number)
             self._files.write_new(temporary, step.before, like=place)
         # Restores the bytes from before, or those that another program had saved right before the step.
-        if not exchange(temporary, place):
+        if not try_swap(temporary, place):
             if not self._files.holds(place, step.after):
                 return False
             replace_file(temporary, place)
-        elif is_being_written(temporary) or not self._files.holds(temporary, step.after):  # a later save
-            exchange(temporary, place)
+        elif is_open_for_writing(temporary) or not self._files.holds(temporary, step.after):  # a later save
+            try_swap(temporary, place)
             return False
         return True
 
@@ -222,10 +226,10 @@ class StagedChange:
         # Renamed first: then the file that is checked is the one that is removed, also if a program saves the note now.
         renamed = self._rollback_file(number)
         replace_file(place, renamed)
-        if not is_being_written(renamed) and self._files.holds(renamed, data):
+        if not is_open_for_writing(renamed) and self._files.holds(renamed, data):
             os.unlink(renamed)
             return True
-        publish_new(renamed, place)
+        rename_no_replace(renamed, place)
         return False
 
     def _rollback_file(self, number: int) -> str:
@@ -235,7 +239,7 @@ class StagedChange:
         return place
 
     def _undo_removal(self, number: int, step: Write, temporary: str | None) -> bool:
-        place = self._files.entry(step.path)
+        place = self._files.entry_path(step.path)
         if temporary is None:
             # A file without an inode was made by an earlier step of this change: it need not come back.
             if os.path.lexists(place) or not self._priors[number].inode or not self._is_moved_to(number):
@@ -246,7 +250,7 @@ class StagedChange:
         # Beside the temporary file: its folder may have moved back already, if a roll-back was killed before.
         place = os.path.join(os.path.dirname(temporary), os.path.basename(place))
         try:
-            publish_new(temporary, place)
+            rename_no_replace(temporary, place)
         except FileExistsError:
             if not self._is_half_made(temporary, place, was_free=True):  # whose bytes are in the temporary file
                 return False
@@ -262,15 +266,15 @@ class StagedChange:
                 continue
             if lies_in(path, move.target):
                 path = follow(path, move.target, move.source)
-                if os.path.lexists(self._files.entry(path)):
+                if os.path.lexists(self._files.entry_path(path)):
                     return False
-            elif lies_in(path, move.source) and os.path.lexists(self._files.entry(move.source)):
+            elif lies_in(path, move.source) and os.path.lexists(self._files.entry_path(move.source)):
                 return False
         return True
 
     def _undo_move(self, number: int, step: Move) -> bool:
         prior = self._priors[number]
-        here, there = self._files.entry(step.source), self._files.entry(step.target)
+        here, there = self._files.entry_path(step.source), self._files.entry_path(step.target)
         is_here, is_there = os.path.lexists(here), os.path.lexists(there)
         if is_here and is_there:
             return self._remove_second_name(here, there, prior)
@@ -338,17 +342,18 @@ class StagedChange:
 
     def _is_as_after(self, path: VaultPath, number: int | None) -> bool | None:
         """Tell whether a path is as after the last step; None if it is neither so nor as before."""
-        entry = self._files.entry(path)
+        entry = self._files.entry_path(path)
         if number is None:
             if any(
-                each.source == path and is_same_entry(entry, self._files.entry(each.target)) for _, each in self._moves
+                each.source == path and is_same_entry(entry, self._files.entry_path(each.target))
+                for _, each in self._moves
             ):
                 return os.path.basename(entry) not in os.listdir(os.path.dirname(entry))
             return not os.path.lexists(entry)
         step, prior = self._steps[number], self._priors[number]
         if isinstance(step, Move):
             return self._is_moved(entry, prior) or (None if prior.was_free and os.path.lexists(entry) else False)
-        place = self._files.place(path)
+        place = self._files.real_path(path)
         if step.after is not None and self._files.holds(place, step.after):
             return True
         is_unwritten = step.before is None or self._files.holds(place, step.before)

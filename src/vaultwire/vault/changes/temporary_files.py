@@ -1,6 +1,6 @@
 """The temporary files of one change, under hidden names beside the notes.
 
-Before an edit's step, its temporary file holds the new bytes. Where the system can exchange two names (``disk.exchange``), it
+Before an edit's step, its temporary file holds the new bytes. Where the system can swap two names (``disk.atomic_rename``), it
 holds the old bytes after the step; elsewhere it is gone then. The temporary file of a removal holds the removed bytes.
 """
 
@@ -10,10 +10,10 @@ import os
 from collections.abc import Iterator
 
 from vaultwire.vault.changes.change import Intent, Move, Write, follow, path_before
+from vaultwire.vault.disk.file_operations import remove_quietly, rename_no_replace
 from vaultwire.vault.disk.files import TEMPORARY_PREFIX, TEMPORARY_SUFFIX, Files
-from vaultwire.vault.disk.paths import aside_name
-from vaultwire.vault.disk.publish import publish_new, remove_quietly
-from vaultwire.vault.model import VaultPath
+from vaultwire.vault.disk.paths import rescued_name
+from vaultwire.vault.value_types import VaultPath
 
 ROLLBACK = "b"  # marks a file with the bytes from before, written for a roll-back
 
@@ -68,15 +68,15 @@ class TemporaryFiles:
         if is_ours or not self.is_foreign(step, place):
             remove_quietly(place)
             return
-        name = aside_name(os.path.basename(step.path), f"{self._intent.id}-{number}")
-        publish_new(place, os.path.join(os.path.dirname(place), name))
+        name = rescued_name(os.path.basename(step.path), f"{self._intent.id}-{number}")
+        rename_no_replace(place, os.path.join(os.path.dirname(place), name))
 
     # ------------------------------------------------------------------ names
 
     def name(self, number: int, folder: VaultPath, mark: str = "") -> str:
         """Return the place of a step's temporary file in a folder."""
         name = f"{TEMPORARY_PREFIX}{self._intent.id}-{self._intent.token}-{number}{mark}{TEMPORARY_SUFFIX}"
-        return os.path.join(self._files.place(folder) if folder else self._files.root, name)
+        return os.path.join(self._files.real_path(folder) if folder else self._files.root, name)
 
     def of_step(self, number: int, marks: tuple[str, ...] = ("",)) -> Iterator[str]:
         """Yield the places where a step's temporary files may be: folders that move take them along."""

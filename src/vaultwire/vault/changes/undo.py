@@ -21,7 +21,7 @@ from vaultwire.vault.errors import (
     UNDO_CONFLICT,
     VaultError,
 )
-from vaultwire.vault.model import VaultPath
+from vaultwire.vault.value_types import VaultPath
 
 
 def plan_undo(changes: Changes, files: Files, number: int) -> list[Step]:
@@ -277,7 +277,7 @@ def _is_deleted_file(files: Files, now: VaultPath, content: bytes | None) -> boo
     """Tell whether the file in the trash is the one that was moved there. A relative link leads nowhere from there."""
     if content is None or files.is_link(now):
         return not files.hides_some
-    return files.holds(files.place(now), content)
+    return files.holds(files.real_path(now), content)
 
 
 def _is_deletion(kind: str, target: VaultPath | None) -> bool:

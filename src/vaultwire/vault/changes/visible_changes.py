@@ -13,8 +13,8 @@ from vaultwire.vault.changes.change import Change, DetailedChange, Move, Write, 
 from vaultwire.vault.changes.journal import Journal
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.disk.paths import TRASH, lies_in
-from vaultwire.vault.model import VaultPath
-from vaultwire.vault.visibility.privacy import may_say_so
+from vaultwire.vault.value_types import VaultPath
+from vaultwire.vault.visibility.private_notes import can_be_private
 
 
 class VisibleChanges:
@@ -45,7 +45,7 @@ class VisibleChanges:
         files = self._files
         if lies_in(path, TRASH):
             return True  # its former path is checked as well
-        if os.path.lexists(files.entry(path)):
+        if os.path.lexists(files.entry_path(path)):
             return files.is_taken(path)
         return files.may_be_seen(path) and path not in private
 
@@ -57,7 +57,7 @@ class VisibleChanges:
             detailed = self._journal.load(number)
             # Bytes that are lost, or were too large to be kept, may have been private.
             known = self._private[number] = detailed is None or any(
-                may_say_so(path) if data is None else self._files.is_private(path, data)
+                can_be_private(path) if data is None else self._files.is_private(path, data)
                 for path, data in _contents(detailed)
             )
         return known

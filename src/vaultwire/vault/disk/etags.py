@@ -1,4 +1,4 @@
-"""Fingerprints of what a file holds: what a read hands out and an edit may ask for."""
+"""Etags: fingerprints of a file's content, which a read returns and an edit may require."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ import hashlib
 
 
 def etag_of(data: bytes) -> str:
-    """Return a short fingerprint of a file's bytes; 96 bits, so two texts of one note never share it by chance."""
+    """Return a short fingerprint of a file's bytes. With 96 bits, two texts of a note never have the same by chance."""
     return hashlib.blake2b(data, digest_size=12).hexdigest()
 
 
-# Ends the etag that goes with a part of a note: good for every edit but writing over the whole.
+# The suffix of the etag of a part of a note. It is valid for every edit, but not for overwriting the whole note.
 _PART = "-part"
 
 
 def part_etag(etag: str) -> str:
-    """Return the etag that goes with a part of a note that has this one."""
+    """Return the etag for a part of the note with this etag."""
     return etag + _PART
 
 
 def whole_etag(etag: str) -> tuple[str, bool]:
-    """Return the note's own etag, and whether this one went with a part of the note only."""
+    """Return the note's own etag, and whether this one was for a part of the note."""
     return etag.removesuffix(_PART), etag.endswith(_PART)

@@ -1,8 +1,8 @@
-"""Linux's own file watching, asked for what a vault needs: what was written, made, moved or deleted; not what was opened.
+"""Linux's own file watching (inotify), asked only for the events that a vault needs: writes, creations, moves, deletions.
 
-``watchfiles`` asks for openings too, so with it each file we read tells us that we read it: opening takes five times as
-long. It also looks for news 66 times a second; here the kernel wakes us. Folders behind links and hidden ones are not
-watched, but for the settings folder; what is lost by the kernel is known to be lost.
+``watchfiles`` asks for opens too: then each file we read causes an event, and opening takes five times as long. It also polls
+66 times a second; here the kernel wakes us. Linked and hidden folders are not watched, except the settings folder. If the
+kernel drops events, that is known.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from typing import Protocol
 
 ADDED, CHANGED, DELETED = 1, 2, 3
-"""What happened to a path, by the numbers that ``watchfiles`` has."""
+"""The kinds of events, by the numbers of ``watchfiles``."""
 
 # linux/inotify.h
 _MODIFY, _ATTRIB, _CLOSE_WRITE, _MOVED_FROM, _MOVED_TO = 0x2, 0x4, 0x8, 0x40, 0x80
@@ -28,17 +28,17 @@ _MASK = (
 )  # fmt: skip
 _EVENT = struct.Struct("iIII")
 _BUFFER_BYTES = 1 << 16
-# Gone since, a link by now, or not ours to look into: neither can the walk.
-_PASSED_OVER = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.EACCES)
-# News are handed out when none has come for so long: a save is several events.
+# The folder is gone, is a link by now, or may not be read: the walk cannot read it either.
+_IGNORED_ERRORS = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.EACCES)
+# Events are returned when none has come for this long: a save is several events.
 _QUIET_MS = 8
 
 
-class End(Protocol):
-    """When a wait is over."""
+class WaitEnd(Protocol):
+    """Says when a wait is over."""
 
     def is_set(self) -> bool:
-        """Tell whether the watch is being closed. Raises at the end of the wait's time."""
+        """Tell whether the watch is being closed. Raises when the time of the wait is over."""
 
     def remaining(self) -> float:
         """Return how many seconds the wait may go on."""
@@ -52,7 +52,7 @@ class Inotify:
     """The watches on a folder and all below it that are not hidden. Raises OSError where the system refuses."""
 
     def __init__(self, root: str, is_watched: Callable[[str], bool]) -> None:
-        """``is_watched`` tells of a folder's vault-relative path whether it is one to watch."""
+        """``is_watched`` tells whether to watch a folder, by its vault-relative path."""
         self._root = root
         self._is_watched = is_watched
         self._libc = ctypes.CDLL(None, use_errno=True)
@@ -68,28 +68,28 @@ class Inotify:
             self.close()
             raise
 
-    def watch(self, debounce_ms: int, _step_ms: int, _timeout_ms: int, end: End) -> set[tuple[int, str]] | str:
-        """Return what happened since the last call, as soon as anything has. Raises Overflow, and OSError."""
-        news: set[tuple[int, str]] = set()
-        while not news:
+    def watch(self, debounce_ms: int, _step_ms: int, _timeout_ms: int, end: WaitEnd) -> set[tuple[int, str]] | str:
+        """Return the events since the last call, as soon as there is one. Raises Overflow, and OSError."""
+        events: set[tuple[int, str]] = set()
+        while not events:
             if end.is_set():
                 return "stop"
             self._poll.poll(max(0.0, end.remaining()) * 1000)
-            news |= set(self._events())
+            events |= set(self._events())
         for _ in range(0, debounce_ms, _QUIET_MS):
             if not self._poll.poll(_QUIET_MS):
                 break
             if end.is_set():
                 return "stop"
-            news |= set(self._events())
-        return news
+            events |= set(self._events())
+        return events
 
     def wake(self) -> None:
-        """Have a waiting ``watch`` ask whether to end."""
+        """Make a waiting ``watch`` check whether to end."""
         os.write(self._wake, b".")
 
     def close(self) -> None:
-        """Give up all watches."""
+        """End all watches."""
         for descriptor in (self._descriptor, self._woken, self._wake):
             os.close(descriptor)
 
@@ -114,9 +114,7 @@ class Inotify:
             elif mask & (_DELETE_SELF | _MOVE_SELF):
                 if not folder:
                     yield DELETED, self._root
-            elif name.isascii() or not any(
-                "\udc80" <= character <= "\udcff" for character in name
-            ):  # not UTF-8: no note
+            elif name.isascii() or not any("\udc80" <= character <= "\udcff" for character in name):  # else not UTF-8
                 yield from self._event(f"{folder}/{name}" if folder else name, mask)
 
     def _event(self, path: str, mask: int) -> Iterator[tuple[int, str]]:
@@ -124,13 +122,13 @@ class Inotify:
         if mask & _ISDIR and change == DELETED:
             self._remove(path)
         elif mask & _ISDIR:
-            # Watched before it is reported, and so before it is looked through: nothing put into it is missed. A changed
-            # one may be one that nobody was allowed to look into before.
+            # The folder is watched before it is reported, and so before it is walked: no file in it is missed. A changed
+            # folder may be one that could not be read before.
             self._add(path)
         yield change, os.path.join(self._root, path)
 
     def _add(self, start: str) -> None:
-        """Watch a folder and those below it. One that is gone by now is passed over."""
+        """Watch a folder and those below it. A folder that is gone by now is ignored."""
         pending = [start]
         while pending:
             folder = pending.pop()
@@ -140,7 +138,7 @@ class Inotify:
             watch = self._libc.inotify_add_watch(self._descriptor, os.fsencode(place), _MASK)
             if watch < 0:
                 reason = ctypes.get_errno()
-                if folder and reason in _PASSED_OVER:
+                if folder and reason in _IGNORED_ERRORS:
                     continue
                 raise OSError(reason, os.strerror(reason), place)
             self._folders[watch] = folder
@@ -152,7 +150,7 @@ class Inotify:
             pending += [f"{folder}/{name}" if folder else name for name in below]
 
     def _remove(self, path: str) -> None:
-        """Watch a folder that was moved, and those below it, no more: they would go on under their old names."""
+        """Stop watching a moved folder and those below it: their events would come under their old names."""
         for watch, folder in list(self._folders.items()):
             if folder == path or folder.startswith(path + "/"):
                 self._libc.inotify_rm_watch(self._descriptor, watch)

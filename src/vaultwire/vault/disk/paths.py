@@ -1,6 +1,6 @@
-"""What callers may name: text to VaultPath, and the one way two names are compared. Pure; the disk is not asked.
+"""Vault paths: what a caller may name, how names are compared, and which new names are allowed. Pure: the disk is not asked.
 
-A path that cannot lie in the vault on *every* system is refused on every system: vaults are synced between them.
+A path that cannot lie in a vault on some system is refused on every system, because vaults are synced between systems.
 """
 
 from __future__ import annotations
@@ -9,38 +9,38 @@ import re
 import unicodedata
 
 from vaultwire.vault.errors import FILE_NOT_FOUND, INVALID_ARGUMENTS, PATH_OUTSIDE_VAULT, PERMISSION_DENIED, VaultError
-from vaultwire.vault.model import VaultPath
+from vaultwire.vault.value_types import VaultPath
 
 NOTE_SUFFIX = ".md"
 CANVAS_SUFFIX = ".canvas"
 IGNORE_FILE = ".vaultwireignore"
 TRASH = ".trash"  # Obsidian's own folder for "Move to Obsidian trash"
 
-# https://learn.microsoft.com/windows/win32/fileio/naming-a-file: devices, whatever follows the first dot.
+# https://learn.microsoft.com/windows/win32/fileio/naming-a-file: devices, with anything after the first dot.
 _RESERVED = frozenset(
     ["con", "prn", "aux", "nul", "conin$", "conout$"]
     + [f"{device}{digit}" for device in ("com", "lpt") for digit in "0123456789¹²³"]
 )
-_DRIVE = re.compile(r".:")  # Windows takes any character for a drive's letter
+_DRIVE = re.compile(r".:")  # for Windows any character is a drive's letter
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
-# Obsidian itself refuses these in a new name on every system; the rest of Windows' list only fails there.
+# Obsidian refuses these in a new name on every system. The other characters that Windows forbids fail only there.
 _NOT_IN_NEW_NAMES = re.compile(r'[:<>"|?*]')
 _SAFE = dict.fromkeys(":/\\|", "-") | dict.fromkeys("*?<>#^", "") | {'"': "'", "[": "(", "]": ")"}
 # "v1.2 release" has no file extension, "data.csv" has one.
 _EXTENSION = re.compile(r"\.(?:[A-Za-z][A-Za-z0-9]{0,4}|canvas)$", re.IGNORECASE)
-_ASIDE = re.compile(r" \(saved meanwhile, [0-9]+-[0-9]+\)(?=(?:\.[^./]*)?\Z)", re.IGNORECASE)
-# What is kept where a name is cut.
+_RESCUED = re.compile(r" \(saved meanwhile, [0-9]+-[0-9]+\)(?=(?:\.[^./]*)?\Z)", re.IGNORECASE)
+# The extension stays where a name is cut.
 _ENDING = re.compile(r"(?<=[^. ])\.[A-Za-z0-9]{1,6}\Z")
-# Longest name most file systems take, in UTF-8 bytes (ext4, APFS, NTFS counts UTF-16 units and takes more).
+# The longest name of most file systems, in UTF-8 bytes (ext4, APFS; NTFS counts UTF-16 units and allows more).
 MAX_NAME_BYTES = 255
 
 
 def parse_path(text: str) -> VaultPath:
     """Return the text as a vault path: ``/`` between parts, extension and Unicode form as given.
 
-    The form stays, because it may be all that tells two notes apart; ``fold`` is how names are compared.
-    Raises VaultError: PATH_OUTSIDE_VAULT for what could leave the vault, PERMISSION_DENIED for hidden parts,
-    INVALID_ARGUMENTS for what is no name at all.
+    The Unicode form stays, because two notes may differ in nothing else; names are compared by ``fold``.
+    Raises VaultError: PATH_OUTSIDE_VAULT for a path that could leave the vault, PERMISSION_DENIED for hidden parts,
+    INVALID_ARGUMENTS for a text that is no name.
     """
     if _CONTROL.search(text):
         raise VaultError(PATH_OUTSIDE_VAULT, "A path may not contain NUL or other control characters.", path=text)
@@ -48,7 +48,7 @@ def parse_path(text: str) -> VaultPath:
         text.encode("utf-8")
     except UnicodeEncodeError:
         raise VaultError(INVALID_ARGUMENTS, "A path must be valid Unicode text.") from None
-    # Checked in the form in which a new name is stored: composing turns a few characters into ASCII ones.
+    # Checked in the Unicode form of new names: composing turns a few characters into ASCII ones.
     slashed = text.replace("\\", "/")
     composed = compose(slashed)
     if composed.startswith("/") or _DRIVE.match(composed):
@@ -58,7 +58,7 @@ def parse_path(text: str) -> VaultPath:
             path=text,
         )
     parts = [part for part in slashed.split("/") if part not in ("", ".")]
-    if parts and _DRIVE.match(compose(parts[0])):  # what "./K:" leaves
+    if parts and _DRIVE.match(compose(parts[0])):  # the rest of "./K:"
         raise VaultError(
             PATH_OUTSIDE_VAULT, f"{text!r} names a drive; give a path inside the vault, such as 'Note.md'.", path=text
         )
@@ -84,7 +84,7 @@ def _check_part(part: str, whole: str) -> None:
 
 
 def parse_note_path(text: str) -> VaultPath:
-    """Return the path of the note that is to be written: as ``parse_path``, with ``.md``.
+    """Return the path of a note to write: as ``parse_path`` does, with ``.md``.
 
     Raises VaultError as ``parse_path`` does, and INVALID_ARGUMENTS for a folder or another kind of file.
     """
@@ -102,7 +102,7 @@ def parse_note_path(text: str) -> VaultPath:
 
 
 def check_new_names(parts: list[str]) -> None:
-    """Refuse names for a *new* note or folder that do not travel. Raises VaultError (INVALID_ARGUMENTS)."""
+    """Raise VaultError (INVALID_ARGUMENTS) for a *new* name that not every system can store."""
     for part in parts:
         odd = dict.fromkeys(_NOT_IN_NEW_NAMES.findall(part))
         if odd:
@@ -112,7 +112,7 @@ def check_new_names(parts: list[str]) -> None:
             )
         if part.endswith((".", " ")) or part.startswith(" "):
             raise VaultError(
-                INVALID_ARGUMENTS, f"{part!r} starts or ends with a blank or ends with a dot; Windows cannot store it."
+                INVALID_ARGUMENTS, f"{part!r} starts or ends with a space or ends with a dot; Windows cannot store it."
             )
         if len(part.encode()) > MAX_NAME_BYTES:
             raise VaultError(
@@ -120,23 +120,23 @@ def check_new_names(parts: list[str]) -> None:
             )
 
 
-def aside_name(name: str, mark: str) -> str:
-    """Return the name of what another program saved as the file ``name`` in the middle of a change of it."""
+def rescued_name(name: str, mark: str) -> str:
+    """Return the name for the version of the file ``name`` that another program saved during a change of it."""
     stem, dot, ending = name.rpartition(".")
     return f"{stem} (saved meanwhile, {mark}){dot}{ending}"
 
 
-def saved_as(path: str) -> str | None:
-    """Return the path of the file that this one was saved as (``aside_name``), None for any other file."""
-    found = _ASIDE.search(path)
+def original_of_rescued(path: str) -> str | None:
+    """Return the path of the file that this is a rescued version of (``rescued_name``), None for any other file."""
+    found = _RESCUED.search(path)
     return None if found is None else path[: found.start()] + path[found.end() :]
 
 
 def safe_name(text: str) -> str:
-    """Return the file name nearest to the text that every system can store and every link can name.
+    """Return the file name closest to the text that every system can store and every link can name.
 
-    What stands for a break becomes ``-``, other characters that do not travel are left out; a name too long is cut before
-    its extension. Without anything left it is ``Untitled``, Obsidian's own name for a new note.
+    Separators become ``-``, other characters that some system forbids are left out. A name that is too long is cut before
+    its extension. If nothing is left, the name is ``Untitled``, Obsidian's own name for a new note.
     """
     text = compose(text.encode("utf-8", "ignore").decode())  # without halves of surrogate pairs
     text = " ".join(_CONTROL.sub(" ", text).split())
@@ -153,9 +153,9 @@ def safe_name(text: str) -> str:
 
 
 def folder_of_setting(text: str) -> str:
-    """Return a folder from Obsidian's settings as paths are written; ``""`` for the vault itself.
+    """Return a folder from Obsidian's settings, written as a path; ``""`` for the vault itself. The path is not checked.
 
-    Obsidian passes over slashes at either end. What the text names is not checked.
+    Obsidian ignores slashes at either end.
     """
     return "/".join(part for part in text.strip().replace("\\", "/").split("/") if part not in ("", "."))
 
@@ -163,7 +163,7 @@ def folder_of_setting(text: str) -> str:
 def parse_set_folder(text: str, setting: str) -> VaultPath | None:
     """Return the vault path of a folder from Obsidian's settings, None for the vault itself.
 
-    Raises VaultError, which names the setting, if that cannot be a folder of the vault.
+    Raises VaultError, which names the setting, if it cannot be a folder of the vault.
     """
     folder = folder_of_setting(text)
     try:
@@ -176,7 +176,7 @@ def parse_set_folder(text: str, setting: str) -> VaultPath | None:
 
 
 def compose(name: str) -> str:
-    """Return the Unicode form in which new names are stored: NFC, as Obsidian does."""
+    """Return the name in the Unicode form of new names: NFC, as Obsidian stores them."""
     return unicodedata.normalize("NFC", name)
 
 
@@ -196,9 +196,9 @@ def is_canvas(path: str) -> bool:
 
 
 def fold(name: str) -> str:
-    """Return the form under which two names are the same name: without case and Unicode form (Obsidian compares so).
+    """Return the form that is equal for names that differ only in case or Unicode form, which Obsidian takes for the same.
 
-    Decomposed before case is folded, as Unicode's canonical caseless match asks (The Unicode Standard, D145).
+    Decomposed before case is folded, as Unicode's canonical caseless match requires (The Unicode Standard, D145).
     """
     if name.isascii():
         return name.lower()
@@ -206,17 +206,17 @@ def fold(name: str) -> str:
 
 
 def stem(path: str) -> str:
-    """Return a note's name: the last part without ``.md``."""
+    """Return a note's name: its file name without ``.md``."""
     name = path.rsplit("/", 1)[-1]
     return name[: -len(NOTE_SUFFIX)] if is_note(name) else name
 
 
 def not_found(name: str, near: list[VaultPath]) -> VaultError:
-    """Return the error for a note that is not there, with the names that come close."""
+    """Return the error for a note that does not exist, with similar names."""
     hint = f" Did you mean: {', '.join(near)}?" if near else " list_notes and search_notes show what there is."
     return VaultError(FILE_NOT_FOUND, f"No note is named {name!r}.{hint}", name=name, near=near)
 
 
 def lies_in(path: str, folder: str) -> bool:
-    """Tell whether a path is that of the file or folder, or of something below it."""
+    """Tell whether a path is ``folder`` itself or lies below it."""
     return path == folder or path.startswith(f"{folder}/")

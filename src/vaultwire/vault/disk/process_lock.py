@@ -1,7 +1,7 @@
-"""A lock between processes: a file outside the vault, free again when its holder ends, however it ends.
+"""A lock between processes: a file outside the vault. It is free again when its holder ends, also when that is killed.
 
-Some file systems take a lock and admit everybody all the same, others know none (network and FUSE file systems). There a
-second file stands for the lock, made only if it is not there; one whose maker has ended on this computer is removed.
+Some file systems grant a lock to everybody, others have none (network and FUSE file systems). There a second file is the
+lock: it is created only if it does not exist. One whose creator has ended on this computer is removed.
 """
 
 from __future__ import annotations
@@ -14,40 +14,40 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from vaultwire.vault.model import Progress
+from vaultwire.vault.value_types import Progress
 
 if sys.platform == "win32":
     import msvcrt
 else:
     import fcntl
 
-# Waiting for another process to index a large vault takes a minute; 20 looks a second cost nothing.
-_PATIENCE = 0.05
+# Waiting for another process to index a large vault takes a minute; 20 polls a second cost nothing.
+_POLL_SECONDS = 0.05
 _OPEN = os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0)
 _MAKE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0)
-# A file that says nothing is being written at this moment, or its maker was killed just then.
-_SILENT_SECONDS = 60.0
+# An empty lock file is being written at this moment, or its creator was killed right then.
+_EMPTY_SECONDS = 60.0
 
 
 class ProcessLock:
-    """One lock file; None for none. Not for two threads of one process at once."""
+    """One lock file; without a path there is no lock. Not for two threads of one process at once."""
 
     def __init__(
-        self, path: str | None, waiting_for: str, *, needed: bool = False, patience: float = _PATIENCE
+        self, path: str | None, waiting_for: str, *, needed: bool = False, poll_seconds: float = _POLL_SECONDS
     ) -> None:
-        """``waiting_for`` is what those who wait are told; ``needed`` says that nothing may happen without the lock file.
+        """``waiting_for`` is reported to the caller that waits; ``needed``: nothing may happen without the lock file.
 
-        ``patience``: seconds between two looks whether the lock is free.
+        ``poll_seconds``: the time between two attempts to take the lock.
         """
         self._path = path
         self._waiting_for = waiting_for
         self._needed = needed
-        self._patience = patience
-        self._is_kept: bool | None = None  # whether the file system keeps others out; None until that was tried
+        self._poll_seconds = poll_seconds
+        self._is_exclusive: bool | None = None  # whether the file system refuses a second holder; None until tried
 
     @contextmanager
     def held(self, progress: Progress) -> Iterator[None]:
-        """Hold the lock, waiting for whoever has it. Raises OSError if it is needed and its file cannot be made."""
+        """Hold the lock; wait for its holder. Raises OSError if the lock is needed and its file cannot be created."""
         if self._path is None:
             yield
             return
@@ -56,34 +56,34 @@ class ProcessLock:
         except OSError:
             if self._needed:
                 raise
-            yield  # the folder is gone: nobody else comes here for it
+            yield  # the folder is gone, so no other process comes for the lock
             return
         try:
             while (is_taken := _take(descriptor)) is False:
                 self._wait(progress)
-            if self._is_kept is None:
-                self._is_kept = is_taken is True and _is_refused(self._path)
-            if self._is_kept:
+            if self._is_exclusive is None:
+                self._is_exclusive = is_taken is True and _is_refused(self._path)
+            if self._is_exclusive:
                 yield
                 return
-            standing = _StandingFile(f"{self._path}.held")
-            while not standing.make():
+            existence_lock = _ExistenceLock(f"{self._path}.held")
+            while not existence_lock.create():
                 self._wait(progress)
             try:
                 yield
             finally:
-                standing.remove()
+                existence_lock.remove()
         finally:
             os.close(descriptor)
 
     def _wait(self, progress: Progress) -> None:
         progress.check()
         progress.report(0, 0, self._waiting_for)
-        time.sleep(self._patience)
+        time.sleep(self._poll_seconds)
 
 
 def _is_refused(path: str) -> bool:
-    """Tell whether a lock that this process has just taken is refused to the next who asks."""
+    """Tell whether the system refuses a second holder of a lock that this process has just taken."""
     descriptor = os.open(path, _OPEN, 0o600)
     try:
         return _take(descriptor) is False
@@ -94,7 +94,7 @@ def _is_refused(path: str) -> bool:
 if sys.platform == "win32":
 
     def _take(descriptor: int) -> bool | None:
-        """Take the lock; False if somebody has it, None if there are no locks here."""
+        """Take the lock; False if it is held, None if the file system has no locks."""
         try:
             msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
         except OSError as error:
@@ -104,7 +104,7 @@ if sys.platform == "win32":
 else:
 
     def _take(descriptor: int) -> bool | None:
-        """Take the lock; False if somebody has it, None if there are no locks here."""
+        """Take the lock; False if it is held, None if the file system has no locks."""
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -114,17 +114,18 @@ else:
         return True
 
 
-class _StandingFile:
-    """A file that stands for a lock as long as it is there. It says who made it: computer, boot and process."""
+class _ExistenceLock:
+    """A file that is the lock as long as it exists. It names its creator: computer, boot and process."""
 
-    _held: set[str] = set()  # noqa: RUF012 - by this process, which is alive whether it still holds one or not
+    # Those that this process holds: that it runs does not tell whether it still holds one.
+    _held: set[str] = set()  # noqa: RUF012 - of the process
     _one_at_a_time = threading.Lock()  # in this process
 
     def __init__(self, path: str) -> None:
         self._path = path
 
-    def make(self) -> bool:
-        """Make the file; False if it is there. Raises OSError."""
+    def create(self) -> bool:
+        """Create the file; False if it exists. Raises OSError."""
         with self._one_at_a_time:
             try:
                 descriptor = os.open(self._path, _MAKE, 0o600)
@@ -139,7 +140,7 @@ class _StandingFile:
             return True
 
     def remove(self) -> None:
-        """Let others make it."""
+        """Remove the file, so that others can create it."""
         with self._one_at_a_time:
             self._held.discard(self._path)
             try:
@@ -148,11 +149,11 @@ class _StandingFile:
                 pass
 
     def _clear(self) -> None:
-        """Remove the file if its maker is not there any more."""
+        """Remove the file if its creator has ended."""
         seen = self._read()
-        if seen is None or not self._is_left(seen):
+        if seen is None or not self._is_abandoned(seen):
             return
-        # One at a time: otherwise the second would remove the file that the first has made since.
+        # One process at a time: otherwise a second one could remove the file that the first has created meanwhile.
         try:
             os.mkdir(f"{self._path}.clearing", 0o700)
         except FileExistsError:
@@ -170,23 +171,23 @@ class _StandingFile:
         except FileNotFoundError:
             return None
 
-    def _is_left(self, seen: bytes) -> bool:
+    def _is_abandoned(self, seen: bytes) -> bool:
         computer, _, process = seen.decode("utf-8", "replace").rstrip("\n").rpartition("\n")
         if not process.isdecimal():
             try:
-                return time.time() - os.stat(self._path).st_mtime > _SILENT_SECONDS
+                return time.time() - os.stat(self._path).st_mtime > _EMPTY_SECONDS
             except FileNotFoundError:
                 return False
         here, there = _computer().split("\n"), computer.split("\n")
         if here != there:
-            return here[0] == there[0]  # the same computer, before it was started last; of another one nothing is known
+            return here[0] == there[0]  # the same computer, before its last start; of another computer nothing is known
         if int(process) == os.getpid():
             return self._path not in self._held
         return not _is_running(int(process))
 
 
 def _computer() -> str:
-    """Return which computer this is, and, where the system says so, when it was started last, a line each."""
+    """Return the computer's name and, on Linux, the id of its last start, a line each."""
     try:
         with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
             boot = file.read().strip()
@@ -201,12 +202,12 @@ def _name() -> str:
 
 
 def _is_running(process: int) -> bool:
-    if os.name == "nt":  # where asking would end it; such a file is a person's to remove
+    if os.name == "nt":  # os.kill would end the process there; a person must remove such a file
         return True
     try:
         os.kill(process, 0)
     except ProcessLookupError:
         return False
-    except OSError:  # somebody else's
+    except OSError:  # another user's process
         return True
     return True

@@ -1,4 +1,4 @@
-"""Going through the vault's folders and looking at files, without opening any."""
+"""Walks through the vault's folders and looks at files. It opens no file."""
 
 from __future__ import annotations
 
@@ -9,99 +9,130 @@ from collections.abc import Iterator
 from typing import NamedTuple, Protocol
 
 from vaultwire.vault.disk.paths import is_note
-from vaultwire.vault.disk.places import Places
+from vaultwire.vault.disk.vault_root import VaultRoot
 from vaultwire.vault.errors import VaultError
-from vaultwire.vault.model import NoteStat, VaultPath
+from vaultwire.vault.value_types import NoteStat, Problem, VaultPath
 
 # macOS: SF_DATALESS (sys/stat.h); Windows: FILE_ATTRIBUTE_OFFLINE, …_RECALL_ON_OPEN, …_RECALL_ON_DATA_ACCESS.
 _MAC_DATALESS = 0x40000000
 _WINDOWS_DATALESS = 0x1000 | 0x40000 | 0x400000
 _MAY_BE_DATALESS = sys.platform in ("darwin", "win32")
-# Odd, so that no two numbers of files become one; what a column of SQLite holds.
+# The factor is odd, so that two inode numbers never give one product. The largest number is SQLite's.
 _MIXING = 0x9E3779B97F4A7C15
 _LARGEST = (1 << 63) - 1
 
 
-class Oddity(NamedTuple):
-    """Something the walk passed over, for ``doctor``."""
+class WalkFilter(Protocol):
+    """The part of a vault that a walk may see, where that is not all of it."""
 
-    path: str
-    problem: str
+    def may_enter(self, folder: str) -> bool:
+        """Tell whether the walk looks into the folder."""
+
+    def may_follow(self, path: str) -> bool:
+        """Tell whether the walk sees the file that a link leads to."""
 
 
-class Sight(Protocol):
-    """What of a vault may be seen, where that is not all of it."""
+class _Walk(NamedTuple):
+    """One walk: what it looks for, and where it puts what it cannot use."""
 
-    def enters(self, folder: str) -> bool:
-        """Tell whether a walk looks into the folder."""
-
-    def follows(self, path: str) -> bool:
-        """Tell whether the file that a link leads to is there."""
+    root: VaultRoot
+    problems: list[Problem]
+    attachments: bool
+    visible: WalkFilter | None
 
 
 def walk_folders(
-    places: Places, folder: VaultPath | None, oddities: list[Oddity], *, attachments: bool, sight: Sight | None = None
+    root: VaultRoot,
+    folder: VaultPath | None,
+    problems: list[Problem],
+    *,
+    attachments: bool,
+    visible: WalkFilter | None = None,
 ) -> Iterator[tuple[str, list[NoteStat]]]:
-    """Yield every folder from ``folder`` down, ``""`` being the vault's own, and the files right in it.
+    """Yield every folder from ``folder`` down, the vault's own as ``""``, and the files right in it.
 
-    Notes only, unless ``attachments``. In path order; hidden names and linked folders are passed over. What cannot be
-    listed or named is put into ``oddities`` and never stops the walk. Raises VaultError (VAULT_NOT_FOUND) if the vault
-    itself is gone: "no notes" would be a lie.
+    Only notes, unless ``attachments``. In path order. The walk passes over hidden names and linked folders. What it cannot
+    list or name it puts into ``problems``, and goes on. Raises VaultError (VAULT_NOT_FOUND) if the vault itself is gone:
+    to say that it has no notes would be wrong.
     """
-    places.check_root()
+    root.check_exists()
+    walk = _Walk(root, problems, attachments, visible)
     pending = [folder or ""]
     while pending:
-        prefix = pending.pop()
+        parent = pending.pop()
         try:
-            with os.scandir(os.path.join(places.root, prefix)) as listing:
+            with os.scandir(os.path.join(root.path, parent)) as listing:
                 entries = sorted(listing, key=lambda entry: entry.name)
         except OSError as error:
-            oddities.append(Oddity(prefix or ".", f"folder cannot be listed: {error.strerror}"))
+            problems.append(Problem(parent or ".", f"folder cannot be listed: {error.strerror}"))
             continue
         files: list[NoteStat] = []
         folders: list[str] = []
-        below = f"{prefix}/" if prefix else ""
         for entry in entries:
-            name = entry.name
-            if name.startswith("."):
+            if entry.name.startswith("."):
                 continue
-            path = below + name
+            path = f"{parent}/{entry.name}" if parent else entry.name
             try:
-                if name.isascii() and entry.is_file(follow_symlinks=False) and (attachments or is_note(name)):
-                    status = entry.stat(follow_symlinks=False)
-                    if stat.S_ISREG(status.st_mode):  # all of the files but a few: a call less takes a tenth less
-                        files.append(NoteStat(VaultPath(path), status.st_size, status.st_mtime_ns, stamp_of(status)))
-                        continue
-                file = _look(places, entry, path, folders, oddities, sight, attachments=attachments)
-            except OSError as error:  # gone since, or not ours to look at
-                oddities.append(Oddity(path, f"cannot be examined: {error.strerror}"))
+                file = _look(walk, entry, path, folders)
+            except OSError as error:  # deleted meanwhile, or not ours to look at
+                problems.append(Problem(path, f"cannot be examined: {error.strerror}"))
                 continue
             if file is not None:
                 files.append(file)
-        yield prefix, files
-        pending += reversed(folders if sight is None else [*filter(sight.enters, folders)])
+        yield parent, files
+        pending += reversed(folders if visible is None else [*filter(visible.may_enter, folders)])
 
 
-def look_at(places: Places, path: VaultPath) -> NoteStat | None:
+def _look(walk: _Walk, entry: os.DirEntry[str], path: str, folders: list[str]) -> NoteStat | None:
+    """Return the facts of a file that the walk is about; put a folder into ``folders``."""
+    if not _is_utf8(entry.name):
+        shown = path.encode("utf-8", "replace").decode()
+        walk.problems.append(Problem(shown, "name is not valid UTF-8, so no client can name it"))
+        return None
+    if entry.is_dir(follow_symlinks=False):
+        folders.append(path)
+        return None
+    if not (walk.attachments or is_note(entry.name)):
+        return None
+    if entry.is_symlink():
+        return _look_at_target(walk, path) if walk.visible is None or walk.visible.may_follow(path) else None
+    status = entry.stat(follow_symlinks=False)
+    if not stat.S_ISREG(status.st_mode):
+        walk.problems.append(Problem(path, "is not a regular file"))
+        return None
+    return _note_stat(path, status)
+
+
+def _look_at_target(walk: _Walk, path: str) -> NoteStat | None:
+    """Return the facts of a linked file that lies in the vault."""
+    try:
+        status = os.stat(walk.root.real_path(VaultPath(path)))
+    except VaultError:
+        walk.problems.append(Problem(path, "is a link that leads out of the vault"))
+        return None
+    return _note_stat(path, status) if stat.S_ISREG(status.st_mode) else None
+
+
+def look_at(root: VaultRoot, path: VaultPath) -> NoteStat | None:
     """Return a file's facts, None if there is no regular file of that name in the vault."""
     try:
-        status = os.lstat(places.real_entry(path))
+        status = os.lstat(root.entry_path(path))
         if stat.S_ISLNK(status.st_mode):
-            status = os.stat(places.real(path))
+            status = os.stat(root.real_path(path))
     except (OSError, VaultError):
         return None
-    return _facts(path, status) if stat.S_ISREG(status.st_mode) else None
+    return _note_stat(path, status) if stat.S_ISREG(status.st_mode) else None
 
 
-def is_dataless(places: Places, path: VaultPath) -> bool:
-    """Tell whether only the file's name is on this computer: reading would fetch it from a cloud, for seconds each.
+def is_dataless(root: VaultRoot, path: VaultPath) -> bool:
+    """Tell whether only the file's name is on this computer: reading would fetch it from a cloud, which takes seconds.
 
-    iCloud, OneDrive and their like evict files so. Looking at them fetches nothing.
+    iCloud, OneDrive and the like evict files in this way. This look fetches nothing.
     """
     if not _MAY_BE_DATALESS:
         return False
     try:
-        status = os.stat(places.real(path))
+        status = os.stat(root.real_path(path))
     except (OSError, VaultError):
         return False
     flags: int = getattr(status, "st_flags", 0)
@@ -109,59 +140,20 @@ def is_dataless(places: Places, path: VaultPath) -> bool:
     return bool(flags & _MAC_DATALESS or attributes & _WINDOWS_DATALESS)
 
 
-def _look(
-    places: Places,
-    entry: os.DirEntry[str],
-    path: str,
-    folders: list[str],
-    oddities: list[Oddity],
-    sight: Sight | None,
-    *,
-    attachments: bool,
-) -> NoteStat | None:
-    if not _is_sayable(entry.name):
-        oddities.append(
-            Oddity(path.encode("utf-8", "replace").decode(), "name is not valid UTF-8, so no client can name it")
-        )
-        return None
-    if entry.is_dir(follow_symlinks=False):
-        folders.append(path)
-        return None
-    if not (attachments or is_note(entry.name)):
-        return None
-    if entry.is_symlink():
-        return _look_through(places, path, oddities) if sight is None or sight.follows(path) else None
-    status = entry.stat(follow_symlinks=False)
-    if not stat.S_ISREG(status.st_mode):
-        oddities.append(Oddity(path, "is not a regular file"))
-        return None
-    return _facts(path, status)
-
-
-def _look_through(places: Places, path: str, oddities: list[Oddity]) -> NoteStat | None:
-    """Return the facts of a linked file that stays in the vault."""
-    try:
-        status = os.stat(places.real(VaultPath(path)))
-    except VaultError:
-        oddities.append(Oddity(path, "is a link that leads out of the vault"))
-        return None
-    return _facts(path, status) if stat.S_ISREG(status.st_mode) else None
-
-
 def stamp_of(status: os.stat_result) -> int:
-    """Return a number that is another once a file was replaced, or written to in place: also by a program that sets its
-    time back, as backup and sync programs do.
+    """Return a number that changes when a file is replaced or written to, also by a program that sets its time back.
 
-    The file system's number for it, and when the system saw it change last (on Windows: when it was made), which nobody can
-    set. That is also when it was renamed or got another mode, so a file with another stamp may hold what it held.
+    Backup and sync programs do that. The number is made of the file's inode and of its ctime, when the system last saw it
+    change (on Windows: when it was made); no program can set that. A rename or another mode changes it too, so a file
+    with another stamp may hold the same bytes.
     """
     return (status.st_ino * _MIXING + status.st_ctime_ns) & _LARGEST
 
 
-def _facts(path: str, status: os.stat_result) -> NoteStat:
+def _note_stat(path: str, status: os.stat_result) -> NoteStat:
     return NoteStat(VaultPath(path), status.st_size, status.st_mtime_ns, stamp_of(status))
 
 
-def _is_sayable(name: str) -> bool:
-    """Tell whether the name can be written in JSON and so be named by a client."""
+def _is_utf8(name: str) -> bool:
+    """Tell whether the name can be written in JSON, so that a client can name it."""
     return name.isascii() or not any("\udc80" <= character <= "\udcff" for character in name)

@@ -1,8 +1,8 @@
-"""Watching a vault's folder: which paths may have changed on disk since the last question.
+"""Watches a vault's folder: which paths may have changed on disk since the last question.
 
-What is reported is where to look again, never what happened there: some systems join events. No note is opened, nothing
-indexed and no thread started: who owns the index calls ``Watch.wait`` in a loop, and keeps a slow look over the whole vault
-for what no system reports (a write through a memory map, another machine's change on a share of macOS).
+It reports where to look again, never what happened there: some systems join events. It opens no note, updates no index and
+starts no thread: the index updater calls ``Watch.wait`` in a loop. At longer intervals it also looks over the whole vault,
+for changes that no system reports (a write through a memory map, another machine's change on a share of macOS).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from collections.abc import Callable
 from importlib.machinery import PathFinder
 from typing import TYPE_CHECKING, NamedTuple
 
-from vaultwire.vault.disk.mounts import unseen_file_system
+from vaultwire.vault.disk.mounts import unreported_file_system
 from vaultwire.vault.disk.paths import IGNORE_FILE
 
 if TYPE_CHECKING:
@@ -26,45 +26,45 @@ if TYPE_CHECKING:
 
     from vaultwire.vault.disk.inotify import Inotify
 
-# Linux is asked directly (``vault.disk.inotify``), other systems by ``watchfiles``. That looks for news once a step: an edit is
-# known after 23 ms on average. Each look costs about 75 µs, so this step uses 0.5 % of a processor all day.
+# On Linux the kernel is asked directly (``vault.disk.inotify``), elsewhere ``watchfiles`` is used. It polls once a step: an
+# edit is known after 23 ms on average. Each poll takes about 75 µs, so this step uses 0.5 % of a processor all day.
 _STEP_MS = 15
-# News that do not stop coming are handed out in parts of this length, so that indexing starts before a sync ends.
+# Events that do not stop are returned in parts of this length, so that indexing starts before a sync ends.
 _DEBOUNCE_MS = 60
-# Four steps: less time and the library would never get as far as handing anything out.
+# Four steps: with less time the library would never return any events.
 _SHORTEST_WAIT = 4 * _STEP_MS / 1000
-# Where the kernel has no inotify at all (emulated processors) the library walks the vault this often instead: it would
-# do so every 300 ms.
+# Where the kernel has no inotify (emulated processors) the library walks the vault instead, this often. Its default is
+# every 300 ms.
 _POLL_MS = 3000
-# A new folder is watched only after it was reported, and under a flood of events only when that lets up (over 100 ms were
-# seen), so what is put into it in between is reported by nobody. It is reported once more after this long.
-_SETTLED_SECONDS = 0.5
+# The library watches a new folder only after it reported it, under many events more than 100 ms later. Files put into the
+# folder meanwhile are not reported, so the folder is reported once more after this time.
+_REPORT_AGAIN_SECONDS = 0.5
 
-# inotify drops events once this many wait to be read, and ``watchfiles`` does not pass on that it did. A save makes four to
-# seven events and one entry of ours or more, so of a batch this many times smaller than the kernel's queue none is
-# missing; of a larger one some may be, and then the whole vault is looked over. The file: inotify(7), "/proc
-# interfaces"; the kernel's default stands in for it, also on macOS, where the system joins events before it drops any.
+# inotify drops events when its queue is full, and ``watchfiles`` does not report that. A save makes four to seven events and
+# at least one entry here. So a batch this many times smaller than the queue is complete; of a larger batch entries may be
+# missing, and the whole vault is reported. The file: inotify(7), "/proc interfaces". Without it the kernel's default is
+# assumed, also on macOS, where the system joins events before it drops any.
 _EVENTS_PER_ENTRY = 8
 _MAX_QUEUED = "/proc/sys/fs/inotify/max_queued_events"
 _MAX_QUEUED_DEFAULT = 16_384
-# Windows gives events of about 200 bytes each in a buffer of 16 KB and says nothing the library would hear when that was
-# too small: some 80 events, and a change is up to three.
+# Windows puts events of about 200 bytes each into a buffer of 16 KB, some 80 events, and a change is up to three. The
+# library does not notice when the buffer was too small.
 _MOST_ENTRIES_ON_WINDOWS = 25
 
 _SETTINGS_FOLDER = ".obsidian"
-# Which panes are open: written at every click, and nothing in it is a setting.
+# These say which panes are open. They are written at every click and hold no settings.
 _NO_SETTINGS = frozenset(["workspace.json", "workspace-mobile.json"])
 
-# watchfiles.Change; its numbers stand here because importing the names takes 60 ms.
+# The numbers of watchfiles.Change: importing the names takes 60 ms.
 _ADDED = 1
 _DELETED = 3
 
 
 class Changes(NamedTuple):
-    """Where to look again. Vault-relative, ``/`` between parts, spelt as the system reports them.
+    """Where to look again. Paths are vault-relative, with ``/``, spelt as the system reports them.
 
-    ``paths`` are single entries, there or gone. ``rescan`` are folders to be walked anew with all that was known below
-    them; ``""`` is the whole vault. What is gone may have been a folder, so it is in both.
+    ``paths`` are single entries that exist or are gone. ``rescan`` are folders to walk again, with all that was known below
+    them; ``""`` is the whole vault. An entry that is gone may have been a folder, so it is in both.
     """
 
     paths: frozenset[str]
@@ -77,7 +77,7 @@ EVERYTHING = Changes(frozenset(), frozenset([""]), settings_changed=True)
 
 
 def _changes(paths: set[str], rescan: set[str], *, settings_changed: bool) -> Changes:
-    """Return the changes without what a look over the whole vault includes."""
+    """Return the changes. If the whole vault is to be walked again, single paths and folders are left out."""
     if "" in rescan:
         return Changes(frozenset(), frozenset([""]), settings_changed)
     return Changes(frozenset(paths), frozenset(rescan), settings_changed)
@@ -91,11 +91,11 @@ class _TimeUp(Exception):  # noqa: N818 - the ordinary end of a wait
     """The wait has lasted as long as it was asked to."""
 
 
-class _End:
+class _WaitEnd:
     """What the library asks at every step whether to stop.
 
-    The end of the time is an exception and not the library's own timeout: that one, like a stop, drops what has come
-    since the library last looked, an exception leaves it to the next wait.
+    The end of the time is an exception, not the library's own timeout: that drops the events since its last poll, as a stop
+    does. An exception leaves them to the next wait.
     """
 
     def __init__(self, closing: threading.Event, until: float) -> None:
@@ -116,10 +116,10 @@ class _End:
 
 
 class Watch:
-    """The watches on one vault, in place once this is made. ``wait`` is for one thread, ``close`` for any."""
+    """The watches on one vault. They are in place once the object exists. ``wait`` is for one thread, ``close`` for any."""
 
     def __init__(self, root: str) -> None:
-        """``root`` is a resolved path: the system reports no others. Raises _Unwatchable."""
+        """``root`` is a resolved path: the system reports no other paths. Raises _Unwatchable."""
         self._root = root
         self._prefix = root if root.endswith(os.sep) else root + os.sep
         self._most = _most_entries()
@@ -134,14 +134,14 @@ class Watch:
 
     @property
     def is_alive(self) -> bool:
-        """Whether changes are still reported. If not, ``trouble`` says why; a closed watch has none."""
+        """Whether changes are still reported. If not, ``trouble`` says why; after ``close`` it is empty."""
         return self._native is not None and not self._closing.is_set()
 
     def wait(self, seconds: float) -> Changes:
-        """Return what has changed since the last call, as soon as anything has; no changes after ``seconds``.
+        """Return the changes since the last call, as soon as there are any; no changes after ``seconds``, at least 0.06.
 
-        Less than 0.06 seconds count as that. A watch that has died waits out the time and reports nothing, the call in
-        which it died reports the whole vault. A closed one returns at once. Other threads run meanwhile.
+        The call in which a watch fails reports the whole vault; later calls wait out the time and report nothing. A closed
+        watch returns at once. Other threads run meanwhile.
         """
         with self._waiting:
             native = self._native
@@ -152,14 +152,14 @@ class Watch:
             if self._again:
                 until = min(until, self._again_at)
             try:
-                news = native.watch(_DEBOUNCE_MS, _STEP_MS, 0, _End(self._closing, until))
+                events = native.watch(_DEBOUNCE_MS, _STEP_MS, 0, _WaitEnd(self._closing, until))
             except _TimeUp:
                 return self._quiet()
-            except Exception as error:  # noqa: BLE001 - whatever breaks in the library must not end the caller's thread
+            except Exception as error:  # noqa: BLE001 - no error of the library may end the caller's thread
                 return self._restart(error)
-            if news == "signal":  # only ever in the main thread; Python's own handler has raised
+            if events == "signal":  # only in the main thread; Python's own handler has raised
                 raise KeyboardInterrupt
-            return NO_CHANGES if isinstance(news, str) else self._sort(news)
+            return NO_CHANGES if isinstance(events, str) else self._to_changes(events)
 
     def close(self) -> None:
         """Stop watching. A thread in ``wait`` returns within a step; may be called twice."""
@@ -174,7 +174,7 @@ class Watch:
 
     def _start(self) -> None:
         """Put the watches in place. Raises _Unwatchable."""
-        refused = unseen_file_system(self._root)
+        refused = unreported_file_system(self._root)
         if refused:
             raise _Unwatchable(f"it lies on a file system ({refused}) that does not report what other machines change")
         try:
@@ -185,8 +185,8 @@ class Watch:
                 self._native = Inotify(self._root, _is_watched)
                 self._wake = self._native.wake
             else:
-                # One folder that may not be looked into makes this fail as a whole. The library could pass over it,
-                # but would then pass over all folders it had not come to yet.
+                # One folder that may not be read makes this fail as a whole. The library could ignore it, but would then
+                # ignore all folders after it too.
                 self._native = _library()([self._root], False, False, _POLL_MS, True, False)
         except ImportError as error:
             raise _Unwatchable("the library watchfiles is not installed, or not for this system") from error
@@ -194,9 +194,9 @@ class Watch:
             raise _Unwatchable(f"the system refuses: {error}") from error
 
     def _restart(self, cause: Exception | str) -> Changes:
-        """Put the watches in place anew; what happened before that is unknown, so the whole vault is.
+        """Put new watches in place. What happened before is unknown, so the whole vault is reported.
 
-        The library repeats an error for ever once it had one, and one file whose name is not UTF-8 is an error to it.
+        After one error the library repeats it at each call. One file whose name is not UTF-8 is such an error.
         """
         if self._native is not None:
             self._native.close()
@@ -208,38 +208,38 @@ class Watch:
         return EVERYTHING
 
     def _quiet(self) -> Changes:
-        """Return what there is to report although nothing was heard."""
-        # The end of a mount is reported by no system, a removed root not by all.
+        """Return the changes to report when the system reported none."""
+        # No system reports the end of a mount, not all report a removed root.
         if _identity(self._root) != self._identity:
             return self._restart("the vault's folder is not the one it was")
         return _changes(set(), set(self._due()), settings_changed=False)
 
-    def _sort(self, news: set[tuple[int, str]]) -> Changes:
-        """Return the library's news in our terms."""
-        if len(news) > self._most:
-            self._report_again(frozenset([""]))  # the flood may not be over, and may drop something after this look
+    def _to_changes(self, events: set[tuple[int, str]]) -> Changes:
+        """Return the system's events as changes."""
+        if len(events) > self._most:
+            self._report_again(frozenset([""]))  # more events may come, and some be dropped, after this look
             return EVERYTHING
-        if (_DELETED, self._root) in news:
+        if (_DELETED, self._root) in events:
             return self._restart("the vault's folder was moved or deleted")
-        seen: list[tuple[int, str]] = []
+        visible: list[tuple[int, str]] = []
         settings_changed = False
         linked = {"": False}
-        for change, place in news:
+        for change, place in events:
             path = self._relative(place)
             if path is None:
                 return EVERYTHING
             if path.startswith(".") or "/." in path:
                 settings_changed = settings_changed or _is_settings(path)
             elif path and not self._is_below_link(path.rpartition("/")[0], linked):
-                seen.append((change, path))
-        return self._look_at(seen, settings_changed=settings_changed)
+                visible.append((change, path))
+        return self._look_at(visible, settings_changed=settings_changed)
 
-    def _look_at(self, seen: list[tuple[int, str]], *, settings_changed: bool) -> Changes:
-        """Return the changes, files and folders told apart."""
+    def _look_at(self, events: list[tuple[int, str]], *, settings_changed: bool) -> Changes:
+        """Look at each path and return the changes, with files and folders told apart."""
         paths: set[str] = set()
         rescan = set(self._due())
         new_folders: set[str] = set()
-        for change, path in seen:
+        for change, path in events:
             try:
                 is_folder = stat.S_ISDIR(os.lstat(self._prefix + path).st_mode)
             except OSError:
@@ -250,7 +250,7 @@ class Watch:
                 paths.add(path)
             elif change == _ADDED:
                 new_folders.add(path)
-            elif sys.platform != "win32":  # there a folder counts as changed with everything that is put into it
+            elif sys.platform != "win32":  # there every file put into a folder changes the folder
                 rescan.add(path)
         self._report_again(frozenset(new_folders))
         return _changes(paths, rescan | new_folders, settings_changed=settings_changed)
@@ -258,21 +258,21 @@ class Watch:
     def _report_again(self, folders: frozenset[str]) -> None:
         if folders:
             self._again |= folders
-            self._again_at = time.monotonic() + _SETTLED_SECONDS
+            self._again_at = time.monotonic() + _REPORT_AGAIN_SECONDS
 
     def _due(self) -> frozenset[str]:
-        """Return, once, the folders whose time to be reported again has come."""
+        """Return, once, the folders that are to be reported again by now."""
         if time.monotonic() < self._again_at:
             return frozenset()
         due, self._again = self._again, frozenset()
         return due
 
     def _relative(self, place: str) -> str | None:
-        """Return an absolute path as a vault-relative one; None if it is not spelt as the root is.
+        """Return an absolute path as a vault-relative one; None if its root is spelt in another way.
 
-        Nothing is normalised: index and walk know a file by the name on the disk, and that is what systems report.
-        inotify and Windows put the root before it as it was given. macOS gives its own spelling of the whole, with
-        links resolved (``/private/tmp``), as in our root, but perhaps with another Unicode form.
+        Nothing is normalised: index and walk know a file by its name on the disk, and systems report that. inotify and
+        Windows put the given root before it. macOS reports its own spelling of the whole path, with links resolved
+        (``/private/tmp``), as in our root, but perhaps with another Unicode form.
         """
         if not place.startswith(self._prefix):
             return None
@@ -280,7 +280,7 @@ class Watch:
         return path.replace("\\", "/") if os.sep == "\\" else path
 
     def _is_below_link(self, folder: str, known: dict[str, bool]) -> bool:
-        """Tell whether a part of the folder's path is a link: the library follows those, the walk does not."""
+        """Tell whether a part of the folder's path is a link: the library follows links, the walk does not."""
         if folder not in known:
             known[folder] = self._is_below_link(folder.rpartition("/")[0], known) or os.path.islink(
                 os.path.join(self._root, folder)
@@ -289,10 +289,9 @@ class Watch:
 
 
 def open_watch(root: str, reasons: list[str] | None = None) -> Watch | None:
-    """Watch the vault in ``root``: whatever changes after this has returned will be reported.
+    """Return a watch on the vault in ``root``. All changes after this are reported.
 
-    None where that cannot be, with the reason put into ``reasons``. Takes 4 ms to load the library the first time, and a
-    watch for every folder, hidden and linked ones too.
+    Return None where that is not possible, and put the reason into ``reasons``.
     """
     try:
         return Watch(os.path.realpath(root))
@@ -305,8 +304,8 @@ def open_watch(root: str, reasons: list[str] | None = None) -> Watch | None:
 def _library() -> type[RustNotify]:
     """Return the library's compiled part, without the Python around it. Raises ImportError.
 
-    ``import watchfiles`` brings anyio, 79 modules, 60 ms and 6.5 MB, of which nothing is needed here; this takes 4 ms and
-    1 MB. Its class is documented by the library as its Rust backend.
+    ``import watchfiles`` also imports anyio: 79 modules, 60 ms and 6.5 MB that are not needed here. This takes 4 ms and 1 MB.
+    The library documents the class as its Rust backend.
     """
     package = importlib.util.find_spec("watchfiles")
     part = package and PathFinder.find_spec("_rust_notify", package.submodule_search_locations)
@@ -319,7 +318,7 @@ def _library() -> type[RustNotify]:
 
 
 def _most_entries() -> int:
-    """Return how many entries a batch may have before events may have been lost."""
+    """Return how many entries a batch may have without the risk of lost events."""
     if sys.platform == "win32":
         return _MOST_ENTRIES_ON_WINDOWS
     try:
@@ -331,7 +330,7 @@ def _most_entries() -> int:
 
 
 def _identity(root: str) -> tuple[int, int] | None:
-    """Return what tells this folder from another one in its place; None if there is none."""
+    """Return what tells this folder from another folder at its path; None if there is no folder."""
     try:
         status = os.stat(root)
     except OSError:
@@ -340,12 +339,12 @@ def _identity(root: str) -> tuple[int, int] | None:
 
 
 def _is_watched(folder: str) -> bool:
-    """Tell whether a folder below the vault's is to be watched: not the hidden ones, but for the settings."""
+    """Tell whether to watch a folder below the vault's: not a hidden one, except the settings."""
     return folder == _SETTINGS_FOLDER or not any(part.startswith(".") for part in folder.split("/"))
 
 
 def _is_settings(path: str) -> bool:
-    """Tell whether a hidden path holds settings that change what the index holds."""
+    """Tell whether a hidden path holds settings that change the content of the index."""
     folder, _, name = path.rpartition("/")
     if not folder:
         return name in (IGNORE_FILE, _SETTINGS_FOLDER)

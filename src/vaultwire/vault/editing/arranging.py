@@ -14,7 +14,6 @@ from vaultwire.vault.disk.paths import NOTE_SUFFIX, is_note, parse_note_path, pa
 from vaultwire.vault.editing.workbench import Done, Workbench
 from vaultwire.vault.editing.writing import free_trash_path
 from vaultwire.vault.errors import FILE_NOT_FOUND, INVALID_ARGUMENTS, VaultError
-from vaultwire.vault.model import Problem, Progress, VaultPath
 from vaultwire.vault.plans.context import PlanContext
 from vaultwire.vault.plans.extracting import ExtractPlan, Leave, Part, plan_extract
 from vaultwire.vault.plans.merging import MergePlan, plan_merge
@@ -22,6 +21,7 @@ from vaultwire.vault.plans.moved_links import ResolvedLink
 from vaultwire.vault.plans.moving import MovePlan, plan_move
 from vaultwire.vault.plans.renaming_headings import RenamePlan, plan_rename_block, plan_rename_heading
 from vaultwire.vault.plans.renaming_metadata import PropertyPlan, TagPlan, plan_rename_property, plan_rename_tag
+from vaultwire.vault.value_types import Problem, Progress, VaultPath
 
 # Nobody reads more notices than this.
 _MAX_NOTICES = 100

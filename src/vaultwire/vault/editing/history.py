@@ -5,7 +5,7 @@ from __future__ import annotations
 from vaultwire.vault.changes.change import Change, DetailedChange
 from vaultwire.vault.changes.undo import plan_restore, plan_undo
 from vaultwire.vault.editing.workbench import Done, Workbench
-from vaultwire.vault.model import Progress
+from vaultwire.vault.value_types import Progress
 
 
 class History:

@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 from vaultwire.markdown import edits
 from vaultwire.vault.editing.workbench import Done, Workbench
-from vaultwire.vault.model import Progress, VaultPath
 from vaultwire.vault.plans.attachment_types import decode_base64
 from vaultwire.vault.plans.context import PlanContext
 from vaultwire.vault.plans.creating import (
@@ -19,7 +18,8 @@ from vaultwire.vault.plans.creating import (
 )
 from vaultwire.vault.plans.moving import is_path, plan_arrival
 from vaultwire.vault.plans.templates import below
-from vaultwire.vault.settings.periodic import parse_day
+from vaultwire.vault.settings.daily_notes import parse_day
+from vaultwire.vault.value_types import Progress, VaultPath
 
 
 class Made(NamedTuple):

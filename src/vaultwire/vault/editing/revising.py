@@ -15,14 +15,14 @@ from vaultwire.markdown.properties import parse_frontmatter
 from vaultwire.markdown.property_edits import PropertyEditError, remove_properties, set_properties
 from vaultwire.markdown.yaml_core import PropertyValue, plain_scalar
 from vaultwire.vault.changes.change import Write
+from vaultwire.vault.disk.note_text import to_bytes
 from vaultwire.vault.disk.paths import fold
-from vaultwire.vault.disk.plain import to_bytes
 from vaultwire.vault.editing.workbench import Done, Workbench
 from vaultwire.vault.errors import AMBIGUOUS_TARGET, INVALID_ARGUMENTS, TEXT_NOT_FOUND, VaultError
-from vaultwire.vault.model import NO_PROGRESS, Progress, VaultPath, asking
 from vaultwire.vault.plans.note_text import decode_note, with_bom
 from vaultwire.vault.plans.targeted_edits import Edit, apply_edits
-from vaultwire.vault.search.finding import property_types
+from vaultwire.vault.search.filters import property_types
+from vaultwire.vault.value_types import NO_PROGRESS, Progress, VaultPath, asking
 
 ValueKind: TypeAlias = Literal["auto", "text", "number", "checkbox", "list", "empty"]
 """What a value written as text is; ``auto`` takes the property's type in the vault."""

@@ -18,13 +18,13 @@ from vaultwire.vault.changes.executor import Changes
 from vaultwire.vault.changes.projected_tree import simplified
 from vaultwire.vault.disk.etags import etag_of, whole_etag
 from vaultwire.vault.disk.files import Files
+from vaultwire.vault.disk.note_text import plain_text
 from vaultwire.vault.disk.paths import is_note
-from vaultwire.vault.disk.plain import plain_text
 from vaultwire.vault.errors import NOT_READ, STALE_EDIT, VaultError
 from vaultwire.vault.index.port import Index
-from vaultwire.vault.model import Progress, VaultPath
 from vaultwire.vault.plans.context import PlanContext
-from vaultwire.vault.settings.obsidian_settings import KeptSettings
+from vaultwire.vault.settings.obsidian_settings import CachedSettings
+from vaultwire.vault.value_types import Progress, VaultPath
 
 # The difference shows a caller whether its edit still makes sense; instead of a longer one, it should read the note again.
 _MAX_SHOWN_DIFF = 4_000
@@ -55,7 +55,7 @@ class Workbench:
         self,
         files: Files,
         index: Index,
-        settings: KeptSettings,
+        settings: CachedSettings,
         changes: Changes,
         *,
         now: Callable[[], datetime],

@@ -9,8 +9,8 @@ from vaultwire.markdown.links import parse_linktext
 from vaultwire.vault.changes.change import Move, Step, Write
 from vaultwire.vault.disk.etags import etag_of
 from vaultwire.vault.disk.files import Files
+from vaultwire.vault.disk.note_text import to_bytes
 from vaultwire.vault.disk.paths import MAX_NAME_BYTES, TRASH, check_new_names, fold, parse_note_path
-from vaultwire.vault.disk.plain import to_bytes
 from vaultwire.vault.editing.workbench import Workbench
 from vaultwire.vault.errors import (
     AMBIGUOUS_NAME,
@@ -19,12 +19,11 @@ from vaultwire.vault.errors import (
     STALE_EDIT,
     VaultError,
 )
-from vaultwire.vault.links.naming import find
-from vaultwire.vault.links.resolve import wanted_paths
-from vaultwire.vault.model import NO_PROGRESS, Deleted, Progress, VaultPath, WriteMode, Written
+from vaultwire.vault.links.note_lookup import candidate_paths, find
 from vaultwire.vault.plans.context import PlanContext
 from vaultwire.vault.plans.moving import is_path, plan_arrival
 from vaultwire.vault.plans.note_text import BOM, decode_note, with_bom
+from vaultwire.vault.value_types import NO_PROGRESS, Deleted, Progress, VaultPath, WriteMode, Written
 
 _EDITS: dict[str, Callable[[str, str], str]] = {
     "overwrite": edits.rewrite,
@@ -71,7 +70,7 @@ class Writing:
         """Move the note to the vault's ``.trash``, or delete it permanently. Raises VaultError as ``locate`` does."""
         with self._bench.locked(progress) as context:
             path = context.locate(name)
-            if permanent and fold(path) not in {fold(each) for each in wanted_paths(name)}:
+            if permanent and fold(path) not in {fold(each) for each in candidate_paths(name)}:
                 raise VaultError(
                     INVALID_ARGUMENTS,
                     f"To delete a note permanently, give its whole path: {name!r} means {path!r}.",

@@ -7,7 +7,9 @@ from typing import Protocol
 
 from vaultwire.markdown.model import Link
 from vaultwire.vault.link_graph import LinkGraph
-from vaultwire.vault.model import (
+from vaultwire.vault.search.filters import NoteFilter, TaskFilter
+from vaultwire.vault.search.query import Query
+from vaultwire.vault.value_types import (
     Found,
     NamedNote,
     NoteStat,
@@ -20,8 +22,6 @@ from vaultwire.vault.model import (
     VaultPath,
     VaultStats,
 )
-from vaultwire.vault.search.finding import Wanted, WantedTasks
-from vaultwire.vault.search.query import Query
 
 
 class Index(Protocol):
@@ -45,7 +45,7 @@ class Index(Protocol):
         """Return ``limit`` notes that match, best first, equals in path order, and how many match in all."""
 
     def find(
-        self, wanted: Wanted, folder: VaultPath | None, offset: int, limit: int, progress: Progress
+        self, wanted: NoteFilter, folder: VaultPath | None, offset: int, limit: int, progress: Progress
     ) -> tuple[list[NamedNote], int]:
         """Return ``limit`` notes that are as wanted, in the order wanted, and how many are in all."""
 
@@ -57,7 +57,7 @@ class Index(Protocol):
 
     def tasks(
         self,
-        wanted: WantedTasks,
+        wanted: TaskFilter,
         path: VaultPath | None,
         folder: VaultPath | None,
         offset: int,
@@ -92,7 +92,7 @@ class Index(Protocol):
     def links_asking(
         self, names: Collection[str], below: Collection[VaultPath], progress: Progress
     ) -> list[tuple[VaultPath, str]]:
-        """Return note and linktext of every link that asks for one of the names (``links.name_of``), and of every link in
+        """Return note and linktext of every link that asks for one of the names (``link_name``), and of every link in
         the notes and below the folders given. Notes that the vault's rules exclude have their part: their links lead
         somewhere too.
         """

@@ -1,1 +1,1 @@
-"""Names and links: which note a name means, where a link leads, what is broken."""
+"""FuzzyNames and links: which note a name means, where a link leads, what is broken."""

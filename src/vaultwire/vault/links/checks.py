@@ -1,7 +1,6 @@
-"""What is wrong in a note or canvas that whoever edited it should know: links that lead nowhere, broken properties.
+"""Checks of notes and canvases: links that lead nowhere, broken properties. Only certain faults, no style.
 
-Only what is certain from the files: no style, no taste. A link to a note that is to be written one day is reported too,
-as Obsidian shows it: pale.
+A link to a note that does not exist yet is reported too, as Obsidian shows it pale.
 """
 
 from __future__ import annotations
@@ -21,29 +20,28 @@ from vaultwire.markdown.properties import Frontmatter, property_type
 from vaultwire.markdown.property_values import one_line
 from vaultwire.markdown.yaml_core import PropertyValue
 from vaultwire.vault.disk.files import Files
+from vaultwire.vault.disk.note_text import plain_text
 from vaultwire.vault.disk.paths import fold, is_note
-from vaultwire.vault.disk.plain import plain_text
 from vaultwire.vault.errors import SECTION_NOT_FOUND, VaultError
 from vaultwire.vault.index.port import Index
-from vaultwire.vault.links import graph
-from vaultwire.vault.links.resolution import LinkTargets, linkpath_of
-from vaultwire.vault.links.sections import Sections
-from vaultwire.vault.model import Progress, VaultPath
-from vaultwire.vault.search.finding import Wanted
+from vaultwire.vault.links.link_resolver import LinkResolver, linkpath_of
+from vaultwire.vault.links.sections import Sections, parse_structure
+from vaultwire.vault.search.filters import NoteFilter
+from vaultwire.vault.value_types import Progress, VaultPath
 
 UNRESOLVED_LINK, UNRESOLVED_EMBED = "unresolved-link", "unresolved-embed"
 MISSING_HEADING, MISSING_BLOCK = "missing-heading", "missing-block"
 BROKEN_FRONTMATTER, WRONG_PROPERTY, NOT_A_TAG = "broken-frontmatter", "wrong-property", "not-a-tag"
 DUPLICATE_BLOCK, BROKEN_CANVAS, UNREADABLE = "duplicate-block", "broken-canvas", "unreadable"
-UNSEEN = "not-looked-into"
+NOT_CHECKED = "not-looked-into"
 
 ERRORS = frozenset((BROKEN_FRONTMATTER, BROKEN_CANVAS, UNREADABLE))
-"""What keeps Obsidian from showing the file as it was meant; the others are warnings."""
+"""The kinds that keep Obsidian from showing the file as it was meant. The other kinds are warnings."""
 
 _REPORT_EVERY = 200
-# More faults of one file than this help nobody to mend it.
+# A longer list of findings in one file does not help to repair it.
 _MAX_FINDINGS = 1_000
-# Of a property's text: characters, and words of an example made of it.
+# Of a property's text in a message: characters, and words of the example.
 _MAX_SHOWN, _MAX_WORDS = 200, 5
 
 _BETWEEN_TAGS = re.compile(r"[,\s]+")
@@ -51,7 +49,7 @@ _AT_LINE = re.compile(r"line (\d+): ")
 
 
 class Finding(NamedTuple):
-    """Something wrong: lines and columns count from 1, ``end`` is the column behind its last character."""
+    """A fault. Lines and columns count from 1; ``end`` is the column after its last character."""
 
     kind: str
     message: str
@@ -61,7 +59,7 @@ class Finding(NamedTuple):
 
     @property
     def is_error(self) -> bool:
-        """Whether it is more than a warning."""
+        """Whether it is an error, not a warning."""
         return self.kind in ERRORS
 
 
@@ -69,8 +67,8 @@ Resolve: TypeAlias = Callable[[VaultPath, list[Link]], list[VaultPath | None]]
 
 
 class Checked(NamedTuple):
-    """A part of the vault's files looked through: those with findings, in path order; how many come before the next part,
-    and how many there are in all.
+    """One page of a check of many files: those with findings, in path order; ``position``: how many files were checked so far,
+    ``total``: how many there are.
     """
 
     found: list[tuple[VaultPath, list[Finding]]]
@@ -78,11 +76,11 @@ class Checked(NamedTuple):
     total: int
 
 
-class Checking:
-    """What one caller checks in one vault."""
+class Checks:
+    """The checks of one vault."""
 
     def __init__(self, files: Files, index: Index, declared: Mapping[str, str]) -> None:
-        """``declared``: the types that the vault gives properties, by their names without case."""
+        """``declared``: the types that Obsidian gives properties, by folded name."""
         self._files = files
         self._index = index
         self._declared = declared
@@ -94,16 +92,16 @@ class Checking:
         )
 
     def many(self, folder: VaultPath | None, offset: int, limit: int, progress: Progress) -> Checked:
-        """Look through notes and canvases from the one with number ``offset`` on, until ``limit`` findings are there.
+        """Check notes and canvases from number ``offset`` on, until there are ``limit`` findings.
 
-        Notes that the vault's own rules exclude are left out. The last file's findings are all there.
+        Notes that the vault's own rules exclude are left out. All findings of the last file are returned.
         """
-        notes, _ = self._index.find(Wanted(), folder, 0, sys.maxsize, progress)
+        notes, _ = self._index.find(NoteFilter(), folder, 0, sys.maxsize, progress)
         paths = self._index.paths(progress)
         below = f"{folder}/" if folder else ""
         canvases = [path for path in paths if _is_canvas(path) and path.startswith(below)]
-        wanted = sorted([*(note.stat.path for note in notes), *canvases])
-        targets = LinkTargets(paths)
+        checked = sorted([*(note.stat.path for note in notes), *canvases])
+        targets = LinkResolver(paths)
 
         def resolve(source: VaultPath, links: list[Link]) -> list[VaultPath | None]:
             resolved: list[VaultPath | None] = []
@@ -116,27 +114,27 @@ class Checking:
         found: list[tuple[VaultPath, list[Finding]]] = []
         left = limit
         position = offset
-        for position, path in enumerate(wanted[offset:], offset + 1):
+        for position, path in enumerate(checked[offset:], offset + 1):
             progress.check()
             if position % _REPORT_EVERY == 0:
-                progress.report(position, len(wanted), f"{position} of {len(wanted)} files")
+                progress.report(position, len(checked), f"{position} of {len(checked)} files")
             findings = checker.check(path)
             if findings:
                 found.append((path, findings))
                 left -= len(findings)
                 if left <= 0:
                     break
-        return Checked(found, position, len(wanted))
+        return Checked(found, position, len(checked))
 
-    def _checker(self, resolve: Resolve, progress: Progress) -> Checker:
-        return Checker(self._files, self._declared, resolve, progress)
+    def _checker(self, resolve: Resolve, progress: Progress) -> _FileChecker:
+        return _FileChecker(self._files, self._declared, resolve, progress)
 
 
-class Checker:
-    """Checks files of one vault, one after another. What links lead to is read once and kept: make one for each request."""
+class _FileChecker:
+    """Checks files of one vault, one after another. It reads each target of links once: make one for each request."""
 
     def __init__(self, files: Files, declared: Mapping[str, str], resolve: Resolve, progress: Progress) -> None:
-        """``declared``: the types that the vault gives properties, by their names without case."""
+        """``declared``: the types that Obsidian gives properties, by folded name."""
         self._files = files
         self._declared = declared
         self._resolve = resolve
@@ -156,7 +154,7 @@ class Checker:
         found = list(islice(check(path, text), _MAX_FINDINGS + 1))
         if len(found) > _MAX_FINDINGS:
             found[-1] = found[-1]._replace(
-                kind=UNSEEN, message=f"more than {_MAX_FINDINGS:,} faults; these are the first"
+                kind=NOT_CHECKED, message=f"more than {_MAX_FINDINGS:,} faults; these are the first"
             )
         return sorted(found, key=lambda finding: finding[2:])
 
@@ -167,7 +165,6 @@ class Checker:
         yield from _frontmatter(parsed, self._declared)
         yield from _no_tags(parsed.frontmatter)
         yield from _duplicates(parsed)
-        # As many as the note has, and in the same order.
         spans = link_spans(text)
         links = [Link(span.linktext, span.display, span.line, span.is_embed, span.is_markdown) for span in spans]
         targets = self._resolve(path, links)
@@ -181,7 +178,7 @@ class Checker:
                 yield Finding(fault[0], f"{shown} leads nowhere: {fault[1]}", line, column, end)
 
     def _fault(self, linktext: str, target: VaultPath | None, *, is_embed: bool) -> tuple[str, str] | None:
-        """Return the kind of what is wrong with a link, and why it leads nowhere; None if it leads somewhere."""
+        """Return the kind of the fault and why the link leads nowhere; None if it leads somewhere."""
         linkpath, _, subpath = linktext.partition("#")
         if target is None:
             kind = UNRESOLVED_EMBED if is_embed else UNRESOLVED_LINK
@@ -208,7 +205,7 @@ class Checker:
             except VaultError:
                 self._sections[path] = None
             else:
-                self._sections[path] = Sections(graph.structure(path, text))
+                self._sections[path] = Sections(parse_structure(path, text))
         return self._sections[path]
 
     # ------------------------------------------------------------------ canvases
@@ -234,20 +231,22 @@ def _is_canvas(path: VaultPath) -> bool:
 def _frontmatter(parsed: ParsedNote, declared: Mapping[str, str]) -> Iterator[Finding]:
     for number, problem in enumerate(parsed.problems):
         at = _AT_LINE.match(problem)
-        kind = BROKEN_FRONTMATTER if number < len(parsed.frontmatter.problems) else UNSEEN
+        kind = BROKEN_FRONTMATTER if number < len(parsed.frontmatter.problems) else NOT_CHECKED
         yield Finding(kind, problem[at.end() :] if at else problem, int(at[1]) if at else 1)
     for name, value in parsed.frontmatter.values.items():
-        wanted = declared.get(fold(name), "")
-        fits = _FITS.get(wanted)
+        declared_type = declared.get(fold(name), "")
+        fits = _FITS.get(declared_type)
         if fits is not None and value is not None and not fits(value):
             lines = parsed.frontmatter.lines.get(name)
             is_type = property_type(name, value, {})
-            message = f"property {name!r} should be {_IN_WORDS[wanted]}, and is {_IN_WORDS.get(is_type, is_type)}"
+            message = (
+                f"property {name!r} should be {_IN_WORDS[declared_type]}, and is {_IN_WORDS.get(is_type, is_type)}"
+            )
             yield Finding(WRONG_PROPERTY, message, min(lines) if lines else 1)
 
 
 def _no_tags(frontmatter: Frontmatter) -> Iterator[Finding]:
-    """Yield the texts of the ``tags`` property that were tags until Obsidian 1.9.2, or look like some, and are none."""
+    """Yield the texts of the ``tags`` property that look like tags and are none; until Obsidian 1.9.2 they were tags."""
     for name, texts in frontmatter.written.items():
         if name.casefold() != "tags":
             continue
@@ -264,8 +263,8 @@ def _is_day(value: PropertyValue) -> bool:
     return isinstance(value, str) and property_type("", value, {}) in ("date", "datetime")
 
 
-# What Obsidian marks with a warning sign in its own view of properties. A text may hold whatever a text can; where a list
-# is wanted, a single value is one.
+# Obsidian marks values that fail these with a warning sign in its own view of properties. A text may hold anything; where
+# the type is a list, a single value counts as one.
 _FITS: dict[str, Callable[[PropertyValue], bool]] = {
     "number": lambda value: isinstance(value, (int, float)) and not isinstance(value, bool),
     "checkbox": lambda value: isinstance(value, bool),
@@ -299,7 +298,7 @@ def _duplicates(parsed: ParsedNote) -> Iterator[Finding]:
 
 
 def _place(span: LinkSpan, starts: list[int], length: int) -> tuple[int, int, int]:
-    """Return line, column and the column behind the end, on the link's first line. ``starts`` are those of the lines."""
+    """Return line, column and the column after the end, on the link's first line. ``starts`` are the starts of all lines."""
     if span.end == 0:  # a property in a form that cannot be located
         return span.line, 1, 1
     number = bisect_right(starts, span.start)

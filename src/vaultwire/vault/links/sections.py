@@ -1,4 +1,4 @@
-"""Which lines of a note a subpath or a range of lines means. Pure: a note's structure in, a span out."""
+"""The sections and blocks of a note: which lines a subpath or a range of lines means. Pure."""
 
 from __future__ import annotations
 
@@ -7,32 +7,50 @@ from bisect import bisect_left, bisect_right
 from itertools import accumulate
 
 from vaultwire.markdown.blocks import block_of_id
+from vaultwire.markdown.bounds import end_of_reading
 from vaultwire.markdown.model import BlockId, Heading, Span
+from vaultwire.markdown.parse import parse_note
 from vaultwire.vault.disk.paths import fold
 from vaultwire.vault.errors import INVALID_ARGUMENTS, SECTION_NOT_FOUND, VaultError
-from vaultwire.vault.model import OutlineEntry, Structure, VaultPath
+from vaultwire.vault.value_types import OutlineEntry, Structure, VaultPath
 
 _RANGE = re.compile(r"(\d{1,9})(?:(-)(\d{1,9})?)?")
-# What Obsidian takes for a blank when it compares headings (obsidian.d.ts stripHeading).
+# The characters that Obsidian reads as a space when it compares headings (obsidian.d.ts stripHeading).
 _SPECIAL = re.compile(r"[!\"#$%&()*+,.:;<=>?@^`{|}~/\[\]\\\s]+")
-# More headings than this help nobody choose.
+# A longer list of headings in a message does not help a person choose.
 _MAX_NAMED = 30
 _MAX_LEVELS = 6
-# A subpath of more leads nowhere: rewriting it would try each of its parts.
+# A subpath of more parts leads nowhere: rewriting it would try each of its parts.
 _MAX_PARTS = 100
-# Nor does more of what was asked for.
+# Characters of the subpath in a message.
 _MAX_SHOWN = 200
 
 
-class Sections:
-    """The headings and block ids of one note, to look up what links say of them: made once for any number of links.
+def parse_structure(path: VaultPath, text: str) -> Structure:
+    """Parse a note's text: its parts, its headings and how far their sections reach."""
+    parsed = parse_note(text)
+    lines = line_count(text)
+    outline: list[OutlineEntry] = []
+    # Beyond a bound a note is not parsed. There may be headings, so no section continues there.
+    end = end_of_reading(text, parsed.frontmatter.end)
+    last = lines if end == len(text) else text.count("\n", 0, end)
+    nearest = [last + 1] * 7  # by level: the line of the next heading of that level
+    for heading in reversed(parsed.headings):
+        last_line = min(nearest[: heading.level + 1]) - 1
+        outline.append(OutlineEntry(heading.level, heading.text, heading.line, last_line, heading.more))
+        nearest[heading.level] = heading.line
+    return Structure(path, parsed, outline[::-1], lines)
 
-    Looking one up takes no longer the more headings there are.
+
+class Sections:
+    """The headings and block ids of one note, to look up subpaths: made once for any number of links.
+
+    A lookup takes no longer in a note with more headings.
     """
 
     def __init__(self, note: Structure) -> None:
         self._note = note
-        self._headings: dict[str, list[OutlineEntry]] = {}  # by their text as it is compared, in the note's order
+        self._headings: dict[str, list[OutlineEntry]] = {}  # by their compared text, in the note's order
         for entry in note.outline:
             self._headings.setdefault(_comparable(entry.text), []).append(entry)
         self._block_ids: dict[str, list[BlockId]] = {}
@@ -41,16 +59,16 @@ class Sections:
         self._chains: dict[tuple[str, ...], _Found] = {}
 
     def span(self, subpath: str, text: str = "") -> Span:
-        """Return the lines of a section (``Heading``, ``Heading#Sub``) or block (``^id``), the heading itself included.
+        """Return the lines of a section (``Heading``, ``Heading#Sub``), with its heading, or of a block (``^id``).
 
-        Of several that match, the first is meant. With the note's ``text`` a list item comes with the items nested in it,
-        as Obsidian embeds it, and an id behind a list means the list. Raises VaultError (SECTION_NOT_FOUND).
+        Of several that match, the first is meant. Given the note's ``text``, a list item includes the items nested in it, as
+        Obsidian embeds it, and an id after a list means the list. Raises VaultError (SECTION_NOT_FOUND).
         """
-        wanted = subpath.strip().removeprefix("#")
-        if not wanted.startswith("^"):
+        name = subpath.strip().removeprefix("#")
+        if not name.startswith("^"):
             found = self.headings(subpath)[0]
             return Span(found.line, found.last_line)
-        number = self.block_ids(wanted)[0].line
+        number = self.block_ids(name)[0].line
         blocks = self._note.parsed.blocks
         if text:
             return block_of_id(text.split("\n"), blocks, number).whole
@@ -59,16 +77,16 @@ class Sections:
         return around if around is not None and number <= around.last else Span(number, number)
 
     def headings(self, subpath: str) -> list[OutlineEntry]:
-        """Return all headings that ``Heading`` or ``Heading#Sub`` fits, in the note's order; at least one.
+        """Return all headings that ``Heading`` or ``Heading#Sub`` means, in the note's order; at least one.
 
-        Headings are compared as Obsidian compares them: without case, punctuation as blanks. In a chain each is sought below
-        the one before. A heading that has a ``#`` in its text may be written as it is. Raises VaultError
+        Headings are compared as Obsidian compares them: without case, punctuation as spaces. Each heading of a chain must lie
+        below the one before. A heading with a ``#`` in its text may be written as it is. Raises VaultError
         (SECTION_NOT_FOUND).
         """
         found: list[OutlineEntry] = []
         if subpath.count("#") <= _MAX_PARTS:
             chain = tuple(key for part in subpath.split("#") if (key := _comparable(part)))
-            # Each of a chain lies deeper than the one before it, and there are six levels.
+            # Each heading of a chain has a deeper level than the one before, and there are six levels.
             found = self._chain(chain or ("",)).entries if len(chain) <= _MAX_LEVELS else []
             found = found or self._headings.get(_comparable(subpath), [])
         if found:
@@ -80,9 +98,7 @@ class Sections:
         )
 
     def block_ids(self, subpath: str) -> list[BlockId]:
-        """Return all block ids that ``^id`` names, whatever their case; at least one. Raises VaultError
-        (SECTION_NOT_FOUND).
-        """
+        """Return all block ids that ``^id`` names, in any case; at least one. Raises VaultError (SECTION_NOT_FOUND)."""
         name = subpath.strip().removeprefix("#").removeprefix("^")
         found = self._block_ids.get(fold(name))
         if found:
@@ -94,7 +110,7 @@ class Sections:
         )
 
     def _chain(self, keys: tuple[str, ...]) -> _Found:
-        """Return the headings that a chain fits."""
+        """Return the headings that a chain means."""
         found = self._chains.get(keys)
         if found is None:
             entries = self._headings.get(keys[-1], [])
@@ -105,14 +121,14 @@ class Sections:
 
 
 class _Found:
-    """Headings in the note's order, and how far the sections of those up to each one reach."""
+    """Headings in the note's order; for each, the last line of its section and of the sections before it."""
 
     def __init__(self, entries: list[OutlineEntry]) -> None:
         self.entries = entries
         self._reach = list(accumulate((entry.last_line for entry in entries), max))
 
     def those_below(self, others: list[OutlineEntry]) -> list[OutlineEntry]:
-        """Return those of the other headings that lie in a section of one of these. As many steps as the fewer of both."""
+        """Return the other headings that lie in a section of one of these. It takes as many steps as the shorter list has."""
         if len(others) <= len(self.entries):
             return [other for other in others if other.line <= self._reach_before(other.line)]
         below: list[OutlineEntry] = []
@@ -134,12 +150,12 @@ def _line(entry: OutlineEntry) -> int:
 
 
 def section_span(note: Structure, subpath: str, text: str = "") -> Span:
-    """Return what ``Sections.span`` does, for a single question."""
+    """Return ``Sections.span``, for a single lookup."""
     return Sections(note).span(subpath, text)
 
 
 def line_count(text: str) -> int:
-    """Return how many lines a text has; a line end at its end begins no further one."""
+    """Return how many lines a text has; a line break at its end begins no new line."""
     return text.removesuffix("\n").count("\n") + 1
 
 

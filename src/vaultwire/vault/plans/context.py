@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.index.port import Index
-from vaultwire.vault.links.naming import locate
-from vaultwire.vault.model import NO_PROGRESS, Progress, VaultPath
+from vaultwire.vault.links.note_lookup import locate
 from vaultwire.vault.settings.obsidian_settings import Settings
+from vaultwire.vault.value_types import NO_PROGRESS, Progress, VaultPath
 
 
 class PlanContext:

@@ -15,6 +15,7 @@ from vaultwire.markdown import edits
 from vaultwire.markdown.properties import parse_frontmatter
 from vaultwire.vault.changes.change import Step, Write
 from vaultwire.vault.disk.files import Files
+from vaultwire.vault.disk.note_text import to_bytes
 from vaultwire.vault.disk.paths import (
     check_new_names,
     fold,
@@ -24,17 +25,16 @@ from vaultwire.vault.disk.paths import (
     safe_name,
     stem,
 )
-from vaultwire.vault.disk.plain import to_bytes
 from vaultwire.vault.errors import INVALID_ARGUMENTS, NOTE_EXISTS, VaultError
-from vaultwire.vault.model import VaultPath
 from vaultwire.vault.plans.attachment_types import check_attachment
 from vaultwire.vault.plans.context import PlanContext
 from vaultwire.vault.plans.linktexts import link_to
 from vaultwire.vault.plans.moving import is_path, plan_arrival
 from vaultwire.vault.plans.note_text import read_text, with_bom
 from vaultwire.vault.plans.templates import below, fill, find_template, insert
+from vaultwire.vault.settings.daily_notes import daily_note_path, daily_template_path
 from vaultwire.vault.settings.obsidian_settings import Settings
-from vaultwire.vault.settings.periodic import daily_note_path, daily_template_path
+from vaultwire.vault.value_types import VaultPath
 
 OnCollision: TypeAlias = Literal["error", "number"]
 

@@ -25,15 +25,14 @@ from vaultwire.vault.changes.change import Step, Write
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.disk.paths import check_new_names, fold, parse_note_path
 from vaultwire.vault.errors import INVALID_ARGUMENTS, NOTE_EXISTS, VaultError
-from vaultwire.vault.links.graph import structure
-from vaultwire.vault.links.resolution import linkpath_of, names_led_to
-from vaultwire.vault.links.sections import Sections, line_count, line_span, section_span
-from vaultwire.vault.model import Problem, Structure, VaultPath
+from vaultwire.vault.links.link_resolver import link_names_to, linkpath_of
+from vaultwire.vault.links.sections import Sections, line_count, line_span, parse_structure, section_span
 from vaultwire.vault.plans.context import PlanContext
 from vaultwire.vault.plans.link_rewriting import LinkChange, RewrittenLinks, rewrite_files, rewrite_text
 from vaultwire.vault.plans.linktexts import link_to
 from vaultwire.vault.plans.moved_links import MovedLinks, ResolvedLink
 from vaultwire.vault.plans.note_text import check_same_content, read_text, with_bom
+from vaultwire.vault.value_types import Problem, Structure, VaultPath
 
 _BLANK_LINES = re.compile(r"\A(?:[ \t]*+\r*+\n)++")
 _TASK_BOX = re.compile(r"\A([ \t>]*+(?:[-*+]|\d{1,9}[.)])[ \t]++)\[.\][ \t]++")
@@ -84,7 +83,7 @@ def plan_extract(
     first, last = starts[span.first - 1], starts[span.last]
     part_plain = "\n".join(plain.split("\n")[span.first - 1 : span.last])
     # The part begins after a blank line, so that a rule at its start opens no frontmatter.
-    structures = structure(path, plain), structure(new_path, "\n" + part_plain)
+    structures = parse_structure(path, plain), parse_structure(new_path, "\n" + part_plain)
     paths = [*index.paths(progress)]
     rules = _ExtractedLinks(context, paths, path, new_path, structures, span)
     found = RewrittenLinks([], [], [])
@@ -109,7 +108,7 @@ def plan_extract(
     check_same_content([before, link], [body_of(edits.to_plain(rest)), edits.to_plain(new_text)], path)
     elsewhere = [
         each
-        for each in index.links_asking({*names_led_to(path), *names_led_to(new_path)}, [], progress)
+        for each in index.links_asking({*link_names_to(path), *link_names_to(new_path)}, [], progress)
         if each[0] != path
     ]
     rewrite_files(context, rules, rules.by_note(elsewhere), paths, found)
@@ -140,7 +139,9 @@ def _lines_of(path: VaultPath, plain: str, part: Part) -> Span:
     if bool(section) == bool(lines):
         raise VaultError(INVALID_ARGUMENTS, "Say which part goes: a section or block, or lines.", argument="section")
     span = (
-        section_span(structure(path, plain), section, plain) if section else line_span(path, line_count(plain), lines)
+        section_span(parse_structure(path, plain), section, plain)
+        if section
+        else line_span(path, line_count(plain), lines)
     )
     top = plain.count("\n", 0, parse_frontmatter(plain).end)
     lines_of_note = plain.split("\n")
@@ -207,7 +208,7 @@ class _ExtractedLinks(MovedLinks):
         ``span`` are the part's lines in the old note.
         """
         super().__init__(context, paths, {}, added=[new])
-        self._affected |= {*names_led_to(origin)}
+        self._affected |= {*link_names_to(origin)}
         self._origin = origin
         self._new = new
         self._whole, self._part = map(Sections, structures)
@@ -241,7 +242,9 @@ class _ExtractedLinks(MovedLinks):
             target = self._new
         # In another folder, chance would decide which of several files of that name is meant.
         is_same_folder = self._origin.rpartition("/")[0] == self._new.rpartition("/")[0]
-        is_worse = not self._after.is_plain(linkpath) and (not is_same_folder or self._before.is_plain(linkpath))
+        is_worse = not self._after.is_unambiguous(linkpath) and (
+            not is_same_folder or self._before.is_unambiguous(linkpath)
+        )
         leads = bool(linkpath.strip()) and self._after.resolve(self._new, linkpath) == target and not is_worse
         if leads and inside in (None, subpath.strip()):
             return None

@@ -16,11 +16,11 @@ from vaultwire.markdown.link_spans import LinkSpan, NewLink
 from vaultwire.vault.changes.change import Write
 from vaultwire.vault.disk.paths import fold
 from vaultwire.vault.errors import SECTION_NOT_FOUND, VaultError
-from vaultwire.vault.links.resolution import LinkTargets, linkpath_of, names_led_to, names_sought
+from vaultwire.vault.links.link_resolver import LinkResolver, file_names_for, link_names_to, linkpath_of
 from vaultwire.vault.links.sections import Sections
-from vaultwire.vault.model import OutlineEntry, Progress, Structure, VaultPath
 from vaultwire.vault.plans.context import PlanContext
 from vaultwire.vault.plans.link_rewriting import RewrittenLinks, rewrite_bytes, rewrite_files
+from vaultwire.vault.value_types import OutlineEntry, Progress, Structure, VaultPath
 
 NewSubpath: TypeAlias = Callable[[str], str | None]
 """A function from a link's subpath (the part after ``#``) to the new one; None if the subpath may stay."""
@@ -68,7 +68,7 @@ def with_heading_links(
         return found._replace(writes=edits)
     index, progress = context.index, context.progress
     paths = index.paths(progress)
-    names = {name for path in renamed for name in names_led_to(path)}
+    names = {name for path in renamed for name in link_names_to(path)}
     rules = _HeadingLinks(paths, names, renamed, progress)
     sources = {
         source
@@ -98,8 +98,8 @@ class _HeadingLinks:
         progress: Progress,
     ) -> None:
         """``names`` are those of links that may lead to the notes in ``renamed``."""
-        sought = {file for name in names for file in names_sought(name)}
-        self._targets = LinkTargets([path for path in paths if fold(path.rpartition("/")[2]) in sought])
+        sought = {file for name in names for file in file_names_for(name)}
+        self._targets = LinkResolver([path for path in paths if fold(path.rpartition("/")[2]) in sought])
         # Thousands of links may lead to one heading.
         self._renamed = {path: cache(new_subpath) for path, new_subpath in renamed.items()}
         self._by_fold = {fold(path): path for path in renamed}

@@ -15,11 +15,11 @@ from vaultwire.markdown.bounds import end_of_reading, unread_problem
 from vaultwire.markdown.canvas import FileNode, NotACanvasError, canvas_edits
 from vaultwire.markdown.link_spans import LinkSpan, NewLink, Rewriting, UnwritableLinkError, applied, rewrite_links
 from vaultwire.vault.changes.change import Write
+from vaultwire.vault.disk.note_text import edited_bytes
 from vaultwire.vault.disk.paths import is_canvas
-from vaultwire.vault.disk.plain import edited_bytes
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
-from vaultwire.vault.model import Problem, VaultPath
 from vaultwire.vault.plans.context import PlanContext
+from vaultwire.vault.value_types import Problem, VaultPath
 
 _BASE_SUFFIX = ".base"
 

@@ -1,6 +1,6 @@
 """Writes new links: in the form the vault's settings ask for, and so that they lead to the file by Obsidian's own rules.
 
-Pure. Existing links are rewritten by ``link_rewriting``; where a link leads is decided by ``vault.links.resolution``.
+Pure. Existing links are rewritten by ``link_rewriting``; where a link leads is decided by ``vault.links.link_resolver``.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from collections.abc import Iterable
 from vaultwire.markdown.inline import read_inline
 from vaultwire.markdown.link_spans import destination
 from vaultwire.vault.disk.paths import NOTE_SUFFIX, fold, is_note, stem
-from vaultwire.vault.links.resolution import LinkTargets, names_led_to, names_sought
-from vaultwire.vault.model import VaultPath
+from vaultwire.vault.links.link_resolver import LinkResolver, file_names_for, link_names_to
 from vaultwire.vault.settings.obsidian_settings import Settings
+from vaultwire.vault.value_types import VaultPath
 
 # Characters with a meaning in a Markdown link's text: brackets, and those that open code, math or HTML.
 _BRACKETS = re.compile(r"[\[\]]")
@@ -58,9 +58,9 @@ def link_to(
 
 def linkpath_to(source: VaultPath, target: VaultPath, paths: Iterable[VaultPath], new_link_format: str) -> str:
     """Return the linkpath, without ``.md``, that leads from a note to a file. See ``link_to``."""
-    named = {name for led in names_led_to(target) for name in names_sought(led)}
+    named = {name for led in link_names_to(target) for name in file_names_for(led)}
     alike = {path for path in paths if fold(path).rpartition("/")[2] in named} | {target}
-    targets = LinkTargets(alike)
+    targets = LinkResolver(alike)
     whole = _without_suffix(target)
     if new_link_format == "relative":
         # Absolute paths, so that relpath does not ask the system for the current folder.

@@ -20,14 +20,13 @@ from vaultwire.vault.changes.change import Move, Step, Write
 from vaultwire.vault.disk.files import check_size
 from vaultwire.vault.disk.paths import fold, is_note
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
-from vaultwire.vault.links.graph import structure
-from vaultwire.vault.links.resolution import linkpath_of, names_led_to
-from vaultwire.vault.links.sections import Sections
-from vaultwire.vault.model import Problem, VaultPath, asking
+from vaultwire.vault.links.link_resolver import link_names_to, linkpath_of
+from vaultwire.vault.links.sections import Sections, parse_structure
 from vaultwire.vault.plans.context import PlanContext
 from vaultwire.vault.plans.link_rewriting import LinkChange, RewrittenLinks, rewrite_files, rewrite_text
 from vaultwire.vault.plans.moved_links import MovedLinks, ResolvedLink
 from vaultwire.vault.plans.note_text import check_same_content, read_text, with_bom
+from vaultwire.vault.value_types import Problem, VaultPath, asking
 
 
 class MergePlan(NamedTuple):
@@ -85,11 +84,11 @@ def plan_merge(
     check_same_content(bodies, [body_of(edits.to_plain(merged))], target)
     data = with_bom(merged.encode(), target_data)
     check_size(target, len(data), files.max_bytes)
-    links = index.links_asking({*names_led_to(source), *names_led_to(target)}, [], progress)
+    links = index.links_asking({*link_names_to(source), *link_names_to(target)}, [], progress)
     elsewhere = [link for link in links if link[0] not in (source, target)]
     rewrite_files(context, rules, rules.by_note(elsewhere), paths, found)
     parsed = parse_note(source_plain)
-    sections = Sections(structure(target, target_plain))
+    sections = Sections(parse_structure(target, target_plain))
     headings = [each.text for each in asking(progress, parsed.headings) if _has_section(sections, each.text)]
     newly_resolved = rules.newly_resolved([*links, *((source, each.linktext) for each in parsed.links)])
     steps: list[Step] = [*found.writes, Write(target, target_data, data), Move(source, trash_path)]

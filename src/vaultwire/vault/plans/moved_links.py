@@ -15,10 +15,10 @@ from vaultwire.markdown.canvas import FileNode
 from vaultwire.markdown.link_spans import LinkSpan, NewLink
 from vaultwire.vault.disk.paths import NOTE_SUFFIX, fold, is_note, stem
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
-from vaultwire.vault.links.resolution import LinkTargets, linkpath_of, name_of, names_led_to, names_sought
-from vaultwire.vault.model import VaultPath
+from vaultwire.vault.links.link_resolver import LinkResolver, file_names_for, link_name, link_names_to, linkpath_of
 from vaultwire.vault.plans.context import PlanContext
 from vaultwire.vault.plans.linktexts import linkpath_to
+from vaultwire.vault.value_types import VaultPath
 
 
 class ResolvedLink(NamedTuple):
@@ -44,7 +44,7 @@ class MovedLinks:
     ) -> None:
         """``paths`` are all files of the vault, ``moved`` the new paths of those that move, ``added`` the new files.
 
-        ``folder`` is the folder that moves as a whole: its path before and after. With ``names`` (``resolution.name_of``)
+        ``folder`` is the folder that moves as a whole: its path before and after. With ``names`` (``link_resolver.link_name``)
         only files that links of these names can lead to are considered, and only such links may be asked about.
         """
         self._progress = context.progress
@@ -52,14 +52,14 @@ class MovedLinks:
         self._moved = moved
         self._folder = folder
         touched = [*moved, *moved.values(), *added]
-        self._affected = {name for path in touched for name in names_led_to(path)}
+        self._affected = {name for path in touched for name in link_names_to(path)}
         if names is not None:
-            sought = {file for name in {*names, *self._affected} for file in names_sought(name)}
+            sought = {file for name in {*names, *self._affected} for file in file_names_for(name)}
             paths = [path for path in paths if fold(path.rpartition("/")[2]) in sought]
         before = [*paths]
         after = [*(moved.get(path, path) for path in before), *added]
-        self._before = LinkTargets(before)
-        self._after = LinkTargets(after)
+        self._before = LinkResolver(before)
+        self._after = LinkResolver(after)
         self._after_by_name: dict[str, list[VaultPath]] = {}
         for path in after:
             self._after_by_name.setdefault(fold(path.rpartition("/")[2]), []).append(path)
@@ -99,7 +99,7 @@ class MovedLinks:
         """Return the file that a link in ``source`` (its path before) must be made to lead to; None if the link may stay."""
         self._progress.check()
         linkpath = linkpath_of(linktext).strip()
-        if not linkpath or (source not in self._moved and name_of(source, linktext) not in self._affected):
+        if not linkpath or (source not in self._moved and link_name(source, linktext) not in self._affected):
             return None
         place = self.path_after(source)
         key = (source.rpartition("/")[0], place.rpartition("/")[0], linkpath)
@@ -114,8 +114,8 @@ class MovedLinks:
         target = self.path_after(old)
         if self._after.resolve(place, linkpath) != target:
             return target
-        was_plain = self._before.is_plain(linkpath)
-        return target if was_plain and not self._after.is_plain(linkpath) else None
+        was_plain = self._before.is_unambiguous(linkpath)
+        return target if was_plain and not self._after.is_unambiguous(linkpath) else None
 
     def linktext(
         self,
@@ -136,7 +136,7 @@ class MovedLinks:
         place = self.path_after(source)
         key = (place.rpartition("/")[0], target)
         if key not in self._linkpaths:
-            named = {name for led in names_led_to(target) for name in names_sought(led)}
+            named = {name for led in link_names_to(target) for name in file_names_for(led)}
             alike = [path for name in sorted(named) for path in self._after_by_name.get(name, ())]
             self._linkpaths[key] = linkpath_to(place, target, alike, self._format)
         whole = target[: -len(NOTE_SUFFIX)] if is_note(target) else target

@@ -13,11 +13,11 @@ from vaultwire.vault.changes.change import Move, Step, Write, follow
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.disk.paths import check_new_names, compose, fold, is_note, lies_in, not_found, parse_note_path
 from vaultwire.vault.errors import FILE_NOT_FOUND, INVALID_ARGUMENTS, NOTE_EXISTS, VaultError
-from vaultwire.vault.links.resolution import name_of, names_led_to
-from vaultwire.vault.model import Problem, VaultPath, asking
+from vaultwire.vault.links.link_resolver import link_name, link_names_to
 from vaultwire.vault.plans.context import PlanContext
 from vaultwire.vault.plans.link_rewriting import LinkChange, RewrittenLinks, is_canvas_or_base, rewrite_files
 from vaultwire.vault.plans.moved_links import MovedLinks, ResolvedLink
+from vaultwire.vault.value_types import Problem, VaultPath, asking
 
 _EXTENSION = re.compile(r"\.[A-Za-z][A-Za-z0-9]*$")
 
@@ -52,12 +52,14 @@ def plan_move(context: PlanContext, source: VaultPath, target: VaultPath) -> Mov
     moved = {path: follow(path, source, target) for path in paths if lies_in(path, source)}
     if not is_folder:
         moved[source] = target
-    names = {name for pair in moved.items() for path in pair for name in names_led_to(path)}
+    names = {name for pair in moved.items() for path in pair for name in link_names_to(path)}
     links = index.links_asking(names, [source], progress)
     # What a canvas or base asks for is known only when it is read.
     is_any_name_possible = any(is_canvas_or_base(path) for path in moved)
     # A relative link asks for another name from its new place if it left the vault before.
-    asked = {name_of(place, text) for note, text in asking(progress, links) for place in {note, moved.get(note, note)}}
+    asked = {
+        link_name(place, text) for note, text in asking(progress, links) for place in {note, moved.get(note, note)}
+    }
     rules = MovedLinks(
         context,
         paths,
@@ -90,7 +92,7 @@ def plan_arrival(context: PlanContext, path: VaultPath, *, may_have_namesake: bo
     namesakes = _namesakes(context, path)
     if not namesakes:
         return []
-    links = context.index.links_asking({*names_led_to(path)}, [], context.progress)
+    links = context.index.links_asking({*link_names_to(path)}, [], context.progress)
     paths = context.index.paths(context.progress)
     rules = MovedLinks(context, paths, {}, added=[path])
     found = RewrittenLinks([], [], [])

@@ -8,7 +8,7 @@ from __future__ import annotations
 from vaultwire.markdown.joining import content_of
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.errors import INVALID_ARGUMENTS, NOT_UTF8, VaultError
-from vaultwire.vault.model import VaultPath
+from vaultwire.vault.value_types import VaultPath
 
 BOM = "\ufeff"
 

@@ -11,15 +11,14 @@ from typing import NamedTuple
 
 from vaultwire.markdown.marks import HEADING
 from vaultwire.vault.changes.change import Step, Write
+from vaultwire.vault.disk.note_text import edited_bytes, plain_text
 from vaultwire.vault.disk.paths import fold
-from vaultwire.vault.disk.plain import edited_bytes, plain_text
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
-from vaultwire.vault.links.graph import structure
-from vaultwire.vault.links.sections import Sections, section_span
-from vaultwire.vault.model import OutlineEntry, Problem, Structure, VaultPath
+from vaultwire.vault.links.sections import Sections, parse_structure, section_span
 from vaultwire.vault.plans.context import PlanContext
 from vaultwire.vault.plans.heading_links import NewSubpath, new_heading_subpaths, with_heading_links
 from vaultwire.vault.plans.link_rewriting import LinkChange
+from vaultwire.vault.value_types import OutlineEntry, Problem, Structure, VaultPath
 
 _BLOCK_ID = re.compile(r"[A-Za-z0-9-]+")
 
@@ -48,7 +47,7 @@ def plan_rename_heading(context: PlanContext, path: VaultPath, subpath: str, tex
     """
     data = context.files.read(path).data
     plain = plain_text(data)
-    before = structure(path, plain)
+    before = parse_structure(path, plain)
     if subpath.strip().removeprefix("#").startswith("^"):
         raise VaultError(INVALID_ARGUMENTS, f"{subpath!r} is a block, not a heading.", path=path)
     heading = _one_line_heading(before, path, subpath)
@@ -58,7 +57,7 @@ def plan_rename_heading(context: PlanContext, path: VaultPath, subpath: str, tex
     def renamed(line: str) -> str:
         return _with_text(line, text, is_underlined=heading.more > 0)
 
-    after = structure(path, _with_line(plain, number, renamed))
+    after = parse_structure(path, _with_line(plain, number, renamed))
     expected = [each._replace(text=text) if each.line == number else each for each in before.parsed.headings]
     is_heading = len(text.splitlines()) == 1 and after.parsed.headings == expected
     if not is_heading or _others(before, number) != _others(after, number):
@@ -88,7 +87,7 @@ def plan_rename_block(context: PlanContext, path: VaultPath, old: str, new: str)
     old, new = old.strip().removeprefix("#").removeprefix("^"), new.strip().removeprefix("#").removeprefix("^")
     data = context.files.read(path).data
     plain = plain_text(data)
-    before = structure(path, plain)
+    before = parse_structure(path, plain)
     section_span(before, f"^{old}")
     block = next(block for block in before.parsed.block_ids if fold(block.name) == fold(old))
     if not _BLOCK_ID.fullmatch(new):

@@ -15,16 +15,16 @@ from vaultwire.markdown.bounds import end_of_reading, unread_problem
 from vaultwire.markdown.property_edits import PropertyEditError, rename_property
 from vaultwire.markdown.tag_spans import TagError, check_tag, rename_tag, renamed_tag, tag_spans
 from vaultwire.vault.changes.change import Step, Write
+from vaultwire.vault.disk.note_text import edited_bytes, plain_text
 from vaultwire.vault.disk.paths import fold
-from vaultwire.vault.disk.plain import edited_bytes, plain_text
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
 from vaultwire.vault.index.port import Index
-from vaultwire.vault.links.graph import structure
-from vaultwire.vault.model import Problem, Progress, TagCount, VaultPath, asking
+from vaultwire.vault.links.sections import parse_structure
 from vaultwire.vault.plans.context import PlanContext
 from vaultwire.vault.plans.heading_links import NewSubpath, new_heading_subpaths, with_heading_links
 from vaultwire.vault.plans.link_rewriting import LinkChange
-from vaultwire.vault.search.finding import Condition, Wanted
+from vaultwire.vault.search.filters import Condition, NoteFilter
+from vaultwire.vault.value_types import Problem, Progress, TagCount, VaultPath, asking
 
 _ALL = 1 << 30  # more notes than any vault has
 # A longer list of notes to repair helps nobody.
@@ -125,7 +125,7 @@ def plan_rename_property(context: PlanContext, old: str, new: str) -> PropertyPl
     old, new = old.strip(), new.strip()
     if not old or not new:
         raise VaultError(INVALID_ARGUMENTS, "A property needs a name.", argument="old" if not old else "new")
-    hits, _ = index.find(Wanted(conditions=(Condition(fold(old), ""),), sort="path"), None, 0, _ALL, progress)
+    hits, _ = index.find(NoteFilter(conditions=(Condition(fold(old), ""),), sort="path"), None, 0, _ALL, progress)
     excluded = index.excluded_with("", old, progress)
     if not hits and not excluded:
         raise VaultError(INVALID_ARGUMENTS, f"old: no note has a property {old!r}.", argument="old")
@@ -203,10 +203,10 @@ def _new_subpath(step: Write, old: str) -> NewSubpath | None:
     """Return the new subpaths of links to a note's headings, None if none of its headings holds the renamed tag."""
     assert step.before is not None
     assert step.after is not None
-    before = structure(step.path, plain_text(step.before))
+    before = parse_structure(step.path, plain_text(step.before))
     if not any("#" in heading.text for heading in before.outline):
         return None
-    after = structure(step.path, plain_text(step.after))
+    after = parse_structure(step.path, plain_text(step.after))
     if [heading.text for heading in before.outline] == [heading.text for heading in after.outline]:
         return None
 

@@ -16,9 +16,8 @@ from vaultwire.markdown.blocks import above_id, block_of_id, in_shape, indented_
 from vaultwire.markdown.edits import Change, replace_spans, to_plain
 from vaultwire.markdown.properties import parse_frontmatter
 from vaultwire.vault.errors import AMBIGUOUS_TARGET, INVALID_ARGUMENTS, TEXT_NOT_FOUND, VaultError
-from vaultwire.vault.links.graph import structure
-from vaultwire.vault.links.sections import Sections, line_span
-from vaultwire.vault.model import NO_PROGRESS, OutlineEntry, Progress, Structure, VaultPath, asking
+from vaultwire.vault.links.sections import Sections, line_span, parse_structure
+from vaultwire.vault.value_types import NO_PROGRESS, OutlineEntry, Progress, Structure, VaultPath, asking
 
 Action: TypeAlias = Literal["append", "prepend", "replace", "delete"]
 _ACTIONS = ("append", "prepend", "replace", "delete")
@@ -124,7 +123,7 @@ def _read(path: VaultPath, text: str) -> _Note:
         starts.append(len(text))
     end = parse_frontmatter(plain).end
     top = plain.count("\n", 0, end) + (1 if end and plain[end - 1] != "\n" else 0)
-    built = structure(path, plain)
+    built = parse_structure(path, plain)
     return _Note(built, Sections(built), plain, plain.split("\n")[: len(starts) - 1], starts, top)
 
 

@@ -16,11 +16,11 @@ from vaultwire.markdown.yaml_core import PropertyValue
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.disk.paths import NOTE_SUFFIX, is_note, parse_set_folder
 from vaultwire.vault.errors import FILE_NOT_FOUND, INVALID_ARGUMENTS, SECTION_NOT_FOUND, VaultError
-from vaultwire.vault.links.resolve import resolve, wanted_paths
-from vaultwire.vault.model import VaultPath
+from vaultwire.vault.links.note_lookup import candidate_paths, resolve_name
 from vaultwire.vault.plans.targeted_edits import Edit, apply_edits
-from vaultwire.vault.settings.moments import format_moment
+from vaultwire.vault.settings.moment_format import format_moment
 from vaultwire.vault.settings.obsidian_settings import Settings
+from vaultwire.vault.value_types import VaultPath
 
 DATE_FORMAT = "YYYY-MM-DD"  # both are Obsidian's (help, "Templates")
 TIME_FORMAT = "HH:mm"
@@ -35,7 +35,7 @@ _MAX_NAMED = 30
 def fill(text: str, title: str, now: datetime, settings: Settings) -> str:
     """Return the template with its variables filled in: ``{{title}}``, ``{{date}}``, ``{{time}}``, ``{{date:FORMAT}}``.
 
-    ``now`` gives both ``date`` and ``time``; their formats are those of Moment.js (``settings.moments``). All other text
+    ``now`` gives both ``date`` and ``time``; their formats are Moment.js's (``settings.moment_format``). All other text
     stays as it is, and a value that is filled in is not searched for variables.
     """
     formats = {
@@ -143,7 +143,7 @@ def find_template(files: Files, settings: Settings, name: str) -> VaultPath:
     """
     folder = parse_set_folder(settings.template_folder, "Template folder location")
     if folder is None:
-        for each in wanted_paths(name):
+        for each in candidate_paths(name):
             path, exists = files.spell(each)
             if exists and is_note(path):
                 return path
@@ -152,12 +152,12 @@ def find_template(files: Files, settings: Settings, name: str) -> VaultPath:
             f"There is no template {name!r}. Obsidian's settings name no template folder, so give the path of a note.",
             name=name,
         )
-    wanted_paths(name)  # raises an error for a name that cannot be a path
+    candidate_paths(name)  # raises an error for a name that cannot be a path
     spelt, _ = files.spell(folder)
     there = [note.path for note in files.walk(spelt)]
     for text in (f"{spelt}/{name.strip().lstrip('/')}", name):
         try:
-            return resolve(text, there)
+            return resolve_name(text, there)
         except VaultError as error:
             if error.code != FILE_NOT_FOUND:
                 raise

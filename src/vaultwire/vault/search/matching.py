@@ -1,12 +1,12 @@
-"""A query against a note: whether it matches, how well, and which lines to show. Pure text.
+"""A query against one note: whether the note matches, how well, and which lines to show. Pure text.
 
-Words and phrases are compared without case and diacritics unless ``match-case:`` asks for both; they count in the
-note's name and in its text. A note is parsed only if its text holds the words, and an operator needs its structure or a
-word stands where a heading may be.
+Words and phrases are compared without case and diacritics unless ``match-case:`` asks for both; they count in the note's
+name and in its text. A note is parsed only if its text holds the words, and then only if an operator needs the note's
+structure or a word stands where a heading may be.
 
-The score of a note that matches as the query is written is above 1, of one that matches only without diacritics below:
-1 for the match, 1 for each matching line up to ten, and for each word or phrase 100 if it is in the name, else 40 if it
-is in a heading, else 20 if it is a tag, alias or in the frontmatter's lists of these.
+A note that matches as the query is written scores above 1, one that matches only without diacritics below 1. It gets 1 for
+the match, 1 for each matching line up to ten, and for each word or phrase 100 if that is in the name, else 40 if in a
+heading, else 20 if it is a tag or alias.
 """
 
 from __future__ import annotations
@@ -16,9 +16,7 @@ from typing import NamedTuple, TypeAlias
 
 from vaultwire.markdown.model import ParsedNote
 from vaultwire.markdown.parse import parse_note
-from vaultwire.vault.model import Line
-from vaultwire.vault.search.lines import KnownLines, add_lines, columns_in, shown
-from vaultwire.vault.search.parts import NoteParts, Piece, Value
+from vaultwire.vault.search.note_parts import NoteParts, Piece, Value
 from vaultwire.vault.search.query import (
     DATE,
     NUMBER,
@@ -32,30 +30,28 @@ from vaultwire.vault.search.query import (
     Query,
     Within,
 )
+from vaultwire.vault.search.snippets import add_lines, first_columns, snippets
 from vaultwire.vault.search.terms import (
-    BARE,
-    FOLDED,
     REGEX_SECONDS,
     AnyNeedle,
-    Budget,
-    Forms,
     Leaf,
     Needle,
     Pattern,
+    RegexBudget,
     RegexNeedle,
     Text,
-    bare_text,
-    fold_text,
 )
+from vaultwire.vault.search.text_forms import FOLDED, UNACCENTED, TextForms, fold_case, strip_diacritics
+from vaultwire.vault.value_types import Line
 
-# A name says what a note is about, a heading what a part is about; mentions count up to a point that beats neither.
+# A name says what a note is about, a heading what a part of it is about. Mentions never count for more than either.
 _NAME, _HEADING, _TAG, _MAX_MENTIONS = 100.0, 40.0, 20.0, 10
 
-Test: TypeAlias = Callable[[Expression], bool]
+LeafTest: TypeAlias = Callable[[Expression], bool]
 
 
 class Match(NamedTuple):
-    """How well a note matches: its score, how many lines do, and the first few of them."""
+    """How well a note matches: its score, how many lines match, and the first few of them."""
 
     score: float
     matches: int
@@ -63,20 +59,19 @@ class Match(NamedTuple):
 
 
 class Matcher:
-    """One query, ready for any number of notes. Its regular expressions share one budget of time: make one per search."""
+    """One query, ready for any number of notes. Its regular expressions share one time budget: make one per search."""
 
     def __init__(
         self, query: Query, regex_seconds: float = REGEX_SECONDS, parse: Callable[[str], ParsedNote] = parse_note
     ) -> None:
         self._query = query.expression
         self._parse = parse
-        self._budget = Budget(regex_seconds)
+        self._budget = RegexBudget(regex_seconds)
         self._needles: dict[Expression, AnyNeedle] = {}
         self._prepare(query.expression)
-        self._has_marks = bare_text(fold_text(query.text)) != fold_text(query.text)
-        self._wanted = list(_wanted(query.expression, ""))
-        self.known_lines = KnownLines.of(query.expression, self._needles)
-        """What finds the lines of notes that are known to match, sooner than ``show`` does; None if nothing can."""
+        folded = fold_case(query.text)
+        self._has_diacritics = strip_diacritics(folded) != folded
+        self._ranked = list(_ranked_leaves(query.expression, ""))
 
     def _prepare(self, part: Expression) -> None:
         if isinstance(part, Text):
@@ -87,68 +82,62 @@ class Matcher:
             self._prepare(inner)
 
     def match(self, path: str, text: str) -> Match | None:
-        """Return how the note matches, None if it does not. Raises VaultError (TIMEOUT) past the regex budget."""
+        """Return how the note matches, None if it does not. Raises VaultError (TIMEOUT) beyond the regex budget."""
         note = NoteParts(path, text, self._parse)
-        # Leaving diacritics out finds more, and under a "not" less: this form decides, the other only ranks.
-        if not self._holds(note, BARE):
+        # Without diacritics more is found, and under a "not" less. This form decides, the other only ranks.
+        if not self._matches(note, UNACCENTED):
             return None
-        as_written = not (self._has_marks or note.has_marks) or self._holds(note, FOLDED)
+        as_written = not (self._has_diacritics or note.has_diacritics) or self._matches(note, FOLDED)
         lines = self._lines(note)
-        score = sum(self._weight(leaf, operator, note) for leaf, operator in self._wanted)
+        score = sum(self._weight(leaf, operator, note) for leaf, operator in self._ranked)
         score += min(len(lines), _MAX_MENTIONS)
-        return Match(score + 1 if as_written else score / (score + 1), len(lines), shown(lines, text))
+        return Match(score + 1 if as_written else score / (score + 1), len(lines), snippets(lines, text))
 
-    def show(self, path: str, text: str, *, is_known: bool) -> Match | None:
-        """Return the lines of a note that match, for whoever ranks it: in half the time. None if the note does not match.
-
-        ``is_known``: that it does is known, and not found out again.
-        """
-        note = NoteParts(path, text, self._parse)
-        if not (is_known or self._holds(note, BARE)):
-            return None
-        lines = self._lines(note)
-        return Match(0.0, len(lines), shown(lines, text))
+    def match_known(self, path: str, text: str) -> Match:
+        """Return the matching lines of a note that is known to match; the score is 0, the caller has one."""
+        lines = self._lines(NoteParts(path, text, self._parse))
+        return Match(0.0, len(lines), snippets(lines, text))
 
     @property
     def has_lines(self) -> bool:
-        """Whether there may be lines to show: not if only names, tags and properties are asked for."""
+        """Whether there may be lines to show: not if the query asks for names, tags and properties only."""
         return _has_lines(self._query)
 
-    # ------------------------------------------------------------------ whether
+    # ------------------------------------------------------------------ whether it matches
 
-    def _holds(self, note: NoteParts, form: int) -> bool:
+    def _matches(self, note: NoteParts, form: int) -> bool:
         def test(part: Expression) -> bool:
             if isinstance(part, Within):
-                return self._holds_within(part, note, form)
+                return self._matches_within(part, note, form)
             if isinstance(part, Property):
-                return self._holds_property(part, note, form)
+                return self._has_property(part, note, form)
             return self._is_in(part, note.body, form) or self._is_in(part, note.name, form)
 
-        return _holds(self._query, test)
+        return _is_true(self._query, test)
 
-    def _holds_within(self, within: Within, note: NoteParts, form: int) -> bool:
+    def _matches_within(self, within: Within, note: NoteParts, form: int) -> bool:
         operator, part = within
         if operator == "tag":
-            return _may_hold(part, lambda leaf: self._may_be_tag(leaf, note, form)) and _holds(
+            return _may_be_true(part, lambda leaf: self._may_be_tag(leaf, note, form)) and _is_true(
                 part, lambda leaf: any(self._is_tag(leaf, tag, form) for tag in note.tags)
             )
         if operator in ("file", "path", "content"):
-            text = note.body if operator == "content" else Forms(_name_for(operator, note.path))
-            return _holds(part, lambda leaf: self._is_in(leaf, text, form))
-        return next(self._pieces_that_hold(within, note, form), None) is not None
+            text = note.body if operator == "content" else TextForms(_name_for(operator, note.path))
+            return _is_true(part, lambda leaf: self._is_in(leaf, text, form))
+        return next(self._matching_pieces(within, note, form), None) is not None
 
-    def _pieces_that_hold(self, within: Within, note: NoteParts, form: int) -> Iterator[Piece]:
+    def _matching_pieces(self, within: Within, note: NoteParts, form: int) -> Iterator[Piece]:
         operator, part = within
-        if not _may_hold(part, lambda leaf: self._is_in(leaf, note.body, form)):
+        if not _may_be_true(part, lambda leaf: self._is_in(leaf, note.body, form)):
             return
-        needed = _needed(part) if operator == "line" else None
-        pieces = note.pieces(operator) if needed is None else self._lines_with(needed, note)
+        required = _required_text(part) if operator == "line" else None
+        pieces = note.pieces(operator) if required is None else self._lines_with(required, note)
         for piece in pieces:
 
-            def test(leaf: Expression, text: Forms = piece.text) -> bool:
+            def test(leaf: Expression, text: TextForms = piece.text) -> bool:
                 return self._is_in(leaf, text, form)
 
-            if _holds(part, test):
+            if _is_true(part, test):
                 yield piece
 
     def _lines_with(self, leaf: Text, note: NoteParts) -> Iterator[Piece]:
@@ -158,21 +147,18 @@ class Matcher:
     def _may_be_tag(self, leaf: Text, note: NoteParts, form: int) -> bool:
         needle = self._needles[leaf]
         form = needle.form(form)
-        wanted = needle.forms[form] if isinstance(needle, Needle) else ""
-        return f"#{wanted}" in note.body.get(form) or (
+        name = needle.forms[form] if isinstance(needle, Needle) else ""
+        return f"#{name}" in note.body.get(form) or (
             note.text.startswith("---")
-            and any(wanted in Forms(tag).get(form) for tag in note.frontmatter.texts("tags"))
+            and any(name in TextForms(tag).get(form) for tag in note.frontmatter.texts("tags"))
         )
 
-    def _holds_property(self, wanted: Property, note: NoteParts, form: int) -> bool:
-        if not note.text.startswith("---"):
-            return False
-        return any(
-            _holds(wanted.name, lambda leaf: self._needles[leaf].equals(value.name, form))  # noqa: B023 - used at once
-            and (
-                wanted.value is None or _holds(wanted.value, lambda leaf: self._is_value(leaf, value, form))  # noqa: B023 - used at once
-            )
-            for value in note.properties
+    def _has_property(self, sought: Property, note: NoteParts, form: int) -> bool:
+        return note.text.startswith("---") and any(self._is_property(sought, value, form) for value in note.properties)
+
+    def _is_property(self, sought: Property, value: Value, form: int) -> bool:
+        return _is_true(sought.name, lambda leaf: self._needles[leaf].equals(value.name, form)) and (
+            sought.value is None or _is_true(sought.value, lambda leaf: self._is_value(leaf, value, form))
         )
 
     def _is_value(self, part: Expression, value: Value, form: int) -> bool:
@@ -184,38 +170,37 @@ class Matcher:
             return any(self._needles[part].equals(text, form) for text in value.texts)
         return any(self._is_in(part, text, form) for text in value.texts)
 
-    def _is_tag(self, part: Expression, tag: Forms, form: int) -> bool:
-        """Tell whether the tag is the one wanted or lies below it. A regular expression may or may not begin with ``#``."""
+    def _is_tag(self, part: Expression, tag: TextForms, form: int) -> bool:
+        """Tell whether the tag is the one asked for or lies below it. A regular expression may begin with ``#``, or not."""
         needle = self._needles[part]
         if isinstance(needle, RegexNeedle):
-            return needle.find(tag, form) >= 0 or needle.find(Forms("#" + tag.get(0)), form) >= 0
-        wanted, written = needle.forms[needle.form(form)], tag.get(needle.form(form))
-        return written == wanted or written.startswith(wanted + "/")
+            return needle.find(tag, form) >= 0 or needle.find(TextForms("#" + tag.get(0)), form) >= 0
+        sought, written = needle.forms[needle.form(form)], tag.get(needle.form(form))
+        return written == sought or written.startswith(sought + "/")
 
-    def _is_in(self, part: Expression, text: Forms, form: int) -> bool:
+    def _is_in(self, part: Expression, text: TextForms, form: int) -> bool:
         return self._needles[part].find(text, form) >= 0
 
     # ------------------------------------------------------------------ how well, and where
 
     def _lines(self, note: NoteParts) -> dict[int, int]:
-        """Return the lines that hold something the query looks for, and where on the line the first of it stands."""
+        """Return the numbers of the lines that hold something the query looks for, and the first column of it."""
         lines: dict[int, int] = {}
-        self._collect(self._query, note, lines)
+        self._collect_lines(self._query, note, lines)
         return lines
 
-    def _collect(self, part: Expression, note: NoteParts, lines: dict[int, int]) -> None:
-        """Add the lines that hold something the part looks for, and where on the line."""
+    def _collect_lines(self, part: Expression, note: NoteParts, lines: dict[int, int]) -> None:
         if isinstance(part, (Text, Pattern)):
             add_lines(1, self._columns_in_body(part, note), lines)
         elif isinstance(part, (And, Or)):
             for inner in part.parts:
-                self._collect(inner, note, lines)
+                self._collect_lines(inner, note, lines)
         elif isinstance(part, Within) and part.operator == "content":
-            self._collect(part.part, note, lines)
+            self._collect_lines(part.part, note, lines)
         elif isinstance(part, Within) and part.operator not in ("file", "path", "tag"):
-            for piece in self._pieces_that_hold(part, note, BARE):
+            for piece in self._matching_pieces(part, note, UNACCENTED):
                 inside: dict[int, int] = {}
-                for leaf, _ in _wanted(part.part, ""):
+                for leaf, _ in _ranked_leaves(part.part, ""):
                     add_lines(piece.first, self._columns(leaf, piece.text), inside)
                 add_lines(0, inside or {piece.first: 0}, lines)
 
@@ -224,23 +209,22 @@ class Matcher:
             note.columns[leaf] = self._columns(leaf, note.body)
         return note.columns[leaf]
 
-    def _columns(self, leaf: Leaf, text: Forms) -> dict[int, int]:
-        """Return where the leaf first stands on each line that has it, by how many lines of the text come before."""
+    def _columns(self, leaf: Leaf, text: TextForms) -> dict[int, int]:
         needle = self._needles[leaf]
-        form = needle.form(BARE)
-        return columns_in(text.get(form), needle, form)
+        form = needle.form(UNACCENTED)
+        return first_columns(text.get(form), needle, form)
 
     def _weight(self, leaf: Leaf, operator: str, note: NoteParts) -> float:
-        """Return what a word, phrase or pattern adds for the best place where it stands."""
+        """Return what a word, phrase or pattern adds to the score, by the best place where it stands."""
         if operator == "tag":
             return _TAG
-        if operator != "content" and self._is_in(leaf, note.name, BARE):
+        if operator != "content" and self._is_in(leaf, note.name, UNACCENTED):
             return _NAME
         if operator == "file":
             return 0
         weight = 0.0
-        lines = note.body.lines(self._needles[leaf].form(BARE))
-        # The end of what may be frontmatter: most words stand below, and the block need not be read for them.
+        lines = note.body.lines(self._needles[leaf].form(UNACCENTED))
+        # The line that may end the frontmatter: most words stand below it, and need no look into the block.
         top = (
             next((at for at, line in enumerate(lines) if at and line.startswith("---")), 0) if lines[0] == "---" else 0
         )
@@ -248,45 +232,48 @@ class Matcher:
             line = lines[index]
             if note.is_heading(index, line):
                 return _HEADING
-            if (column and line[column - 1] == "#") or (index < top and self._is_listed(leaf, note)):
+            if (column and line[column - 1] == "#") or (index < top and self._is_alias_or_tag(leaf, note)):
                 weight = _TAG
         return weight
 
-    def _is_listed(self, leaf: Leaf, note: NoteParts) -> bool:
+    def _is_alias_or_tag(self, leaf: Leaf, note: NoteParts) -> bool:
         """Tell whether the leaf stands in an alias or a tag of the frontmatter."""
         names = [*note.frontmatter.texts("aliases"), *note.frontmatter.texts("tags")]
-        return any(self._is_in(leaf, Forms(name), BARE) for name in names)
+        return any(self._is_in(leaf, TextForms(name), UNACCENTED) for name in names)
 
 
-def _holds(part: Expression, test: Test) -> bool:
-    """Tell whether the expression is true where ``test`` says what its leaves are."""
+def _is_true(part: Expression, test: LeafTest) -> bool:
+    """Tell whether the expression is true, given ``test`` for its leaves."""
     if isinstance(part, And):
-        return all(_holds(inner, test) for inner in part.parts)
+        return all(_is_true(inner, test) for inner in part.parts)
     if isinstance(part, Or):
-        return any(_holds(inner, test) for inner in part.parts)
+        return any(_is_true(inner, test) for inner in part.parts)
     if isinstance(part, Not):
-        return not _holds(part.part, test)
+        return not _is_true(part.part, test)
     return test(part)
 
 
-def _may_hold(part: Expression, test: Callable[[Text], bool]) -> bool:
-    """Tell whether some piece of a note may hold the part, if ``test`` says which words the note has. Never wrongly False."""
+def _may_be_true(part: Expression, test: Callable[[Text], bool]) -> bool:
+    """Tell whether the part may be true of some piece of a note; ``test`` says which words the note has.
+
+    It saves parsing most notes, which takes longer than all the rest. It is never wrongly False.
+    """
     if isinstance(part, And):
-        return all(_may_hold(inner, test) for inner in part.parts)
+        return all(_may_be_true(inner, test) for inner in part.parts)
     if isinstance(part, Or):
-        return any(_may_hold(inner, test) for inner in part.parts)
+        return any(_may_be_true(inner, test) for inner in part.parts)
     return not isinstance(part, Text) or test(part)
 
 
-def _needed(part: Expression) -> Text | None:
-    """Return a word or phrase without which the part holds nowhere, if there is one."""
+def _required_text(part: Expression) -> Text | None:
+    """Return a word or phrase without which the part is true nowhere, if there is one."""
     if isinstance(part, And):
-        return next((leaf for inner in part.parts if (leaf := _needed(inner))), None)
+        return next((leaf for inner in part.parts if (leaf := _required_text(inner))), None)
     return part if isinstance(part, Text) else None
 
 
 def _parts(part: Expression) -> Iterable[Expression]:
-    """Return what an expression is made of."""
+    """Return the expressions that an expression is made of."""
     if isinstance(part, (And, Or)):
         return part.parts
     if isinstance(part, (Not, Within)):
@@ -296,16 +283,16 @@ def _parts(part: Expression) -> Iterable[Expression]:
     return ()
 
 
-def _wanted(part: Expression, operator: str) -> Iterator[tuple[Leaf, str]]:
-    """Yield what is looked for in a note's name, text or tags, with its operator: not what must be absent."""
+def _ranked_leaves(part: Expression, operator: str) -> Iterator[tuple[Leaf, str]]:
+    """Yield the leaves that are looked for in a note's name, text or tags, each with its operator; none below a "not"."""
     if isinstance(part, (Text, Pattern)):
         yield part, operator
     elif isinstance(part, Within):
         if part.operator in ("file", "tag", "content"):
-            yield from _wanted(part.part, part.operator)
+            yield from _ranked_leaves(part.part, part.operator)
     elif isinstance(part, (And, Or)):
         for inner in part.parts:
-            yield from _wanted(inner, operator)
+            yield from _ranked_leaves(inner, operator)
 
 
 def _has_lines(part: Expression) -> bool:
@@ -320,13 +307,13 @@ def _name_for(operator: str, path: str) -> str:
     return path if operator == "path" else path.rsplit("/", 1)[-1]
 
 
-def _compares(text: str, wanted: Compared) -> bool:
-    """Tell whether a value lies on the wanted side. Numbers compare with numbers, dates (ISO 8601) with dates."""
-    if NUMBER.match(text) and NUMBER.match(wanted.value):
-        number, limit = float(text), float(wanted.value)
-        is_less, is_equal = number < limit, number == limit
-    elif DATE.match(text) and DATE.match(wanted.value):
-        is_less, is_equal = text < wanted.value, text == wanted.value
+def _compares(text: str, limit: Compared) -> bool:
+    """Tell whether a value lies on the side asked for. Numbers compare with numbers, dates (ISO 8601) with dates."""
+    if NUMBER.match(text) and NUMBER.match(limit.value):
+        number, other = float(text), float(limit.value)
+        is_less, is_equal = number < other, number == other
+    elif DATE.match(text) and DATE.match(limit.value):
+        is_less, is_equal = text < limit.value, text == limit.value
     else:
         return False
-    return wanted.sign.endswith("=") if is_equal else is_less is (wanted.sign[0] == "<")
+    return limit.sign.endswith("=") if is_equal else is_less is (limit.sign[0] == "<")

@@ -1,8 +1,8 @@
-"""What the vault's owner set in Obsidian, read from the JSON files of its config folder, and read again when they change.
+"""Obsidian's settings for a vault, read from the JSON files of its config folder, and read again when they change.
 
-Nothing here raises: a file that is broken, or a value that is none of those Obsidian writes, counts as not set, and
-``doctor`` is told. What the settings mean is said by those who use them (``visibility.excludes``, ``periodic``). Nothing
-is ever written here.
+Nothing here raises: a broken file, or a value that Obsidian does not write, counts as not set and is reported by
+``doctor``. The modules that use a setting say what it means (``visibility.excludes``, ``daily_notes``). Nothing is ever
+written here.
 """
 
 from __future__ import annotations
@@ -16,24 +16,25 @@ from types import MappingProxyType
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from vaultwire.vault.disk.paths import fold
-from vaultwire.vault.disk.walk import Oddity, stamp_of
+from vaultwire.vault.disk.walk import stamp_of
+from vaultwire.vault.value_types import Problem
 
 CONFIG_FOLDER = ".obsidian"  # Obsidian's "Override config folder" may name another, which must start with a dot too
 
-# A thousand times what Obsidian itself writes; so that a wrong file there cannot fill the memory on every call.
+# A thousand times what Obsidian itself writes. The limit keeps a wrong file from filling the memory on every call.
 MAX_SETTINGS_BYTES = 1 << 20
 
-# A file changed this recently may change again without a new time: clocks of file systems tick every 4 ms (ext4) to 2 s
-# (FAT). What such a file held is used once and not kept.
-_SETTLED_NS = 2_000_000_000
+# A file changed this recently may change again and keep its time: clocks of file systems tick every 4 ms (ext4) to 2 s
+# (FAT). The content of such a file is used once and not cached.
+_CLOCK_TICK_NS = 2_000_000_000
 
 
 class Settings(NamedTuple):
-    """The settings, by their names in Obsidian's files; the defaults are Obsidian's, which leaves out what is not changed.
+    """The settings, named as in Obsidian's files. The defaults are Obsidian's, whose files hold only what was changed.
 
-    Folders are as written, unchecked: ``""`` and ``/`` mean the vault itself, in ``attachment_folder`` ``./`` the note's
-    folder. Formats are ``""`` where Obsidian's own apply. ``property_types`` has folded names, because a
-    property's type does not depend on the case of its name.
+    Folders are as written, unchecked: ``""`` and ``/`` mean the vault itself; ``./`` in ``attachment_folder`` means the
+    note's folder. A format of ``""`` means Obsidian's own. ``property_types`` has folded names, because a property's type
+    does not depend on the case of its name.
     """
 
     user_ignore_filters: tuple[str, ...] = ()
@@ -51,36 +52,36 @@ class Settings(NamedTuple):
     template_date_format: str = ""
     template_time_format: str = ""
     property_types: Mapping[str, str] = MappingProxyType({})
-    problems: tuple[Oddity, ...] = ()
+    problems: tuple[Problem, ...] = ()
 
 
-class Content(NamedTuple):
-    """A settings file's text, None if there is none to be had; ``problem`` says why if that is not as it should be."""
+class FileContent(NamedTuple):
+    """A settings file's text, None if there is none; ``problem`` says what is wrong with the file, if anything is."""
 
     text: str | None
     problem: str | None = None
 
 
-_MISSING: Final = Content(None)
+_MISSING: Final = FileContent(None)
 
 
-class KeptFile:
-    """A small text file that is asked for often: read again only when its size, times or inode are others.
+class CachedFile:
+    """A small text file that is asked for often. It is read again only when its size, time or stamp has changed.
 
-    Links are followed, also out of the vault: people share one config folder between vaults so.
+    Links are followed, also out of the vault: in this way people share one config folder between vaults.
     """
 
     def __init__(self, place: str) -> None:
         self._place = place
-        self._kept: tuple[tuple[int, int, int] | None, Content] = (None, _MISSING)
+        self._cached: tuple[tuple[int, int, int] | None, FileContent] = (None, _MISSING)
 
-    def content(self) -> Content:
-        """Return what is in it. Never raises."""
+    def content(self) -> FileContent:
+        """Return the file's content. Never raises."""
         try:
             status = os.stat(self._place)
-            if not stat.S_ISREG(status.st_mode):  # asked first: opening a FIFO would wait for its other end
-                return Content(None, "is not a regular file")
-            key, content = self._kept
+            if not stat.S_ISREG(status.st_mode):  # checked first: opening a FIFO would wait for its other end
+                return FileContent(None, "is not a regular file")
+            key, content = self._cached
             if key == _identity(status):
                 return content
             with open(self._place, "rb") as file:
@@ -89,10 +90,10 @@ class KeptFile:
         except (FileNotFoundError, NotADirectoryError):
             return _MISSING
         except OSError as error:
-            return Content(None, f"cannot be read: {error.strerror}")
+            return FileContent(None, f"cannot be read: {error.strerror}")
         content = _decode(data)
-        if time.time_ns() - status.st_mtime_ns > _SETTLED_NS:
-            self._kept = (_identity(status), content)
+        if time.time_ns() - status.st_mtime_ns > _CLOCK_TICK_NS:
+            self._cached = (_identity(status), content)
         return content
 
 
@@ -100,46 +101,46 @@ def _identity(status: os.stat_result) -> tuple[int, int, int]:
     return status.st_size, status.st_mtime_ns, stamp_of(status)
 
 
-def _decode(data: bytes) -> Content:
+def _decode(data: bytes) -> FileContent:
     if len(data) > MAX_SETTINGS_BYTES:
-        return Content(None, f"has more than {MAX_SETTINGS_BYTES} bytes, so it was not read")
+        return FileContent(None, f"has more than {MAX_SETTINGS_BYTES} bytes, so it was not read")
     try:
-        return Content(data.decode("utf-8-sig"))
+        return FileContent(data.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
-        return Content(None, f"is not UTF-8 (byte {error.start}), so it was not read")
+        return FileContent(None, f"is not UTF-8 (byte {error.start}), so it was not read")
 
 
-class KeptSettings:
-    """The settings of one vault, always as they are now; asking costs a look at four files."""
+class CachedSettings:
+    """The settings of one vault, always as they are now. Each question looks at four files."""
 
     def __init__(self, root: str, config_folder: str = CONFIG_FOLDER) -> None:
         self._folder = config_folder
-        self._files = {name: KeptFile(os.path.join(root, config_folder, name)) for name in _KEYS}
-        self._kept: tuple[list[Content], Settings] = ([], Settings())
+        self._files = {name: CachedFile(os.path.join(root, config_folder, name)) for name in _KEYS}
+        self._cached: tuple[list[FileContent], Settings] = ([], Settings())
 
     def get(self) -> Settings:
-        """Return the settings; the same object as long as no file holds anything else. Never raises."""
+        """Return the settings; the same object as long as no file's content changes. Never raises."""
         contents = [file.content() for file in self._files.values()]
-        if contents != self._kept[0]:
-            self._kept = (contents, self._parse(contents))
-        return self._kept[1]
+        if contents != self._cached[0]:
+            self._cached = (contents, self._parse(contents))
+        return self._cached[1]
 
-    def _parse(self, contents: list[Content]) -> Settings:
+    def _parse(self, contents: list[FileContent]) -> Settings:
         values: dict[str, Any] = {}
-        problems: list[Oddity] = []
+        problems: list[Problem] = []
         for (name, keys), content in zip(_KEYS.items(), contents, strict=True):
             path = f"{self._folder}/{name}"
             if content.problem:
-                problems.append(Oddity(path, content.problem))
+                problems.append(Problem(path, content.problem))
             if content.text is None:
                 continue
             try:
                 settings = json.loads(content.text)
             except (ValueError, RecursionError) as error:
-                problems.append(Oddity(path, f"is not JSON ({error}), so Obsidian's defaults are used"))
+                problems.append(Problem(path, f"is not JSON ({error}), so Obsidian's defaults are used"))
                 continue
             if not isinstance(settings, dict):
-                problems.append(Oddity(path, "is not a JSON object, so Obsidian's defaults are used"))
+                problems.append(Problem(path, "is not a JSON object, so Obsidian's defaults are used"))
                 continue
             for key, field, check in keys:
                 value = settings.get(key)
@@ -148,14 +149,14 @@ class KeptSettings:
                 try:
                     values[field] = check(value)
                 except _WrongError as error:
-                    problems.append(Oddity(path, f"{key!r} {error}"))
+                    problems.append(Problem(path, f"{key!r} {error}"))
                     if error.rest is not None:
                         values[field] = error.rest
         return Settings(**values, problems=tuple(problems))
 
 
 class _WrongError(Exception):
-    """A value that is none of those Obsidian writes. ``rest`` is what of it can be used."""
+    """A value that Obsidian does not write. ``rest`` is the part of it that can be used."""
 
     def __init__(self, reason: str, rest: Any = None) -> None:
         super().__init__(reason)
@@ -166,7 +167,7 @@ _Check: TypeAlias = Callable[[Any], Any]
 
 
 def _is_text(value: Any) -> bool:
-    """Tell whether it is a text that can be stored and sent: JSON can spell half a character."""
+    """Tell whether the value is a text that can be stored and sent: JSON can spell half a surrogate pair."""
     return isinstance(value, str) and not any("\ud800" <= character <= "\udfff" for character in value)
 
 
@@ -201,7 +202,7 @@ def _texts(value: Any) -> tuple[str, ...]:
 
 
 def _types(value: Any) -> Mapping[str, str]:
-    """Return the types by folded name. Plugins bring types of their own, so any word is one."""
+    """Return the types by folded name. Plugins add types of their own, so any word is one."""
     if not isinstance(value, dict):
         raise _WrongError(f"must be an object of names and types, not {_shown(value)}; it is taken as not set")
     types = MappingProxyType({fold(name): kind for name, kind in value.items() if _is_text(name) and _is_text(kind)})
@@ -210,7 +211,7 @@ def _types(value: Any) -> Mapping[str, str]:
     return types
 
 
-_SHOWN = 40  # enough of a wrong value to recognise it by
+_SHOWN = 40  # characters of a wrong value, enough to recognise it
 
 
 def _shown(value: Any) -> str:
@@ -236,8 +237,8 @@ _KEYS: Final[Mapping[str, tuple[tuple[str, str, _Check], ...]]] = {
     ),
     "templates.json": (
         ("folder", "template_folder", _text),
-        # How Obsidian spells the two is in no document. Vaults have the second spelling (0xW1LD/0xw1ld.github.io,
-        # Aeondromach/MTCHS-Notes-JUNIOR), an audit names the first; where both are, what vaults have wins.
+        # No document says how Obsidian spells these two. Vaults have the second spelling (0xW1LD/0xw1ld.github.io,
+        # Aeondromach/MTCHS-Notes-JUNIOR), an audit names the first. Where a file has both, the second wins.
         ("date_format", "template_date_format", _text),
         ("time_format", "template_time_format", _text),
         ("dateFormat", "template_date_format", _text),

@@ -1,8 +1,8 @@
 """Which files searches and listings leave out: Obsidian's "Excluded files", and the lines of ``.vaultwireignore``.
 
-A matter of order, not of secrecy, as in Obsidian: links to such files lead where they led, and who names one gets it. So
-a rule that cannot be used hides nothing, and ``doctor`` is told. Files whose names start with a dot are not known here;
-the walk passes over them anyway.
+This keeps a vault tidy, not secret, as in Obsidian: links to excluded files still lead there, and a caller that names one
+gets it. So a rule that cannot be used hides nothing, and ``doctor`` reports it. Hidden files do not come here, the walk
+passes over them.
 """
 
 from __future__ import annotations
@@ -12,64 +12,56 @@ import os
 from typing import NamedTuple
 
 from vaultwire.vault.disk.paths import IGNORE_FILE, compose
-from vaultwire.vault.disk.walk import Oddity
 from vaultwire.vault.errors import VaultError
-from vaultwire.vault.search.terms import (
-    EXACT,
-    BadRegexError,
-    Budget,
-    Forms,
-    Pattern,
-    RegexNeedle,
-    check_regex,
-    fold_text,
-)
-from vaultwire.vault.settings.obsidian_settings import Content, KeptFile, KeptSettings
-from vaultwire.vault.visibility.globs import BadGlobError, Glob, Globs, compile_glob
+from vaultwire.vault.search.terms import BadRegexError, Pattern, RegexBudget, RegexNeedle, check_regex
+from vaultwire.vault.search.text_forms import EXACT, TextForms, fold_case
+from vaultwire.vault.settings.obsidian_settings import CachedFile, CachedSettings, FileContent
+from vaultwire.vault.value_types import Problem
+from vaultwire.vault.visibility.gitignore import BadRuleError, GitignoreRule, GitignoreRules, compile_rule
 
 _FILTERS_AT = "userIgnoreFilters in app.json"
 
-# A path takes a regular expression some microseconds. One that needs more than a hundred for each, or once half a second
-# besides, backtracks without end: 50,000 paths would take it longer than a person waits.
-_SECONDS_A_PATH = 0.000_1
-_SECONDS_BESIDES = 0.5
+# A regular expression takes some microseconds for a path. One that needs more than a hundred for each path, after half a
+# second to start with, backtracks without end: for 50,000 paths a person would wait too long.
+_SECONDS_PER_PATH = 0.000_1
+_SECONDS_TO_START = 0.5
 
-# Looking at a path takes microseconds, some for each rule, and a search asks about each. 20 MB for paths of usual length.
-_MOST_KNOWN = 100_000
+# Checking a path takes 10 µs for three rules, looking up the answer 0.1 µs: a look over 10,000 notes saves 100 ms. So many
+# paths of usual length take 20 MB.
+_MOST_CACHED = 100_000
 
 
 class _Expression(NamedTuple):
-    """One of Obsidian's filters written as ``/…/``, ready to be looked for on the time it has left."""
+    """One of Obsidian's filters written as ``/…/``, ready to be looked for, and its time budget."""
 
     source: str
     needle: RegexNeedle
-    budget: Budget
+    budget: RegexBudget
 
 
 class Excludes:
-    """The rules of one moment, and what they hide. Safe to use from several threads.
+    """One state of the rules, and what they hide. Safe to use from several threads.
 
-    ``stamp`` is the same text for the same rules, in another process too, and ``""`` for none: what an index notes beside
+    ``stamp`` is a text that is equal for equal rules, in another process too, and ``""`` for none. An index stores it beside
     what it hid.
     """
 
-    def __init__(self, filters: tuple[str, ...] = (), ignore: Content = Content(None)) -> None:  # noqa: B008 - a constant
-        """``filters`` are Obsidian's ``userIgnoreFilters``, ``ignore`` is what is in ``.vaultwireignore``.
+    def __init__(self, filters: tuple[str, ...] = (), ignore: FileContent = FileContent(None)) -> None:  # noqa: B008 - a constant
+        """``filters`` are Obsidian's ``userIgnoreFilters``, ``ignore`` is the content of ``.vaultwireignore``.
 
-        Obsidian takes a filter between slashes for a JavaScript regular expression, looked for anywhere in the path, and
-        any other for the beginning of paths, character by character: ``Arch`` hides ``Archive/a.md``. Neither minds case:
-        so does the app compile them as far as others who read this setting found (the plugin Advanced Exclude), and so
-        are names compared in all the rest of a vault.
+        For Obsidian a filter between slashes is a JavaScript regular expression that may match anywhere in the path. Any
+        other filter is the beginning of paths: ``Arch`` hides ``Archive/a.md``. Case does not matter for either: the app
+        compiles them so, as the plugin Advanced Exclude found, and compares names so in the rest of a vault.
         """
-        self._problems: list[Oddity] = []
+        self._problems: list[Problem] = []
         self._prefixes: tuple[str, ...] = ()
         self._expressions: tuple[_Expression, ...] = ()
         for text in filters:
             self._add_filter(text)
-        self._lines = Globs()
-        self._known: dict[str, bool] = {}
+        self._lines = GitignoreRules()
+        self._cached: dict[str, bool] = {}
         if ignore.problem:
-            self._problems.append(Oddity(IGNORE_FILE, ignore.problem))
+            self._problems.append(Problem(IGNORE_FILE, ignore.problem))
         self._ignore = ignore.text or ""
         if self._ignore.strip():
             self._add_lines(self._ignore.split("\n"))
@@ -77,38 +69,38 @@ class Excludes:
 
     @property
     def is_empty(self) -> bool:
-        """Whether there is no rule, so that nothing needs to be asked."""
+        """Whether there are no rules."""
         return self._lines.is_empty and not (self._prefixes or self._expressions)
 
     @property
-    def problems(self) -> tuple[Oddity, ...]:
-        """What is wrong with the rules. An expression that takes too long is known when it has been used."""
+    def problems(self) -> tuple[Problem, ...]:
+        """What is wrong with the rules. That an expression takes too long is known once it was used."""
         return tuple(self._problems)
 
     def hides(self, path: str, is_folder: bool = False) -> bool:
-        """Tell whether the file is left out; for a folder, whether all that is in it is, so that a walk can pass it over.
+        """Tell whether the file is left out; for a folder, whether all files in it are, so that a walk can pass over it.
 
-        A regular expression says nothing about a folder: Obsidian asks it about files.
+        A regular expression says nothing about a folder: Obsidian applies it to files.
         """
         if self.is_empty:
             return False
         entry = path + "/" if is_folder else path
-        hidden = self._known.get(entry)
+        hidden = self._cached.get(entry)
         if hidden is None:
             hidden = self._hides(entry)
-            if len(self._known) >= _MOST_KNOWN:
-                self._known.clear()
-            self._known[entry] = hidden
+            if len(self._cached) >= _MOST_CACHED:
+                self._cached.clear()
+            self._cached[entry] = hidden
         return hidden
 
     def _hides(self, entry: str) -> bool:
-        if self._prefixes and fold_text(entry).startswith(self._prefixes):
+        if self._prefixes and fold_case(entry).startswith(self._prefixes):
             return True
         if self._lines.matches(entry if entry.isascii() else compose(entry)):
             return True
         if entry.endswith("/") or not self._expressions:
             return False
-        forms = Forms(entry)
+        forms = TextForms(entry)
         return any(self._finds(expression, forms) for expression in self._expressions)
 
     # ------------------------------------------------------------------ Obsidian's filters
@@ -118,51 +110,51 @@ class Excludes:
         text = text[1:-1] if is_expression else text
         if not text:
             self._problems.append(
-                Oddity(_FILTERS_AT, "has an empty filter, which would hide everything; it hides nothing")
+                Problem(_FILTERS_AT, "has an empty filter, which would hide everything; it hides nothing")
             )
         elif not is_expression:
-            self._prefixes += (fold_text(text),)
+            self._prefixes += (fold_case(text),)
         else:
             try:
                 check_regex(text)
             except BadRegexError as error:
                 reason = f"/{text}/ is no regular expression: {error.reason} (character {error.position + 1})"
-                self._problems.append(Oddity(_FILTERS_AT, f"{reason}; it hides nothing"))
+                self._problems.append(Problem(_FILTERS_AT, f"{reason}; it hides nothing"))
                 return
-            budget = Budget(_SECONDS_BESIDES)
+            budget = RegexBudget(_SECONDS_TO_START)
             needle = RegexNeedle(Pattern(0, text, match_case=False), budget)
             self._expressions += (_Expression(text, needle, budget),)
 
-    def _finds(self, expression: _Expression, path: Forms) -> bool:
+    def _finds(self, expression: _Expression, path: TextForms) -> bool:
         try:
             found = expression.needle.find(path, EXACT) >= 0
         except VaultError:  # too slow
             self._drop(expression)
             return False
-        expression.budget.left = min(expression.budget.left + _SECONDS_A_PATH, _SECONDS_BESIDES)
+        expression.budget.left = min(expression.budget.left + _SECONDS_PER_PATH, _SECONDS_TO_START)
         return found
 
     def _drop(self, expression: _Expression) -> None:
-        """Do without the expression from now on. The rules are others then, so the stamp changes."""
+        """Use the expression no more. This changes the rules, so it changes the stamp."""
         if expression in self._expressions:
             self._expressions = tuple(other for other in self._expressions if other is not expression)
             reason = f"/{expression.source}/ takes too long on some paths; avoid repetitions inside repetitions"
-            self._problems.append(Oddity(_FILTERS_AT, f"{reason}. It hides nothing"))
-            self._known.clear()
+            self._problems.append(Problem(_FILTERS_AT, f"{reason}. It hides nothing"))
+            self._cached.clear()
             self.stamp = self._make_stamp()
 
     # ------------------------------------------------------------------ the ignore file
 
     def _add_lines(self, lines: list[str]) -> None:
-        globs: list[Glob] = []
+        globs: list[GitignoreRule] = []
         for number, text in enumerate(lines, 1):
             try:
-                glob = compile_glob(compose(text.removesuffix("\r")))
-            except BadGlobError as error:
-                self._problems.append(Oddity(IGNORE_FILE, f"line {number}{error}; it hides nothing"))
+                glob = compile_rule(compose(text.removesuffix("\r")))
+            except BadRuleError as error:
+                self._problems.append(Problem(IGNORE_FILE, f"line {number}{error}; it hides nothing"))
             else:
                 globs += [glob] if glob is not None else []
-        self._lines = Globs(globs)
+        self._lines = GitignoreRules(globs)
 
     # ------------------------------------------------------------------
 
@@ -174,17 +166,17 @@ class Excludes:
         return hashlib.blake2b(facts.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 
-class KeptExcludes:
-    """The rules of one vault, always as they are now; asking costs a look at the files that hold them."""
+class CachedExcludes:
+    """The rules of one vault, always as they are now. Each question looks at the files that hold them."""
 
-    def __init__(self, root: str, settings: KeptSettings) -> None:
+    def __init__(self, root: str, settings: CachedSettings) -> None:
         self._settings = settings
-        self._file = KeptFile(os.path.join(root, IGNORE_FILE))
-        self._kept: tuple[tuple[tuple[str, ...], Content], Excludes] = (((), Content(None)), Excludes())
+        self._file = CachedFile(os.path.join(root, IGNORE_FILE))
+        self._cached: tuple[tuple[tuple[str, ...], FileContent], Excludes] = (((), FileContent(None)), Excludes())
 
     def get(self) -> Excludes:
-        """Return the rules; the same object as long as they are the same. Never raises."""
+        """Return the rules; the same object as long as they do not change. Never raises."""
         rules = (self._settings.get().user_ignore_filters, self._file.content())
-        if rules != self._kept[0]:
-            self._kept = (rules, Excludes(*rules))
-        return self._kept[1]
+        if rules != self._cached[0]:
+            self._cached = (rules, Excludes(*rules))
+        return self._cached[1]

@@ -1,7 +1,7 @@
-"""Obsidian's settings as a run may see them that may not see all of the vault: what they name that is hidden, they do not.
+"""Obsidian's settings for a run that may not see the whole vault: names of hidden folders and notes are replaced.
 
-Settings go into messages, and name folders and notes. In the place of a hidden one stands what can be no path, so that
-whoever would use it says that, and nothing goes to another folder instead.
+Settings appear in messages, and name folders and notes. The replacement cannot be a path: code that uses it reports that,
+and puts nothing into another folder instead.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from typing import Any
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.disk.paths import folder_of_setting, parse_note_path, parse_path
 from vaultwire.vault.errors import VaultError
-from vaultwire.vault.settings.obsidian_settings import KeptSettings, Settings
-from vaultwire.vault.settings.periodic import daily_note_path
+from vaultwire.vault.settings.daily_notes import daily_note_path
+from vaultwire.vault.settings.obsidian_settings import CachedSettings, Settings
 
 _HIDDEN = ".not allowed by the policy"
 _ANY_DAY = date(2000, 1, 1)
 
 
-class VisibleSettings(KeptSettings):
+class VisibleSettings(CachedSettings):
     """The settings of one vault without the names of what is hidden."""
 
     def __init__(self, files: Files) -> None:
@@ -27,7 +27,7 @@ class VisibleSettings(KeptSettings):
         self._visible = files
 
     def get(self) -> Settings:
-        """See ``KeptSettings.get``."""
+        """See ``CachedSettings.get``."""
         settings = super().get()
         hidden: dict[str, Any] = {
             field: _HIDDEN
@@ -36,29 +36,29 @@ class VisibleSettings(KeptSettings):
         }
         if self._hides_note(settings.daily_template):
             hidden["daily_template"] = _HIDDEN
-        if self._hides_days(settings):
+        if self._hides_daily_notes(settings):
             hidden |= {"daily_folder": _HIDDEN, "daily_format": ""}
         return settings._replace(**hidden) if hidden else settings
 
-    # What could be no path is hidden, too: the message that says so would repeat it.
+    # What cannot be a path counts as hidden too: a message about it would repeat it.
 
     def _hides_folder(self, written: str) -> bool:
         named = folder_of_setting(written)
         try:
-            return bool(named) and not self._visible.may_be_entered(parse_path(named))
+            return bool(named) and not self._visible.may_enter(parse_path(named))
         except VaultError:
             return True
 
     def _hides_note(self, written: str) -> bool:
-        """Tell whether a note is hidden, or not there: of one that is private nobody should hear more."""
+        """Tell whether a note is hidden or not there: of a private note nobody should learn which."""
         named = written.strip().strip("/")
         try:
             return bool(named) and not self._visible.spell(parse_note_path(named))[1]
         except VaultError:
             return True
 
-    def _hides_days(self, settings: Settings) -> bool:
-        """Tell whether daily notes are: a date format may name folders, too."""
+    def _hides_daily_notes(self, settings: Settings) -> bool:
+        """Tell whether daily notes are hidden: a date format may name folders too."""
         try:
             return not self._visible.may_be_seen(daily_note_path(settings, _ANY_DAY))
         except VaultError:

@@ -17,7 +17,7 @@ from typing import Any
 
 from vaultwire.vault.index.store.filing import Filing, forget_note
 from vaultwire.vault.index.store.schema import FORMAT, INDEXES, TABLES, UNREAD, Known, Record, Row
-from vaultwire.vault.model import NoteStat, VaultPath
+from vaultwire.vault.value_types import NoteStat, VaultPath
 
 # Other processes write too, for milliseconds at a time; after so long something is wrong.
 _BUSY_SECONDS = 20.0

@@ -10,8 +10,8 @@ from vaultwire.markdown.model import ParsedNote
 from vaultwire.markdown.yaml_core import PropertyValue
 from vaultwire.vault.disk.paths import fold
 from vaultwire.vault.index.store.schema import Facts
-from vaultwire.vault.links.resolution import name_of
-from vaultwire.vault.model import VaultPath
+from vaultwire.vault.links.link_resolver import link_name
+from vaultwire.vault.value_types import VaultPath
 
 # One for all: ``json.dumps`` with arguments makes one a call, in the time of two encodings.
 _to_json = JSONEncoder(ensure_ascii=False, default=str).encode
@@ -30,7 +30,7 @@ def to_facts(path: VaultPath, parsed: ParsedNote) -> Facts:
             (
                 place,
                 link.line,
-                name_of(path, link.linktext),
+                link_name(path, link.linktext),
                 link.linktext,
                 link.display,
                 link.is_embed + 2 * link.is_markdown,

@@ -1,6 +1,6 @@
 """Finding notes by their facts: SQL for tags, properties, folders and times, one text in memory for names.
 
-What a condition means is said in ``vault.search.finding``, how names match in ``vault.links.names``.
+What a condition means is said in ``vault.search.filters``, how names match in ``vault.links.fuzzy_names``.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from vaultwire.markdown.yaml_core import PropertyValue
 from vaultwire.vault.disk.paths import NOTE_SUFFIX, fold
 from vaultwire.vault.index.store.catalog import Catalog
 from vaultwire.vault.index.store.lookup import below
-from vaultwire.vault.links.names import Names
-from vaultwire.vault.model import NamedNote, NoteStat, VaultPath
-from vaultwire.vault.search.finding import Condition, Wanted
+from vaultwire.vault.links.fuzzy_names import FuzzyNames
+from vaultwire.vault.search.filters import Condition, NoteFilter
+from vaultwire.vault.value_types import NamedNote, NoteStat, VaultPath
 
 _IN_LIST = "IN (SELECT value FROM json_each(?))"  # any number of values in one
 _ORDER = {
@@ -69,7 +69,7 @@ class NoteNames:
         for ids, places, _ in found:
             self._ids.extend(map(int, ids.split(",")))
             self._places.extend(map(int, places.split(",")) if places else repeat(_IS_NAME, len(self._ids)))
-        self._names = Names("\n".join(lines for _, _, lines in found))
+        self._names = FuzzyNames("\n".join(lines for _, _, lines in found))
 
     def match(self, typed: str, allowed: Collection[int] | None) -> dict[int, int]:
         """Return the ids of the notes that match, best first, each with the place of the alias that does, or -1.
@@ -88,7 +88,12 @@ def _line(column: str) -> str:
 
 
 def find(
-    catalog: Catalog, names: Callable[[], NoteNames], wanted: Wanted, folder: VaultPath | None, offset: int, limit: int
+    catalog: Catalog,
+    names: Callable[[], NoteNames],
+    wanted: NoteFilter,
+    folder: VaultPath | None,
+    offset: int,
+    limit: int,
 ) -> tuple[list[NamedNote], int]:
     """Return ``limit`` notes that are as wanted, in the order wanted, and how many are."""
     tests, values = _tests(catalog, wanted, folder)
@@ -113,7 +118,7 @@ def _ids(catalog: Catalog, where: str, values: list[Any], order: str) -> list[in
     return [note_id for (note_id,) in catalog.rows(f"SELECT id FROM files WHERE {where} ORDER BY {order}", values)]
 
 
-def _tests(catalog: Catalog, wanted: Wanted, folder: VaultPath | None) -> tuple[list[str], list[Any]]:
+def _tests(catalog: Catalog, wanted: NoteFilter, folder: VaultPath | None) -> tuple[list[str], list[Any]]:
     """Return the conditions on files, and their values."""
     tests: list[str] = []
     values: list[Any] = []
@@ -144,7 +149,7 @@ def _property_test(catalog: Catalog, condition: Condition) -> tuple[str, list[An
         accepted = [value for value in _values(catalog, condition.name) if condition.accepts(from_stored(value))]
         having += f" AND value {_IN_LIST}"
         values.append(json.dumps(accepted))
-    return f"id {'NOT ' if condition.is_not else ''}IN ({having})", values
+    return f"id {'NOT ' if condition.is_negated else ''}IN ({having})", values
 
 
 def _values(catalog: Catalog, name: str) -> list[str]:

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from vaultwire.vault.index.store.words import BREAK
-from vaultwire.vault.search.terms import bare_text
+from vaultwire.vault.search.text_forms import strip_diacritics
 
 _LENGTHS = (1, 2, 3)
 # Held by such a part of the words in use: in a vault with 30,000 words 220 grams, of which a note of 500 words lacks 6. To
@@ -43,7 +43,7 @@ class Grams:
         counted = Counter(gram for word in words for gram in _grams_of(word))
         least = max(_LEAST, _SHARE * len(words))
         # Those with diacritics are looked for without as well, and that is by words.
-        grams = (gram for gram, count in counted.items() if count >= least and bare_text(gram) == gram)
+        grams = (gram for gram, count in counted.items() if count >= least and strip_diacritics(gram) == gram)
         return cls(" ".join(sorted(gram for gram in grams if _share(gram, notes) >= _USUAL)))
 
     def __contains__(self, text: str) -> bool:

@@ -1,4 +1,4 @@
-"""Every link of a catalog resolved in one go, into a ``LinkGraph``. The rules are those of ``links.resolution``, asked of it.
+"""Every link of a catalog resolved into a ``LinkGraph``. The rules are those of ``links.link_resolver``, asked of it.
 
 A name leads to few files, and most links of one text lead to the same file wherever they stand. So the rules are asked once
 for each text, and again for each folder only where the folder can matter.
@@ -12,9 +12,9 @@ from collections.abc import Iterator
 
 from vaultwire.vault.disk.paths import fold, is_note
 from vaultwire.vault.index.store.catalog import Catalog
-from vaultwire.vault.link_graph import PAIR_SHIFT, LinkGraph, Texts
-from vaultwire.vault.links.resolution import LinkTargets, linkpath_of, names_sought
-from vaultwire.vault.model import Progress, VaultPath
+from vaultwire.vault.link_graph import PAIR_SHIFT, LinkGraph
+from vaultwire.vault.links.link_resolver import LinkResolver, file_names_for, linkpath_of
+from vaultwire.vault.value_types import Progress, VaultPath
 
 # Notes whose links are fetched at a time: 20 ms of work between two looks whether to go on, and little memory.
 _BATCH = 1000
@@ -57,7 +57,7 @@ def link_graph(catalog: Catalog, progress: Progress) -> LinkGraph:
             lost.append((source, line, linkpath_of(linktext).strip()))
     del targets, known, sources
     lost.sort()
-    return LinkGraph(Texts(visible), bytes(notes), pairs, lost)
+    return LinkGraph(visible, bytes(notes), pairs, lost)
 
 
 def _links(catalog: Catalog, ids: list[int], progress: Progress) -> Iterator[tuple[int, int, str]]:
@@ -79,7 +79,7 @@ class _Targets:
         self._from_folder: dict[tuple[str, str], int] = {}
         self._numbers: dict[VaultPath, int] = {}
         self._by_name: dict[str, VaultPath | list[VaultPath]] = {}  # a list only where there are several
-        self._rules: dict[str, LinkTargets] = {}
+        self._rules: dict[str, LinkResolver] = {}
 
     def add(self, name: str, path: VaultPath, number: int) -> None:
         """Add a file with its folded name."""
@@ -112,7 +112,7 @@ class _Targets:
     def _files(self, name: str) -> list[VaultPath]:
         """Return the files that a link of this name may lead to."""
         files: list[VaultPath] = []
-        for sought in names_sought(name):
+        for sought in file_names_for(name):
             found = self._by_name.get(sought)
             if isinstance(found, list):
                 files += found
@@ -125,7 +125,7 @@ class _Targets:
             return _NOWHERE
         if len(files) == 1 and "/" not in linkpath and is_note(files[0]):
             return self._numbers[files[0]]  # what the rules say, in a tenth of the time
-        rules = self._rules.get(name) or LinkTargets(files)
+        rules = self._rules.get(name) or LinkResolver(files)
         if len(files) > 1:
             self._rules[name] = rules
         found = rules.resolve(source, linkpath)

@@ -9,8 +9,8 @@ from vaultwire.markdown.model import Link
 from vaultwire.vault.disk.paths import fold
 from vaultwire.vault.index.store.catalog import Catalog
 from vaultwire.vault.index.store.schema import UNREAD
-from vaultwire.vault.links.resolution import LinkTargets, linkpath_of, name_of, names_led_to, names_sought
-from vaultwire.vault.model import NoteStat, TagCount, Tagged, VaultPath
+from vaultwire.vault.links.link_resolver import LinkResolver, file_names_for, link_name, link_names_to, linkpath_of
+from vaultwire.vault.value_types import NoteStat, TagCount, Tagged, VaultPath
 
 # SQLite takes 32,766 values in a statement at most; longer lists go in parts.
 _MAX_VALUES = 10_000
@@ -136,19 +136,19 @@ def count_tags(catalog: Catalog, folder: VaultPath | None) -> list[TagCount]:
     return [TagCount(*row) for row in rows]
 
 
-def targets(catalog: Catalog, names: Iterable[str]) -> LinkTargets:
-    """Return what links of these names (``vault.links.resolution.name_of``) may lead to."""
-    sought = list({file for name in names for file in names_sought(name)})
+def targets(catalog: Catalog, names: Iterable[str]) -> LinkResolver:
+    """Return what links of these names (``vault.links.link_resolver.link_name``) may lead to."""
+    sought = list({file for name in names for file in file_names_for(name)})
     found: list[VaultPath] = []
     for start in range(0, len(sought), _MAX_VALUES):
         part = sought[start : start + _MAX_VALUES]
         found += [path for (path,) in catalog.rows(f"SELECT path FROM files WHERE name IN ({_marks(part)})", part)]
-    return LinkTargets(found)
+    return LinkResolver(found)
 
 
 def incoming(catalog: Catalog, path: VaultPath) -> list[tuple[VaultPath, Link]]:
     """Return every link in another note that leads to the file, in path and line order."""
-    names = names_led_to(path)
+    names = link_names_to(path)
     candidates = catalog.rows(
         "SELECT path, linktext, display, line, kind FROM links JOIN files ON id = note"
         f" WHERE links.name IN ({_marks(names)}) AND NOT hidden AND path <> ? ORDER BY path, place",
@@ -182,7 +182,7 @@ def links_asking(catalog: Catalog, names: Iterable[str], within: Iterable[VaultP
 
 def resolve_all(catalog: Catalog, source: VaultPath, links: list[Link]) -> list[VaultPath | None]:
     """Return where each link of a note leads."""
-    leads_to = targets(catalog, {name_of(source, link.linktext) for link in links})
+    leads_to = targets(catalog, {link_name(source, link.linktext) for link in links})
     return [leads_to.resolve(source, linkpath_of(link.linktext)) for link in links]
 
 

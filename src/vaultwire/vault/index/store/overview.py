@@ -13,7 +13,9 @@ from vaultwire.vault.index.store.catalog import Catalog
 from vaultwire.vault.index.store.finding import MAX_OFFSET, from_stored
 from vaultwire.vault.index.store.lookup import below
 from vaultwire.vault.index.store.schema import UNREAD
-from vaultwire.vault.model import (
+from vaultwire.vault.search.filters import TaskFilter, scalar_texts
+from vaultwire.vault.search.text_forms import fold_case, strip_diacritics
+from vaultwire.vault.value_types import (
     FileKind,
     FolderSize,
     Problem,
@@ -23,8 +25,6 @@ from vaultwire.vault.model import (
     VaultPath,
     VaultStats,
 )
-from vaultwire.vault.search.finding import WantedTasks, scalar_texts
-from vaultwire.vault.search.terms import bare_text, fold_text
 
 _VISIBLE = "note NOT IN (SELECT id FROM files WHERE hidden)"
 _DAY = "[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]"
@@ -91,7 +91,7 @@ def _within(catalog: Catalog, folder: VaultPath | None) -> tuple[str, list[Any]]
 
 
 def tasks(
-    catalog: Catalog, wanted: WantedTasks, path: VaultPath | None, folder: VaultPath | None, offset: int, limit: int
+    catalog: Catalog, wanted: TaskFilter, path: VaultPath | None, folder: VaultPath | None, offset: int, limit: int
 ) -> tuple[list[TaskPlace], int]:
     """Return ``limit`` tasks that are as wanted, in path and line order, and how many are.
 
@@ -108,7 +108,7 @@ def tasks(
         values.append(wanted.mark)
     if wanted.is_done is not None:
         tests.append(f"NOT {_IS_OPEN}" if wanted.is_done else _IS_OPEN)
-    tag, text = wanted.tag.removeprefix("#").strip("/"), bare_text(fold_text(wanted.text))
+    tag, text = wanted.tag.removeprefix("#").strip("/"), strip_diacritics(fold_case(wanted.text))
     if tag and path is None:  # hidden notes are not there, and one note is soon looked through
         tests.append("note IN (SELECT note FROM tagged WHERE tag = ?)")
         values.append(fold(tag))
@@ -131,7 +131,7 @@ def tasks(
 
 def _holds(task: str, tag: str, text: str) -> bool:
     return (not tag or has_tag(line_tags(read_inline(task)[0]), tag)) and (
-        not text or text in bare_text(fold_text(task))
+        not text or text in strip_diacritics(fold_case(task))
     )
 
 

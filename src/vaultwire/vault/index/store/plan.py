@@ -15,7 +15,8 @@ from vaultwire.vault.index.store.literals import required_texts
 from vaultwire.vault.index.store.vocabulary import Vocabulary
 from vaultwire.vault.index.store.words import BREAK, words_of
 from vaultwire.vault.search.query import And, Expression, Not, Or, Property, Within
-from vaultwire.vault.search.terms import Pattern, Text, bare_text, fold_text, is_unspaced
+from vaultwire.vault.search.terms import Pattern, Text
+from vaultwire.vault.search.text_forms import fold_case, is_unspaced, strip_diacritics
 
 # Fields of words, with what a word there adds to a note's rank beside one in its text: a name says what a note is about,
 # an alias is another name, a heading says what a part is about.
@@ -176,8 +177,8 @@ class _Planner:
         texts = [
             self._inside(word, fields)
             for text in required_texts(pattern.source)
-            for word in words_of(fold_text(text))
-            if word != BREAK and bare_text(word)
+            for word in words_of(fold_case(text))
+            if word != BREAK and strip_diacritics(word)
         ]
         self.is_exact = False
         return AllOf(tuple(texts)) if texts else Everything()
@@ -244,10 +245,10 @@ class _Planner:
 
     def _text(self, text: Text, fields: tuple[str, ...]) -> Plan:
         self.is_exact &= not text.match_case
-        folded = fold_text(text.text)
+        folded = fold_case(text.text)
         words = words_of(folded)
         solid = [word for word in words if word != BREAK]
-        if not solid or not all(map(bare_text, solid)):  # a mark alone: nothing to look for without diacritics
+        if not solid or not all(map(strip_diacritics, solid)):  # a mark alone: nothing to look for without diacritics
             return self._open()
         if text.full_words:
             return self._phrase(words, fields)
@@ -284,7 +285,7 @@ class _Planner:
         """Return the words that are the word but for diacritics: that without any, and those in use."""
         if is_unspaced(word):
             return [word]
-        bare = bare_text(word)
+        bare = strip_diacritics(word)
         return [bare, *self._vocabulary(field).spellings(bare)]
 
     def _inside(self, word: str, fields: tuple[str, ...]) -> Plan:
@@ -295,7 +296,7 @@ class _Planner:
 
     def _word(self, word: str, field: str) -> AnyWord:
         """Return the plan for a word that may lie inside longer ones, in one field."""
-        holding = self._holding(bare_text(word), field)
+        holding = self._holding(strip_diacritics(word), field)
         # Of thousands of words none are copied without need: nearly always all are found as written.
         loose = [other for other in holding if word not in other]
         written = [other for other in holding if word in other] if loose else holding
@@ -362,4 +363,4 @@ def _usual(gram: str, parts: Sequence[AnyWord]) -> Plan:
 
 def whole_value(text: str) -> str:
     """Return a tag, folder or property name in the form in which a field of whole values holds it."""
-    return bare_text(fold_text(text)).strip()
+    return strip_diacritics(fold_case(text)).strip()

@@ -14,8 +14,8 @@ from vaultwire.vault.index.store.plan import BODY
 from vaultwire.vault.index.store.schema import NO_FACTS, PENDING, READ_EACH_TIME, Facts
 from vaultwire.vault.index.store.text import Fields, to_fields
 from vaultwire.vault.index.store.words import has_endless_piece, has_too_many_words
-from vaultwire.vault.model import VaultPath
-from vaultwire.vault.search.searched import parse_searched, searched_text
+from vaultwire.vault.search.searchable import parse_searchable, searchable_text
+from vaultwire.vault.value_types import VaultPath
 
 # Clocks of file systems tick every 4 ms (ext4) to 2 s (FAT): a file read so soon after its last change may change again
 # without a new time.
@@ -58,14 +58,14 @@ def read_note(files: Files, wanted: ToRead, grams: Grams) -> Reading | str:
     if digest == wanted.known:
         return Reading(digest, is_racy, PENDING, None, None, None)
     try:
-        state, problem, facts, fields = _looked_into(wanted, searched_text(wanted.path, data), grams)
+        state, problem, facts, fields = _looked_into(wanted, searchable_text(wanted.path, data), grams)
     except Exception as error:  # noqa: BLE001 - whatever one note does to its reader, the others stay searchable
         state, problem, facts, fields = READ_EACH_TIME, _NOT_INDEXED.format(type(error).__name__), NO_FACTS, None
     return Reading(digest, is_racy, state, problem, facts, fields)
 
 
 def _looked_into(wanted: ToRead, text: str, grams: Grams) -> tuple[int, str | None, Facts, Fields | None]:
-    parsed = parse_searched(wanted.path, text)
+    parsed = parse_searchable(wanted.path, text)
     state = READ_EACH_TIME if has_endless_piece(text) else PENDING
     fields = None
     if state == PENDING and (wanted.for_text or len(text) > _LONG):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple, TypeAlias
 
-from vaultwire.vault.model import NoteStat
+from vaultwire.vault.value_types import NoteStat
 
 # Part of the cache folder's name: a catalog of another shape, or of notes that were read in another way, is never opened,
 # only left behind and removed.

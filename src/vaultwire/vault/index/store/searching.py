@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple, Self
 
 from vaultwire.vault.disk.files import Files
-from vaultwire.vault.disk.paths import is_note
 from vaultwire.vault.errors import VaultError
 from vaultwire.vault.index.store import lookup
 from vaultwire.vault.index.store.catalog import Catalog
@@ -15,10 +14,10 @@ from vaultwire.vault.index.store.home import Parts
 from vaultwire.vault.index.store.plan import FOLDER, AllOf, Whole, make_plan
 from vaultwire.vault.index.store.schema import Row
 from vaultwire.vault.index.store.text import TextHits
-from vaultwire.vault.model import Found, Hit, NoteStat, Progress, VaultPath
 from vaultwire.vault.search.matching import Matcher
 from vaultwire.vault.search.query import Query
-from vaultwire.vault.search.searched import read_searched, searched_text
+from vaultwire.vault.search.searchable import read_searchable, searchable_text
+from vaultwire.vault.value_types import Found, Hit, NoteStat, Progress, VaultPath
 
 # A text index counts a word's rarity in small fractions, callers are shown whole numbers.
 _SCALE = 10.0
@@ -81,7 +80,6 @@ class Search:
         self._progress = progress
         self._matcher = Matcher(query)
         self._has_lines = self._matcher.has_lines
-        self._known_lines = self._matcher.known_lines
 
     def run(self, snapshot: Snapshot, folder: VaultPath | None, offset: int, limit: int) -> Found:
         """Return one page."""
@@ -133,10 +131,8 @@ class Search:
         except VaultError:
             return None
         is_known = not is_racy and (len(file.data), file.modified_ns, file.stamp) == stat[1:]
-        known_lines = self._known_lines if is_known and is_note(stat.path) else None
-        if known_lines is not None and (found := known_lines.find(file.data)) is not None:
-            return Hit(stat.path, score, *found)
-        match = self._matcher.show(stat.path, searched_text(stat.path, file.data), is_known=is_known)
+        text = searchable_text(stat.path, file.data)
+        match = self._matcher.match_known(stat.path, text) if is_known else self._matcher.match(stat.path, text)
         return None if match is None else Hit(stat.path, score, match.matches, match.lines)
 
     def _look_all(self, ids: Sequence[int]) -> Iterator[Hit]:
@@ -148,7 +144,7 @@ class Search:
         """Yield those of the notes that match."""
         for path in paths:
             self._progress.check()
-            text = read_searched(self._files, path)
+            text = read_searchable(self._files, path)
             match = None if text is None else self._matcher.match(path, text)
             if match is not None:
                 yield Hit(path, match.score, match.matches, match.lines)

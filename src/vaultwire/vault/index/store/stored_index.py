@@ -21,7 +21,9 @@ from vaultwire.vault.index.store.home import Home, Parts, is_broken
 from vaultwire.vault.index.store.searching import Search, Snapshot
 from vaultwire.vault.index.store.upkeep import Upkeep
 from vaultwire.vault.link_graph import LinkGraph
-from vaultwire.vault.model import (
+from vaultwire.vault.search.filters import NoteFilter, TaskFilter
+from vaultwire.vault.search.query import Query
+from vaultwire.vault.value_types import (
     NO_PROGRESS,
     Found,
     IndexReport,
@@ -36,8 +38,6 @@ from vaultwire.vault.model import (
     VaultPath,
     VaultStats,
 )
-from vaultwire.vault.search.finding import Wanted, WantedTasks
-from vaultwire.vault.search.query import Query
 from vaultwire.vault.visibility.excludes import Excludes
 
 _Answer = TypeVar("_Answer")
@@ -111,7 +111,7 @@ class StoredIndex:
         return self._ask(answer, progress)
 
     def find(
-        self, wanted: Wanted, folder: VaultPath | None, offset: int, limit: int, progress: Progress
+        self, wanted: NoteFilter, folder: VaultPath | None, offset: int, limit: int, progress: Progress
     ) -> tuple[list[NamedNote], int]:
         """Return ``limit`` notes that are as wanted, in the order wanted, and how many are in all."""
 
@@ -137,7 +137,7 @@ class StoredIndex:
 
     def tasks(
         self,
-        wanted: WantedTasks,
+        wanted: TaskFilter,
         path: VaultPath | None,
         folder: VaultPath | None,
         offset: int,

@@ -30,7 +30,7 @@ from vaultwire.vault.index.store.plan import (
     whole_value,
 )
 from vaultwire.vault.index.store.words import folded_words
-from vaultwire.vault.search.searched import searched_name
+from vaultwire.vault.search.searchable import searchable_name
 
 WORD_FIELDS = (BODY, NAME, ALIAS, HEADING, TAG, FILE, PATH)
 MARK_FIELDS = (LACKED, NAMED)
@@ -102,7 +102,7 @@ def to_fields(path: str, text: str, parsed: ParsedNote, grams: Grams) -> Fields:
     folders = path.split("/")[:-1]
     words = {
         BODY: folded_words(text),
-        NAME: folded_words(searched_name(path)),
+        NAME: folded_words(searchable_name(path)),
         ALIAS: _apart(parsed.frontmatter.texts("aliases")),
         HEADING: _apart([heading.text for heading in parsed.headings]),
         TAG: _apart(parsed.tags),

@@ -21,8 +21,8 @@ from vaultwire.vault.index.store.reading_ahead import Second, read_all
 from vaultwire.vault.index.store.schema import PENDING, UNREAD, Known, Record, Row
 from vaultwire.vault.index.store.text import Fields, TextDocument
 from vaultwire.vault.index.store.words import folded_words
-from vaultwire.vault.model import NO_PROGRESS, NoteStat, Progress, VaultPath
-from vaultwire.vault.search.searched import is_searched, read_searched
+from vaultwire.vault.search.searchable import is_searchable, read_searchable
+from vaultwire.vault.value_types import NO_PROGRESS, NoteStat, Progress, VaultPath
 from vaultwire.vault.visibility.excludes import Excludes
 
 # More than so many go into the text index on the way.
@@ -177,7 +177,7 @@ class Upkeep:
         self._done, self._total = 0, len(changed)
         try:
             wanted = [
-                _to_read(stat, known, rules, for_text=is_many) for stat, known in changed if is_searched(stat.path)
+                _to_read(stat, known, rules, for_text=is_many) for stat, known in changed if is_searchable(stat.path)
             ]
             grams = self._its_grams(wanted) if is_many else Grams()
             with self._catalog.unindexed() if is_anew else nullcontext():
@@ -187,7 +187,7 @@ class Upkeep:
                         found = []
                         for stat, known in batch:
                             progress.check()
-                            reading = next(readings) if is_searched(stat.path) else None
+                            reading = next(readings) if is_searchable(stat.path) else None
                             found.append(_found(stat, known, reading, hidden=rules.hides(stat.path)))
                         rows = self._write_down(found, batch)
                         if is_many:
@@ -238,7 +238,7 @@ class Upkeep:
         grams = self._words.grams()
         if grams is None:
             kept = [note.path for note in notes if note.for_text]
-            texts = (read_searched(self._files, path) for path in kept[:: len(kept) // _SAMPLE + 1])
+            texts = (read_searchable(self._files, path) for path in kept[:: len(kept) // _SAMPLE + 1])
             grams = self._words.learn_grams(folded_words(text) for text in texts if text is not None)
         return grams
 
@@ -341,7 +341,7 @@ def _is_other(stat: NoteStat, known: Known | None, rules: Excludes) -> bool:
         or known.is_racy
         or (stat.size, stat.modified_ns, stat.stamp) != known[:3]
         or rules.hides(stat.path) != known.hidden
-        or (known.digest == UNREAD and is_searched(stat.path))  # permissions and clouds change no time
+        or (known.digest == UNREAD and is_searchable(stat.path))  # permissions and clouds change no time
     )
 
 

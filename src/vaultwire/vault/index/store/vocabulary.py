@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import NamedTuple
 
-from vaultwire.vault.search.terms import bare_text
+from vaultwire.vault.search.text_forms import strip_diacritics
 
 # What stands between a word's form without diacritics and the word; in no word.
 _MARK = "|"
@@ -207,7 +207,7 @@ def _index(lines: list[str]) -> tuple[str, array[int]]:
 
 
 def _line(word: str) -> str:
-    bare = word if word.isascii() else bare_text(word)
+    bare = word if word.isascii() else strip_diacritics(word)
     return f"{word}\n" if bare == word else f"{bare}{_MARK}{word}\n"
 
 

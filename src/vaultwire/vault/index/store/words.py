@@ -10,7 +10,13 @@ from __future__ import annotations
 
 import re
 
-from vaultwire.vault.search.terms import fold_text, is_composed, is_in_word, is_unspaced, letters_beyond_ascii
+from vaultwire.vault.search.text_forms import (
+    fold_case,
+    is_unspaced,
+    is_word_character,
+    may_compose,
+    non_ascii_characters,
+)
 
 BREAK = "|"
 """The word that stands for a break. No other word is made of it."""
@@ -26,7 +32,7 @@ _MOST_WORDS = 200_000
 _PART = 1 << 18
 
 _ASCII_CUTS = bytes(
-    ord(BREAK) if chr(code).isascii() and chr(code) != " " and not is_in_word(chr(code)) else code
+    ord(BREAK) if chr(code).isascii() and chr(code) != " " and not is_word_character(chr(code)) else code
     for code in range(256)
 )
 _ASCII_FOLDED_CUTS = bytes.lower(_ASCII_CUTS)
@@ -45,7 +51,7 @@ class _Cuts(dict[int, str]):
         if is_unspaced(character) and not character.isspace():  # U+3000 lies among them
             cut = _EDGE + character + _EDGE
         else:
-            cut = character if character == " " or is_in_word(character) else BREAK
+            cut = character if character == " " or is_word_character(character) else BREAK
         self[code] = cut
         return cut
 
@@ -56,7 +62,7 @@ _CUTS = _Cuts()
 def spaced_words(folded: str) -> str:
     """Return the words and breaks of a folded text with blanks between them."""
     if not folded.isascii():
-        others = [other for other in letters_beyond_ascii(folded) if _CUTS[ord(other)] != other]
+        others = [other for other in non_ascii_characters(folded) if _CUTS[ord(other)] != other]
         if any(_CUTS[ord(other)] != BREAK for other in others):
             cut = _LOOSE_MARKS.sub(_EDGE, folded.translate(_CUTS)).replace("  ", BREAK)
             cut = cut.replace(_EDGE + " ", BREAK).replace(" " + _EDGE, BREAK).replace(_EDGE, " ")
@@ -71,7 +77,7 @@ class _FoldedCuts(dict[str, str | None]):
     """What is left of a character where a text is folded and cut at once; None if that depends on those beside it."""
 
     def __missing__(self, character: str) -> str | None:
-        cuts = None if is_composed(character) else [_CUTS[ord(folded)] for folded in fold_text(character)]
+        cuts = None if may_compose(character) else [_CUTS[ord(folded)] for folded in fold_case(character)]
         cut = self[character] = None if cuts is None or any(_EDGE in each for each in cuts) else "".join(cuts)
         return cut
 
@@ -80,14 +86,14 @@ _FOLDED_CUTS = _FoldedCuts()
 
 
 def folded_words(text: str) -> str:
-    """Return ``spaced_words(fold_text(text))``, in half the time."""
+    """Return ``spaced_words(fold_case(text))``, in half the time."""
     data = text.encode("utf-8", "surrogatepass")
     if not text.isascii():
         cut = text
         for character in set(data.translate(None, _ASCII_BYTES).decode("utf-8", "surrogatepass")):
             part = _FOLDED_CUTS[character]
             if part is None:
-                return spaced_words(fold_text(text))
+                return spaced_words(fold_case(text))
             if part != character:
                 cut = cut.replace(character, part)
         if cut is not text:

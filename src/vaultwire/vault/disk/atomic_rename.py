@@ -1,7 +1,7 @@
-"""Two renames of the system's own that Python has no name for: two names exchanged, and a name given only if it is free.
+"""Two atomic renames that Python lacks: one swaps two names, one renames only if the new name is free.
 
-Both are one step: whatever other programs do at that moment, nothing is overwritten. Linux has them since 3.15 (renameat2),
-on most local file systems; macOS since 10.12 (renamex_np), on APFS. Paths here are absolute.
+Each is one step, so nothing is overwritten, even if other programs write meanwhile. Linux has them since 3.15 (renameat2), on
+most local file systems; macOS since 10.12 (renamex_np), on APFS. Paths here are absolute.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 _Rename: TypeAlias = Callable[[str, str, bool], int]
-"""Takes two paths and whether they are exchanged; returns an error number, 0 if it is done."""
+"""Takes two paths and whether to swap them; returns an error number, 0 for success."""
 
-# What systems say that do not know the call, file systems that cannot do it, and sandboxes that let no unknown call pass
-# (EPERM). Where a rename is not allowed at all, the plain one says so.
+# The errors of systems without the call, of file systems that cannot do it, and of sandboxes that refuse unknown calls
+# (EPERM). Where no rename is allowed, the plain one fails too and says so.
 _CANNOT = (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EPERM, errno.EXDEV)
 _AT_FDCWD = -100
 # linux/fs.h; sys/stdio.h of macOS.
@@ -27,21 +27,21 @@ _MAC_SWAP, _MAC_EXCL = 2, 4
 _LINUX_CALLS = {"x86_64": 316, "aarch64": 276, "riscv64": 276, "armv7l": 382, "armv6l": 382, "i686": 353, "i386": 353}
 
 
-def exchange(one: str, other: str) -> bool:
-    """Exchange two names of one file system. False, with nothing done, where that cannot be. Raises OSError."""
-    return _renamed(one, other, is_exchange=True)
+def try_swap(one: str, other: str) -> bool:
+    """Swap two names of one file system. False, with nothing done, where that is not possible. Raises OSError."""
+    return _rename(one, other, is_swap=True)
 
 
-def rename_new(source: str, target: str) -> bool:
-    """Rename source to target if nothing has that name (FileExistsError). False where that cannot be. Raises OSError."""
-    return _renamed(source, target, is_exchange=False)
+def try_rename_no_replace(source: str, target: str) -> bool:
+    """Rename source to target unless target exists (FileExistsError). False where that is not possible. Raises OSError."""
+    return _rename(source, target, is_swap=False)
 
 
-def _renamed(source: str, target: str, *, is_exchange: bool) -> bool:
+def _rename(source: str, target: str, *, is_swap: bool) -> bool:
     rename = system_rename()
     if rename is None:
         return False
-    number = rename(source, target, is_exchange)
+    number = rename(source, target, is_swap)
     if number in _CANNOT:
         return False
     if number:
@@ -51,10 +51,10 @@ def _renamed(source: str, target: str, *, is_exchange: bool) -> bool:
 
 @functools.cache
 def system_rename() -> _Rename | None:
-    """Return the system's own call, None if it has none."""
+    """Return the system's own call, None if there is none."""
     if sys.platform not in ("linux", "darwin"):
         return None
-    import ctypes  # noqa: PLC0415 - 10 ms that only changes need
+    import ctypes  # noqa: PLC0415 - it takes 10 ms, and only changes need it
 
     try:
         libc = ctypes.CDLL(None, use_errno=True)
@@ -67,11 +67,11 @@ def system_rename() -> _Rename | None:
     if sys.platform == "darwin":
         if not hasattr(libc, "renamex_np"):
             return None
-        return lambda source, target, is_exchange: called(
+        return lambda source, target, is_swap: called(
             libc.renamex_np,
             os.fsencode(source),
             os.fsencode(target),
-            ctypes.c_uint(_MAC_SWAP if is_exchange else _MAC_EXCL),
+            ctypes.c_uint(_MAC_SWAP if is_swap else _MAC_EXCL),
         )
     if hasattr(libc, "renameat2"):
         call, first = libc.renameat2, []
@@ -80,12 +80,12 @@ def system_rename() -> _Rename | None:
     else:
         return None
     here = ctypes.c_int(_AT_FDCWD)
-    return lambda source, target, is_exchange: called(
+    return lambda source, target, is_swap: called(
         call,
         *first,
         here,
         os.fsencode(source),
         here,
         os.fsencode(target),
-        ctypes.c_uint(_LINUX_EXCHANGE if is_exchange else _LINUX_NOREPLACE),
+        ctypes.c_uint(_LINUX_EXCHANGE if is_swap else _LINUX_NOREPLACE),
     )

@@ -1,10 +1,13 @@
-"""The words of the engine as types. Nothing here touches a disk."""
+"""The value types of the engine: vault paths, what its functions return, and progress. No behaviour, no I/O.
+
+The structure of a parsed note is in ``markdown.model``.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, NamedTuple, NewType, Protocol, TypeAlias, TypeVar
 
-if TYPE_CHECKING:  # a policy is read before the first answer, and needs no more of this than paths
+if TYPE_CHECKING:  # a policy is read before the first answer, and needs only paths of this module
     from collections.abc import Iterable, Iterator
     from datetime import date
 
@@ -12,14 +15,14 @@ if TYPE_CHECKING:  # a policy is read before the first answer, and needs no more
     from vaultwire.markdown.yaml_core import PropertyValue
 
 VaultPath = NewType("VaultPath", str)
-"""Vault-relative, ``/`` between parts, extension included, spelt as on disk. Made by ``vault.disk.paths`` and the walk only."""
+"""A path from the vault's root, with ``/`` and extension, spelt as on the disk. Only ``vault.disk`` makes them."""
 
 WriteMode: TypeAlias = Literal["create", "overwrite", "append", "prepend"]
-"""What writing a note does with the text that is there."""
+"""What a write does with the note's present text."""
 
 
 class NoteStat(NamedTuple):
-    """A note's file facts. ``modified_ns`` is nanoseconds since the epoch; ``stamp`` see ``walk.stamp_of``."""
+    """The file facts of a note or attachment. ``modified_ns`` is nanoseconds since the epoch; ``stamp``: ``walk.stamp_of``."""
 
     path: VaultPath
     size: int
@@ -28,7 +31,7 @@ class NoteStat(NamedTuple):
 
 
 class Note(NamedTuple):
-    """A note as read: its text has no BOM and ``\\n`` line ends, whatever the file has."""
+    """A note as read. Its text has no BOM and ``\\n`` line ends; the file may have others."""
 
     path: VaultPath
     text: str
@@ -39,9 +42,9 @@ class Note(NamedTuple):
 
 
 class Written(NamedTuple):
-    """What a write did. ``changed`` is False when the file already held exactly that; ``change`` is its number, or 0.
+    """The result of a write. ``changed`` is False if the file held exactly this already; ``change`` is its number, or 0.
 
-    ``also`` are the other files it edited, so that their links lead where they did.
+    ``also`` are the other files that it edited, so that their links still lead to the same targets.
     """
 
     path: VaultPath
@@ -54,9 +57,9 @@ class Written(NamedTuple):
 
 
 class Placed(NamedTuple):
-    """A note that was made, written or moved; ``also`` are the other files that were edited so that links lead to the same.
+    """A note that was created, written or moved. ``is_new``: it did not exist before.
 
-    ``is_new``: the note was not there before.
+    ``also`` are the other files that were edited, so that their links still lead to the same targets.
     """
 
     path: VaultPath
@@ -65,7 +68,7 @@ class Placed(NamedTuple):
 
 
 class Deleted(NamedTuple):
-    """What a delete did. ``trash_path`` is where the note lies now, None if it is gone for good; ``change`` its number."""
+    """The result of a delete. ``trash_path`` is the note's path now, None if it was not put into a trash."""
 
     path: VaultPath
     trash_path: str | None
@@ -73,14 +76,14 @@ class Deleted(NamedTuple):
 
 
 class Line(NamedTuple):
-    """One line of a note that matched; ``number`` counts from 1 in the whole file."""
+    """One matching line of a note; ``number`` counts from 1 in the whole file."""
 
     number: int
     text: str
 
 
 class Hit(NamedTuple):
-    """One note a search found. ``matches`` counts every matching line, ``lines`` holds the first few."""
+    """One note that a search found. ``matches`` counts all matching lines, ``lines`` holds the first few."""
 
     path: VaultPath
     score: float
@@ -89,7 +92,7 @@ class Hit(NamedTuple):
 
 
 class Found(NamedTuple):
-    """One page of a search: ``total`` notes match, ``searched`` were looked at, ``skipped`` could not be read."""
+    """One page of a search: ``total`` notes match, ``searched`` were searched, ``skipped`` could not be read."""
 
     hits: list[Hit]
     total: int
@@ -105,7 +108,7 @@ class Tagged(NamedTuple):
 
 
 class OutgoingLink(NamedTuple):
-    """A link of a note, as written, and the file it leads to; None if there is none of that name."""
+    """A link of a note, as written, and the file that it leads to; None if it leads nowhere."""
 
     linktext: str
     display: str
@@ -115,7 +118,7 @@ class OutgoingLink(NamedTuple):
 
 
 class Backlink(NamedTuple):
-    """A link that leads to a note: where it stands, and the line it stands on."""
+    """A link to a note: the note that has it, its line number and the text of that line."""
 
     source: VaultPath
     line: int
@@ -124,9 +127,9 @@ class Backlink(NamedTuple):
 
 
 class OutlineEntry(NamedTuple):
-    """A heading and the last line of its section, which is the one before the next heading of its level or above.
+    """A heading, and the last line of its section: the line before the next heading of its level or above.
 
-    ``more`` is how many lines the heading has besides its first: an underlined one has one at least.
+    ``more`` is how many lines the heading has after its first: an underlined one has at least one.
     """
 
     level: int
@@ -137,7 +140,7 @@ class OutlineEntry(NamedTuple):
 
 
 class Structure(NamedTuple):
-    """How a note is built: its parts, its headings with the extent of their sections, and how many lines it has."""
+    """The structure of a note: its parts, its headings with the extent of their sections, and its number of lines."""
 
     path: VaultPath
     parsed: ParsedNote
@@ -146,9 +149,9 @@ class Structure(NamedTuple):
 
 
 class DailyNote(NamedTuple):
-    """The note of a day: where it is or would be, and the daily notes nearest to it that are there.
+    """The note of a day, which may not exist yet, and the nearest daily notes that exist.
 
-    ``template`` is the note a new one is made from, None if the settings name none that is there.
+    ``template`` is the template for a new daily note, None if the settings name none that exists.
     """
 
     day: date
@@ -160,14 +163,14 @@ class DailyNote(NamedTuple):
 
 
 class TagCount(NamedTuple):
-    """A tag as first written, and how many notes have it or one below it."""
+    """A tag as first written, and how many notes have it or a tag below it."""
 
     tag: str
     notes: int
 
 
 class NamedNote(NamedTuple):
-    """A note that was looked for by its facts. ``alias`` is the one that matched, as written; None if its name did."""
+    """A note that a filter found. ``alias`` is the one that matched, as written; None if the name matched."""
 
     stat: NoteStat
     alias: str | None
@@ -183,7 +186,7 @@ class PropertyKinds(NamedTuple):
 
 
 class PropertyUse(NamedTuple):
-    """A property in use, the types of its values, and how many notes have it. Several types: notes do not agree."""
+    """A property in use, the types of its values (several if notes differ), and how many notes have it."""
 
     name: str
     types: list[str]
@@ -191,14 +194,14 @@ class PropertyUse(NamedTuple):
 
 
 class ValueUse(NamedTuple):
-    """A value of a property, as text, and how many notes have it; ``""`` where a property has no value."""
+    """A value of a property, as text, and how many notes have it; ``""`` for a property without a value."""
 
     text: str
     notes: int
 
 
 class TaskPlace(NamedTuple):
-    """A task and where it stands: the note, the line, the heading above it (empty if there is none)."""
+    """A task with its note, its line and the heading above it (empty if there is none)."""
 
     path: VaultPath
     line: int
@@ -208,7 +211,7 @@ class TaskPlace(NamedTuple):
 
 
 class FileKind(NamedTuple):
-    """How many files of one extension there are (empty for those without), and their bytes."""
+    """The number of files with one extension (or empty: without), and their bytes."""
 
     extension: str
     files: int
@@ -216,7 +219,7 @@ class FileKind(NamedTuple):
 
 
 class FolderSize(NamedTuple):
-    """How many notes lie right in a folder (``""`` is the vault's own), and their bytes."""
+    """The number of notes right in a folder (``""`` is the vault's root), and their bytes."""
 
     folder: str
     notes: int
@@ -224,18 +227,18 @@ class FolderSize(NamedTuple):
 
 
 class Problem(NamedTuple):
-    """What is odd about a note, or why it cannot be read."""
+    """What is wrong with a file or folder, or why it cannot be read."""
 
-    path: VaultPath
+    path: str
     text: str
 
 
 class VaultStats(NamedTuple):
-    """A vault in numbers. Notes that its own rules exclude are counted as ``excluded`` and nowhere else.
+    """A vault in numbers. Notes that its own rules exclude are counted as ``excluded`` only.
 
-    ``unreadable`` notes could not be read, ``odd`` ones not in all. ``folders``, the largest first, and ``problems`` are
-    the first few. ``unkept`` says why the index is not kept, ``unwatched`` why each call looks at all files; empty if that
-    is not so.
+    ``unreadable`` notes could not be read, ``odd`` ones only in part. ``folders`` (the largest first) and ``problems`` are
+    the first few. ``unkept`` says why the index is not stored, ``unwatched`` why each call looks at all files; both are
+    empty where that is not so.
     """
 
     notes: int
@@ -258,7 +261,7 @@ class VaultStats(NamedTuple):
 
 
 class Listing(NamedTuple):
-    """One page of a listing in path order, how many notes there are in all, and whether some follow this page."""
+    """One page of a listing in path order, the total number of notes, and whether more follow this page."""
 
     notes: list[NoteStat]
     total: int
@@ -266,8 +269,8 @@ class Listing(NamedTuple):
 
 
 class IndexReport(NamedTuple):
-    """How an index is kept: its folder (None: in memory, and why), the seconds one look over the vault took, and why the
-    vault cannot be watched, empty if it can.
+    """How an index is stored: its folder (None: in memory, ``not_kept`` says why), the seconds that one look over the vault
+    took, and why the vault cannot be watched (empty if it can).
     """
 
     folder: str | None
@@ -277,23 +280,23 @@ class IndexReport(NamedTuple):
 
 
 class Progress(Protocol):
-    """How long work hears that nobody waits for it any more, and says how far it got."""
+    """How work learns that its caller no longer waits, and reports how far it is."""
 
     def check(self) -> None:
         """Raise ``Stopped`` if the caller cancelled or the deadline passed. Cheap: call it once a note."""
 
     def report(self, done: int, total: int, message: str) -> None:
-        """Say how far the work is."""
+        """Report how far the work is."""
 
 
 class NoProgress:
-    """For callers that neither cancel nor listen."""
+    """Progress for callers that neither cancel nor listen."""
 
     def check(self) -> None:
-        """Never stops."""
+        """Never raise."""
 
     def report(self, done: int, total: int, message: str) -> None:
-        """Say it to nobody."""
+        """Do nothing."""
 
 
 NO_PROGRESS: Progress = NoProgress()
@@ -302,7 +305,7 @@ _Item = TypeVar("_Item")
 
 
 def asking(progress: Progress, items: Iterable[_Item]) -> Iterator[_Item]:
-    """Yield the items, and ask before each whether to go on: for loops over what may be very many."""
+    """Yield the items, and call ``progress.check`` before each: for loops over very many items."""
     for item in items:
         progress.check()
         yield item

@@ -1,4 +1,7 @@
-"""Putting finished files in their place: what operating systems make hard about renaming. Paths here are absolute."""
+"""File operations that differ between operating systems: rename, link, remove. Paths here are absolute.
+
+No content is read or written here (``vault.disk.files``).
+"""
 
 from __future__ import annotations
 
@@ -9,24 +12,24 @@ import stat
 import sys
 import time
 
-from vaultwire.vault.disk.exchange import rename_new
+from vaultwire.vault.disk.atomic_rename import try_rename_no_replace
 
-# Windows: os.replace fails while a virus scanner, indexer or sync client holds the file; reports end within 2.5 s.
+# Windows: os.replace fails while a virus scanner, indexer or sync client has the file open. It succeeds within 2.5 s.
 _REPLACE_WAITS = (0.05, 0.1, 0.2, 0.4, 0.8, 1.0) if os.name == "nt" else ()
 OPEN_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
 
 
 class StaleFileError(OSError):
-    """Another program has put another file in the place of one that was about to be renamed."""
+    """Another program has replaced the file that was to be renamed."""
 
 
 def copy_attributes(source: str, target: str, descriptor: int) -> None:
-    """Give the new file the old one's mode, and owner and extended attributes where the system lets us."""
+    """Give the new file the old one's mode, and its owner and extended attributes where the system allows it."""
     status = os.stat(source)
     if hasattr(os, "fchown") and (status.st_uid, status.st_gid) != (os.geteuid(), os.getegid()):
         try:
             os.fchown(descriptor, status.st_uid, status.st_gid)
-        except PermissionError:  # only root may give files away; the content matters more
+        except PermissionError:  # only root may do that; the content matters more
             pass
     if hasattr(os, "listxattr"):
         try:
@@ -37,22 +40,22 @@ def copy_attributes(source: str, target: str, descriptor: int) -> None:
     os.chmod(target, stat.S_IMODE(status.st_mode))
 
 
-def publish_new(source: str, target: str) -> None:
-    """Rename source to target unless target exists (FileExistsError). Never overwrites, whoever else is writing.
+def rename_no_replace(source: str, target: str) -> None:
+    """Rename source to target unless target exists (FileExistsError). Never overwrites, even if other programs write meanwhile.
 
-    Where that takes two steps, StaleFileError says that another program saved ``source`` between them; it is as that left it.
+    Where that takes two steps, StaleFileError says that another program saved ``source`` between them; that file stays.
     """
     if os.name == "nt":
-        rename_entry(source, target)  # Windows' rename refuses an existing target by itself
+        rename_entry(source, target)  # Windows itself refuses an existing target
         return
-    if rename_new(source, target):
+    if try_rename_no_replace(source, target):
         return
     try:
         os.link(source, target, follow_symlinks=os.link not in os.supports_follow_symlinks)
     except OSError as error:
         if error.errno not in (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK, errno.EXDEV):
             raise
-        # No hard links here (FAT, some network and Android file systems): hold the name with an empty file instead.
+        # No hard links here (FAT, some network and Android file systems): reserve the name with an empty file instead.
         os.close(os.open(target, OPEN_NEW, 0o666))
         try:
             os.replace(source, target)
@@ -64,13 +67,13 @@ def publish_new(source: str, target: str) -> None:
         if not os.path.samestat(os.lstat(source), os.lstat(target)):
             raise StaleFileError(errno.ESTALE, os.strerror(errno.ESTALE), source)
         os.unlink(source)
-    except OSError:  # it would be there twice, and the caller told that nothing happened
+    except OSError:  # else it would be there twice, though the caller hears that nothing happened
         remove_quietly(target)
         raise
 
 
 def has_hard_links(source: str, name: str) -> bool:
-    """Tell whether a file can be given a second name; ``name`` is one that nobody else uses, and is free again then."""
+    """Tell whether a file can have a second name. ``name`` is unused; it is free again afterwards."""
     remove_quietly(name)
     try:
         os.link(source, name, follow_symlinks=os.link not in os.supports_follow_symlinks)
@@ -93,7 +96,7 @@ def replace_file(source: str, target: str) -> None:
 
 
 def rename_entry(source: str, target: str) -> None:
-    """Rename a file or folder to a name that is free, or is its own in another spelling."""
+    """Rename a file or folder to a name that is free, or to its own name in another spelling."""
     for wait in _REPLACE_WAITS:
         try:
             os.rename(source, target)
@@ -106,8 +109,8 @@ def rename_entry(source: str, target: str) -> None:
     os.rename(source, target)
 
 
-def is_being_written(path: str) -> bool:
-    """Tell whether a program has the file open for writing, so that more may come. Only Linux says; False elsewhere."""
+def is_open_for_writing(path: str) -> bool:
+    """Tell whether a program has the file open for writing, so that it may write more. Only Linux knows; False elsewhere."""
     if sys.platform != "linux":
         return False
     import fcntl  # noqa: PLC0415 - not everywhere
@@ -117,11 +120,11 @@ def is_being_written(path: str) -> bool:
     except OSError:
         return False
     try:
-        # To read undisturbed is granted only while nobody has it open for writing (fcntl(2), "Leases"). Who opens it by
-        # another name right then causes a signal: SIGIO would end this process, SIGURG is ignored.
+        # A read lease is granted only while no process has the file open for writing (fcntl(2), "Leases"). A program that opens
+        # the file right then causes a signal: SIGIO would end this process, SIGURG is ignored.
         fcntl.fcntl(descriptor, fcntl.F_SETSIG, signal.SIGURG)
         fcntl.fcntl(descriptor, fcntl.F_SETLEASE, fcntl.F_RDLCK)
-    except OSError as error:  # others: another user's file, or a file system without leases
+    except OSError as error:  # other errors: another user's file, or a file system without leases
         return error.errno == errno.EAGAIN
     finally:
         os.close(descriptor)
@@ -129,17 +132,17 @@ def is_being_written(path: str) -> bool:
 
 
 def remove_quietly(path: str) -> None:
-    """Remove a file that may be gone already."""
+    """Remove a file; ignore all errors. It may be gone already."""
     try:
         os.unlink(path)
     except OSError:
         pass
 
 
-def remove_folders_quietly(made: list[str]) -> None:
-    """Remove those of the folders, given outermost first, that are there and empty."""
-    for folder in reversed(made):
+def remove_empty_folders(folders: list[str]) -> None:
+    """Remove the folders, given outermost first, that exist and are empty."""
+    for folder in reversed(folders):
         try:
             os.rmdir(folder)
-        except OSError:  # somebody else's file is in it by now
+        except OSError:  # another program has put a file into it
             continue

@@ -1,4 +1,4 @@
-"""The parts of a note that a search looks into, each made when first asked for. Pure text."""
+"""The parts of a note that search operators look into, each made when first asked for. Pure text."""
 
 from __future__ import annotations
 
@@ -10,101 +10,104 @@ from typing import NamedTuple
 
 from vaultwire.markdown.model import ParsedNote, Span
 from vaultwire.markdown.properties import Frontmatter, parse_frontmatter
-from vaultwire.markdown.yaml_core import PropertyValue
 from vaultwire.vault.disk.paths import is_canvas
-from vaultwire.vault.search.searched import parse_searched, searched_name
-from vaultwire.vault.search.terms import BARE, FOLDED, Forms, Leaf
+from vaultwire.vault.search.filters import EMPTY_VALUES
+from vaultwire.vault.search.searchable import parse_searchable, searchable_name
+from vaultwire.vault.search.terms import Leaf
+from vaultwire.vault.search.text_forms import FOLDED, UNACCENTED, TextForms
 
 _BOX = re.compile(r"\[.\]")
-# What underlines a heading, or is a rule.
+# Underlines a heading, or is a horizontal rule.
 _UNDERLINE = re.compile(r"\n {0,3}(?:=+|-+)[ \t]*+(?:\n|\Z)")
-_EMPTY: tuple[PropertyValue, ...] = (None, "", [], {})
 
 
 class Piece(NamedTuple):
-    """A part of a note an operator looks into, and the line it begins on."""
+    """A part of a note that an operator looks into, and its first line."""
 
     first: int
-    text: Forms
+    text: TextForms
 
 
 class Value(NamedTuple):
-    """A property's name and its scalars, those of lists and maps within too; ``is_null``: it has no value, ``is_empty``:
-    nor would a reader see one.
+    """A property's name and scalars, also those within lists and maps.
+
+    ``is_null``: it has no value; ``is_empty``: it has none, or an empty text, list or map.
     """
 
-    name: Forms
-    texts: list[Forms]
+    name: TextForms
+    texts: list[TextForms]
     is_null: bool
     is_empty: bool
 
 
 class NoteParts:
-    """What a query may ask of a note, each made when first asked for."""
+    """The parts of one note, each made when first asked for."""
 
     def __init__(self, path: str, text: str, parse: Callable[[str], ParsedNote]) -> None:
         self.path = path
         self.text = text
-        self.body = Forms(text)
+        self.body = TextForms(text)
         self.columns: dict[Leaf, dict[int, int]] = {}
         self._parse = parse
 
     @cached_property
-    def name(self) -> Forms:
+    def name(self) -> TextForms:
         """The note's name."""
-        return Forms(searched_name(self.path))
+        return TextForms(searchable_name(self.path))
 
     @property
-    def has_marks(self) -> bool:
-        """Whether leaving diacritics out may change what is found."""
-        return self.body.get(BARE) != self.body.get(FOLDED) or not self.path.isascii()
+    def has_diacritics(self) -> bool:
+        """Whether a search with diacritics may find less in the note than one without."""
+        return self.body.get(UNACCENTED) != self.body.get(FOLDED) or not self.path.isascii()
 
     @cached_property
     def parsed(self) -> ParsedNote:
         """The note's structure."""
-        return parse_searched(self.path, self.text) if is_canvas(self.path) else self._parse(self.text)
+        return parse_searchable(self.path, self.text) if is_canvas(self.path) else self._parse(self.text)
 
     def is_heading(self, index: int, line: str) -> bool:
-        """Tell whether a line is a heading or a part of one, by how many lines come before it and what it says."""
-        # Most lines are told by what they begin with, and the note need not be parsed for them.
+        """Tell whether a line is a heading or a part of one; ``index`` counts from 0."""
+        # How a line begins rules out most lines. So the note is rarely parsed, which takes about a millisecond.
         return (line.lstrip(" ").startswith("#") or self._has_underlines) and index + 1 in self._heading_lines
 
     @cached_property
     def _has_underlines(self) -> bool:
-        top = self.text.find("\n---") + 1 if self.text.startswith("---") else 0  # what ends frontmatter is no underline
+        top = (
+            self.text.find("\n---") + 1 if self.text.startswith("---") else 0
+        )  # the end of frontmatter is no underline
         return _UNDERLINE.search(self.text, top) is not None
 
     @cached_property
     def _heading_lines(self) -> frozenset[int]:
         try:
             headings = self.parsed.headings
-        except Exception:  # noqa: BLE001 - a note that cannot be parsed is found all the same, only further below
+        except Exception:  # noqa: BLE001 - a note that cannot be parsed is found too, only with a lower score
             return frozenset()
         return frozenset(each.line + more for each in headings for more in range(each.more + 1))
 
     @cached_property
     def frontmatter(self) -> Frontmatter:
-        """The properties as read."""
+        """The parsed properties."""
         return parse_frontmatter(self.text)
 
     @cached_property
-    def tags(self) -> list[Forms]:
+    def tags(self) -> list[TextForms]:
         """The tags, without ``#``."""
         if "#" not in self.text and not self.text.startswith("---"):
             return []
-        return [Forms(tag) for tag in self.parsed.tags]
+        return [TextForms(tag) for tag in self.parsed.tags]
 
     @cached_property
     def properties(self) -> list[Value]:
         """The properties."""
         written = self.frontmatter.written
         return [
-            Value(Forms(name), [Forms(text) for text in written[name]], value is None, value in _EMPTY)
+            Value(TextForms(name), [TextForms(text) for text in written[name]], value is None, value in EMPTY_VALUES)
             for name, value in self.frontmatter.values.items()
         ]
 
     def pieces(self, operator: str) -> Iterator[Piece]:
-        """Yield the parts of the note an operator looks into one by one."""
+        """Yield the parts of the note that the operator looks into one by one."""
         if operator == "line":
             spans: Iterable[Span] = (Span(number, number) for number in range(1, self.text.count("\n") + 2))
         elif operator == "block":
@@ -118,7 +121,7 @@ class NoteParts:
             yield Piece(first, self.body.part(first, last))
 
     def _sections(self) -> Iterator[Span]:
-        """Yield the lines from each heading to the next, the heading included; what stands before the first is one too."""
+        """Yield the lines from each heading to the next, with the heading; the lines before the first heading are one too."""
         starts = [1, *(heading.line for heading in self.parsed.headings), self.text.count("\n") + 2]
         for first, after in pairwise(starts):
             if first < after:
@@ -129,7 +132,7 @@ class NoteParts:
             return
         for task in self.parsed.tasks:
             # "You can use any character inside the brackets to mark it as complete" (Obsidian's help, Basic formatting
-            # syntax, Task lists): everything but a blank is done.
+            # syntax, Task lists): every mark except a space means done.
             is_done = bool(task.mark.strip())
             if operator == "task" or is_done is (operator == "task-done"):
-                yield Piece(task.line, Forms(task.text))
+                yield Piece(task.line, TextForms(task.text))

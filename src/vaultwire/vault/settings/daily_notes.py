@@ -1,6 +1,6 @@
-"""Daily notes: which note is a day's, which day a note is of, and how a caller may name a day.
+"""Daily notes: the path of a day's note, the day of a note's path, and how a caller may name a day.
 
-Pure: whether such a note is there is the vault's to find out. How days are written is in ``vault.settings.moments``.
+Pure: whether such a note exists is not known here. How days are written is in ``vault.settings.moment_format``.
 """
 
 from __future__ import annotations
@@ -19,9 +19,10 @@ from vaultwire.vault.disk.paths import (
     parse_path,
 )
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
-from vaultwire.vault.model import VaultPath
-from vaultwire.vault.settings.moments import format_moment, parse_moment
+from vaultwire.vault.settings.moment_format import format_moment
+from vaultwire.vault.settings.moment_parse import parse_moment
 from vaultwire.vault.settings.obsidian_settings import Settings
+from vaultwire.vault.value_types import VaultPath
 
 DEFAULT_FORMAT = "YYYY-MM-DD"  # Obsidian's help, "Daily notes"
 
@@ -30,13 +31,13 @@ _DAYS_FROM_TODAY = re.compile(r"[+-][0-9]{1,7}")  # seven digits lead out of the
 
 
 def daily_note_path(settings: Settings, day: date) -> VaultPath:
-    """Return the path of the day's note, whether it is there or not.
+    """Return the path of the day's note, whether it exists or not.
 
-    Raises VaultError, which names the setting at fault, if what the settings say is no path for a note.
+    Raises VaultError, which names the setting at fault, if the settings give no path for a note.
     """
     written = format_moment(_format(settings), day)
     try:
-        # Obsidian passes over slashes at either end, and a path is written with "/" on every system.
+        # Obsidian ignores slashes at either end. A path is written with "/" on every system.
         path = parse_path(compose(f"{folder_of_setting(settings.daily_folder)}/{written}{NOTE_SUFFIX}".lstrip("/")))
         check_new_names(path.split("/"))
     except VaultError as error:
@@ -49,7 +50,7 @@ def daily_note_path(settings: Settings, day: date) -> VaultPath:
 
 
 def daily_note_day(settings: Settings, path: VaultPath) -> date | None:
-    """Return the day whose daily note this is by its path; None if it is none, or the format does not determine a day."""
+    """Return the day whose daily note has this path; None if it is no daily note's, or could be several days'."""
     if not is_note(path):
         return None
     folder, name = folder_of_setting(settings.daily_folder), path[: -len(NOTE_SUFFIX)]
@@ -63,16 +64,16 @@ def daily_note_day(settings: Settings, path: VaultPath) -> date | None:
 
 
 def daily_template_path(settings: Settings) -> VaultPath | None:
-    """Return the note that new daily notes are made from, whether it is there or not; None if the settings name none.
+    """Return the path of the template for new daily notes, whether it exists or not; None if the settings name none.
 
-    Raises VaultError if what they name could be no note.
+    Raises VaultError if the settings name something that cannot be a note.
     """
     named = settings.daily_template.strip().strip("/")
     return parse_note_path(named) if named else None
 
 
 def parse_day(text: str, today: date) -> date:
-    """Return the day a caller means: ``today``, ``yesterday``, ``tomorrow``, ``+3`` or ``-1`` days from today, or a date.
+    """Return the day that a caller means: ``today``, ``yesterday``, ``tomorrow``, ``+3`` or ``-1`` days from today, or a date.
 
     Raises VaultError (INVALID_ARGUMENTS).
     """

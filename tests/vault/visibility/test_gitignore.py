@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from vaultwire.vault.visibility.globs import BadGlobError, Globs, compile_any_glob, compile_glob
+from vaultwire.vault.visibility.gitignore import BadRuleError, GitignoreRules, compile_any_rule, compile_rule
 
 LINES = st.text("ab*?/! .#-+(é", min_size=1, max_size=9)
 ENTRIES = st.lists(st.text("ab. +(é", min_size=1, max_size=3), min_size=1, max_size=4).map("/".join)
@@ -26,22 +26,22 @@ ENTRIES = st.lists(st.text("ab. +(é", min_size=1, max_size=3), min_size=1, max_
 def test_the_short_way_finds_what_the_library_finds(lines: list[str], path: str, is_folder: bool) -> None:
     entry = f"{path}/" if is_folder else path
     try:
-        short = [compile_glob(line) for line in lines]
-    except BadGlobError:
+        short = [compile_rule(line) for line in lines]
+    except BadRuleError:
         return
-    long = [compile_any_glob(line) for line in lines]
+    long = [compile_any_rule(line) for line in lines]
     assert [glob is None for glob in short] == [glob is None for glob in long]
-    found, wanted = (Globs(glob for glob in globs if glob is not None).find(entry) for globs in (short, long))
+    found, wanted = (GitignoreRules(glob for glob in globs if glob is not None).find(entry) for globs in (short, long))
     assert (found and found.text) == (wanted and wanted.text)
 
 
 def test_usual_lines_need_no_library() -> None:
     code = (
-        "import sys; from vaultwire.vault.visibility.globs import compile_glob\n"
+        "import sys; from vaultwire.vault.visibility.gitignore import compile_rule\n"
         "for line in ('/Private/', 'Private/', '*.md', '**/x', '/a/**', 'a b/c?.md', '!open.md', 'a-b+(c).md'):\n"
-        "    assert compile_glob(line)\n"
+        "    assert compile_rule(line)\n"
         "assert 'pathspec' not in sys.modules\n"
-        "assert compile_glob('[ab].md')\n"
+        "assert compile_rule('[ab].md')\n"
         "assert 'pathspec' in sys.modules\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
@@ -61,6 +61,6 @@ def test_usual_lines_need_no_library() -> None:
     ],
 )
 def test_what_a_line_matches(line: str, entry: str, *, matches: bool) -> None:
-    glob = compile_glob(line)
+    glob = compile_rule(line)
     assert glob is not None
-    assert Globs([glob]).matches(entry) is matches
+    assert GitignoreRules([glob]).matches(entry) is matches

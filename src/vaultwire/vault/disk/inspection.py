@@ -1,4 +1,4 @@
-"""Looking a vault over, whole: what it holds, what is odd in it, and a fingerprint of every byte. For people, not calls."""
+"""A look at a whole vault: what it holds, what is wrong in it, and a fingerprint of every byte. For people, not for calls."""
 
 from __future__ import annotations
 
@@ -7,57 +7,56 @@ import os
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from vaultwire.markdown.edits import to_plain
 from vaultwire.markdown.parse import parse_note
 from vaultwire.vault.disk.files import TEMPORARY_PREFIX, TEMPORARY_SUFFIX, Files
-from vaultwire.vault.disk.paths import fold, parse_path
-from vaultwire.vault.disk.walk import Oddity
+from vaultwire.vault.disk.note_text import first_invalid_byte, plain_text
+from vaultwire.vault.disk.paths import fold, is_note, parse_path
 from vaultwire.vault.errors import VaultError
-from vaultwire.vault.model import VaultPath
+from vaultwire.vault.value_types import Problem, VaultPath
 
 
-class Survey(NamedTuple):
-    """A vault's counts and its problems, each with the path it concerns."""
+class Inspection(NamedTuple):
+    """A vault's counts and its problems."""
 
     notes: int
     note_bytes: int
     other_files: int
     has_obsidian_folder: bool
     writable: bool
-    problems: list[Oddity]
+    problems: list[Problem]
 
 
 class Fingerprint(NamedTuple):
-    """How many files there are, and a digest over every name, mode and byte."""
+    """How many files there are, and a digest of every name, mode and byte."""
 
     files: int
     digest: str
 
 
-def survey(files: Files, known: Iterable[Oddity] = ()) -> Survey:
-    """Read every note once and return what was found, with what is ``known`` to be odd. What cannot be read is a problem."""
-    problems: list[Oddity] = [*known]
-    notes = sorted(files.walk(oddities=problems))
+def inspect_vault(files: Files, known: Iterable[Problem] = ()) -> Inspection:
+    """Read every note once and return what was found, with the problems already ``known``."""
+    problems: list[Problem] = [*known]
+    notes = sorted(files.walk(problems=problems))
     spellings: dict[str, VaultPath] = {}
     for note in notes:
         key = fold(note.path)
         if key in spellings:
-            problems.append(Oddity(note.path, f"differs from {spellings[key]!r} in case or Unicode form only"))
+            problems.append(Problem(note.path, f"differs from {spellings[key]!r} in case or Unicode form only"))
         spellings.setdefault(key, note.path)
-        problems += [Oddity(note.path, problem) for problem in _note_problems(files, note.path)]
+        problems += [Problem(note.path, problem) for problem in _note_problems(files, note.path)]
     other_files = 0
     for folder, folders, names in os.walk(files.root):
         here = os.path.relpath(folder, files.root)
         problems += [
-            Oddity(
+            Problem(
                 os.path.normpath(os.path.join(here, name)), "is left over from a write that was cut short; delete it"
             )
             for name in names
             if name.startswith(TEMPORARY_PREFIX) and name.endswith(TEMPORARY_SUFFIX)
         ]
         folders[:] = [name for name in folders if not name.startswith(".")]
-        other_files += sum(not name.startswith(".") and not name.lower().endswith(".md") for name in names)
-    return Survey(
+        other_files += sum(not name.startswith(".") and not is_note(name) for name in names)
+    return Inspection(
         len(notes),
         sum(note.size for note in notes),
         other_files,
@@ -75,11 +74,10 @@ def _note_problems(files: Files, path: VaultPath) -> list[str]:
         data = files.read(path).data
     except VaultError as error:
         return [error.message]
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        return [f"is not UTF-8 (byte {error.start}); it can be read, not edited"]
-    return parse_note(to_plain(text)).problems
+    invalid = first_invalid_byte(data)
+    if invalid is not None:
+        return [f"is not UTF-8 (byte {invalid}); it can be read, not edited"]
+    return parse_note(plain_text(data)).problems
 
 
 def fingerprint(files: Files) -> Fingerprint:

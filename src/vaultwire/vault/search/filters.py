@@ -1,7 +1,7 @@
-"""What a caller asks of notes by their facts: names, tags, conditions on properties, times. Text to values, no search.
+"""Filters on notes by their facts: name, tags, properties, times; and on tasks. Parses a caller's text; an index applies them.
 
-A condition says of a property what search's ``[name:value]`` says of it (``search.matching``), typed: numbers compare with
-numbers, dates with dates, texts with texts. Which notes it holds for is found out by an index.
+A condition on a property says the same as search's ``[name:value]`` (``search.matching``), but typed: it compares numbers
+with numbers, dates with dates, texts with texts.
 """
 
 from __future__ import annotations
@@ -30,21 +30,21 @@ _CONDITION = re.compile(
 _FORMS = "'status' (is there), '!status' (is not), or 'status=done' (also !=, <, <=, >, >=)"
 _DATE = re.compile(r"(\d{4}-\d\d(?:-\d\d(?:[T ]\d\d:\d\d(?::\d\d)?)?)?)(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d)?\Z", re.ASCII)
 _YEAR = re.compile(r"\d{4}\Z", re.ASCII)
-# What a date that says less is taken to be: its first moment.
+# Completes a date that says less: it means its first moment.
 _FIRST_MOMENT = "0000-01-01T00:00:00"
 _LINK = re.compile(r"\[\[([^\[\]|]*)(?:\|[^\[\]]*)?\]\]\Z")
 _DAYS = {"yesterday": -1, "today": 0, "tomorrow": 1}
 _AGO = re.compile(r"(\d{1,5})([hdw])\Z", re.ASCII)
 _HOURS = {"h": 1, "d": 24, "w": 168}
-_FAR = 2**63 - 1  # nanoseconds, in 64 bits until the year 2262: what is later is later than any file
-_EMPTY: Final[tuple[PropertyValue, ...]] = (None, "", [], {})
+_FAR = 2**63 - 1  # nanoseconds, 64 bits, until the year 2262: any later time is later than all files
+EMPTY_VALUES: Final[tuple[PropertyValue, ...]] = (None, "", [], {})
 
 
 class Condition(NamedTuple):
-    """A condition on one property; ``sign`` is "" for: it is there, "!" for: it is not.
+    """A condition on one property. ``sign`` is "" if the property must be there, "!" if it must not.
 
-    ``text`` is folded. What it means as a number or date is there too, if anything: a date as far as it was given, so
-    that a month covers its days.
+    ``text`` is folded. ``number`` and ``date`` are what the text means, if it is a number or date. A date is as exact as
+    it was given, so that a month covers its days.
     """
 
     name: str
@@ -54,18 +54,16 @@ class Condition(NamedTuple):
     date: str = ""
 
     @property
-    def is_not(self) -> bool:
-        """Whether the notes are wanted for which ``accepts`` is true of no value: those without the property too."""
+    def is_negated(self) -> bool:
+        """Whether the filter passes the notes without a value that ``accepts`` is true of, also those without the property."""
         return self.sign in ("!", "!=")
 
     def accepts(self, value: PropertyValue) -> bool:
-        """Tell whether the value, or an element of it, is on the wanted side; for ``!=`` whether it is the value named."""
+        """Tell whether the value, or an element of it, fulfils the comparison; for ``!=``, whether it equals the value."""
         if self.sign in ("", "!"):
             return True
         if not self.text:
-            return value in _EMPTY
-        if isinstance(value, str):  # most are, and a property may have as many as there are notes
-            return self._accepts(value)
+            return value in EMPTY_VALUES
         return any(self._accepts(scalar) for scalar in _scalars(value))
 
     def _accepts(self, value: bool | float | str) -> bool:
@@ -93,8 +91,8 @@ class Condition(NamedTuple):
         return value > limit or (sign == ">=" and value == limit)  # type: ignore[operator]
 
 
-class Wanted(NamedTuple):
-    """The notes that are wanted: all that is given must hold. Times are nanoseconds since the epoch, the first included."""
+class NoteFilter(NamedTuple):
+    """Which notes to find: all that is given must be true. Times are nanoseconds since the epoch; ``from`` is inclusive."""
 
     name: str = ""
     alias: str = ""
@@ -105,10 +103,10 @@ class Wanted(NamedTuple):
     sort: Sort = "relevance"
 
 
-class WantedTasks(NamedTuple):
-    """The tasks that are wanted. ``mark`` is the one in their box, None for any; ``is_done`` None for both.
+class TaskFilter(NamedTuple):
+    """Which tasks to find. ``mark`` is the character in their box, None for any; ``is_done`` None for both.
 
-    ``tag`` stands in the task itself, or one below it; ``text`` is in any case, diacritics do not matter.
+    ``tag``, or a tag below it, stands in the task itself. For ``text`` neither case nor diacritics matter.
     """
 
     mark: str | None = None
@@ -117,16 +115,16 @@ class WantedTasks(NamedTuple):
     text: str = ""
 
 
-def parse_status(text: str) -> WantedTasks:
-    """Return the tasks of a status: ``todo``, ``done``, ``any``, or a mark. Raises VaultError (INVALID_ARGUMENTS).
+def parse_task_status(text: str) -> TaskFilter:
+    """Return the filter for a status: ``todo``, ``done``, ``any``, or a mark. Raises VaultError (INVALID_ARGUMENTS).
 
-    Any mark but a blank is done, as for search's ``task-done:`` (``vault.search.parts``).
+    Every mark except a space means done, as for search's ``task-done:`` (``vault.search.note_parts``).
     """
     word = text.strip().lower()
     if word in ("todo", "done"):
-        return WantedTasks(is_done=word == "done")
+        return TaskFilter(is_done=word == "done")
     if word == "any":
-        return WantedTasks()
+        return TaskFilter()
     mark = text[1:-1] if len(text) > 1 and text[0] + text[-1] == "[]" else text
     if len(mark) != 1:
         raise VaultError(
@@ -134,11 +132,11 @@ def parse_status(text: str) -> WantedTasks:
             f"status: expected 'todo', 'done', 'any', or one mark such as '/' or '-', got {text!r}.",
             argument="status",
         )
-    return WantedTasks(mark=mark)
+    return TaskFilter(mark=mark)
 
 
-class Asked(NamedTuple):
-    """What a caller asks for, as text; ``parse_conditions`` and ``parse_time`` say how."""
+class NoteFilterText(NamedTuple):
+    """A note filter as a caller writes it; ``parse_conditions`` and ``parse_time`` say how."""
 
     name: str = ""
     alias: str = ""
@@ -149,10 +147,10 @@ class Asked(NamedTuple):
     sort: Sort = "relevance"
 
 
-def to_wanted(asked: Asked, today: date) -> Wanted:
-    """Return what is asked for. Raises VaultError (INVALID_ARGUMENTS), saying of which argument."""
+def parse_note_filter(asked: NoteFilterText, today: date) -> NoteFilter:
+    """Return the filter. Raises VaultError (INVALID_ARGUMENTS) that names the argument."""
     now = datetime.now(UTC).astimezone()
-    return Wanted(
+    return NoteFilter(
         asked.name,
         asked.alias,
         tuple(asked.tags),
@@ -164,7 +162,7 @@ def to_wanted(asked: Asked, today: date) -> Wanted:
 
 
 def parse_conditions(texts: Sequence[str], today: date) -> tuple[Condition, ...]:
-    """Return the conditions. Raises VaultError (INVALID_ARGUMENTS) for a text that is none."""
+    """Return the conditions. Raises VaultError (INVALID_ARGUMENTS) for a text that is no condition."""
     return tuple(_parse_condition(text, today) for text in texts)
 
 
@@ -177,22 +175,22 @@ def _parse_condition(text: str, today: date) -> Condition:
     if not name:
         raise _wrong(text, f"the property's name is missing; expected {_FORMS}")
     if not sign:
-        before, colon, behind = name.partition(":")
+        before, colon, after = name.partition(":")
         if colon and not found["quoted"]:
-            raise _wrong(text, f"to compare with a value write '{before.strip()}={behind.strip()}'")
+            raise _wrong(text, f"to compare with a value write '{before.strip()}={after.strip()}'")
         return Condition(fold(name), found["missing"] or "")
     if found["missing"]:
         raise _wrong(text, f"'!' before a name means that it is not there; write '{name}!={found['plain'] or '…'}'")
     quoted = found["double"] if found["double"] is not None else found["single"]
     value = found["plain"] if quoted is None else quoted
     if not value.strip() and sign not in ("=", "!="):
-        raise _wrong(text, f"there is no value behind {sign}")
+        raise _wrong(text, f"there is no value after {sign}")
     condition = Condition(fold(name), sign, _plain(value.strip()))
     return condition if quoted is not None else _typed(condition, value, today)
 
 
 def _typed(condition: Condition, value: str, today: date) -> Condition:
-    """Return the condition with what its value means as a number or date."""
+    """Return the condition with its value as a number or date, if it is one."""
     if NUMBER.match(value):
         condition = condition._replace(number=float(value))
     found = _DATE.match(value)
@@ -210,9 +208,9 @@ def _wrong(text: str, reason: str) -> VaultError:
 
 
 def parse_time(text: str, argument: str, now: datetime) -> int:
-    """Return a time as nanoseconds since the epoch: an ISO date or time, ``today``, ``yesterday``, or ``7d``: so long ago.
+    """Return a time as nanoseconds since the epoch: of an ISO date or time, ``today``, ``yesterday``, or ``7d`` for 7 days ago.
 
-    ``now`` is in the time zone in which dates without one are meant, as are days. Raises VaultError (INVALID_ARGUMENTS).
+    Days, and dates without a time zone, are in the time zone of ``now``. Raises VaultError (INVALID_ARGUMENTS).
     """
     cleaned = text.strip().lower()
     ago = _AGO.match(cleaned)
@@ -224,7 +222,7 @@ def parse_time(text: str, argument: str, now: datetime) -> int:
         else:
             moment = datetime.fromisoformat(cleaned.upper())
         return max(-_FAR, min(round(moment.timestamp()) * 1_000_000_000, _FAR))
-    except (ValueError, OverflowError, OSError):  # the latter two: beyond the years the system knows
+    except (ValueError, OverflowError, OSError):  # the latter two: a year that the system does not know
         raise VaultError(
             INVALID_ARGUMENTS,
             f"{argument}: expected a date ('2026-01-31'), a time ('2026-01-31T18:00'), 'today', 'yesterday', or how long "
@@ -234,7 +232,7 @@ def parse_time(text: str, argument: str, now: datetime) -> int:
 
 
 def _scalars(value: PropertyValue) -> Iterator[bool | float | str]:
-    """Yield the scalars of a value, those within lists and maps too."""
+    """Yield the scalars of a value, also those within lists and maps."""
     if isinstance(value, dict):
         value = list(value.values())
     if isinstance(value, list):
@@ -245,19 +243,19 @@ def _scalars(value: PropertyValue) -> Iterator[bool | float | str]:
 
 
 def scalar_texts(value: PropertyValue) -> list[str]:
-    """Return a value's scalars as texts, as a reader would write them; one empty text for a value that has none."""
+    """Return a value's scalars as a person would write them; one empty text for a value without scalars."""
     return [
         ("true" if scalar else "false") if isinstance(scalar, bool) else str(scalar) for scalar in _scalars(value)
     ] or [""]
 
 
 def property_types(name: str, values: Sequence[PropertyValue], declared: Mapping[str, str]) -> list[str]:
-    """Return the types of a property's values, each once. What has no value yet is of the type of those that have."""
+    """Return the types of a property's values, each once. An empty value counts only if all are empty."""
     filled = [value for value in values if value is not None] or values
     return list(dict.fromkeys(property_type(name, value, declared) for value in filled))
 
 
 def _plain(text: str) -> str:
-    """Return a text as it is compared: folded, a link as the text of the link."""
+    """Return the form of a text that is compared: folded, of a link its path."""
     link = _LINK.match(text)
     return fold(link[1] if link else text)

@@ -1,6 +1,6 @@
-"""Names against what somebody typed of one: exactly, its beginning, its words, a part of it, and with slips of the pen.
+"""Finds names by what somebody typed: the name, its beginning, its words, a part of it, or any of these with typos.
 
-Case and diacritics do not matter. Pure: whose the names are, and which notes may be found at all, the caller knows.
+Neither case nor diacritics matter. Pure: the caller knows whose names they are and which of them count.
 """
 
 from __future__ import annotations
@@ -13,56 +13,56 @@ from functools import cached_property
 from typing import TypeAlias
 
 from vaultwire.vault.disk.paths import fold
-from vaultwire.vault.search.terms import bare_text
+from vaultwire.vault.search.text_forms import strip_diacritics
 
 _LINE_END = re.compile("\n")
 _WORD = re.compile(r"[^\W_]+")
-# Words of fewer letters are too close to one another: "cat", "car". Twice as long, two slips still leave most of it.
-_LEAST_FOR_A_SLIP, _LEAST_FOR_TWO = 4, 8
-# With two slips, so many letters at one end are taken to be right: all words would take ten times as long to compare.
+# Shorter words are too similar to each other: "cat", "car". A word of eight letters has enough left after two typos.
+_LEAST_FOR_ONE_TYPO, _LEAST_FOR_TWO_TYPOS = 4, 8
+# With two typos, this many letters at one end must be right: to compare all words would take ten times as long.
 _SURE_LETTERS = 2
 
-_EXACT, _BEGINS, _WORDS_BEGIN, _WITHIN, _WORDS_WITHIN, _SLIPS, _SCATTERED = range(7)
+_EXACT, _BEGINS, _WORDS_BEGIN, _WITHIN, _WORDS_WITHIN, _TYPOS, _SCATTERED = range(7)
 
 _Match: TypeAlias = tuple[int, int, int, int]
-"""How a name matches, the smaller the better: rank, how far it is from what was typed, its length, its number."""
+"""How a name matches, the smaller the better: rank, distance from the typed text, length, number of the name."""
 
 
-class Names:
-    """Names in their order, in one text: 50,000 take 3 MB, and looking through them a few milliseconds."""
+class FuzzyNames:
+    """Names in their order, in one text: 50,000 names take 3 MB, and a search of them a few milliseconds."""
 
     def __init__(self, folded: str) -> None:
-        """Take up folded names, a line each."""
-        self._text = f"\n{bare_text(folded)}\n"
+        """``folded`` are the folded names, one a line."""
+        self._text = f"\n{strip_diacritics(folded)}\n"
         self._starts = array("L", (found.end() for found in _LINE_END.finditer(self._text, 0, len(self._text) - 1)))
 
     def match(self, typed: str, allows: Callable[[int], bool] | None = None) -> list[int]:
-        """Return the numbers of the names that match, best first; equals by length, then in their order.
+        """Return the numbers of the names that match, best first; ties by length, then in their order.
 
-        First the name itself, then names that begin with what was typed, have words that begin with its words, hold it,
-        or hold its words. Only if there is none: names with a slip of the pen in a word, or two in a long one. And only
-        if there is none of these either: names that have the letters typed in their order, as Obsidian's quick switcher
-        takes abbreviations. ``allows`` says which names count.
+        First comes the name itself, then names that begin with the typed text, names with words that begin with its words,
+        names that contain it, names that contain its words. If there are none: names with one typo in a word, or two in a
+        long word. If there are none of these either: names with the typed letters in this order, as Obsidian's quick
+        switcher accepts abbreviations. ``allows`` says which names count.
         """
-        wanted = " ".join(bare_text(fold(typed)).split())
-        if not wanted:
+        sought = " ".join(strip_diacritics(fold(typed)).split())
+        if not sought:
             return []
-        found = self._plain(wanted, allows) or self._slipped(wanted, allows) or self._scattered(wanted, allows)
+        found = self._plain(sought, allows) or self._with_typos(sought, allows) or self._scattered(sought, allows)
         found.sort()
         return list(dict.fromkeys(entry for *_, entry in found))
 
-    def _plain(self, wanted: str, allows: Callable[[int], bool] | None) -> list[_Match]:
-        words = wanted.split(" ")
+    def _plain(self, sought: str, allows: Callable[[int], bool] | None) -> list[_Match]:
+        words = sought.split(" ")
         beginning, *beginnings = [re.compile(rf"(?<![^\W_]){re.escape(word)}").search for word in words]
         found: list[_Match] = []
         for entry, name in self._names_with(max(words, key=len)):
             if allows is not None and not allows(entry):
                 continue
-            if name.startswith(wanted):
-                rank = _BEGINS if len(name) > len(wanted) else _EXACT
+            if name.startswith(sought):
+                rank = _BEGINS if len(name) > len(sought) else _EXACT
             elif beginning(name) and all(search(name) for search in beginnings):
                 rank = _WORDS_BEGIN
-            elif wanted in name:
+            elif sought in name:
                 rank = _WITHIN
             elif all(word in name for word in words):
                 rank = _WORDS_WITHIN
@@ -81,50 +81,50 @@ class Names:
             yield entry, text[start:end]
             position = text.find(part, end)
 
-    # ------------------------------------------------------------------ not quite
+    # ------------------------------------------------------------------ with typos, or abbreviated
 
     @cached_property
     def _words(self) -> list[str]:
         return sorted(set(_WORD.findall(self._text)))
 
-    def _slipped(self, wanted: str, allows: Callable[[int], bool] | None) -> list[_Match]:
-        """Return the names that have for each word typed one like it."""
+    def _with_typos(self, sought: str, allows: Callable[[int], bool] | None) -> list[_Match]:
+        """Return the names that have, for each typed word, the same word or one with typos."""
         distances: dict[int, int] | None = None
-        for word in _WORD.findall(wanted):
+        for word in _WORD.findall(sought):
             here: dict[int, int] = {}
-            for near, slips in self._near(word):
+            for near, typos in self._near(word):
                 whole = re.compile(rf"(?<![^\W_]){near}(?![^\W_])")
                 for entry, name in self._names_with(near):
-                    if slips < here.get(entry, slips + 1) and whole.search(name):
-                        here[entry] = slips
+                    if typos < here.get(entry, typos + 1) and whole.search(name):
+                        here[entry] = typos
             distances = (
                 here
                 if distances is None
-                else {entry: slips + here[entry] for entry, slips in distances.items() if entry in here}
+                else {entry: typos + here[entry] for entry, typos in distances.items() if entry in here}
             )
         return [
-            (_SLIPS, slips, self._length(entry), entry)
-            for entry, slips in (distances or {}).items()
+            (_TYPOS, typos, self._length(entry), entry)
+            for entry, typos in (distances or {}).items()
             if allows is None or allows(entry)
         ]
 
     def _near(self, word: str) -> Iterator[tuple[str, int]]:
-        """Yield the words in use that may have been meant, each with how many slips away it is."""
+        """Yield the words in use that may be meant, each with the number of typos."""
         length = len(word)
-        most = 0 if length < _LEAST_FOR_A_SLIP else 1 if length < _LEAST_FOR_TWO else 2
-        # One slip touches two neighbouring letters at most: what is left on one side is half of the others.
+        most = 0 if length < _LEAST_FOR_ONE_TYPO else 1 if length < _LEAST_FOR_TWO_TYPOS else 2
+        # One typo changes at most two neighbouring letters, so on one side half of the other letters are right.
         sure = (length - 1) // 2 if most == 1 else _SURE_LETTERS if most else length
         begin, end = word[:sure], word[length - sure :]
         for other in self._words:
             if (other.startswith(begin) or other.endswith(end)) and abs(len(other) - length) <= most:
-                slips = slips_between(word, other, most)
-                if slips <= most:
-                    yield other, slips
+                typos = edit_distance(word, other, most)
+                if typos <= most:
+                    yield other, typos
 
-    def _scattered(self, wanted: str, allows: Callable[[int], bool] | None) -> list[_Match]:
-        """Return the names that have the letters typed in their order, those first where they stand closest."""
-        letters = wanted.replace(" ", "")
-        # Possessive: from each place there is one way to go on, so a name that does not match is left in linear time.
+    def _scattered(self, sought: str, allows: Callable[[int], bool] | None) -> list[_Match]:
+        """Return the names that have the typed letters in this order; the closer together, the better."""
+        letters = sought.replace(" ", "")
+        # Possessive quantifiers: there is no backtracking, so a name that does not match takes linear time.
         pattern = re.compile(
             re.escape(letters[0]) + "".join(rf"[^\n{re.escape(letter)}]*+{re.escape(letter)}" for letter in letters[1:])
         )
@@ -142,10 +142,10 @@ class Names:
         return end - 1 - self._starts[entry]
 
 
-def slips_between(one: str, other: str, most: int) -> int:
-    """Return how many letters must be put in, left out, exchanged or swapped with the next to make one word of the other.
+def edit_distance(one: str, other: str, most: int) -> int:
+    """Return how many letters must be added, left out, replaced or swapped with the next one to make ``other`` of ``one``.
 
-    More than ``most`` is just more. (Optimal string alignment: no letter is touched twice.)
+    Any number above ``most`` means more than that. This is the optimal string alignment distance: no letter is changed twice.
     """
     before: list[int] = []
     row = list(range(len(other) + 1))
@@ -157,6 +157,6 @@ def slips_between(one: str, other: str, most: int) -> int:
             if line > 1 and column > 1 and letter == other[column - 2] and one[line - 2] == against:
                 cost = min(cost, before_above[column - 2] + 1)
             row.append(cost)
-        if min(row) > most and min(before) > most:  # both: a swap reaches over one row
+        if min(row) > most and min(before) > most:  # both rows: a swap skips one
             return most + 1
     return row[-1]

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from support.vaults import open_vault, write_vault
-from vaultwire.vault.links.resolution import LinkTargets
-from vaultwire.vault.model import VaultPath
+from vaultwire.vault.links.link_resolver import LinkResolver
+from vaultwire.vault.value_types import VaultPath
 
 # (rule, paths of the vault, note the link stands in, linkpath, where it leads)
 CASES = [
@@ -53,7 +53,7 @@ def test_a_link_leads_where_obsidian_leads_it(
 ) -> None:
     # "Figure 1.png" is the one path with a blank in it.
     listed = ["Figure 1.png"] if paths == "Figure 1.png" else paths.split()
-    targets = LinkTargets(VaultPath(path) for path in listed)
+    targets = LinkResolver(VaultPath(path) for path in listed)
     assert targets.resolve(VaultPath(source), linkpath) == target, rule
 
 
@@ -61,12 +61,12 @@ def test_a_link_leads_where_obsidian_leads_it(
 @pytest.mark.parametrize("in_link", ["NFC", "NFD"])
 def test_the_unicode_form_of_a_name_does_not_matter(on_disk: str, in_link: str) -> None:
     path = VaultPath(unicodedata.normalize(on_disk, "Café.md"))  # type: ignore[arg-type]
-    targets = LinkTargets([path])
+    targets = LinkResolver([path])
     assert targets.resolve(VaultPath("a.md"), unicodedata.normalize(in_link, "café")) == path  # type: ignore[arg-type]
 
 
 def test_of_two_names_that_differ_in_case_the_one_spelt_so_is_meant() -> None:
-    targets = LinkTargets([VaultPath("note.md"), VaultPath("Note.md")])
+    targets = LinkResolver([VaultPath("note.md"), VaultPath("Note.md")])
     assert targets.resolve(VaultPath("a.md"), "note") == "note.md"
     assert targets.resolve(VaultPath("a.md"), "Note") == "Note.md"
 
@@ -155,6 +155,6 @@ LINKPATHS = st.sampled_from(
 def test_where_a_link_leads_does_not_depend_on_what_was_asked_before(
     paths: set[VaultPath], asked: list[tuple[VaultPath, str]]
 ) -> None:
-    kept = LinkTargets(paths)
+    kept = LinkResolver(paths)
     for source, linkpath in asked:
-        assert kept.resolve(source, linkpath) == LinkTargets(paths).resolve(source, linkpath)
+        assert kept.resolve(source, linkpath) == LinkResolver(paths).resolve(source, linkpath)

@@ -9,8 +9,8 @@ import pytest
 
 from support.vaults import open_vault, write_vault
 from vaultwire.vault.errors import AMBIGUOUS_NAME, FILE_NOT_FOUND, VaultError
-from vaultwire.vault.links.resolve import resolve
-from vaultwire.vault.model import VaultPath
+from vaultwire.vault.links.note_lookup import resolve_name
+from vaultwire.vault.value_types import VaultPath
 
 VAULT = """
 === Note.md
@@ -204,4 +204,4 @@ def test_a_spelling_that_fits_two_notes_is_ambiguous(tmp_path: Path) -> None:
 def test_among_paths_the_exact_one_wins_then_the_whole_one_then_its_end(
     name: str, paths: list[str], expected: str
 ) -> None:
-    assert resolve(name, map(VaultPath, paths)) == expected
+    assert resolve_name(name, map(VaultPath, paths)) == expected

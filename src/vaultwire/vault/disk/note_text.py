@@ -1,4 +1,4 @@
-"""A note's bytes as plain text, which a search, an index or a line of context is made of; and new text as bytes."""
+"""A note's bytes as plain text, for searches, the index and excerpts; and new text as bytes. No Markdown is parsed here."""
 
 from __future__ import annotations
 
@@ -11,14 +11,23 @@ _BOM = "\ufeff"
 
 
 def plain_text(data: bytes) -> str:
-    """Return the text without BOM and with ``\\n`` line ends; bytes that are not UTF-8 show as such."""
+    """Return the text without BOM and with ``\\n`` line ends; bytes that are not UTF-8 become U+FFFD."""
     return to_plain(data.decode("utf-8-sig", "replace"))
 
 
-def edited_bytes(data: bytes, edit: Callable[[str], str]) -> bytes:
-    """Return a note's bytes with its text edited; ``edit`` gets it without BOM and with the file's own line ends.
+def first_invalid_byte(data: bytes) -> int | None:
+    """Return the position of the first byte that is not UTF-8, None if there is none."""
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        return error.start
+    return None
 
-    Bytes that are no text go through as they are.
+
+def edited_bytes(data: bytes, edit: Callable[[str], str]) -> bytes:
+    """Return a note's bytes with its text edited; ``edit`` gets the text without BOM and with the file's own line ends.
+
+    Bytes that are not UTF-8 stay as they are.
     """
     text = data.decode("utf-8", "surrogateescape")
     bom = _BOM if text.startswith(_BOM) else ""
@@ -26,9 +35,9 @@ def edited_bytes(data: bytes, edit: Callable[[str], str]) -> bytes:
 
 
 def to_bytes(text: str, before: bytes = b"") -> bytes:
-    """Return the bytes of a note's new text; ``before`` are those it had.
+    """Return the bytes of a note's new text; ``before`` are its old bytes.
 
-    Raises VaultError (INVALID_ARGUMENTS) for what no file can hold, and for what makes others take the note for no text.
+    Raises VaultError (INVALID_ARGUMENTS) for a text that no file can hold, and for one that other programs take for binary.
     """
     try:
         data = text.encode("utf-8")

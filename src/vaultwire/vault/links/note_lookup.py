@@ -1,0 +1,169 @@
+"""Which note or file a caller means by a name. It asks the disk first, which needs no index, then the index for names.
+
+It does not resolve links: a link knows the note it stands in and picks one of several candidates
+(``vault.links.link_resolver``); a name that fits several notes is an error here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from vaultwire.markdown.links import parse_linktext
+from vaultwire.vault.disk.files import Files
+from vaultwire.vault.disk.paths import (
+    NOTE_SUFFIX,
+    fold,
+    is_canvas,
+    is_note,
+    not_found,
+    parse_folder,
+    parse_path,
+    stem,
+)
+from vaultwire.vault.errors import AMBIGUOUS_NAME, FILE_NOT_FOUND, VaultError
+from vaultwire.vault.index.port import Index
+from vaultwire.vault.value_types import Progress, VaultPath
+
+# Longer lists of names do not help a person choose.
+_MAX_CANDIDATES = 20
+_MAX_NEAR = 5
+
+
+def locate(files: Files, index: Index, name: str, progress: Progress) -> VaultPath:
+    """Return the path of the note that ``name`` means: a path, a name without ``.md``, or wikilink text.
+
+    Raises VaultError: FILE_NOT_FOUND (with near names), AMBIGUOUS_NAME (with the candidates), PATH_OUTSIDE_VAULT,
+    PERMISSION_DENIED.
+    """
+    found, is_indexed = _look_for(files, index, name, progress)
+    if found is None:
+        # Looking through the folders takes ten times as long.
+        raise _no_such_note(
+            name, filter(is_note, index.paths(progress)) if is_indexed else (note.path for note in files.walk())
+        )
+    return found
+
+
+def find(files: Files, index: Index, name: str, progress: Progress) -> VaultPath | None:
+    """Return the path of the note that ``name`` means, None if there is none. Raises VaultError as ``locate`` does."""
+    return _look_for(files, index, name, progress)[0]
+
+
+def locate_file(files: Files, index: Index, name: str, progress: Progress) -> VaultPath:
+    """Return the path of the note or attachment that ``name`` means: an attachment by its name with the extension.
+
+    A name with an extension means that file before a note, as in a link. Raises VaultError as ``locate`` does.
+    """
+    for text in _readings(name):
+        if "." not in text.rpartition("/")[2] or is_note(text.rstrip()):
+            continue
+        candidate = parse_path(text)
+        path, exists = files.spell(candidate)
+        if exists:
+            return path
+        key = fold(candidate)
+        alike = [path for path in index.paths(progress) if fold(path).endswith("/" + key) and not is_note(path)]
+        if len(alike) > 1:
+            raise _ambiguous(name, alike, "files")
+        if alike:
+            return alike[0]
+    return locate(files, index, name, progress)
+
+
+def locate_readable(files: Files, index: Index, name: str, progress: Progress) -> VaultPath:
+    """Return the path of the note or canvas that ``name`` means. Raises VaultError as ``locate`` does."""
+    means_canvas = is_canvas(name.strip()) or is_canvas(parse_linktext(name).linkpath)
+    return (locate_file if means_canvas else locate)(files, index, name, progress)
+
+
+def locate_folder(files: Files, folder: str) -> VaultPath | None:
+    """Return the path of a folder, None for the whole vault. Raises VaultError (FILE_NOT_FOUND) if there is no such folder."""
+    parsed = parse_folder(folder)
+    if parsed is None:
+        return None
+    path, _ = files.spell(parsed)
+    if not files.is_folder(path):
+        raise VaultError(FILE_NOT_FOUND, f"There is no folder {folder!r} in the vault.", folder=folder)
+    return path
+
+
+def candidate_paths(name: str) -> list[VaultPath]:
+    """Return the vault paths that the name may spell, the likeliest first: as it stands, then read as link text.
+
+    ``C# notes`` is tried as a name before its ``#`` is read as the start of a subpath. Raises VaultError for a name that
+    cannot lie in the vault.
+    """
+    paths: list[VaultPath] = []
+    for text in _readings(name) or [name]:
+        path = parse_path(text)
+        with_suffix = VaultPath(path + NOTE_SUFFIX)
+        # `.md` may be written or left out; `v1.2` has no extension, so both are tried, the written one first.
+        paths += [path, with_suffix] if path.lower().endswith(NOTE_SUFFIX) else [with_suffix]
+    return paths
+
+
+def resolve_name(name: str, paths: Iterable[VaultPath]) -> VaultPath:
+    """Return the one note among ``paths`` that ``name`` means.
+
+    A note with exactly this path wins; else a note whose path ends with the name. Case and Unicode form do not matter,
+    unless two notes differ in nothing else. Raises VaultError: FILE_NOT_FOUND, AMBIGUOUS_NAME.
+    """
+    paths = list(paths)
+    folded = [(fold(path), path) for path in paths]
+    for candidate in candidate_paths(name):
+        key = fold(candidate)
+        for found in (
+            [path for path in paths if path == candidate],
+            [path for folded_path, path in folded if folded_path == key],
+            [path for folded_path, path in folded if folded_path.endswith("/" + key)],
+        ):
+            if len(found) == 1:
+                return found[0]
+            if found:
+                raise _ambiguous(name, found, "notes")
+    raise not_found(name, [])
+
+
+def _readings(name: str) -> list[str]:
+    """Return the name as it stands, unless it is a wikilink, and its linkpath."""
+    texts = [] if name.strip().startswith(("[[", "![[")) else [name]
+    linkpath = parse_linktext(name).linkpath
+    return [*texts, linkpath] if linkpath and linkpath not in texts else texts
+
+
+def _look_for(files: Files, index: Index, name: str, progress: Progress) -> tuple[VaultPath | None, bool]:
+    """Return the path of the note, None if there is none, and whether the index knew the names."""
+    candidates = candidate_paths(name)
+    for candidate in candidates:
+        path, exists = files.spell(candidate)
+        if exists and is_note(path):
+            return path, True
+    named = index.named({candidate.rpartition("/")[2] for candidate in candidates}, progress)
+    is_indexed = named is not None
+    if named is None:  # a lookup by name does not wait for the index of a large vault
+        named = [note.path for note in files.walk()]
+    try:
+        return resolve_name(name, named), is_indexed
+    except VaultError as error:
+        if error.code != FILE_NOT_FOUND:
+            raise
+    return None, is_indexed
+
+
+def _no_such_note(name: str, paths: Iterable[VaultPath]) -> VaultError:
+    """Return the error for a name that no note has, with a few notes whose name contains it or is contained in it."""
+    key = fold(stem(parse_linktext(name).linkpath or name))
+    alike = [path for path in paths if key and (key in (other := fold(stem(path))) or other in key)]
+    return not_found(name, sorted(alike, key=lambda path: (len(path), path))[:_MAX_NEAR])
+
+
+def _ambiguous(name: str, candidates: list[VaultPath], kind: str) -> VaultError:
+    """Return the error for a name that several files have, with the candidates."""
+    shown = sorted(candidates, key=lambda path: (len(path), path))[:_MAX_CANDIDATES]
+    rest = f" and {len(candidates) - len(shown)} more" if len(candidates) > len(shown) else ""
+    return VaultError(
+        AMBIGUOUS_NAME,
+        f"{len(candidates)} {kind} are named {name!r}: {', '.join(shown)}{rest}. Give the whole path of one.",
+        name=name,
+        candidates=shown,
+    )
