@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Container, Mapping
     from typing import Any
 
-    from vaultwire.protocol.messages import JsonObject
+    from vaultwire.protocol.json_types import JsonObject
 
 SNAKE, KEBAB, PREFIXED = "snake", "kebab", "prefixed"
 """How tools' names are listed: ``read_note``, ``read-note``, ``obsidian_read_note``. All are accepted everywhere."""

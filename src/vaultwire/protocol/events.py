@@ -8,7 +8,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, TypeAlias
 
-    from vaultwire.protocol.messages import Json, JsonObject, RequestId
+    from vaultwire.protocol.json_types import Json, JsonObject, RequestId
     from vaultwire.protocol.revisions import Revision
 
 # Of a client's name for itself so much is kept: real ones have a few words.

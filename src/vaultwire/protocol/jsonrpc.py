@@ -12,7 +12,7 @@ TYPE_CHECKING = False  # spelt out: importing typing would cost the handshake ab
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from vaultwire.protocol.messages import Json, JsonObject, RequestId
+    from vaultwire.protocol.json_types import Json, JsonObject, RequestId
 
 PARSE_ERROR = -32700
 INVALID_REQUEST = -32600

@@ -15,7 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from vaultwire.protocol.messages import Json, JsonObject
+    from vaultwire.protocol.json_types import Json, JsonObject
 
 # Beyond 64 bits it makes floats of whole numbers, and an id must come back as it came.
 _LONG_NUMBER = re.compile(rb"\d{19}")

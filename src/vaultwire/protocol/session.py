@@ -13,7 +13,15 @@ from vaultwire.protocol import jsonrpc
 from vaultwire.protocol.dialects import MCP, Dialect
 from vaultwire.protocol.events import Answered, Batch, Cancel, Exit, Peer, Question, Request, Send, meta_of
 from vaultwire.protocol.jsonrpc import INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, MessageError
-from vaultwire.protocol.requests import LOG_LEVELS, MAX_QUOTE, Refused, check_envelope, check_hello, check_level, quote
+from vaultwire.protocol.request_checks import (
+    LOG_LEVELS,
+    MAX_QUOTE,
+    Refused,
+    check_envelope,
+    check_hello,
+    check_level,
+    quote,
+)
 from vaultwire.protocol.revisions import (
     LATEST_HANDSHAKE,
     META_CLIENT_CAPABILITIES,
@@ -32,7 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
     from vaultwire.protocol.events import Event, Identity
-    from vaultwire.protocol.messages import Json, JsonObject, RequestId
+    from vaultwire.protocol.json_types import Json, JsonObject, RequestId
 
 # server/discover may be cached (2026-07-28, "Caching"): nothing in it changes while the process runs, but it names this
 # person's vault set-up, so not across users. One hour bounds how long a replaced server is mistaken for the old one.

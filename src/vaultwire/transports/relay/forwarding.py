@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from vaultwire.protocol.messages import Json, JsonObject, RequestId
+    from vaultwire.protocol.json_types import Json, JsonObject, RequestId
     from vaultwire.transports.relay.connections import Connections
 
 # Requests at once. Each waits on a thread; of a client that sends more, the others wait here.

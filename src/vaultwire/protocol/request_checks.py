@@ -19,7 +19,7 @@ from vaultwire.protocol.revisions import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from vaultwire.protocol.messages import Json, JsonObject, RequestId
+    from vaultwire.protocol.json_types import Json, JsonObject, RequestId
 
 LOG_LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")  # RFC 5424, ascending
 
