@@ -28,7 +28,6 @@ BANNED = [
     "inspect",
     "logging",
     "msgspec",
-    "orjson",
     "pathlib",
     "pydantic",
     "socket",

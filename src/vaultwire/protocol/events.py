@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from vaultwire.protocol import jsonrpc
+from vaultwire.protocol.revisions import META_SERVER_INFO, STATELESS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, TypeAlias
 
+    from vaultwire.protocol.dialects import Dialect
     from vaultwire.protocol.json_types import Json, JsonObject, RequestId
     from vaultwire.protocol.revisions import Revision
+
+# server/discover may be cached (2026-07-28, "Caching"): nothing in it changes while the process runs. It is private, because
+# it names this person's vaults. After one hour a client notices that the server was replaced.
+DISCOVER_TTL_MS = 3_600_000
+DISCOVER_CACHE_SCOPE = "private"
 
 # Of a client's name for itself so much is kept: real ones have a few words.
 MAX_NAME = 100
@@ -44,6 +51,53 @@ class Identity:
         self.capabilities = capabilities
         self.instructions = instructions
         self.stateless = stateless or {}
+
+    def handshake_result(self, dialect: Dialect, revision: Revision) -> JsonObject:
+        """Return the result of ``initialize``."""
+        result: JsonObject = {
+            "protocolVersion": revision.name,
+            "capabilities": self._capabilities(dialect, revision),
+            "serverInfo": self._server_info(dialect, revision),
+        }
+        if dialect.instructions:
+            result["instructions"] = self.instructions
+        return result
+
+    def discovery_result(self, dialect: Dialect, revision: Revision) -> JsonObject:
+        """Return the result of ``server/discover``."""
+        return self.enveloped(
+            {
+                "supportedVersions": [served.name for served in STATELESS],
+                "capabilities": self._capabilities(dialect, revision),
+                "instructions": self.instructions,
+                "ttlMs": DISCOVER_TTL_MS,
+                "cacheScope": DISCOVER_CACHE_SCOPE,
+            }
+        )
+
+    def enveloped(self, result: JsonObject) -> JsonObject:
+        """Return the result with the fields that every result of 2026-07-28 has, and no earlier one."""
+        meta = {**result.get("_meta", {}), META_SERVER_INFO: self.server_info}
+        return {"resultType": "complete", **result, "_meta": meta}
+
+    def _server_info(self, dialect: Dialect, revision: Revision) -> JsonObject:
+        if dialect.server is not None:
+            return dict(zip(("name", "version"), dialect.server, strict=True))
+        server_info = dict(self.server_info)
+        if not revision.tool_output:  # `title` came with 2025-06-18
+            del server_info["title"]
+        return server_info
+
+    def _capabilities(self, dialect: Dialect, revision: Revision) -> JsonObject:
+        """Return this server's capabilities as the revision spells them."""
+        if dialect.capabilities is not None:
+            return dict(dialect.capabilities)
+        capabilities = dict(self.capabilities)
+        if revision.stateless:
+            capabilities |= self.stateless
+        if not revision.completions:
+            capabilities.pop("completions", None)
+        return capabilities
 
 
 class Batch:

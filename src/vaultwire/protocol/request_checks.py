@@ -83,6 +83,13 @@ def check_level(level: Json, name: str) -> str:
     raise Refused(INVALID_PARAMS, f"Invalid params: {name} must be one of {', '.join(LOG_LEVELS)}; got {got}")
 
 
+def check_progress_token(token: Json) -> None:
+    """Raise Refused unless the token is one, or None."""
+    if token is not None and not jsonrpc.is_request_id(token):
+        got = jsonrpc.json_type(token)
+        raise Refused(INVALID_PARAMS, f"Invalid params: progressToken must be a string or an integer, got {got}")
+
+
 def quote(value: RequestId) -> str:
     """Return the peer's text fit for a message: bounded, printable."""
     text = str(value) if not isinstance(value, str) else value

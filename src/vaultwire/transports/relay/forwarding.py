@@ -307,8 +307,8 @@ def _parse(data: bytes) -> JsonObject | list[JsonObject]:
     """Return what a server says, which is sound JSON-RPC. Raises MessageError."""
     message = jsonrpc.parse_json(data, MAX_ANSWER_VALUES)
     if isinstance(message, list) and message:
-        return [jsonrpc.check_said(each) for each in message]
-    return jsonrpc.check_said(message)
+        return [jsonrpc.check_server_message(each) for each in message]
+    return jsonrpc.check_server_message(message)
 
 
 def _unsure(exchange: Exchange) -> str:
