@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from vaultwire.markdown.model import BlockId, Span, Task
 from vaultwire.markdown.parse import parse_note
+from vaultwire.markdown.parsed_note import BlockId, Span, Task
 
 HELP = "obsidian-help: Internal links, Link to a block in a note"
 COMMONMARK = "CommonMark 0.31"

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from vaultwire.markdown.lines import _Scanner, read_body
-from vaultwire.markdown.model import Heading, Span
+from vaultwire.markdown.block_parser import _Scanner, read_body
+from vaultwire.markdown.parsed_note import Heading, Span
 
 COMMONMARK = MarkdownIt("commonmark").disable(["html_block", "entity", "reference"])
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from vaultwire.markdown.lines import read_body
+from vaultwire.markdown.block_parser import read_body
 
 BEGINNINGS = [
     "word",

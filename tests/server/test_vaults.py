@@ -27,7 +27,7 @@ from vaultwire.server.handlers import Handlers
 from vaultwire.server.tasks import Job
 from vaultwire.server.vaults import Vaults
 from vaultwire.toolkit.catalog import Toolset, load_catalog
-from vaultwire.toolkit.sets import OUTSIDE
+from vaultwire.toolkit.tool_sets import OUTSIDE
 from vaultwire.trust.policy import Policy
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VAULT_NOT_FOUND
 from vaultwire.vault.model import NO_PROGRESS

@@ -10,8 +10,8 @@ import pytest
 
 from support.calls import attempt, call
 from support.vaults import open_vault, snapshot, write_vault
+from vaultwire.toolkit.phrases import iso_time
 from vaultwire.toolkit.registry import Failure
-from vaultwire.toolkit.wording import iso_time
 from vaultwire.vault.errors import (
     AMBIGUOUS_NAME,
     FILE_NOT_FOUND,

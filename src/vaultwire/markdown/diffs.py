@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from vaultwire.markdown.model import Span
+from vaultwire.markdown.parsed_note import Span
 
 # Lines around a change that a diff shows: what diff(1) and Git do.
 _CONTEXT = 3

@@ -12,10 +12,10 @@ from collections.abc import Callable, Container, Iterable, Iterator
 from itertools import accumulate
 from typing import NamedTuple
 
+from vaultwire.markdown.block_parser import read_body
 from vaultwire.markdown.bounds import end_of_reading
 from vaultwire.markdown.edits import to_plain
 from vaultwire.markdown.inline import RawLink, read_inline
-from vaultwire.markdown.lines import read_body
 from vaultwire.markdown.links import decoded_destination
 from vaultwire.markdown.parse import frontmatter_links
 from vaultwire.markdown.properties import Frontmatter, parse_frontmatter

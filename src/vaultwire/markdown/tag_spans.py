@@ -12,10 +12,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate
 from typing import NamedTuple
 
+from vaultwire.markdown.block_parser import read_body
 from vaultwire.markdown.bounds import end_of_reading
 from vaultwire.markdown.edits import to_plain
 from vaultwire.markdown.inline import line_tags, tag_places
-from vaultwire.markdown.lines import read_body
 from vaultwire.markdown.properties import parse_frontmatter
 from vaultwire.markdown.tag_property import Extent, TagsProperty, tags_property
 from vaultwire.markdown.yaml_core import plain_scalar

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterable
 
 from vaultwire.protocol import jsonrpc
 from vaultwire.protocol.revisions import Revision
-from vaultwire.toolkit.wording import iso_time
+from vaultwire.toolkit.phrases import iso_time
 from vaultwire.tools.completions import Meaning, completions
 from vaultwire.tools.prompts import Message, Prompt, fill_prompt, find_prompt, list_prompts
 from vaultwire.tools.resources import (

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 
-from vaultwire.toolkit.sets import OUTSIDE
+from vaultwire.toolkit.tool_sets import OUTSIDE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from vaultwire.markdown.joining import Where
-from vaultwire.toolkit.kinds import IfMatch, Name, OptionalName
+from vaultwire.markdown.merging import Where
+from vaultwire.toolkit.argument_types import IfMatch, Name, OptionalName
+from vaultwire.toolkit.phrases import counted
 from vaultwire.toolkit.registry import Outcome, tool
-from vaultwire.toolkit.wording import counted
 from vaultwire.tools.changes import Changed, to_changed, told
 from vaultwire.vault.model import Progress
 from vaultwire.vault.plans.composing import Leave

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, NotRequired, TypedDict, cast
 
-from vaultwire.toolkit.wording import MAX_FILES_SHOWN, counted
+from vaultwire.toolkit.phrases import MAX_FILES_SHOWN, counted
 from vaultwire.vault.changes.change import FileChange, Write, files_of
 from vaultwire.vault.changes.showing import diff_of
 from vaultwire.vault.disk.etags import etag_of

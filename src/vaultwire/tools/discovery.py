@@ -11,9 +11,9 @@ import re
 from collections.abc import Iterable
 from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
+from vaultwire.toolkit.phrases import counted
 from vaultwire.toolkit.registry import Bounds, Client, Outcome, tool
-from vaultwire.toolkit.sets import CATEGORIES, category_of
-from vaultwire.toolkit.wording import counted
+from vaultwire.toolkit.tool_sets import CATEGORIES, category_of
 from vaultwire.vault.vault import Vault
 
 # What a word of the query counts where it stands.

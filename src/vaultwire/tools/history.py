@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated, NotRequired, TypedDict
 
+from vaultwire.toolkit.phrases import MAX_FILES_SHOWN, counted, iso_time
 from vaultwire.toolkit.registry import Bounds, Outcome, tool
-from vaultwire.toolkit.wording import MAX_FILES_SHOWN, counted, iso_time
 from vaultwire.tools.changes import (
     Changed,
     TouchedFile,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, NotRequired, cast
 
-from vaultwire.toolkit.kinds import IfMatch, Name, OptionalName
+from vaultwire.toolkit.argument_types import IfMatch, Name, OptionalName
 from vaultwire.toolkit.registry import Bounds, Outcome, tool
 from vaultwire.tools.changes import Changed, to_changed, told
 from vaultwire.vault.editing.making import Made

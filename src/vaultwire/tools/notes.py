@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import Annotated, NotRequired, TypedDict
 
-from vaultwire.toolkit.kinds import IfMatch, Name
+from vaultwire.toolkit.argument_types import IfMatch, Name
+from vaultwire.toolkit.phrases import MAX_FILES_SHOWN, counted, edited_too, iso_time
 from vaultwire.toolkit.registry import Bounds, Outcome, tool
-from vaultwire.toolkit.wording import MAX_FILES_SHOWN, counted, edited_too, iso_time
 from vaultwire.vault.model import Progress, WriteMode
 from vaultwire.vault.vault import Vault
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, NamedTuple, NotRequired, TypedDict
 
-from vaultwire.markdown.model import Span
+from vaultwire.markdown.parsed_note import Span
 from vaultwire.markdown.properties import parse_frontmatter
-from vaultwire.toolkit.kinds import Name
+from vaultwire.toolkit.argument_types import Name
+from vaultwire.toolkit.phrases import counted, iso_time
 from vaultwire.toolkit.registry import Bounds, Outcome, tool
-from vaultwire.toolkit.wording import counted, iso_time
 from vaultwire.vault.disk.etags import part_etag
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
 from vaultwire.vault.links.graph import structure

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, NotRequired, TypedDict
 
-from vaultwire.toolkit.kinds import IfMatch, Name
+from vaultwire.toolkit.argument_types import IfMatch, Name
+from vaultwire.toolkit.phrases import counted
 from vaultwire.toolkit.registry import Bounds, Outcome, tool
-from vaultwire.toolkit.wording import counted
 from vaultwire.tools.changes import ChangedNote, to_changed_note, told
 from vaultwire.vault.editing.revising import GivenProperty, Revised, ValueKind
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError

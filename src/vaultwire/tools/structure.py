@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated, NotRequired, TypedDict
 
-from vaultwire.toolkit.kinds import Folder, Limit, Name
+from vaultwire.toolkit.argument_types import Folder, Limit, Name
 from vaultwire.toolkit.paging import Cursor, add_cursor, offset_of, page_text
+from vaultwire.toolkit.phrases import counted, iso_time
 from vaultwire.toolkit.registry import Outcome, tool
-from vaultwire.toolkit.wording import counted, iso_time
 from vaultwire.vault.model import Progress
 from vaultwire.vault.vault import Vault
 

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, TypedDict
 
-from vaultwire.toolkit.kinds import Folder, Limit
+from vaultwire.toolkit.argument_types import Folder, Limit
+from vaultwire.toolkit.phrases import counted
 from vaultwire.toolkit.registry import Bounds, Outcome
-from vaultwire.toolkit.wording import counted
 from vaultwire.tools.obsidian_cli.port import FileName, Files, Obsidian, app_tool, listed
 from vaultwire.vault.model import Progress, VaultPath
 

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import Annotated, NotRequired, TypedDict
 
-from vaultwire.toolkit.kinds import Name, OptionalName
+from vaultwire.toolkit.argument_types import Name, OptionalName
+from vaultwire.toolkit.phrases import MAX_FILES_SHOWN, edited_too
 from vaultwire.toolkit.registry import Bounds, Outcome
-from vaultwire.toolkit.wording import MAX_FILES_SHOWN, edited_too
 from vaultwire.tools.obsidian_cli.port import Content, FileName, Kind, Obsidian, app_tool
 from vaultwire.vault.model import Placed, Progress
 

@@ -10,8 +10,8 @@ import functools
 from collections.abc import Callable
 from typing import Annotated, Any, Concatenate, Generic, Literal, ParamSpec, Protocol, TypeAlias, TypedDict
 
+from vaultwire.toolkit.phrases import counted
 from vaultwire.toolkit.registry import AnyTool, Bounds, Outcome, Tool
-from vaultwire.toolkit.wording import counted
 from vaultwire.vault.model import Placed, Progress, VaultPath
 from vaultwire.vault.vault import Vault
 

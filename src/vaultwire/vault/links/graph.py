@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from vaultwire.markdown.bounds import end_of_reading
-from vaultwire.markdown.model import Link
 from vaultwire.markdown.parse import parse_note
+from vaultwire.markdown.parsed_note import Link
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.errors import VaultError
 from vaultwire.vault.index.port import Index

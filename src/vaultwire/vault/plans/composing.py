@@ -13,8 +13,10 @@ from collections.abc import Callable, Iterable
 from typing import Literal, NamedTuple, TypeAlias
 
 from vaultwire.markdown import edits
-from vaultwire.markdown.blocks import in_shape, set_apart
-from vaultwire.markdown.joining import (
+from vaultwire.markdown.block_edits import in_shape, set_apart
+from vaultwire.markdown.block_patterns import HEADING
+from vaultwire.markdown.link_spans import LinkSpan, NewLink, Rewriting, UnwritableLinkError, applied, rewrite_links
+from vaultwire.markdown.merging import (
     Where,
     body_of,
     content_of,
@@ -23,10 +25,8 @@ from vaultwire.markdown.joining import (
     with_block_ids,
     with_properties,
 )
-from vaultwire.markdown.link_spans import LinkSpan, NewLink, Rewriting, UnwritableLinkError, applied, rewrite_links
-from vaultwire.markdown.marks import HEADING
-from vaultwire.markdown.model import Span
 from vaultwire.markdown.parse import parse_note
+from vaultwire.markdown.parsed_note import Span
 from vaultwire.markdown.properties import parse_frontmatter
 from vaultwire.markdown.property_edits import PropertyEditError
 from vaultwire.vault.changes.change import Move, Step, Write

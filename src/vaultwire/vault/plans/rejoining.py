@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from vaultwire.markdown.canvas import FileNode
 from vaultwire.markdown.link_spans import LinkSpan, NewLink
-from vaultwire.markdown.model import Span
+from vaultwire.markdown.parsed_note import Span
 from vaultwire.vault.disk.paths import fold
 from vaultwire.vault.errors import VaultError
 from vaultwire.vault.links.resolution import linkpath_of, names_led_to

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable
 from typing import NamedTuple
 
-from vaultwire.markdown.marks import HEADING
+from vaultwire.markdown.block_patterns import HEADING
 from vaultwire.vault.changes.change import Step, Write
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.disk.paths import fold

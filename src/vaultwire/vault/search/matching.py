@@ -14,8 +14,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple, TypeAlias
 
-from vaultwire.markdown.model import ParsedNote
 from vaultwire.markdown.parse import parse_note
+from vaultwire.markdown.parsed_note import ParsedNote
 from vaultwire.vault.model import Line
 from vaultwire.vault.search.lines import KnownLines, add_lines, columns_in, shown
 from vaultwire.vault.search.parts import NoteParts, Piece, Value

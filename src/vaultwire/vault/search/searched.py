@@ -6,8 +6,8 @@ is the line that is read; tags, tasks and links in cards do not count, as in Obs
 
 from __future__ import annotations
 
-from vaultwire.markdown.model import ParsedNote, Span
 from vaultwire.markdown.parse import parse_note
+from vaultwire.markdown.parsed_note import ParsedNote, Span
 from vaultwire.markdown.properties import Frontmatter
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.disk.paths import CANVAS_SUFFIX, is_canvas, is_note, stem

@@ -82,7 +82,7 @@ class Privacy:
     def _covers_text(self, text: str, *, is_named: bool) -> bool:
         """Tell whether a text is private; ``is_named``: what stands before it mentions one of the names."""
         from vaultwire.markdown.parse import parse_note  # noqa: PLC0415 - as above
-        from vaultwire.markdown.possible_tags import possible_tags  # noqa: PLC0415 - as above
+        from vaultwire.markdown.tag_candidates import tag_candidates  # noqa: PLC0415 - as above
 
         parsed = parse_note(text)
         broken = parsed.frontmatter.problems
@@ -93,7 +93,7 @@ class Privacy:
             folded = fold(name)
             if folded in self._properties and _says(value, self._properties[folded]):
                 return True
-        return bool(self._tags) and any(self._covers_tag(fold(tag)) for tag in possible_tags(text, parsed))
+        return bool(self._tags) and any(self._covers_tag(fold(tag)) for tag in tag_candidates(text, parsed))
 
     def _covers_tag(self, tag: str) -> bool:
         return tag in self._tags or any(tag.startswith(f"{own}/") for own in self._tags)

@@ -9,10 +9,10 @@ import re
 from bisect import bisect_right
 from typing import NamedTuple
 
-from vaultwire.markdown.lines import read_body
-from vaultwire.markdown.marks import HEADING, UNDERLINE
-from vaultwire.markdown.model import Span
+from vaultwire.markdown.block_parser import read_body
+from vaultwire.markdown.block_patterns import HEADING, UNDERLINE
 from vaultwire.markdown.parse import parse_note
+from vaultwire.markdown.parsed_note import Span
 
 # Indentation, mark, and with a task its box.
 _ITEM = re.compile(r"([ \t]*+)([-*+]|[0-9]{1,9}[.)])(?:[ \t]++(?:\[.\](?:[ \t]++|\Z))?+|\Z)")

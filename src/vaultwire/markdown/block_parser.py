@@ -8,8 +8,7 @@ an HTML comment that ends on its first line is a part of a paragraph if text fol
 
 from __future__ import annotations
 
-from vaultwire.markdown.block_kinds import BEGIN, GO_ON
-from vaultwire.markdown.marks import (
+from vaultwire.markdown.block_patterns import (
     BULLETS,
     CONTAINER_MARKS,
     MARGIN,
@@ -19,7 +18,8 @@ from vaultwire.markdown.marks import (
     TOO_FAR,
     USUAL,
 )
-from vaultwire.markdown.open_blocks import Body, Container, OpenBlocks, Row
+from vaultwire.markdown.block_state import Body, Container, OpenBlocks, Row
+from vaultwire.markdown.leaf_blocks import BEGIN, GO_ON
 
 
 def read_body(body: str, first_line: int) -> Body:

@@ -10,9 +10,9 @@ from bisect import bisect_right
 from itertools import accumulate
 from typing import NamedTuple
 
+from vaultwire.markdown.block_patterns import SPACES
 from vaultwire.markdown.inline import RawLink, read_inline
-from vaultwire.markdown.marks import SPACES
-from vaultwire.markdown.model import Heading, Span
+from vaultwire.markdown.parsed_note import Heading, Span
 
 
 class Line(NamedTuple):

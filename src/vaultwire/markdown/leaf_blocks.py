@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from vaultwire.markdown.marks import (
+from vaultwire.markdown.block_patterns import (
     COMMENT_AND_TEXT,
     DEFINITION,
     FENCE,
@@ -23,8 +23,8 @@ from vaultwire.markdown.marks import (
     TOO_FAR,
     UNDERLINE,
 )
-from vaultwire.markdown.model import Heading
-from vaultwire.markdown.open_blocks import OpenBlocks, Row
+from vaultwire.markdown.block_state import OpenBlocks, Row
+from vaultwire.markdown.parsed_note import Heading
 
 # ---------------------------------------------------------------------- blocks that go on
 

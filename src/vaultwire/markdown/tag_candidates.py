@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from vaultwire.markdown.lines import read_body
-from vaultwire.markdown.model import ParsedNote
+from vaultwire.markdown.block_parser import read_body
+from vaultwire.markdown.parsed_note import ParsedNote
 from vaultwire.markdown.yaml_core import PropertyValue
 
 _NAMES = ("tags", "tag")  # the second until Obsidian 1.9
@@ -20,7 +20,7 @@ _TAG = re.compile(r"(?<![^\W_])(?<![/&])#([^\u2000-\u206F\u2E00-\u2E7F'!\"#$%&()
 _NO_MATH_OR_HTML = str.maketrans("$<", "  ")
 
 
-def possible_tags(text: str, parsed: ParsedNote) -> Iterator[str]:
+def tag_candidates(text: str, parsed: ParsedNote) -> Iterator[str]:
     """Yield all that may be a tag in a note, ``parsed`` from its text, without ``#``; some of it more than once.
 
     That is every word behind a ``#`` but those in code, in links and within a word, and every word of the properties
