@@ -10,7 +10,7 @@ from bisect import bisect_right
 from typing import NamedTuple
 
 from vaultwire.markdown.block_parser import read_body
-from vaultwire.markdown.block_patterns import HEADING, UNDERLINE
+from vaultwire.markdown.block_patterns import ATX_HEADING, SETEXT_UNDERLINE
 from vaultwire.markdown.parse import parse_note
 from vaultwire.markdown.parsed_note import Span
 
@@ -181,7 +181,7 @@ def _is_underlined(lines: list[str], blocks: list[Span], number: int) -> bool:
     position = bisect_right(blocks, number, key=lambda span: span.first) - 1
     if position < 0 or blocks[position].first != number or blocks[position].last == number:
         return False
-    return _kind(lines[number - 1]) == "text" and UNDERLINE.match(lines[blocks[position].last - 1]) is not None
+    return _kind(lines[number - 1]) == "text" and SETEXT_UNDERLINE.match(lines[blocks[position].last - 1]) is not None
 
 
 def _joins(above: str, below: str, *, is_block: bool) -> bool:
@@ -201,9 +201,9 @@ def _kind(line: str) -> str:
     """Return what a block is that begins with this line, as far as its neighbours care; empty for a blank line."""
     if _is_blank(line):
         return ""
-    if HEADING.match(line):
+    if ATX_HEADING.match(line):
         return "heading"
-    if UNDERLINE.match(line):
+    if SETEXT_UNDERLINE.match(line):
         return "equals" if "=" in line else "dashes"
     if _ITEM.match(line):
         return "item"

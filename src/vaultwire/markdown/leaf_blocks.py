@@ -1,6 +1,6 @@
-"""The kinds of blocks that hold text themselves: what begins each, and which lines it goes on with. A small function each.
+"""Leaf blocks other than paragraphs: which line starts each, and which lines continue it. A small function for each kind.
 
-Blocks that hold blocks, and paragraphs, are ``lines``' matter.
+Quotes, list items and paragraphs are in ``block_parser``.
 """
 
 from __future__ import annotations
@@ -9,197 +9,208 @@ import re
 from collections.abc import Callable
 
 from vaultwire.markdown.block_patterns import (
+    ATX_HEADING,
+    CODE_INDENT,
     COMMENT_AND_TEXT,
-    DEFINITION,
+    DELIMITER_ROW,
     FENCE,
-    HEADING,
     HTML_BLOCK,
     HTML_LINE,
     MATH_END,
-    ONLY_MARKS,
+    NOT_HEADING_TEXT,
     RAW_HTML,
-    RULE,
-    TABLE_RULE,
-    TOO_FAR,
-    UNDERLINE,
+    RULE_LINE,
+    SETEXT_UNDERLINE,
+    THEMATIC_BREAK,
 )
-from vaultwire.markdown.block_state import OpenBlocks, Row
+from vaultwire.markdown.block_state import BlockState, TextLine
 from vaultwire.markdown.parsed_note import Heading
 
-# ---------------------------------------------------------------------- blocks that go on
+# ---------------------------------------------------------------------- lines that continue a block
 
 
-def _goes_on_with_code(blocks: OpenBlocks) -> bool:
-    blocks.touch()
-    if blocks.indent < TOO_FAR and blocks.closing is not None and blocks.closing.match(blocks.line, blocks.first):
+def _continue_code(blocks: BlockState) -> bool:
+    blocks.extend_span()
+    end = blocks.end_pattern
+    if blocks.indent < CODE_INDENT and end is not None and end.match(blocks.line, blocks.text_start):
         blocks.leaf = ""
     return True
 
 
-def _goes_on_to_mark(blocks: OpenBlocks) -> bool:
-    blocks.touch()
-    if blocks.closing is not None and blocks.closing.search(blocks.line, blocks.position):
+def _continue_to_end(blocks: BlockState) -> bool:
+    blocks.extend_span()
+    if blocks.end_pattern is not None and blocks.end_pattern.search(blocks.line, blocks.position):
         blocks.leaf = ""
     return True
 
 
-def _goes_on_indented(blocks: OpenBlocks) -> bool:
-    if blocks.indent < TOO_FAR:
+def _continue_indented(blocks: BlockState) -> bool:
+    if blocks.indent < CODE_INDENT:
         return False
-    blocks.touch()
+    blocks.extend_span()
     return True
 
 
-# ---------------------------------------------------------------------- blocks that begin
+# ---------------------------------------------------------------------- lines that start a block
 
 
-def _begins_heading(blocks: OpenBlocks) -> bool:
-    opening = HEADING.match(blocks.line, blocks.first)
+def _start_heading(blocks: BlockState) -> bool:
+    opening = ATX_HEADING.match(blocks.line, blocks.text_start)
     if opening is None:
         return False
-    blocks.close()
-    blocks.begin("heading")
-    blocks.touch()
-    row = blocks.row(opening.end())
-    blocks.rows.append(row)
-    _end_heading(blocks, len(opening[1]), _without_closing(blocks.line[opening.end() :]), row)
+    blocks.close_unmatched()
+    blocks.open_leaf("heading")
+    blocks.extend_span()
+    line = blocks.text_line(opening.end())
+    blocks.text_lines.append(line)
+    _end_heading(blocks, len(opening[1]), _without_closing_marks(blocks.line[opening.end() :]), line)
     return True
 
 
-def _begins_marks(blocks: OpenBlocks) -> bool:
-    """Read a line on which nothing stands but marks of these three: most lines that begin like one are list items or rows."""
-    if ONLY_MARKS.match(blocks.line, blocks.first) is None:
+def _start_rule_line(blocks: BlockState) -> bool:
+    """Read a line of nothing but rule characters: an underline, a table's delimiter row or a thematic break."""
+    if RULE_LINE.match(blocks.line, blocks.text_start) is None:
         return False
-    return _underlines(blocks) or _begins_table(blocks) or _begins_rule(blocks)
+    return _underline(blocks) or _start_table(blocks) or _start_thematic_break(blocks)
 
 
-def _underlines(blocks: OpenBlocks) -> bool:
-    if blocks.leaf != "text" or not blocks.is_whole or UNDERLINE.match(blocks.line, blocks.first) is None:
+def _underline(blocks: BlockState) -> bool:
+    if (
+        blocks.leaf != "paragraph"
+        or not blocks.all_matched
+        or SETEXT_UNDERLINE.match(blocks.line, blocks.text_start) is None
+    ):
         return False
-    texts = [row.text[row.content :].strip(" \t") for row in blocks.rows]
-    begin = next((place for place, text in enumerate(texts) if not DEFINITION.match(text)), None)
+    texts = [line.text[line.content :].strip(" \t") for line in blocks.text_lines]
+    begin = next((place for place, text in enumerate(texts) if not NOT_HEADING_TEXT.match(text)), None)
     if begin is None:
         return False
-    blocks.touch()
-    _end_heading(blocks, 1 if blocks.line[blocks.first] == "=" else 2, " ".join(texts[begin:]), blocks.rows[begin])
+    blocks.extend_span()
+    _end_heading(
+        blocks, 1 if blocks.line[blocks.text_start] == "=" else 2, " ".join(texts[begin:]), blocks.text_lines[begin]
+    )
     return True
 
 
-def _end_heading(blocks: OpenBlocks, level: int, text: str, row: Row) -> None:
-    """End a heading that begins on a row. It counts as one where Obsidian's outline has it."""
-    if not blocks.containers and not row.is_comment:
-        blocks.headings.append(Heading(level, text, row.number, blocks.number - row.number))
+def _end_heading(blocks: BlockState, level: int, text: str, line: TextLine) -> None:
+    """End a heading that begins on a line. It is kept only if Obsidian's outline has it."""
+    if not blocks.containers and not line.is_comment:
+        blocks.headings.append(Heading(level, text, line.number, blocks.number - line.number))
     blocks.leaf = "heading"
-    blocks.end_leaf()
+    blocks.close_leaf()
 
 
-def _begins_rule(blocks: OpenBlocks) -> bool:
-    if RULE.match(blocks.line, blocks.first) is None:
+def _start_thematic_break(blocks: BlockState) -> bool:
+    if THEMATIC_BREAK.match(blocks.line, blocks.text_start) is None:
         return False
-    blocks.close()
-    blocks.begin("")
+    blocks.close_unmatched()
+    blocks.open_leaf("")
     if blocks.containers:
-        blocks.touch()
+        blocks.extend_span()
     return True
 
 
-def _begins_code(blocks: OpenBlocks) -> bool:
-    fence = FENCE.match(blocks.line, blocks.first)
+def _start_code(blocks: BlockState) -> bool:
+    fence = FENCE.match(blocks.line, blocks.text_start)
     if fence is None:
         return False
-    blocks.close()
-    blocks.begin("code")
-    blocks.touch()
-    blocks.closing = re.compile(rf"{re.escape(fence[0][0])}{{{len(fence[0])},}}[ \t]*\Z")
+    blocks.close_unmatched()
+    blocks.open_leaf("code")
+    blocks.extend_span()
+    blocks.end_pattern = re.compile(rf"{re.escape(fence[0][0])}{{{len(fence[0])},}}[ \t]*\Z")
     return True
 
 
-def _begins_html(blocks: OpenBlocks) -> bool:
-    line, first = blocks.line, blocks.first
+def _start_html(blocks: BlockState) -> bool:
+    line, first = blocks.line, blocks.text_start
     for begins, ends in RAW_HTML:
         if begins.match(line, first):
             is_closed = ends.search(line, first) is not None
             if is_closed and COMMENT_AND_TEXT.match(line, first):
                 return False
-            blocks.close()
-            blocks.begin("" if is_closed else "html")
-            blocks.touch()
-            blocks.closing = ends
+            blocks.close_unmatched()
+            blocks.open_leaf("" if is_closed else "html")
+            blocks.extend_span()
+            blocks.end_pattern = ends
             return True
-    if not (HTML_BLOCK.match(line, first) or (blocks.leaf != "text" and HTML_LINE.match(line, first))):
+    if not (HTML_BLOCK.match(line, first) or (blocks.leaf != "paragraph" and HTML_LINE.match(line, first))):
         return False
-    blocks.close()
-    blocks.begin("html")
-    blocks.touch()
-    blocks.closing = None
+    blocks.close_unmatched()
+    blocks.open_leaf("html")
+    blocks.extend_span()
+    blocks.end_pattern = None
     return True
 
 
-def _begins_math(blocks: OpenBlocks) -> bool:
-    line, first = blocks.line, blocks.first
+def _start_math(blocks: BlockState) -> bool:
+    line, first = blocks.line, blocks.text_start
     if not line.startswith("$$", first) or line.find("$$", first + 2) >= 0 or blocks.start + first >= blocks.last_math:
         return False
-    blocks.math_marks += sum(row.text.count("$$", row.content) for row in blocks.rows[blocks.counted :])
-    blocks.counted = len(blocks.rows)
+    blocks.math_marks += sum(line.text.count("$$", line.content) for line in blocks.text_lines[blocks.counted_lines :])
+    blocks.counted_lines = len(blocks.text_lines)
     if blocks.math_marks % 2:
-        return False  # ends math within the paragraph
-    blocks.close()
-    blocks.begin("math")
-    blocks.touch()
-    blocks.closing = MATH_END
+        return False  # it ends math within the paragraph
+    blocks.close_unmatched()
+    blocks.open_leaf("math")
+    blocks.extend_span()
+    blocks.end_pattern = MATH_END
     return True
 
 
-def _begins_comment(blocks: OpenBlocks) -> bool:
-    line, first = blocks.line, blocks.first
+def _start_comment(blocks: BlockState) -> bool:
+    line, first = blocks.line, blocks.text_start
     if blocks.comment >= 0 or not line.startswith("%%", first) or line.find("%%", first + 2) >= 0:
         return False
     if blocks.start + first >= blocks.last_comment:
         return False
-    blocks.close()
-    blocks.begin("text")
+    blocks.close_unmatched()
+    blocks.open_leaf("paragraph")
     blocks.comment = len(blocks.containers)
-    blocks.add_row()
+    blocks.add_line()
     return True
 
 
-def _begins_table(blocks: OpenBlocks) -> bool:
-    if blocks.leaf != "text" or not blocks.is_whole or TABLE_RULE.match(blocks.line, blocks.first) is None:
+def _start_table(blocks: BlockState) -> bool:
+    if (
+        blocks.leaf != "paragraph"
+        or not blocks.all_matched
+        or DELIMITER_ROW.match(blocks.line, blocks.text_start) is None
+    ):
         return False
-    head = blocks.rows.pop()
-    if blocks.rows:  # GFM: the line above is the table's head, not the paragraph's end
-        blocks.end_leaf()
+    header = blocks.text_lines.pop()
+    if blocks.text_lines:  # GFM: the line above is the table's header line, not the end of the paragraph
+        blocks.close_leaf()
         if not blocks.containers:
-            blocks.span_last = head.number - 1
-            blocks.begin("table")
-            blocks.touch()
-            blocks.span_first = head.number
+            blocks.span_last = header.number - 1
+            blocks.open_leaf("table")
+            blocks.extend_span()
+            blocks.span_first = header.number
     blocks.leaf = "table"
-    blocks.say([head])
-    blocks.touch()
+    blocks.read_text([header])
+    blocks.extend_span()
     return True
 
 
-def _without_closing(text: str) -> str:
+def _without_closing_marks(text: str) -> str:
     """Return a heading's text without the closing run of ``#``."""
     text = text.strip()
     bare = text.rstrip("#")
     return bare.rstrip() if not bare or bare[-1] in " \t" else text
 
 
-GO_ON: dict[str, Callable[[OpenBlocks], bool]] = {
-    "code": _goes_on_with_code,
-    "math": _goes_on_to_mark,
-    "html": _goes_on_to_mark,
-    "indented": _goes_on_indented,
+CONTINUE: dict[str, Callable[[BlockState], bool]] = {
+    "code": _continue_code,
+    "math": _continue_to_end,
+    "html": _continue_to_end,
+    "indented": _continue_indented,
 }
-# What may begin, by the first character of the line's text.
-BEGIN: dict[str, Callable[[OpenBlocks], bool]] = {
-    "#": _begins_heading,
-    "`": _begins_code,
-    "~": _begins_code,
-    **dict.fromkeys("=-*_|:", _begins_marks),
-    "<": _begins_html,
-    "$": _begins_math,
-    "%": _begins_comment,
+# The blocks that may start, by the first character of the line's text.
+START: dict[str, Callable[[BlockState], bool]] = {
+    "#": _start_heading,
+    "`": _start_code,
+    "~": _start_code,
+    **dict.fromkeys("=-*_|:", _start_rule_line),
+    "<": _start_html,
+    "$": _start_math,
+    "%": _start_comment,
 }

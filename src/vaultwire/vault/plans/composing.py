@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from vaultwire.markdown import edits
 from vaultwire.markdown.block_edits import in_shape, set_apart
-from vaultwire.markdown.block_patterns import HEADING
+from vaultwire.markdown.block_patterns import ATX_HEADING
 from vaultwire.markdown.link_spans import LinkSpan, NewLink, Rewriting, UnwritableLinkError, applied, rewrite_links
 from vaultwire.markdown.merging import (
     Where,
@@ -317,7 +317,7 @@ def _dedented(part: str) -> str:
 
 def _shaped(link: str, first_line: str) -> str:
     """Return the link as what the part was: a list item, but no task, or a quote."""
-    return link if not link or HEADING.match(first_line) else in_shape(link, _BOX.sub(r"\1", first_line))
+    return link if not link or ATX_HEADING.match(first_line) else in_shape(link, _BOX.sub(r"\1", first_line))
 
 
 def _with_link(above: str, below: str, link: str, content: str, ending: str) -> str:
