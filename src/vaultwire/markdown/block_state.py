@@ -203,12 +203,10 @@ class BlockState:
             return
         is_heading = self.leaf == "heading"
         if is_one:
-            number, start, line, content, is_item, is_comment = first
             prose, links = read_inline(text)
-            prose = " " * content + prose
-            self.lines.append(
-                Line(number, start, line, content, prose, links, start + content, is_item, is_heading, is_comment)
-            )
+            prose = " " * first.content + prose
+            base = first.start + first.content
+            self.lines.append(Line(*first[:4], prose, links, base, first.is_item, is_heading, first.is_comment))
             return
         if any(line.content for line in lines):
             text = "\n".join([line.text[line.content :] for line in lines])
