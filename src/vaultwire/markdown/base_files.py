@@ -12,7 +12,8 @@ from collections.abc import Callable
 from typing import Literal, TypeAlias
 
 from vaultwire.markdown.bounds import MOST_PROPERTIES
-from vaultwire.markdown.link_spans import Edit, Rewriting, Rewritten, applied
+from vaultwire.markdown.link_spans import Rewriting, Rewritten
+from vaultwire.markdown.offsets import Replacement, apply_replacements, line_starts
 from vaultwire.markdown.yaml_core import NotYamlError, read_yaml
 
 Kind: TypeAlias = Literal["link", "wiki", "path", "folder"]
@@ -45,25 +46,25 @@ def base_edits(text: str, decide: Callable[[Kind, str], str | None]) -> Rewritin
     plain = _edits(text, decide, {})
     if not plain:
         return Rewriting([], [])
-    wanted = [applied(said, _edits(said, decide, {})) for said in _texts(text)]
+    wanted = [apply_replacements(said, _edits(said, decide, {})) for said in _texts(text)]
     for escapes in ({}, {"'": "''"}, {'"': '\\"'}):
         edits = _edits(text, decide, escapes)
         try:
-            if _texts(applied(text, edits)) == wanted:
+            if _texts(apply_replacements(text, edits)) == wanted:
                 break
         except NotABaseError:
             continue
     else:
         raise NotABaseError("holds a name in quotes that cannot hold the new one")
-    starts = [0, *(found.end() for found in re.finditer("\n", text))]
+    starts = line_starts(text)
     return Rewriting(
         edits,
         [Rewritten(bisect_right(starts, edit.start), text[edit.start : edit.end], edit.text) for edit in edits],
     )
 
 
-def _edits(text: str, decide: Callable[[Kind, str], str | None], escapes: dict[str, str]) -> list[Edit]:
-    edits: list[Edit] = []
+def _edits(text: str, decide: Callable[[Kind, str], str | None], escapes: dict[str, str]) -> list[Replacement]:
+    edits: list[Replacement] = []
     for found in _NAMES.finditer(text):
         group = next(name for name in _KINDS if found[name] is not None)
         written = found[group]
@@ -73,7 +74,7 @@ def _edits(text: str, decide: Callable[[Kind, str], str | None], escapes: dict[s
         if name is not None:
             for character, escaped in escapes.items():
                 name = name.replace(character, escaped)
-            edits.append(Edit(*found.span(group), name))
+            edits.append(Replacement(*found.span(group), name))
     return edits
 
 

@@ -12,7 +12,8 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from vaultwire.markdown.bounds import MOST_MARKS
-from vaultwire.markdown.link_spans import Edit, LinkSpan, NewLink, Rewriting, Rewritten, rewrite_links
+from vaultwire.markdown.link_spans import LinkSpan, NewLink, Rewriting, Rewritten, rewrite_links
+from vaultwire.markdown.offsets import Replacement, line_starts
 
 _TOKEN = re.compile(r'"(?:[^"\\]++|\\.)*+"|[{}\[\]:,]', re.DOTALL)
 # One character: of those beyond 16 bits two escapes make one (RFC 8259, 7).
@@ -34,7 +35,7 @@ class FileNode(NamedTuple):
 
 def file_nodes(text: str) -> list[tuple[FileNode, int]]:
     """Return the files that a canvas shows, each with the line of its name. Raises NotACanvasError."""
-    starts = _line_starts(text)
+    starts = line_starts(text)
     return [
         (FileNode(node["file"], node.get("subpath", "")), bisect_right(starts, places["file"][0]))
         for node, places in _nodes(text)
@@ -75,16 +76,16 @@ def canvas_edits(
 
     Nodes and links for which there is None stay as they are. Raises NotACanvasError, UnwritableLinkError.
     """
-    edits: list[Edit] = []
+    edits: list[Replacement] = []
     links: list[Rewritten] = []
-    starts = _line_starts(text)
+    starts = line_starts(text)
     for node, places in _nodes(text):
         kind = "file" if "file" in places else "background"  # a group may have a picture behind it
         if kind in places and (new := of_node(FileNode(node[kind], node.get("subpath", "")))) is not None:
             line = bisect_right(starts, places[kind][0])
             links.append(Rewritten(line, node[kind] + node.get("subpath", ""), "".join(new)))
             edits += [
-                Edit(*places[key], json.dumps(value, ensure_ascii=False))
+                Replacement(*places[key], json.dumps(value, ensure_ascii=False))
                 for key, value in ((kind, new.file), ("subpath", new.subpath))
                 if key in places and value != node[key]
             ]
@@ -105,14 +106,10 @@ def _card_edits(
     starts = [piece.start() for piece in _PIECE.finditer(text, place[0] + 1, place[1] - 1)]
     starts.append(place[1] - 1)
     edits = [
-        Edit(starts[edit.start], starts[edit.end], json.dumps(edit.text, ensure_ascii=False)[1:-1])
+        Replacement(starts[edit.start], starts[edit.end], json.dumps(edit.text, ensure_ascii=False)[1:-1])
         for edit in rewriting.edits
     ]
     return Rewriting(edits, rewriting.links)
-
-
-def _line_starts(text: str) -> list[int]:
-    return [0, *(found.end() for found in re.finditer("\n", text))]
 
 
 def _nodes(text: str) -> Iterator[tuple[dict[str, str], dict[str, tuple[int, int]]]]:

@@ -6,10 +6,13 @@ texts, and ``revert`` keeps a file's line ends. Putting a diff into a text is ``
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import NamedTuple
+import operator
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple, TypeVar
 
 from vaultwire.markdown.parsed_note import Span
+
+T = TypeVar("T")
 
 # Lines around a change that a diff shows: what diff(1) and Git do.
 _CONTEXT = 3
@@ -88,18 +91,24 @@ def lines_of(text: str) -> list[str]:
 # ------------------------------------------------------------------ comparing
 
 
+def common_ends(old: Sequence[T], new: Sequence[T], same: Callable[[T, T], bool] = operator.eq) -> tuple[int, int]:
+    """Return how many items two sequences share at the start, and how many of the rest at the end."""
+    head = 0
+    shorter = min(len(old), len(new))
+    while head < shorter and same(old[head], new[head]):
+        head += 1
+    tail = 0
+    while tail < shorter - head and same(old[-1 - tail], new[-1 - tail]):
+        tail += 1
+    return head, tail
+
+
 def differences(old: list[str], new: list[str]) -> list[Difference]:
     """Return where two lists of lines differ, in order, with as many lines in common as can be.
 
     Past a bound on the work (thousands of lines in another order), the whole stretch in question counts as one difference.
     """
-    head = 0
-    shorter = min(len(old), len(new))
-    while head < shorter and old[head] == new[head]:
-        head += 1
-    tail = 0
-    while tail < shorter - head and old[-1 - tail] == new[-1 - tail]:
-        tail += 1
+    head, tail = common_ends(old, new)
     old_end, new_end = len(old) - tail, len(new) - tail
     # A line that only one of them has is in no common part: leaving those out first makes a rewritten text cheap.
     shared = set(old[head:old_end]).intersection(new[head:new_end])

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from vaultwire.markdown.diffs import common_ends
 from vaultwire.markdown.properties import parse_frontmatter
 
 # Looks behind: without it, a run of \r that no \n follows would be tried from each of its characters.
@@ -108,14 +109,10 @@ def _written_over(old: str, wanted: str, ending: str) -> str:
     """Return the plain text ``wanted`` with the line ends ``old`` has where both agree, with ``ending`` elsewhere."""
     old_lines = old.split("\n")
     new_lines = wanted.split("\n")
-    shorter = min(len(old_lines), len(new_lines)) - 1  # the last piece of a split has no line end: never shared
-    head = 0
-    while head < shorter and _bare(old_lines[head]) == new_lines[head]:
-        head += 1
-    tail = 0
-    if old_lines[-1] == new_lines[-1]:
-        while tail < shorter - head and _bare(old_lines[-2 - tail]) == new_lines[-2 - tail]:
-            tail += 1
+    # The last piece of a split has no line end and is never shared.
+    head, tail = common_ends([line.rstrip("\r") for line in old_lines[:-1]], new_lines[:-1])
+    if old_lines[-1] != new_lines[-1]:
+        tail = 0
     carriage = "\r" if ending == "\r\n" else ""
     middle = [line + carriage for line in new_lines[head : len(new_lines) - 1 - tail]]
     kept_tail = old_lines[len(old_lines) - 1 - tail : -1]
@@ -124,10 +121,6 @@ def _written_over(old: str, wanted: str, ending: str) -> str:
 
 def _ended(text: str) -> str:
     return text if not text or text.endswith("\n") else text + "\n"
-
-
-def _bare(line: str) -> str:
-    return line.rstrip("\r")
 
 
 def _prefix_of_plain(text: str, plain_length: int) -> str:

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Container, Iterable, Iterator
-from itertools import accumulate
+from collections.abc import Callable, Container, Iterator
 from typing import NamedTuple
 
 from vaultwire.markdown.block_parser import read_body
@@ -17,6 +16,7 @@ from vaultwire.markdown.bounds import end_of_reading
 from vaultwire.markdown.edits import to_plain
 from vaultwire.markdown.inline import RawLink, read_inline
 from vaultwire.markdown.links import decoded_destination
+from vaultwire.markdown.offsets import FileOffsets, Replacement, apply_replacements, line_starts
 from vaultwire.markdown.parse import frontmatter_links
 from vaultwire.markdown.properties import Frontmatter, parse_frontmatter
 from vaultwire.markdown.yaml_core import NotYamlError, read_yaml
@@ -68,14 +68,6 @@ class NewLink(NamedTuple):
     display: str | None = None
 
 
-class Edit(NamedTuple):
-    """Characters that give way to others."""
-
-    start: int
-    end: int
-    text: str
-
-
 class Rewritten(NamedTuple):
     """A link that is written anew: its line, all of it as it was, and as it is then."""
 
@@ -87,7 +79,7 @@ class Rewritten(NamedTuple):
 class Rewriting(NamedTuple):
     """The edits, in order and apart from each other, and the links they change."""
 
-    edits: list[Edit]
+    edits: list[Replacement]
     links: list[Rewritten]
 
 
@@ -116,12 +108,12 @@ def link_spans(text: str, of: Container[str] | None = None) -> list[LinkSpan]:
             for link in line.links
             if of is None or link.linktext in of
         ]
-    return spans if plain == text else _in_file(spans, text)
+    return spans if plain == text else _in_file(spans, FileOffsets(text, plain))
 
 
 def replace_links(text: str, decide: Callable[[LinkSpan], NewLink | None]) -> str:
     """Return the text with the links for which ``decide`` has another written anew. See ``rewrite_links``."""
-    return applied(text, rewrite_links(text, decide).edits)
+    return apply_replacements(text, rewrite_links(text, decide).edits)
 
 
 def rewrite_links(
@@ -145,38 +137,24 @@ def rewrite_links(
         edits[span.target] = _escaped(_target(text, span, new.linktext), span.quote)
         if new.display is not None and span.shown is not None and _can_show(new.display, is_markdown=span.is_markdown):
             edits[span.shown] = _escaped(new.display, span.quote)
-    made = [Edit(start, end, written) for (start, end), written in sorted(edits.items())]
+    made = [Replacement(start, end, written) for (start, end), written in sorted(edits.items())]
     if made and not _is_read_back(text, made, changed):
         raise UnwritableLinkError(*_culprit(text, changed))
     starts = [edit.start for edit in made]
-    links = [
-        Rewritten(
-            span.line,
-            text[span.start : span.end],
-            applied(text, made[bisect_left(starts, span.start) : bisect_right(starts, span.end)], span.start, span.end),
-        )
-        for span, _ in changed
-    ]
+    links: list[Rewritten] = []
+    for span, _ in changed:
+        own = made[bisect_left(starts, span.start) : bisect_right(starts, span.end)]
+        new_text = apply_replacements(text, own, span.start, span.end)
+        links.append(Rewritten(span.line, text[span.start : span.end], new_text))
     return Rewriting(made, links)
 
 
-def applied(text: str, edits: Iterable[Edit], start: int = 0, end: int | None = None) -> str:
-    """Return the text from ``start`` to ``end`` with those of the edits, in order, that lie within."""
-    pieces: list[str] = []
-    end = len(text) if end is None else end
-    for edit in edits:
-        if start <= edit.start and edit.end <= end:
-            pieces += text[start : edit.start], edit.text
-            start = edit.end
-    return "".join([*pieces, text[start:end]])
-
-
-def _is_read_back(text: str, edits: list[Edit], changed: list[tuple[LinkSpan, str]]) -> bool:
+def _is_read_back(text: str, edits: list[Replacement], changed: list[tuple[LinkSpan, str]]) -> bool:
     """Tell whether the text with the edits made has the links wanted and else those it had."""
     if any("\n" in edit.text or "\r" in edit.text for edit in edits):
         return False
     wanted = {span.start: linktext.strip() for span, linktext in changed}
-    now = [(span.linktext, *span[5:8]) for span in link_spans(applied(text, edits))]
+    now = [(span.linktext, *span[5:8]) for span in link_spans(apply_replacements(text, edits))]
     return now == [(wanted.get(span.start, span.linktext), *span[5:8]) for span in link_spans(text)]
 
 
@@ -274,22 +252,16 @@ def _span(link: RawLink, source: str, number: int, scalar: _Scalar | None, base:
     )
 
 
-def _in_file(spans: list[LinkSpan], text: str) -> list[LinkSpan]:
-    """Return the spans as places in the file's own text: carriage returns stand only at ends of lines, before none."""
-    lines = text.split("\n")
-    starts = list(accumulate((len(line.rstrip("\r")) + 1 for line in lines), initial=0))
-    before = list(accumulate((len(line) - len(line.rstrip("\r")) for line in lines), initial=0))
-
-    def place(position: int) -> int:
-        return position + before[bisect_right(starts, position) - 1]
+def _in_file(spans: list[LinkSpan], offsets: FileOffsets) -> list[LinkSpan]:
+    """Return the spans with offsets of the file's own text."""
 
     def both(span: tuple[int, int]) -> tuple[int, int]:
-        return place(span[0]), place(span[1])
+        return offsets.of(span[0]), offsets.of(span[1])
 
     return [
         span._replace(
-            start=place(span.start),
-            end=place(span.end),
+            start=offsets.of(span.start),
+            end=offsets.of(span.end),
             target=both(span.target),
             shown=None if span.shown is None else both(span.shown),
         )
@@ -302,7 +274,7 @@ def _property_spans(plain: str, frontmatter: Frontmatter, of: Container[str] | N
     links = frontmatter_links(frontmatter, plain)
     if not any(of is None or link.linktext in of for link, _, _ in links):
         return
-    starts = [0, *(found.end() for found in re.finditer("\n", plain[: frontmatter.end]))]
+    starts = line_starts(plain[: frontmatter.end])
     used: dict[int, int] = {}  # line → where its next scalar may begin
     for link, item, number in links:
         begin = max(starts[number - 1], used.get(number, 0))

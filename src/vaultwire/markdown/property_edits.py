@@ -10,7 +10,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
+from vaultwire.markdown.diffs import common_ends
 from vaultwire.markdown.edits import line_end, to_plain
+from vaultwire.markdown.offsets import Replacement, apply_replacements
 from vaultwire.markdown.properties import parse_frontmatter
 from vaultwire.markdown.property_spans import Block, Property, PropertyEditError, read_block
 from vaultwire.markdown.property_values import block_text, checked, one_line, same_value, written_name
@@ -89,19 +91,9 @@ def rename_property(text: str, old: str, new: str) -> str:
     if taken:
         raise PropertyEditError(f"there is a property {taken[0]!r} already; {there!r} needs another name")
     found = block.property(there)
-    edit = (found.key_start, found.key_end, written_name(new, found.key_style))
+    edit = Replacement(found.key_start, found.key_end, written_name(new, found.key_style))
     wanted = {new if key == there else key: value for key, value in block.values.items()}
-    return _proven(text, block, [_edited(text, [edit])], wanted, there)
-
-
-_Edit = tuple[int, int, str]
-"""What is written over the characters between two offsets. Several are listed in the order of the text."""
-
-
-def _edited(text: str, edits: list[_Edit]) -> str:
-    for start, end, new in reversed(edits):
-        text = text[:start] + new + text[end:]
-    return text
+    return _proven(text, block, [apply_replacements(text, [edit])], wanted, there)
 
 
 def _proven(text: str, block: Block, results: Iterable[str], wanted: dict[str, PropertyValue], name: str) -> str:
@@ -160,7 +152,7 @@ def _without(text: str, block: Block, found: Property) -> str:
 
 def _replaced(text: str, block: Block, found: Property, value: PropertyValue) -> str:
     _refuse_needed(block, found)
-    results = (_edited(text, edits) for edits in _ways(text, block, found, value))
+    results = (apply_replacements(text, edits) for edits in _ways(text, block, found, value))
     return _proven(text, block, results, block.values | {found.name: value}, found.name)
 
 
@@ -174,7 +166,7 @@ def _refuse_needed(block: Block, found: Property) -> None:
             )
 
 
-def _ways(text: str, block: Block, found: Property, value: PropertyValue) -> Iterator[list[_Edit]]:
+def _ways(text: str, block: Block, found: Property, value: PropertyValue) -> Iterator[list[Replacement]]:
     """Yield the edits that may set a value, the one that keeps most of what is written first."""
     old = block.values[found.name]
     if isinstance(value, list) and isinstance(old, list) and value and found.items:
@@ -199,7 +191,7 @@ def _written(value: PropertyValue, quote: str, indent: str) -> tuple[str, list[s
     return one_line(value, quote), []
 
 
-def _whole(text: str, found: Property, head: str, tail: list[str]) -> list[_Edit]:
+def _whole(text: str, found: Property, head: str, tail: list[str]) -> list[Replacement]:
     """Return the edits that write a value over the whole old one; a comment behind that stays behind ``head``."""
     key_line = _line_end(text, found.colon)
     ending = _ending_above(text, text.index("\n", key_line) + 1)
@@ -207,11 +199,15 @@ def _whole(text: str, found: Property, head: str, tail: list[str]) -> list[_Edit
     gap_and_head = head and " " + head
     if found.start > key_line:
         top = text.rindex("\n", 0, found.start) + 1
-        return [(found.colon, found.colon, gap_and_head), (key_line, key_line, below), (top, found.bottom, "")]
+        return [
+            Replacement(found.colon, found.colon, gap_and_head),
+            Replacement(key_line, key_line, below),
+            Replacement(top, found.bottom, ""),
+        ]
     line = _line_end(text, found.end)
     if head and found.start > found.colon:
-        return [(found.start, found.end, head), (line, line, below)]
-    return [(found.colon, found.end, gap_and_head), (line, line, below)]
+        return [Replacement(found.start, found.end, head), Replacement(line, line, below)]
+    return [Replacement(found.colon, found.end, gap_and_head), Replacement(line, line, below)]
 
 
 def _line_end(text: str, offset: int) -> int:
@@ -229,42 +225,30 @@ def _ending_above(text: str, offset: int) -> str:
     return "\r\n" if text.endswith("\r\n", 0, offset) else "\n"
 
 
-def _changed(old: list[PropertyValue], new: list[PropertyValue]) -> tuple[int, int]:
-    """Return how many items two lists share at their starts, and how many of the rest at their ends."""
-    shorter = min(len(old), len(new))
-    head = 0
-    while head < shorter and same_value(old[head], new[head]):
-        head += 1
-    tail = 0
-    while tail < shorter - head and same_value(old[-1 - tail], new[-1 - tail]):
-        tail += 1
-    return head, tail
-
-
 def _quote(found: Property, old: list[PropertyValue]) -> str:
     """Return the quotes around every text of a list, empty if there is no one kind."""
     styles = {item.style for item, value in zip(found.items, old, strict=True) if isinstance(value, str)}
     return min(styles) if styles in ({"'"}, {'"'}) else ""
 
 
-def _flow_items(found: Property, old: list[PropertyValue], new: list[PropertyValue]) -> _Edit:
-    head, tail = _changed(old, new)
+def _flow_items(found: Property, old: list[PropertyValue], new: list[PropertyValue]) -> Replacement:
+    head, tail = common_ends(old, new, same_value)
     first, behind = head, len(old) - tail  # of the old items that go
     written = ", ".join(one_line(item, _quote(found, old), 1) for item in new[head : len(new) - tail])
     items = found.items
     if written and first < behind:
-        return items[first].start, items[behind - 1].end, written
+        return Replacement(items[first].start, items[behind - 1].end, written)
     if written and first:
-        return items[first - 1].end, items[first - 1].end, ", " + written
+        return Replacement(items[first - 1].end, items[first - 1].end, ", " + written)
     if written:
-        return items[0].start, items[0].start, written + ", "
+        return Replacement(items[0].start, items[0].start, written + ", ")
     if tail:
-        return items[first].start, items[behind].start, ""
-    return items[first - 1].end, items[-1].end, ""
+        return Replacement(items[first].start, items[behind].start, "")
+    return Replacement(items[first - 1].end, items[-1].end, "")
 
 
-def _block_items(text: str, found: Property, old: list[PropertyValue], new: list[PropertyValue]) -> _Edit:
-    head, tail = _changed(old, new)
+def _block_items(text: str, found: Property, old: list[PropertyValue], new: list[PropertyValue]) -> Replacement:
+    head, tail = common_ends(old, new, same_value)
     first, behind = head, len(old) - tail
     items = found.items
     mark = re.compile(r" *-[ \t]*").match(text, items[0].top)
@@ -275,4 +259,4 @@ def _block_items(text: str, found: Property, old: list[PropertyValue], new: list
     start = items[first].top if first < behind else items[first - 1].bottom if first else items[0].top
     end = items[behind - 1].bottom if first < behind else start
     ending = _ending_above(text, end if end > items[0].top else items[0].bottom)
-    return start, end, "".join(line + ending for line in lines)
+    return Replacement(start, end, "".join(line + ending for line in lines))

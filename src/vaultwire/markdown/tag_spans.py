@@ -7,15 +7,14 @@ where the file has it, without a BOM.
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import accumulate
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from vaultwire.markdown.block_parser import read_body
 from vaultwire.markdown.bounds import end_of_reading
 from vaultwire.markdown.edits import to_plain
 from vaultwire.markdown.inline import line_tags, tag_places
+from vaultwire.markdown.offsets import FileOffsets, Replacement, apply_replacements
 from vaultwire.markdown.properties import parse_frontmatter
 from vaultwire.markdown.tag_property import Extent, TagsProperty, tags_property
 from vaultwire.markdown.yaml_core import plain_scalar
@@ -52,8 +51,10 @@ def tag_spans(text: str) -> list[TagSpan]:
     top = {word.name: word.tag for word in tags.words() if word.tag} if tags else {}
     found = [(start, end, tag, True) for (start, end), tag in top.items()]
     found += [(start, end, plain[start:end], False) for start, end in _inline_tags(plain, frontmatter.end)]
-    place = _Places(text, plain)
-    return [TagSpan(place.of(start), place.of(end), place.line(start), tag, top) for start, end, tag, top in found]
+    offsets = FileOffsets(text, plain)
+    return [
+        TagSpan(offsets.of(start), offsets.of(end), offsets.line(start), tag, top) for start, end, tag, top in found
+    ]
 
 
 def check_tag(tag: str) -> str:
@@ -101,40 +102,15 @@ def rename_tag(text: str, old: str, new: str) -> str:
             edits[start, end] = name
     if not edits:
         return text
-    place = _Places(text, plain)
-    in_file = {(place.of(start), place.of(end)): written for (start, end), written in edits.items()}
-    result = _replaced(text, 0, len(text), in_file)
+    offsets = FileOffsets(text, plain)
+    result = apply_replacements(
+        text,
+        [Replacement(offsets.of(start), offsets.of(end), written) for (start, end), written in sorted(edits.items())],
+    )
     wanted = {renamed_tag(tag, old, new).casefold() for tag in before}
     if {span.tag.casefold() for span in tag_spans(result)} != wanted:
         raise TagError(f"#{old} cannot be called #{new} where it stands: it would be read as another tag.")
     return result
-
-
-def _replaced(text: str, start: int, end: int, edits: Mapping[Extent, str]) -> str:
-    """Return a part of the text with those edits made that lie in it."""
-    pieces: list[str] = []
-    for (first, last), written in sorted(edits.items()):
-        if start <= first and last <= end:
-            pieces += text[start:first], written
-            start = last
-    return "".join([*pieces, text[start:end]])
-
-
-class _Places:
-    """From places in the plain text to places in the file's own: carriage returns go only from ends of lines."""
-
-    def __init__(self, text: str, plain: str) -> None:
-        self._starts = [0, *(found.end() for found in re.finditer("\n", plain))]
-        self._before = [0] * len(self._starts)  # characters that went from the lines before
-        if text != plain:
-            lines = text.split("\n")[:-1]
-            self._before = [0, *accumulate(len(line) - len(line.rstrip("\r")) for line in lines)]
-
-    def of(self, position: int) -> int:
-        return position + self._before[bisect_right(self._starts, position) - 1]
-
-    def line(self, position: int) -> int:
-        return bisect_right(self._starts, position)
 
 
 # ---------------------------------------------------------------------- tags on lines
@@ -168,7 +144,7 @@ def _property_edits(plain: str, tags: TagsProperty, old: str, new: str) -> dict[
         kept.add(name.casefold())
         edits[word.name] = name
         if not scalar.style:
-            source = _replaced(plain, *scalar.extent, {word.name: name})
+            source = apply_replacements(plain, [Replacement(*word.name, name)], *scalar.extent)
             if not _is_plain(source):
                 del edits[word.name]
                 edits[scalar.extent] = _quoted(source)

@@ -15,7 +15,7 @@ from typing import Literal, NamedTuple, TypeAlias
 from vaultwire.markdown import edits
 from vaultwire.markdown.block_edits import in_shape, set_apart
 from vaultwire.markdown.block_patterns import ATX_HEADING
-from vaultwire.markdown.link_spans import LinkSpan, NewLink, Rewriting, UnwritableLinkError, applied, rewrite_links
+from vaultwire.markdown.link_spans import LinkSpan, NewLink, Rewriting, UnwritableLinkError, rewrite_links
 from vaultwire.markdown.merging import (
     Where,
     body_of,
@@ -25,6 +25,7 @@ from vaultwire.markdown.merging import (
     with_block_ids,
     with_properties,
 )
+from vaultwire.markdown.offsets import apply_replacements
 from vaultwire.markdown.parse import parse_note
 from vaultwire.markdown.parsed_note import Span
 from vaultwire.markdown.properties import parse_frontmatter
@@ -117,8 +118,8 @@ def plan_merge(
     moves = Merging(paths, source, target, settings.new_link_format, ids, progress)
     changes: list[LinkChange] = []
     source_text = with_block_ids(source_text, ids)
-    source_text = applied(source_text, _rewriting(source_text, source, moves.decide(source), changes).edits)
-    target_text = applied(target_text, _rewriting(target_text, target, moves.decide(target), changes).edits)
+    source_text = apply_replacements(source_text, _rewriting(source_text, source, moves.decide(source), changes).edits)
+    target_text = apply_replacements(target_text, _rewriting(target_text, target, moves.decide(target), changes).edits)
     texts = [edits.to_plain(target_text), edits.to_plain(source_text)]
     try:
         merged, kept = with_properties(target_text, texts[1])
@@ -176,8 +177,8 @@ def plan_extract(  # noqa: PLR0913 - what goes is named in one of two ways
     rewriting = _rewriting(
         text, path, lambda link: (moves.decide_in_part if first <= link.start < last else outside)(link), changes
     )
-    new_text = _dedented(applied(text, rewriting.edits, first, last))
-    above, below = applied(text, rewriting.edits, 0, first), applied(text, rewriting.edits, last)
+    new_text = _dedented(apply_replacements(text, rewriting.edits, first, last))
+    above, below = apply_replacements(text, rewriting.edits, 0, first), apply_replacements(text, rewriting.edits, last)
     link = (
         "" if leave == "nothing" else link_to(path, new_path, [*paths, new_path], settings, is_embed=leave == "embed")
     )
@@ -188,7 +189,7 @@ def plan_extract(  # noqa: PLR0913 - what goes is named in one of two ways
     rest = _with_link(above, below, link, content, ending if new_text.endswith("\n") else "")
     if parse_frontmatter(edits.to_plain(new_text)).end:
         new_text = ending + new_text
-    before = body_of(edits.to_plain(applied(text, rewriting.edits)))
+    before = body_of(edits.to_plain(apply_replacements(text, rewriting.edits)))
     _check_content([before, link], [body_of(edits.to_plain(rest)), edits.to_plain(new_text)], path)
     led = index.links_asking({*names_led_to(path), *names_led_to(new_path)}, [], progress)
     concerned = [(note, linktext) for note, linktext in led if note != path and moves.concerns(note, linktext)]

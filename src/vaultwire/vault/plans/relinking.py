@@ -14,7 +14,8 @@ from typing import NamedTuple
 from vaultwire.markdown.base_files import Kind, NotABaseError, base_edits
 from vaultwire.markdown.bounds import end_of_reading, unread_problem
 from vaultwire.markdown.canvas import FileNode, NotACanvasError, canvas_edits
-from vaultwire.markdown.link_spans import LinkSpan, NewLink, Rewriting, UnwritableLinkError, applied, rewrite_links
+from vaultwire.markdown.link_spans import LinkSpan, NewLink, Rewriting, UnwritableLinkError, rewrite_links
+from vaultwire.markdown.offsets import apply_replacements
 from vaultwire.vault.changes.change import Write
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.disk.paths import NOTE_SUFFIX, fold, is_note, stem
@@ -244,7 +245,7 @@ def rewrite_bytes(
     def edit(text: str) -> str:
         rewriting = rewrite(text)
         changes.extend(LinkChange(place, link.line, link.old, link.new) for link in rewriting.links)
-        return applied(text, rewriting.edits)
+        return apply_replacements(text, rewriting.edits)
 
     try:
         return edited_bytes(data, edit)
