@@ -157,7 +157,7 @@ def test_a_tag_goes_below_another_and_comes_up_again() -> None:
 @pytest.mark.parametrize(
     ("tag", "reason"),
     [
-        ("a b", "no blanks"),
+        ("a b", "no spaces"),
         ("", "no digit"),
         ("#", "no digit"),
         ("1984", "no digit"),

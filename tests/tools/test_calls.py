@@ -181,7 +181,7 @@ def test_delete_note_says_where_the_note_is(vault: Vault) -> None:
     assert ".trash/Water.md" in trashed.texts[0]
     gone = call(vault, "delete_note", path="Archive/Garden.md", permanent=True)
     assert gone.data == {"path": "Archive/Garden.md", "permanent": True, "change": 2}
-    assert "for good" in gone.texts[0]
+    assert "permanently" in gone.texts[0]
 
 
 @pytest.mark.parametrize(

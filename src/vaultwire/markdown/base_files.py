@@ -1,7 +1,7 @@
-"""Base files: which texts of their formulas and filters name files or folders, and where each stands.
+"""Base files: the texts in formulas and filters that name files or folders, and their positions.
 
-Only what is a name beyond doubt: the argument of ``link``, ``file``, ``hasLink`` and ``inFolder``, a comparison with
-``file.path`` or ``file.folder``, and ``[[links]]``. The YAML around it stays as it is.
+Only certain names count: the argument of ``link``, ``file``, ``hasLink`` and ``inFolder``, a comparison with ``file.path`` or
+``file.folder``, and ``[[links]]``. The YAML around them stays.
 """
 
 from __future__ import annotations
@@ -17,27 +17,27 @@ from vaultwire.markdown.offsets import Replacement, apply_replacements, line_sta
 from vaultwire.markdown.yaml_core import NotYamlError, read_yaml
 
 Kind: TypeAlias = Literal["link", "wiki", "path", "folder"]
-"""What a text names: as a link does, so too but between ``[[`` and ``]]``, by its whole path, or a folder by that."""
+"""How a text names a file: like a link, within ``[[`` and ``]]``, by its path; or a folder by its path."""
 
-# Quotes as a YAML text may hold them: plain, escaped, doubled.
+# Quotes as they may be written in a YAML text: plain, escaped, doubled.
 _TEXT = r"""(?P<{0}q>\\"|''|"|')(?P<{0}>(?!\[\[)(?:(?!(?P={0}q))[^\\\n])++)(?P={0}q)"""
 _NAMES = re.compile(
     rf"\b(?:link|file|hasLink)\(\s*+{_TEXT.format('link')}"
     rf"|\binFolder\(\s*+{_TEXT.format('folder')}"
     rf"|\bfile\.folder\s*+[!=]=\s*+{_TEXT.format('equal')}"
     rf"|\bfile\.path\s*+[!=]=\s*+{_TEXT.format('path')}"
-    # One bracket does not end it, as in a note (engine facts §2.1).
+    # A single bracket does not end it, as in a note (engine facts §2.1).
     r"|\[\[(?!\[)(?P<wiki>(?:[^\[\]|\\\n]++|\[(?!\[)|\](?!\]))++)(?=\||\]\])"
 )
 _KINDS: dict[str, Kind] = {"link": "link", "wiki": "wiki", "path": "path", "folder": "folder", "equal": "folder"}
 
 
 class NotABaseError(ValueError):
-    """The text is no YAML, or a name in it cannot be exchanged for another in its place."""
+    """The text is not YAML, or a name in it cannot be replaced by another."""
 
 
 def base_edits(text: str, decide: Callable[[Kind, str], str | None]) -> Rewriting:
-    """Return the edits that give names the texts that ``decide`` has for them; those it has None for stay.
+    """Return the edits that replace names by the texts that ``decide`` returns; names for which it returns None stay.
 
     Raises NotABaseError.
     """

@@ -1,7 +1,7 @@
-"""Where each link of a note stands, character by character, and links written anew in the form they had.
+"""The position of each link of a note, to the character, and edits that give a link another target in the same form.
 
-What counts as a link is said by ``inline`` and ``parse``, asked here and never decided; where a link should lead is for
-the vault to say. Text is the file's own, ``\\r\\n`` where the file has it, without a BOM.
+``inline`` and ``parse`` decide what is a link; the vault decides where a link should lead. Text is the file's own,
+``\\r\\n`` where the file has it, without a BOM.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ _BAR = re.compile(r"\\?\|")
 _QUOTED = re.compile(r""""(?:[^"\\]++|\\.)*+"|'(?:[^']++|'')*+'""", re.DOTALL)
 _QUOTE = re.compile("[\"']")
 _BEHIND_NAME = re.compile(r"[ \t]*:")
-# What stands for one character of a scalar: a line break within it is a blank (YAML 1.2.2, 6.5 "Line folding"), but none
-# where it is escaped. A link has no empty line within it.
+# The source of one character of a scalar. A line break within it means a space (YAML 1.2.2, 6.5 "Line folding"), an escaped
+# one nothing. A link has no blank line within it.
 _FOLD = r"[ \t]*\n[ \t]*"
 _PIECES = {
     '"': re.compile(rf"\\\n[ \t]*|{_FOLD}|\\(?:x[0-9a-fA-F]{{2}}|u[0-9a-fA-F]{{4}}|U[0-9a-fA-F]{{8}}|.)|."),
@@ -34,17 +34,17 @@ _PIECES = {
     "": re.compile(rf"{_FOLD}|."),
 }
 _ESCAPED_IN = {'"': re.compile(r'["\\]'), "'": re.compile("'"), "": re.compile(r"(?!)")}
-# What may keep a destination from being read back, escaped only where it does.
+# Characters that may keep a destination from being read back; they are encoded only if they do.
 _UNSAFE = re.compile(r"[%()<>\\\"':\s]")
 
 
 class LinkSpan(NamedTuple):
-    """A link or embed and where it stands, in characters of the file's own text.
+    """A link or embed and its position, in offsets of the file's own text.
 
-    ``linktext`` to ``is_markdown`` are what the model's ``Link`` says. ``start`` to ``end`` is all of it, the ``!`` of an
-    embed and brackets included; ``target`` and ``shown`` are the spans of link path with subpath and of the display text
-    (None if it has none), blanks around them left out. ``quote`` is how a property's text is quoted, empty for none. All
-    is 0 for a link of a property in a form that cannot be located: it cannot be rewritten either.
+    ``linktext`` to ``is_markdown`` are as in ``parsed_note.Link``. ``start`` to ``end`` is all of it, with the ``!`` of an
+    embed and the brackets. ``target`` is the span of link path and subpath, ``shown`` that of the display text (None if
+    there is none), without the spaces around them. ``quote`` is the quote of a property's text, empty for none. All
+    offsets are 0 for a link of a property in a form that cannot be located; such a link cannot be rewritten either.
     """
 
     start: int
@@ -62,14 +62,14 @@ class LinkSpan(NamedTuple):
 
 
 class NewLink(NamedTuple):
-    """What a link is to say: link path and subpath, percent signs not encoded; ``display`` None leaves it as it is."""
+    """The new content of a link: link path and subpath, not percent-encoded; ``display`` None keeps the display text."""
 
     linktext: str
     display: str | None = None
 
 
 class Rewritten(NamedTuple):
-    """A link that is written anew: its line, all of it as it was, and as it is then."""
+    """A link that is rewritten: its line, its old text and its new text."""
 
     line: int
     old: str
@@ -77,14 +77,14 @@ class Rewritten(NamedTuple):
 
 
 class Rewriting(NamedTuple):
-    """The edits, in order and apart from each other, and the links they change."""
+    """The edits, in order and not overlapping, and the links that they change."""
 
     edits: list[Replacement]
     links: list[Rewritten]
 
 
 class UnwritableLinkError(ValueError):
-    """A link cannot be written so that it says what it should: the name holds what ends a link there."""
+    """A link cannot get this target in its form: the name holds characters that end such a link."""
 
     def __init__(self, span: LinkSpan, wanted: str) -> None:
         super().__init__(f"line {span.line}: the link {span.linktext!r} cannot be made to say {wanted!r}")
@@ -93,8 +93,8 @@ class UnwritableLinkError(ValueError):
 
 
 def link_spans(text: str, of: Container[str] | None = None) -> list[LinkSpan]:
-    """Return the links of a note, as many and in the order in which ``parse_note`` has them; only those that say one of
-    the link texts, if some are given.
+    """Return the links of a note, in number and order those of ``parse_note``; if link texts are given, only links with one
+    of them.
     """
     plain = to_plain(text)
     frontmatter = parse_frontmatter(plain)
@@ -112,18 +112,18 @@ def link_spans(text: str, of: Container[str] | None = None) -> list[LinkSpan]:
 
 
 def replace_links(text: str, decide: Callable[[LinkSpan], NewLink | None]) -> str:
-    """Return the text with the links for which ``decide`` has another written anew. See ``rewrite_links``."""
+    """Return the text with the links rewritten for which ``decide`` returns a new one. See ``rewrite_links``."""
     return apply_replacements(text, rewrite_links(text, decide).edits)
 
 
 def rewrite_links(
     text: str, decide: Callable[[LinkSpan], NewLink | None], of: Container[str] | None = None
 ) -> Rewriting:
-    """Return the edits that make links say what ``decide`` has for them; those it has None for stay as they are.
+    """Return the edits that give links the content that ``decide`` returns; links for which it returns None stay.
 
-    Only links that say one of the link texts ``of`` come into question, if some are given. A link keeps its form: wikilink
-    or Markdown, ``<>``, title, ``\\|`` of a table, the quotes of a property. Raises UnwritableLinkError if the text, read
-    again, would not hold exactly the links wanted.
+    If link texts ``of`` are given, only links with one of them are considered. A link keeps its form: wikilink or Markdown,
+    ``<>``, title, ``\\|`` of a table, the quotes of a property. Raises UnwritableLinkError if the text, parsed again, would
+    not have exactly the links wanted.
     """
     edits: dict[tuple[int, int], str] = {}
     changed: list[tuple[LinkSpan, str]] = []
@@ -150,7 +150,7 @@ def rewrite_links(
 
 
 def _is_read_back(text: str, edits: list[Replacement], changed: list[tuple[LinkSpan, str]]) -> bool:
-    """Tell whether the text with the edits made has the links wanted and else those it had."""
+    """Tell whether the edited text has the links wanted, and otherwise the links it had."""
     if any("\n" in edit.text or "\r" in edit.text for edit in edits):
         return False
     wanted = {span.start: linktext.strip() for span, linktext in changed}
@@ -159,7 +159,7 @@ def _is_read_back(text: str, edits: list[Replacement], changed: list[tuple[LinkS
 
 
 def _culprit(text: str, changed: list[tuple[LinkSpan, str]]) -> tuple[LinkSpan, str]:
-    """Return the change that by itself is not read back, the first one if each is."""
+    """Return the change that alone is not read back; the first one if each of them is."""
     for span, wanted in changed:
         target = _target(text, span, wanted)
         _, links = read_inline(
@@ -174,7 +174,7 @@ def _culprit(text: str, changed: list[tuple[LinkSpan, str]]) -> tuple[LinkSpan, 
 
 
 def _target(text: str, span: LinkSpan, linktext: str) -> str:
-    """Return what stands where the link's target stood; a subpath that stays is not written anew."""
+    """Return the new source of the link's target; a subpath that stays keeps its spelling."""
     if not span.is_markdown:
         return linktext
     path, mark, subpath = linktext.partition("#")
@@ -187,9 +187,9 @@ def _target(text: str, span: LinkSpan, linktext: str) -> str:
 
 
 def destination(linktext: str, *, is_angled: bool = False) -> str:
-    """Return the destination of a Markdown link: blanks percent-encoded and nothing else (engine facts §2.4).
+    """Return the destination of a Markdown link, with only the spaces percent-encoded (engine facts §2.4).
 
-    Unless it would then read back as another: a percent sign in a name, a bracket without its partner.
+    More is encoded if the link would otherwise be read as another: a percent sign in a name, a bracket without its partner.
     """
     written = linktext if is_angled else linktext.replace(" ", "%20")
     link = f"[x](<{written}>)" if is_angled else f"[x]({written})"
@@ -199,7 +199,7 @@ def destination(linktext: str, *, is_angled: bool = False) -> str:
 
 
 def _can_show(display: str, *, is_markdown: bool) -> bool:
-    """Tell whether a link may have the text: brackets in it come in pairs, and none ends the link before its end."""
+    """Tell whether a link may have the display text: its brackets come in pairs, and none ends the link too early."""
     read = read_inline(f"[{display}](x)" if is_markdown else f"[[x|{display}]]")[1]
     return len(read) == 1 and read[0].display == display and read[0].end == len(display) + (5 if is_markdown else 6)
 
@@ -212,14 +212,14 @@ def _escaped(written: str, quote: str) -> str:
 
 
 class _Scalar(NamedTuple):
-    """A text of a property: how it is quoted, and the place of each of its characters and of its end."""
+    """A text of a property: its quote, and the offset of each of its characters and of its end."""
 
     quote: str
     places: list[int]
 
 
 def _span(link: RawLink, source: str, number: int, scalar: _Scalar | None, base: int = 0) -> LinkSpan:
-    """Return the span of a link read from ``source``, a body that begins at ``base`` or the text of a scalar."""
+    """Return the span of a link in ``source``: a body that begins at ``base``, or the text of a scalar."""
 
     def place(position: int) -> int:
         return base + position if scalar is None else scalar.places[position]
@@ -292,7 +292,7 @@ def _property_spans(plain: str, frontmatter: Frontmatter, of: Container[str] | N
 
 
 def _quoted(plain: str, item: str, begin: int, end: int) -> _Scalar | None:
-    """Return the first quoted text that begins in a span of the block, says ``item`` and is no name."""
+    """Return the first quoted text in a span of the block that means ``item`` and is no property's name."""
     for opening in _QUOTE.finditer(plain, begin, end):
         start = opening.start()
         found = _QUOTED.match(plain, start)
@@ -303,21 +303,21 @@ def _quoted(plain: str, item: str, begin: int, end: int) -> _Scalar | None:
 
 
 def _block(plain: str, item: str, begin: int, end: int) -> _Scalar | None:
-    """Return the text as it stands below ``|-`` or ``>-``, where a long one may be folded."""
+    """Return the text ``item`` below ``|-`` or ``>-``, where a long one may be folded."""
     words = r"(?: |[ \t]*\n[ \t]+)".join(map(re.escape, item.split(" ")))
     found = re.compile(rf"(?<=\n)[ \t]+({words})[ \t]*$", re.MULTILINE).search(plain, begin, end)
     return None if found is None else _placed(plain, item, "", found.start(1), found.end(1))
 
 
 def _placed(plain: str, item: str, quote: str, start: int, end: int) -> _Scalar | None:
-    """Return the scalar with the place of each character, None if they are not one for one."""
+    """Return the scalar with the offset of each character; None if source and text do not match one to one."""
     pieces = _PIECES[quote].finditer(plain, start, end)
     places = [piece.start() for piece in pieces if not piece[0].startswith("\\\n")]
     return _Scalar(quote, [*places, end]) if len(places) == len(item) else None
 
 
 def _meaning(quoted: str) -> str | None:
-    """Return the text a quoted scalar stands for."""
+    """Return the text that a quoted scalar means."""
     if "\\" not in quoted and "\n" not in quoted and "''" not in quoted:
         return quoted[1:-1]
     try:

@@ -1,7 +1,6 @@
-"""Where each tag of a note stands, character by character, and a tag renamed in place.
+"""The position of each tag of a note, to the character, and the renaming of a tag in place.
 
-What counts as a tag is said by ``inline`` and ``parse``, asked here and never decided. Text is the file's own, ``\\r\\n``
-where the file has it, without a BOM.
+``inline`` and ``parse`` decide what is a tag. Text is the file's own, ``\\r\\n`` where the file has it, without a BOM.
 """
 
 from __future__ import annotations
@@ -19,14 +18,14 @@ from vaultwire.markdown.properties import parse_frontmatter
 from vaultwire.markdown.tag_property import Extent, TagsProperty, tags_property
 from vaultwire.markdown.yaml_core import plain_scalar
 
-_BLANK = re.compile(r"\s")
+_SPACE = re.compile(r"\s")
 _UNTYPEABLE = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff\ufeff\ufffe\uffff]")
 
 
 class TagSpan(NamedTuple):
-    """A tag and where its name stands, without ``#``, in characters of the file's own text.
+    """A tag and the position of its name, without ``#``, in offsets of the file's own text.
 
-    ``tag`` is what the model says: the text of the span, but for escapes in a quoted property.
+    ``tag`` is the name: the text of the span, with the escapes of a quoted property decoded.
     """
 
     start: int
@@ -37,13 +36,13 @@ class TagSpan(NamedTuple):
 
 
 class TagError(ValueError):
-    """A tag cannot be called so, or not where it stands. The message says why."""
+    """A tag cannot have this name, or not in this place. The message says why."""
 
 
 def tag_spans(text: str) -> list[TagSpan]:
-    """Return the tags of a note, every place of each: those of the property first, then line by line.
+    """Return every occurrence of every tag in a note: those of the property first, then those of the body in line order.
 
-    An alias (``*a``) has its tag where the text stands that it repeats.
+    The tag of an alias (``*a``) is in the text that it repeats.
     """
     plain = to_plain(text)
     frontmatter = parse_frontmatter(plain)
@@ -58,10 +57,10 @@ def tag_spans(text: str) -> list[TagSpan]:
 
 
 def check_tag(tag: str) -> str:
-    """Return a tag's name without ``#``. Raises TagError, saying why, for what is no tag (engine facts §2.2)."""
+    """Return a tag's name without ``#``. Raises TagError, which says why, if it can be no tag (engine facts §2.2)."""
     name = tag.strip().removeprefix("#")
-    if _BLANK.search(name):
-        reason = "a tag has no blanks; write - or _ between words"
+    if _SPACE.search(name):
+        reason = "a tag has no spaces; write - or _ between words"
     elif not name or name.isdecimal():
         reason = "a tag needs a character that is no digit"
     elif name.startswith("/") or name.endswith("/") or "//" in name:
@@ -69,25 +68,25 @@ def check_tag(tag: str) -> str:
     elif _UNTYPEABLE.search(name):
         reason = "a tag has no control characters"
     elif line_tags(f"#{name}") != [name]:
-        reason = "of punctuation, a tag may have - and _ only, and / between a tag and the one below it"
+        reason = "the only punctuation in a tag is - and _, and / between a tag and the one below it"
     else:
         return name
     raise TagError(f"{tag!r} cannot be a tag: {reason}.")
 
 
 def renamed_tag(tag: str, old: str, new: str) -> str:
-    """Return what a tag is called once ``old`` is ``new``: ``old/x`` becomes ``new/x``, in whatever case it was written."""
+    """Return a tag's name after ``old`` was renamed to ``new``: ``old/x`` becomes ``new/x``, in any case of letters."""
     depth = old.count("/") + 1
     parts = tag.split("/")
     return "/".join([new, *parts[depth:]]) if "/".join(parts[:depth]).casefold() == old.casefold() else tag
 
 
 def rename_tag(text: str, old: str, new: str) -> str:
-    """Return the text with the tag ``old``, and those below it, called ``new``; not one other character changes.
+    """Return the text with the tag ``old``, and the tags below it, renamed to ``new``; no other character changes.
 
-    The property keeps its form and quotes; of two equal tags in it, one that was renamed is left out, so that none is
-    there twice. A name that YAML would take for something else than a text gets quotes. Raises TagError for a name that
-    is no tag, and if the text, read again, would not have exactly the tags wanted.
+    The property keeps its form and quotes. If the renaming makes two of its tags equal, the renamed one is removed. A name
+    that YAML would not take for a text gets quotes. Raises TagError for a name that is no tag, and if the text, parsed
+    again, would not have exactly the tags wanted.
     """
     old, new = old.strip().removeprefix("#").strip("/"), check_tag(new)
     plain = to_plain(text)
@@ -117,7 +116,7 @@ def rename_tag(text: str, old: str, new: str) -> str:
 
 
 def _inline_tags(plain: str, top: int) -> Iterator[Extent]:
-    """Yield where the name of each tag in the body stands."""
+    """Yield the span of the name of each tag in the body."""
     if plain.find("#", top) < 0:
         return
     for line in read_body(plain[top : end_of_reading(plain, top)], 1).lines:
@@ -157,7 +156,7 @@ def _property_edits(plain: str, tags: TagsProperty, old: str, new: str) -> dict[
 
 
 def _joined(extents: Sequence[Extent], dropped: list[int]) -> Iterator[Extent]:
-    """Yield what goes where some of a row go: up to the next that stays, or from the last that stays."""
+    """Yield the spans to remove from a flow list: up to the next element that stays, or from the last one that stays."""
     gone = set(dropped)
     for number in dropped:
         if number - 1 in gone:
@@ -181,7 +180,7 @@ def _lines_of(plain: str, extent: Extent) -> Extent:
 
 
 def _is_plain(source: str) -> bool:
-    """Tell whether YAML reads the source of a scalar without quotes as that text."""
+    """Tell whether YAML reads a scalar with this source, without quotes, as that text."""
     return isinstance(plain_scalar(source), str) and source != "-" and not source.startswith(("- ", "-\t", "-\n"))
 
 

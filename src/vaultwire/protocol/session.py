@@ -18,7 +18,7 @@ from vaultwire.protocol.request_checks import (
     MAX_QUOTE,
     Refused,
     check_envelope,
-    check_hello,
+    check_initialize,
     check_level,
     check_progress_token,
     quote,
@@ -325,7 +325,7 @@ class Session:
             served = "2024-11-05 to " + LATEST_HANDSHAKE.name
             got = "nothing" if proposed is None else jsonrpc.json_type(proposed)
             raise Refused(INVALID_PARAMS, f"Invalid params: protocolVersion must be a string ({served}), got {got}")
-        size = check_hello(params)
+        size = check_initialize(params)
         only = self.dialect.only_revision
         self._revision = negotiate(proposed if only is None else only)
         self.peer.introduce(params.get("clientInfo"))

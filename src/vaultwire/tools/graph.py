@@ -1,4 +1,4 @@
-"""The tool on how the whole vault hangs together. Its docstring is product text: a model reads it."""
+"""The tool on the graph of links. Its docstring is product text: a model reads it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Name = Annotated[str | None, Bounds(1, 1000)]
 What = Literal["neighbours", "path", "unresolved", "orphans", "dead_ends", "hubs"]
 
 _ARROWS: dict[Direction, str] = {"out": "→", "in": "←", "both": "↔"}
-# Places of one name: enough to see what it is about; search_notes finds the others.
+# Places shown of one name; search_notes finds the others.
 _MAX_PLACES = 20
 
 
@@ -72,7 +72,7 @@ def graph(
     limit: Annotated[int, Bounds(1, 1000)] = 100,
     cursor: Cursor = None,
 ) -> Outcome[GraphAnswer]:
-    """Answer how notes hang together by links: around one note, between two, or in the whole vault.
+    """Answer how notes are connected by links: around one note, between two, or in the whole vault.
 
     Attachments count as linked to; a note's links to itself and the notes Obsidian excludes do not count. For the links of
     one note with their lines use list_links and list_backlinks.
@@ -146,7 +146,7 @@ def graph(
 
 
 def _check(what: What, path: str | None, to: str | None) -> None:
-    """Raise VaultError if the notes given are not those that the question is about."""
+    """Raise VaultError unless exactly the notes that the question needs are given."""
     needed = {"neighbours": ["path"], "path": ["path", "to"]}.get(what, [])
     given = [name for name, value in (("path", path), ("to", to)) if value is not None]
     if given != needed:

@@ -11,7 +11,7 @@ from vaultwire.toolkit.registry import Bounds, Outcome, tool
 from vaultwire.vault.model import Hit, Progress
 from vaultwire.vault.vault import Vault
 
-# English text has about four; scripts of three bytes a character about three. Exact counts are each model's own.
+# English has about four bytes a token, scripts of three bytes a character about three. Each model counts differently.
 _BYTES_A_TOKEN = 4
 
 

@@ -1,4 +1,4 @@
-"""Tools on how a note is built and how notes hang together. Docstrings here are product text: a model reads them."""
+"""Tools on the structure of a note, its links, and tags. Docstrings here are product text: a model reads them."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ class RecentNotes(TypedDict):
     total: Annotated[int, "Notes in the vault or folder"]
 
 
-# A line of a paragraph kept on one line may be a page long.
+# Characters shown of a line: a paragraph on one line may be a page long.
 _MAX_LINE = 200
 
 
