@@ -58,7 +58,7 @@ TASKS = [
     ("> - [ ] a", [(" ", "a", 1)], BASIC),
     ("> [!todo]\n> > - [x] a", [("x", "a", 2)], BASIC),
     ("- - [ ] a", [(" ", "a", 1)], COMMONMARK),
-    ("- [ ]", [(" ", "", 1)], OURS),  # editors cut the blank at the end
+    ("- [ ]", [(" ", "", 1)], OURS),  # editors cut the space at the end
     ("- [ ]  see [[a]] #b ^c ", [(" ", "see [[a]] #b ^c", 1)], OURS),
     ("- [x](a.md)", [], BASIC),
     ("- [ ]a", [], BASIC),

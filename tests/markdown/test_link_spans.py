@@ -143,7 +143,7 @@ TARGETS = [
 
 
 @pytest.mark.parametrize(("name", "bare", "angled"), TARGETS)
-def test_blanks_of_a_destination_are_encoded_and_else_only_what_would_break_it(
+def test_spaces_of_a_destination_are_encoded_and_else_only_what_would_break_it(
     name: str, bare: str, angled: str
 ) -> None:
     assert _rewritten("[a](Old.md)", name) == bare

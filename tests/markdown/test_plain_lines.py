@@ -72,7 +72,7 @@ lines_of_text = st.builds(
 
 @example(["> ```", "> ```", "", "word <!--", "word #a", "-->"])
 @given(st.lists(st.just("") | lines_of_text, max_size=14))
-def test_a_line_is_read_as_one_behind_a_blank_is(texts: list[str]) -> None:
+def test_a_line_is_read_as_one_behind_a_space_is(texts: list[str]) -> None:
     short, headings, blocks = read_body("\n".join(texts), 1)
     long, same_headings, same_blocks = read_body("\n".join(f" {text}" if text else "" for text in texts), 1)
     assert blocks == same_blocks
