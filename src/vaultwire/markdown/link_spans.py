@@ -111,11 +111,6 @@ def link_spans(text: str, of: Container[str] | None = None) -> list[LinkSpan]:
     return spans if plain == text else _in_file(spans, FileOffsets(text, plain))
 
 
-def replace_links(text: str, decide: Callable[[LinkSpan], NewLink | None]) -> str:
-    """Return the text with the links rewritten for which ``decide`` returns a new one. See ``rewrite_links``."""
-    return apply_replacements(text, rewrite_links(text, decide).edits)
-
-
 def rewrite_links(
     text: str, decide: Callable[[LinkSpan], NewLink | None], of: Container[str] | None = None
 ) -> Rewriting:
