@@ -21,7 +21,7 @@ import pytest
 from support.serving import Serving
 from support.vaults import write_vault
 from vaultwire.app.engine import load_tools
-from vaultwire.toolkit.sets import OUTSIDE
+from vaultwire.toolkit.tool_sets import OUTSIDE
 
 LISTED = [tool.name for tool in load_tools() if tool.name not in OUTSIDE]
 MODULES = Path(os.environ["VAULTWIRE_NODE_MODULES"]).resolve()

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from vaultwire.markdown.lines import _Scanner, read_body
-from vaultwire.markdown.model import Heading, Span
+from vaultwire.markdown.block_parser import _BlockParser, read_body
+from vaultwire.markdown.parsed_note import Heading, Span
 
 COMMONMARK = MarkdownIt("commonmark").disable(["html_block", "entity", "reference"])
 
@@ -58,17 +58,17 @@ _OTHER = (
 )
 
 
-class _Lazy(_Scanner):
+class _Lazy(_BlockParser):
     """Notes whether a line that begins as a block does goes on with a paragraph, as it is indented too far to begin one and
     not far enough for the item. CommonMark 0.31, "Paragraph continuation text", says so; markdown-it ends some of them.
     """
 
     is_odd = False
 
-    def add_row(self) -> None:
-        if self.indent > 3 and not self.is_whole and re.match(r"[->#`~*+_]|\d+[.)]", self.line[self.first :]):
+    def add_line(self) -> None:
+        if self.indent > 3 and not self.all_matched and re.match(r"[->#`~*+_]|\d+[.)]", self.line[self.text_start :]):
             self.is_odd = True
-        super().add_row()
+        super().add_line()
 
 
 class Seen(NamedTuple):

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from vaultwire.markdown.diffs import Conflict, Difference, differences, lines_of, revert, unified
 from vaultwire.markdown.edits import to_plain
-from vaultwire.markdown.model import Span
+from vaultwire.markdown.parsed_note import Span
 from vaultwire.markdown.patches import AmbiguousPlaceError, DiffError, NoPlaceError, apply_diff
 
 HEAD = "--- a/n.md\n+++ b/n.md\n"

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from vaultwire.markdown.links import LinkText, parse_linktext
-from vaultwire.markdown.model import Heading
 from vaultwire.markdown.parse import parse_note
+from vaultwire.markdown.parsed_note import Heading
 
 HEADINGS = [
     ("# a", [(1, "a", 1)]),

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from support.links import replace_links
 from vaultwire.markdown.edits import to_plain
-from vaultwire.markdown.link_spans import LinkSpan, NewLink, UnwritableLinkError, link_spans, replace_links
+from vaultwire.markdown.link_spans import LinkSpan, NewLink, UnwritableLinkError, link_spans
 from vaultwire.markdown.parse import parse_note
 
 HELP = Path(__file__).parents[3] / "shared" / "vaults" / "obsidian-help"
@@ -143,7 +144,7 @@ TARGETS = [
 
 
 @pytest.mark.parametrize(("name", "bare", "angled"), TARGETS)
-def test_blanks_of_a_destination_are_encoded_and_else_only_what_would_break_it(
+def test_spaces_of_a_destination_are_encoded_and_else_only_what_would_break_it(
     name: str, bare: str, angled: str
 ) -> None:
     assert _rewritten("[a](Old.md)", name) == bare

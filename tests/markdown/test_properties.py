@@ -56,7 +56,7 @@ PLAIN: list[tuple[str, dict[str, PropertyValue]]] = [
     ("", {}),
 ]
 OTHER: list[tuple[str, dict[str, PropertyValue]]] = [
-    ("a: x\u00a0# y\nb:\u00a0c: d", {"a": "x\u00a0# y", "b:\u00a0c": "d"}),  # no blank to YAML
+    ("a: x\u00a0# y\nb:\u00a0c: d", {"a": "x\u00a0# y", "b:\u00a0c": "d"}),  # no space to YAML
     ("a: [[Link]]", {"a": [["Link"]]}),
     ("a: |\n  b\n  - c\nd: e", {"a": "b\n- c\n", "d": "e"}),
     ("a: {b: c}", {"a": {"b": "c"}}),
@@ -246,7 +246,7 @@ PROBLEMS: list[tuple[str, list[str], dict[str, PropertyValue]]] = [
     ("---\na:\n\t- b\nc: d\n---\n", ["line 3: a tab cannot indent YAML"], {"c": "d"}),
     ("---\n- b\n- c\n---\n", ["line 2: expected 'name: value'"], {}),
     ("---\njust text\n---\n", ["line 2: expected 'name: value'"], {}),
-    ("---\na:b\n---\n", ["line 2: expected 'name: value'"], {}),  # no blank behind the colon
+    ("---\na:b\n---\n", ["line 2: expected 'name: value'"], {}),  # no space behind the colon
     ("---\n@x: y\nz: 1\n---\n", ["line 2: expected 'name: value'"], {"z": 1}),
     ("---\n\na: b\n\n{{x}}\n---\n", ["line 5: expected 'name: value'"], {"a": "b"}),
     ("---\na: b: c\nd: e\n---\n", ["line 2: a text with ': ' in it needs quotes"], {"d": "e"}),

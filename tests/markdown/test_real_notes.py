@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from vaultwire.markdown.edits import to_plain
-from vaultwire.markdown.model import ParsedNote
 from vaultwire.markdown.parse import parse_note
+from vaultwire.markdown.parsed_note import ParsedNote
 
 HELP = Path(__file__).parents[3] / "shared" / "vaults" / "obsidian-help"
 

@@ -7,9 +7,10 @@ from typing import NamedTuple
 
 import pytest
 
-from vaultwire.markdown.link_spans import NewLink, replace_links
-from vaultwire.markdown.model import BlockId, Heading, Span, Task
+from support.links import replace_links
+from vaultwire.markdown.link_spans import NewLink
 from vaultwire.markdown.parse import parse_note
+from vaultwire.markdown.parsed_note import BlockId, Heading, Span, Task
 from vaultwire.markdown.tag_spans import rename_tag
 
 COMMONMARK = "CommonMark 0.31"

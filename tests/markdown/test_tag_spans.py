@@ -102,7 +102,7 @@ RENAMED = [
     ("---\ntags: old\n---\n", "---\ntags: new\n---\n"),
     ("---\ntags: old  # why\n---\n", "---\ntags: new  # why\n---\n"),
     ("---\ntags: old/x\n---\n", "---\ntags: new/x\n---\n"),
-    ("---\ntags: a, old/x b\n---\n#old", "---\ntags: a, old/x b\n---\n#new"),  # no tag: it has blanks
+    ("---\ntags: a, old/x b\n---\n#old", "---\ntags: a, old/x b\n---\n#new"),  # no tag: it has spaces
     ("---\nTags: '#old'\n---\n", "---\nTags: '#new'\n---\n"),
     ("---\ntags: [ old , 'old/x', \"#a\" ]\n---\n", "---\ntags: [ new , 'new/x', \"#a\" ]\n---\n"),
     ("---\ntags:\n- old\n-   OLD/x # c\n---\n", "---\ntags:\n- new\n-   new/x # c\n---\n"),
@@ -110,7 +110,7 @@ RENAMED = [
     ("---\r\ntags:\r\n  - old\r\n---\r\n", "---\r\ntags:\r\n  - new\r\n---\r\n"),
     ("---\nx: [old\ntags: [old]\n---\n", "---\nx: [old\ntags: [new]\n---\n"),  # broken, and its tags read all the same
     ("---\nother: old\ntag: old\n---\n#old", "---\nother: old\ntag: old\n---\n#new"),
-    ("---\ntags: [old b]\n---\n#old", "---\ntags: [old b]\n---\n#new"),  # no tag: it has a blank
+    ("---\ntags: [old b]\n---\n#old", "---\ntags: [old b]\n---\n#new"),  # no tag: it has a space
     # what would be there twice is there once
     ("---\ntags: [new, old, b]\n---\n", "---\ntags: [new, b]\n---\n"),
     ("---\ntags: [old, NEW]\n---\n", "---\ntags: [NEW]\n---\n"),
@@ -157,7 +157,7 @@ def test_a_tag_goes_below_another_and_comes_up_again() -> None:
 @pytest.mark.parametrize(
     ("tag", "reason"),
     [
-        ("a b", "no blanks"),
+        ("a b", "no spaces"),
         ("", "no digit"),
         ("#", "no digit"),
         ("1984", "no digit"),

@@ -45,7 +45,7 @@ RULES = [
     ("[#a](url) [#b]", ["a", "b"], MARKUP),
     ("<b>#a</b> <span class='x'>#b</span>#c", ["a", "b", "c"], MARKUP),
     (r"\[#a \*#b \\#c", ["a", "b", "c"], MARKUP),
-    (">#a", ["a"], COMMONMARK),  # a quote needs no blank
+    (">#a", ["a"], COMMONMARK),  # a quote needs no space
     ("> | x |#a|", ["a"], NEXT),
     ("[x #a]", ["a"], LEFT),
     ("#a#b", ["a", "b"], NEXT),
@@ -103,7 +103,7 @@ RULES = [
     ("$$x #a$$ #b", ["b"], LEFT),
     ("$$\n#a\n$$\n#b", ["b"], LEFT),
     ("paid $5 #a and $6", ["a"], OURS),  # a digit behind: money
-    ("paid $5 for #a and $x", ["a"], OURS),  # a blank before: money
+    ("paid $5 for #a and $x", ["a"], OURS),  # a space before: money
     (r"\$x #a$ #b", ["a", "b"], OURS),
     # comments and HTML
     ("<!-- #a --> #b", ["b"], LEFT),
@@ -148,7 +148,7 @@ PROPERTIES = [
     ("tags:\n  - a\n  - b", ["a", "b"], PROPERTY),
     ("tags:\n- a\n- b", ["a", "b"], PROPERTY),
     ("tags:\n  - '#a'", ["a"], PROPERTY),
-    ("tags:\n  - a b\n  - c", ["c"], PROPERTY),  # an element with a blank is dropped
+    ("tags:\n  - a b\n  - c", ["c"], PROPERTY),  # an element with a space is dropped
     ("tags:\n  - a b", [], PROPERTY),  # and so is the only one
     ("tags: ['a b']", [], PROPERTY),
     ("tags: ['a,b', c]", ["c"], CACHE),  # as it is no tag as a text

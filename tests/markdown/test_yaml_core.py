@@ -182,7 +182,7 @@ def test_each_text_is_told_with_its_line() -> None:
 )
 def test_a_character_that_libyaml_refuses_is_one_like_any(odd: str) -> None:
     if odd in "\t\n":
-        pytest.skip("blanks to YAML")
+        pytest.skip("white space to YAML")
     assert read_yaml(f"a: {{b: x{odd}y}}\nc: 'x{odd}y'\nd{odd}e: |\n  x{odd}y\nf: g\n", 2).values == {
         "a": {"b": f"x{odd}y"},
         "c": f"x{odd}y",

@@ -19,7 +19,6 @@ from support.refusals import refusal
 from support.toolsets import PATIENCE
 from support.vaults import open_vault, write_vault
 from vaultwire.app.engine import load_tools
-from vaultwire.protocol import jsonrpc, quick_json
 from vaultwire.protocol.dialects import MCP
 from vaultwire.protocol.events import Peer, Request
 from vaultwire.protocol.revisions import LATEST_HANDSHAKE
@@ -28,7 +27,7 @@ from vaultwire.server.handlers import Handlers
 from vaultwire.server.tasks import Job
 from vaultwire.server.vaults import Vaults
 from vaultwire.toolkit.catalog import Toolset, load_catalog
-from vaultwire.toolkit.sets import OUTSIDE
+from vaultwire.toolkit.tool_sets import OUTSIDE
 from vaultwire.trust.policy import Policy
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VAULT_NOT_FOUND
 from vaultwire.vault.value_types import NO_PROGRESS
@@ -172,25 +171,6 @@ def test_a_vault_first_used_after_the_end_is_not_tended(opened: Opened) -> None:
         pass
     assert not opened.vaults.get("Home").overview.stats(1).is_watched
     assert not any(thread.name == "vaultwire-tending" for thread in threading.enumerate())
-
-
-def test_a_library_writes_messages_once_the_vault_has_been_looked_over(
-    opened: Opened, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(jsonrpc, "_quick_read", None)
-    monkeypatch.setattr(jsonrpc, "_quick_write", None)
-    handlers = Handlers(Toolset(load_catalog, load_tools), {"Work": lambda: opened.vaults.get("Work")}, Policy())
-    until = time.monotonic() + PATIENCE
-    thread = threading.Thread(target=handlers.tend)
-    thread.start()
-    try:
-        while jsonrpc._quick_write is not quick_json.write:
-            assert time.monotonic() < until
-        assert opened.by_name["Work"].overview.stats(1).is_watched
-    finally:
-        handlers.close()
-        thread.join(PATIENCE)
-    assert not thread.is_alive()
 
 
 # ---------------------------------------------------------------------- nothing crosses

@@ -10,8 +10,8 @@ import pytest
 
 from support.calls import attempt, call
 from support.vaults import open_vault, snapshot, write_vault
+from vaultwire.toolkit.phrases import iso_time
 from vaultwire.toolkit.registry import Failure
-from vaultwire.toolkit.wording import iso_time
 from vaultwire.vault.errors import (
     AMBIGUOUS_NAME,
     FILE_NOT_FOUND,
@@ -181,7 +181,7 @@ def test_delete_note_says_where_the_note_is(vault: Vault) -> None:
     assert ".trash/Water.md" in trashed.texts[0]
     gone = call(vault, "delete_note", path="Archive/Garden.md", permanent=True)
     assert gone.data == {"path": "Archive/Garden.md", "permanent": True, "change": 2}
-    assert "for good" in gone.texts[0]
+    assert "permanently" in gone.texts[0]
 
 
 @pytest.mark.parametrize(

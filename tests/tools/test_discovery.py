@@ -13,7 +13,7 @@ from support.vaults import write_vault
 from support.wire import Server
 from vaultwire.app.engine import load_tools
 from vaultwire.toolkit.catalog import load_catalog
-from vaultwire.toolkit.sets import CATEGORIES, CORE, DISCOVERY, Choice, category_of
+from vaultwire.toolkit.tool_sets import CATEGORIES, CORE, DISCOVERY, Choice, category_of
 
 CATALOG = load_catalog()
 EVERY = [description["name"] for description in CATALOG]

@@ -66,7 +66,7 @@ def test_the_whole_note_comes_with_its_etag_and_extent(root: Path) -> None:
     [
         ("Autumn", 13, 15),
         ("autumn", 13, 15),
-        ("Spring sowing", 4, 12),  # punctuation counts as blanks
+        ("Spring sowing", 4, 12),  # punctuation counts as spaces
         ("#Tools", 6, 10),  # the first of that name
         ("Autumn#Tools", 14, 15),
         ("^spade", 7, 7),

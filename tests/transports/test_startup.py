@@ -28,7 +28,6 @@ BANNED = [
     "inspect",
     "logging",
     "msgspec",
-    "orjson",
     "pathlib",
     "pydantic",
     "socket",
@@ -126,7 +125,7 @@ def test_no_code_of_tools_vault_or_markdown_is_loaded_before_the_first_answer(tm
         "vaultwire.toolkit",
         "vaultwire.toolkit.catalog",
         "vaultwire.tools.instructions",
-        "vaultwire.toolkit.sets",
+        "vaultwire.toolkit.tool_sets",
         "vaultwire.vault",
         "vaultwire.vault.errors",
     }

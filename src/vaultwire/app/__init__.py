@@ -23,7 +23,7 @@ from vaultwire.protocol.events import Identity
 from vaultwire.protocol.session import Session
 from vaultwire.server.handlers import Handlers
 from vaultwire.toolkit.catalog import Toolset
-from vaultwire.toolkit.sets import WEB, Choice
+from vaultwire.toolkit.tool_sets import WEB, Choice
 from vaultwire.tools.instructions import instructions
 from vaultwire.trust.limits import (
     CONTRACT_RATES,

@@ -8,7 +8,7 @@ from typing import Any
 from vaultwire.app.engine import load_policy, open_vault
 from vaultwire.cli.terminal import say, say_data
 from vaultwire.config import Config
-from vaultwire.toolkit.wording import counted
+from vaultwire.toolkit.phrases import counted
 from vaultwire.vault.errors import VaultError
 from vaultwire.vault.links.checks import Finding
 

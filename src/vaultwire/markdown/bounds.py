@@ -1,8 +1,8 @@
-"""How much of a note is looked into: bounds that no note written by a person reaches, and that every part is held to.
+"""Bounds on how much of a note is parsed. No note written by a person reaches them.
 
-A text of 10 MB can hold five million links, or one tag with five million levels. What is kept of a note costs memory for
-each of its parts, so the parts are counted first, at the speed of ``str.count``, and the note is read only so far. All of
-its text is still searched and shown.
+A text of 10 MB can hold five million links, or one tag with five million levels, and each part of a parsed note needs memory.
+So the parts are counted first, at the speed of ``str.count``, and the note is parsed up to the bound. Search and reading
+still use all of its text.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ MOST_PROPERTIES = 500_000
 """Characters of frontmatter, or of a base, which are YAML: reading them takes a second at most, editing them two."""
 
 MOST_LEVELS = 50
-"""Levels of one tag. What lies deeper is left out of its name, as is what goes beyond ``_MOST_TAG``."""
+"""Levels of one tag. Deeper levels are cut off its name, as are characters beyond ``_MOST_TAG``."""
 
 MOST_ABOVE = 20_000
-"""Tags above the tags of one note, counted with those that are told again."""
+"""Parent tags of the tags of one note, repetitions counted."""
 
 _MOST_TAG = 500  # characters
 _MARKS = "#[^"
@@ -30,7 +30,7 @@ _PIECE = 1 << 16
 
 
 def end_of_reading(text: str, start: int = 0) -> int:
-    """Return the offset up to which a note is looked into, from ``start`` on: the end of a line, nearly always the last."""
+    """Return the offset up to which a note is parsed from ``start`` on: nearly always its end, else the end of a line."""
     if len(text) - start <= MOST_MARKS:
         return len(text)
     lines = marks = 0
@@ -39,13 +39,13 @@ def end_of_reading(text: str, start: int = 0) -> int:
         lines += text.count("\n", position, end)
         marks += sum(text.count(mark, position, end) for mark in _MARKS)
         if lines > MOST_LINES or marks > MOST_MARKS:
-            # Whole lines only: half a line may say something else.
+            # Only whole lines: half a line may mean something else.
             return text.rfind("\n", start, position) + 1 or start
     return len(text)
 
 
 def unread_problem(text: str, end: int) -> str:
-    """Return what is said of a note that is looked into up to ``end`` only."""
+    """Return the problem of a note that is parsed only up to ``end``."""
     return (
         f"line {text.count(chr(10), 0, end) + 1}: from here on links, tags, headings and tasks are not known: a note is "
         f"looked into up to {MOST_MARKS:,} of the characters # [ ^ and {MOST_LINES:,} lines"
@@ -53,9 +53,9 @@ def unread_problem(text: str, end: int) -> str:
 
 
 def bounded_tags(tags: Iterable[str]) -> list[str]:
-    """Return the tags, each once whatever its case, those that are too long or too deep cut to their first levels."""
+    """Return the tags, those that are too long or too deep cut to their first levels; two that differ only in case are one."""
     found = list(tags)
-    # So short a tag has no more levels than it may.
+    # A tag this short cannot have too many levels.
     if all(len(tag) < 2 * MOST_LEVELS for tag in found):
         return found
     by_name: dict[str, str] = {}
@@ -73,7 +73,7 @@ def _bounded(tag: str) -> str:
 
 
 def tags_and_above(tags: Iterable[str]) -> Iterator[str]:
-    """Yield each tag behind those it lies below: ``a`` and ``a/b`` for ``a/b``. Past ``MOST_ABOVE`` only the tags."""
+    """Yield each tag after its parents: ``a`` and ``a/b`` for ``a/b``. Past ``MOST_ABOVE`` parents only the tags."""
     left = MOST_ABOVE
     for tag in tags:
         slash = tag.find("/") if left > 0 else -1

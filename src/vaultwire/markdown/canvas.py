@@ -1,6 +1,6 @@
-"""Canvas files: which of their strings name files or hold links, and where each stands in the JSON text.
+"""Canvas files: the strings that name files or hold links, and their positions in the JSON text.
 
-An edit exchanges the characters of one string; the rest of the text, its layout and keys nobody knows included, stays.
+An edit replaces characters of one string. The rest of the text stays, with its layout and unknown keys.
 """
 
 from __future__ import annotations
@@ -12,21 +12,22 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from vaultwire.markdown.bounds import MOST_MARKS
-from vaultwire.markdown.link_spans import Edit, LinkSpan, NewLink, Rewriting, Rewritten, rewrite_links
+from vaultwire.markdown.link_spans import LinkSpan, NewLink, Rewriting, Rewritten, rewrite_links
+from vaultwire.markdown.offsets import Replacement, line_starts
 
 _TOKEN = re.compile(r'"(?:[^"\\]++|\\.)*+"|[{}\[\]:,]', re.DOTALL)
-# One character: of those beyond 16 bits two escapes make one (RFC 8259, 7).
+# The source of one character: two escapes make a character beyond 16 bits (RFC 8259, 7).
 _PIECE = re.compile(r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|\\.|.", re.DOTALL)
-# More than a space: no phrase goes from one card to the next.
+# More than a space: no phrase may match across two cards.
 _BETWEEN_CARDS = " · "
 
 
 class NotACanvasError(ValueError):
-    """The text is not JSON, or none that Obsidian would take for a canvas."""
+    """The text is not JSON, or not JSON that Obsidian takes for a canvas."""
 
 
 class FileNode(NamedTuple):
-    """A file that a node shows: its vault path as written, and the ``#subpath`` into it, empty if there is none."""
+    """A file that a node shows: its vault path as written, and the ``#subpath`` in it, empty if there is none."""
 
     file: str
     subpath: str
@@ -34,7 +35,7 @@ class FileNode(NamedTuple):
 
 def file_nodes(text: str) -> list[tuple[FileNode, int]]:
     """Return the files that a canvas shows, each with the line of its name. Raises NotACanvasError."""
-    starts = _line_starts(text)
+    starts = line_starts(text)
     return [
         (FileNode(node["file"], node.get("subpath", "")), bisect_right(starts, places["file"][0]))
         for node, places in _nodes(text)
@@ -43,17 +44,17 @@ def file_nodes(text: str) -> list[tuple[FileNode, int]]:
 
 
 def cards(text: str) -> Iterator[tuple[int, str]]:
-    """Yield what each card says, and the label of each group, with where it stands. Of a broken canvas what can be made out."""
+    """Yield the offset and text of each card, and of each group's label; of a broken canvas those that can be read."""
     for _, key, (start, end) in _strings(text):
         if key in ("text", "label"):
-            # JSON can say half a character, which no file can hold.
+            # JSON can spell half of a surrogate pair, which no file can hold.
             yield start, _said(text[start:end]).encode("utf-8", "replace").decode()
 
 
 def cards_text(text: str) -> str:
     """Return the text of cards and the labels of groups, each on the line of the canvas's text on which it begins.
 
-    All other lines are empty, so a line's number means the same in both.
+    All other lines are empty, so line numbers are the same in both.
     """
     pieces: list[str] = []
     counted = 0
@@ -71,20 +72,20 @@ def canvas_edits(
     of_node: Callable[[FileNode], FileNode | None],
     of_link: Callable[[LinkSpan], NewLink | None],
 ) -> Rewriting:
-    """Return the edits that give file nodes the files, and links of text cards the targets, they should have.
+    """Return the edits that give file nodes the files of ``of_node``, and links in text cards the targets of ``of_link``.
 
-    Nodes and links for which there is None stay as they are. Raises NotACanvasError, UnwritableLinkError.
+    Nodes and links for which these return None stay. Raises NotACanvasError, UnwritableLinkError.
     """
-    edits: list[Edit] = []
+    edits: list[Replacement] = []
     links: list[Rewritten] = []
-    starts = _line_starts(text)
+    starts = line_starts(text)
     for node, places in _nodes(text):
         kind = "file" if "file" in places else "background"  # a group may have a picture behind it
         if kind in places and (new := of_node(FileNode(node[kind], node.get("subpath", "")))) is not None:
             line = bisect_right(starts, places[kind][0])
             links.append(Rewritten(line, node[kind] + node.get("subpath", ""), "".join(new)))
             edits += [
-                Edit(*places[key], json.dumps(value, ensure_ascii=False))
+                Replacement(*places[key], json.dumps(value, ensure_ascii=False))
                 for key, value in ((kind, new.file), ("subpath", new.subpath))
                 if key in places and value != node[key]
             ]
@@ -105,18 +106,14 @@ def _card_edits(
     starts = [piece.start() for piece in _PIECE.finditer(text, place[0] + 1, place[1] - 1)]
     starts.append(place[1] - 1)
     edits = [
-        Edit(starts[edit.start], starts[edit.end], json.dumps(edit.text, ensure_ascii=False)[1:-1])
+        Replacement(starts[edit.start], starts[edit.end], json.dumps(edit.text, ensure_ascii=False)[1:-1])
         for edit in rewriting.edits
     ]
     return Rewriting(edits, rewriting.links)
 
 
-def _line_starts(text: str) -> list[int]:
-    return [0, *(found.end() for found in re.finditer("\n", text))]
-
-
 def _nodes(text: str) -> Iterator[tuple[dict[str, str], dict[str, tuple[int, int]]]]:
-    """Yield of each node its strings, and where each of them stands in the text, quotes included."""
+    """Yield the strings of each node, and the span of each in the text, quotes included."""
     if not text.strip():  # a new canvas
         return
     if sum(map(text.count, "[{,")) > MOST_MARKS:
@@ -135,7 +132,7 @@ def _nodes(text: str) -> Iterator[tuple[dict[str, str], dict[str, tuple[int, int
 
 
 def _places(text: str) -> dict[int, dict[str, tuple[int, int]]]:
-    """Return where the strings of each node stand, by the node's number and their key; of a key told twice the last."""
+    """Return the spans of strings by the node's number and the key; the last one of a key that is there twice."""
     places: dict[int, dict[str, tuple[int, int]]] = {}
     for number, key, place in _strings(text):
         places.setdefault(number, {})[key] = place
@@ -143,8 +140,8 @@ def _places(text: str) -> dict[int, dict[str, tuple[int, int]]]:
 
 
 def _strings(text: str) -> Iterator[tuple[int, str, tuple[int, int]]]:
-    """Yield each string of a node: the node's number, its key, and where it stands. Of broken JSON what comes before."""
-    path: list[str | int] = []  # of the value that is read: keys and numbers, one for each level
+    """Yield the node's number, the key and the span of each string of a node; of broken JSON those before the error."""
+    path: list[str | int] = []  # to the current value: a key or number for each level
     is_key = False
     for token in _TOKEN.finditer(text):
         mark = token[0]
@@ -171,7 +168,7 @@ def _strings(text: str) -> Iterator[tuple[int, str, tuple[int, int]]]:
 
 
 def _said(string: str) -> str:
-    """Return what a JSON string stands for, nothing for one that is broken."""
+    """Return the text of a JSON string; empty if it is broken."""
     if "\\" not in string:
         return string[1:-1]
     try:

@@ -1,27 +1,30 @@
-"""What differs between two texts: as a unified diff, and as a change that is taken back among later ones.
+"""The difference of two texts: as a unified diff, and to take back one change among later ones. ``patches`` applies diffs.
 
-Texts are compared by lines, which end with ``\\n``; a carriage return is a character like any, so ``unified`` is for plain
-texts, and ``revert`` keeps a file's line ends. Putting a diff into a text is ``patches``' matter.
+Texts are compared by lines, which end with ``\\n``. A carriage return is part of its line: so ``unified`` is for plain texts,
+and ``revert`` keeps a file's line ends.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import NamedTuple
+import operator
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple, TypeVar
 
-from vaultwire.markdown.model import Span
+from vaultwire.markdown.parsed_note import Span
 
-# Lines around a change that a diff shows: what diff(1) and Git do.
+T = TypeVar("T")
+
+# Lines around a change that a diff shows, as in diff(1) and Git.
 _CONTEXT = 3
-# Steps of comparing, each about 1 µs: past half a second the rest counts as changed throughout.
+# Steps of the comparison, each about 1 µs: after half a second all the rest counts as changed.
 _MAX_STEPS = 400_000
 _NO_LINE_END = "\\ No newline at end of file"
 
 
 class Difference(NamedTuple):
-    """Lines that one text has where the other has others: ``start`` to ``end`` here, ``new_start`` to ``new_end`` there.
+    """Lines ``start`` to ``end`` of one text, in place of which the other has its lines ``new_start`` to ``new_end``.
 
-    Counted from 0, the end not included; one of the two may be empty.
+    They count from 0, without the end; one of the two ranges may be empty.
     """
 
     start: int
@@ -31,13 +34,13 @@ class Difference(NamedTuple):
 
 
 class Conflict(NamedTuple):
-    """Lines of the present text that were changed later, where a change was to be taken back."""
+    """A change cannot be taken back: these lines of the present text were changed later."""
 
     spans: list[Span]
 
 
 def unified(old: str, new: str, path: str) -> str:
-    """Return the unified diff between two plain texts, with three lines of context; empty if they are the same."""
+    """Return the unified diff of two plain texts, with three lines of context; empty if they are equal."""
     old_lines, new_lines = lines_of(old), lines_of(new)
     pieces: list[str] = []
     for group in _hunks(differences(old_lines, new_lines)):
@@ -57,7 +60,7 @@ def unified(old: str, new: str, path: str) -> str:
 
 
 def _hunks(found: list[Difference]) -> Iterator[list[Difference]]:
-    """Yield the differences, those together whose context would meet."""
+    """Yield the differences in groups: those whose context would meet are together."""
     group: list[Difference] = []
     for each in found:
         if group and each.start - group[-1].end > 2 * _CONTEXT:
@@ -69,7 +72,7 @@ def _hunks(found: list[Difference]) -> Iterator[list[Difference]]:
 
 
 def _range(start: int, end: int) -> str:
-    """Return lines as a hunk's header names them: the first, counted from 1, and how many; of none, the one before."""
+    """Return a range for a hunk's header: the first line, from 1, and the count; for no lines, the line before."""
     count = end - start
     return f"{start + 1}" if count == 1 else f"{start + 1 if count else start},{count}"
 
@@ -79,7 +82,7 @@ def _marked(mark: str, lines: list[str]) -> list[str]:
 
 
 def lines_of(text: str) -> list[str]:
-    """Return the lines of a text, each with its ``\\n``; the last may have none."""
+    """Return the lines of a text, each with its ``\\n``, except possibly the last."""
     lines = [line + "\n" for line in text.split("\n")]
     last = lines.pop()[:-1]
     return [*lines, last] if last else lines
@@ -88,20 +91,26 @@ def lines_of(text: str) -> list[str]:
 # ------------------------------------------------------------------ comparing
 
 
-def differences(old: list[str], new: list[str]) -> list[Difference]:
-    """Return where two lists of lines differ, in order, with as many lines in common as can be.
-
-    Past a bound on the work (thousands of lines in another order), the whole stretch in question counts as one difference.
-    """
+def common_ends(old: Sequence[T], new: Sequence[T], same: Callable[[T, T], bool] = operator.eq) -> tuple[int, int]:
+    """Return how many items two sequences share at the start, and how many of the rest at the end."""
     head = 0
     shorter = min(len(old), len(new))
-    while head < shorter and old[head] == new[head]:
+    while head < shorter and same(old[head], new[head]):
         head += 1
     tail = 0
-    while tail < shorter - head and old[-1 - tail] == new[-1 - tail]:
+    while tail < shorter - head and same(old[-1 - tail], new[-1 - tail]):
         tail += 1
+    return head, tail
+
+
+def differences(old: list[str], new: list[str]) -> list[Difference]:
+    """Return where two lists of lines differ, in order, with as many lines in common as possible.
+
+    Past a bound on the work (thousands of lines in another order), all of them count as one difference.
+    """
+    head, tail = common_ends(old, new)
     old_end, new_end = len(old) - tail, len(new) - tail
-    # A line that only one of them has is in no common part: leaving those out first makes a rewritten text cheap.
+    # A line that only one of them has is never common. Without such lines a rewritten text is compared fast.
     shared = set(old[head:old_end]).intersection(new[head:new_end])
     old_places = [place for place in range(head, old_end) if old[place] in shared]
     new_places = [place for place in range(head, new_end) if new[place] in shared]
@@ -116,14 +125,15 @@ def differences(old: list[str], new: list[str]) -> list[Difference]:
 
 
 def _common(old: list[str], new: list[str]) -> list[tuple[int, int]]:
-    """Return a longest common subsequence as pairs of places; none if finding it takes too long.
+    """Return a longest common subsequence as pairs of indexes; none if the search takes too long.
 
-    E. W. Myers, "An O(ND) Difference Algorithm and Its Variations", 1986: how far each diagonal gets with so many edits.
+    E. W. Myers, "An O(ND) Difference Algorithm and Its Variations", 1986: for each number of edits, how far each diagonal
+    reaches.
     """
     if not old or not new:
         return []
     total, new_total = len(old), len(new)
-    reach = [-1, 0]  # by diagonal, every other one, between two that no way leads to
+    reach = [-1, 0]  # for every other diagonal, between two sentinels
     trace = [reach]
     steps = 0
     for edits in range(total + new_total + 1):
@@ -145,7 +155,7 @@ def _common(old: list[str], new: list[str]) -> list[tuple[int, int]]:
 
 
 def _way_back(trace: list[list[int]], place: int, index: int) -> list[tuple[int, int]]:
-    """Return the pairs of equal lines on the way that ends at ``place`` of the diagonal with this index."""
+    """Return the pairs of equal lines on the path that ends at ``place`` of the diagonal with this index."""
     pairs: list[tuple[int, int]] = []
     for edits in range(len(trace) - 1, -1, -1):
         diagonal = 2 * index - edits
@@ -163,9 +173,9 @@ def _way_back(trace: list[list[int]], place: int, index: int) -> list[tuple[int,
 
 
 def revert(now: str, before: str, after: str) -> str | Conflict:
-    """Return ``now`` with the change from ``before`` to ``after`` taken back, keeping what was changed since.
+    """Return ``now`` with the change from ``before`` to ``after`` taken back; later changes stay.
 
-    Between lines the change touched and lines touched since there must be one that neither did: else the Conflict.
+    There must be an unchanged line between the lines of this change and those of later ones, else the result is a Conflict.
     """
     before_lines, after_lines, now_lines = lines_of(before), lines_of(after), lines_of(now)
     back = differences(after_lines, before_lines)
@@ -198,6 +208,6 @@ def _touching(back: list[Difference], later: list[Difference]) -> list[Differenc
 
 
 def _seen_at(place: Difference, total: int) -> Span:
-    """Return the lines, counted from 1, that a difference is seen at: where there are none, the one behind or the last."""
+    """Return the lines of a difference in the new text, from 1; if it has none, the line behind it or the last."""
     first = max(1, min(place.new_start + 1, total))
     return Span(first, max(first, place.new_end))

@@ -1,7 +1,7 @@
-"""Edits of a note's text: (text, edit) → text. What an edit does not touch comes out exactly as it went in.
+"""Edits of a note's text: (text, edit) → text. Every character outside the edited span stays the same.
 
 Text here is the file's own: ``\\r\\n`` where the file has it. What the caller adds may use either line end and gets the
-note's own. Property: for every edit, everything outside the edited span is the same characters.
+note's own.
 """
 
 from __future__ import annotations
@@ -9,17 +9,18 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from vaultwire.markdown.diffs import common_ends
 from vaultwire.markdown.properties import parse_frontmatter
 
-# Looks behind: without it, a run of \r that no \n follows would be tried from each of its characters.
+# Without the look-behind, a run of \r that no \n follows would be tried from each of its characters.
 _LINE_END = re.compile(r"(?<!\r)\r+\n")
 
 
 class Change(NamedTuple):
-    """Characters ``start`` to ``end`` of a file's text, and what stands there afterwards; with ``start == end`` an insertion.
+    """A replacement for the characters ``start`` to ``end`` of a file's text; an insertion if both are equal.
 
-    ``whole_lines``: what is new begins on a line of its own and ends one. A text without a final line end gets one only
-    from an insertion there that has one.
+    ``whole_lines``: the new text begins on a line of its own and ends one. A text without a final line end gets one only
+    if it is in the text inserted there.
     """
 
     start: int
@@ -29,13 +30,13 @@ class Change(NamedTuple):
 
 
 def line_end(text: str) -> str:
-    """Return the line end most lines of the text have; ``\\n`` where there are none or as many."""
+    """Return the line end that most lines of the text have; ``\\n`` if both are as frequent."""
     windows = text.count("\r\n")
     return "\r\n" if windows > text.count("\n") - windows else "\n"
 
 
 def to_plain(text: str) -> str:
-    """Return the text with ``\\n`` line ends, as callers see it. A carriage return elsewhere is a character like any."""
+    """Return the text with ``\\n`` line ends, as callers see it. A carriage return elsewhere stays."""
     if "\r" not in text:
         return text
     if "\r\r\n" in text:  # a file converted twice; the plain text must not hold \r\n again
@@ -67,19 +68,19 @@ def prepend(text: str, addition: str) -> str:
 
 
 def rewrite(text: str, new: str) -> str:
-    """Return ``new`` written over ``text``: lines that stay keep their own line ends, the rest gets the text's usual one.
+    """Return ``new`` in place of ``text``: lines that stay keep their own line ends, the others get the text's usual one.
 
-    Lines are compared from both ends; what lies between the first and the last difference counts as new. A text that
-    ended with a line end still does.
+    Lines are compared from both ends; all between the first and the last difference counts as new. A text that ended with
+    a line end still does.
     """
     return _written_over(text, to_plain(_ended(new) if text.endswith("\n") else new), line_end(text))
 
 
 def replace_spans(text: str, changes: list[Change]) -> str:
-    """Return the text with all changes made; their places are those in ``text``, in order and not overlapping.
+    """Return the text with all changes made. Their offsets are those of ``text``, in order and not overlapping.
 
-    What is put in gets the note's line ends, but for lines that a span and what replaces it have in common at either end.
-    Insertions at one place stand in the order given.
+    New text gets the note's line ends, except for lines that a span and its replacement share at either end. Insertions at
+    one offset keep their order.
     """
     ending = line_end(text)
     pieces: list[str] = []
@@ -105,17 +106,13 @@ def replace_spans(text: str, changes: list[Change]) -> str:
 
 
 def _written_over(old: str, wanted: str, ending: str) -> str:
-    """Return the plain text ``wanted`` with the line ends ``old`` has where both agree, with ``ending`` elsewhere."""
+    """Return the plain text ``wanted`` with the line ends of ``old`` where both agree, and with ``ending`` elsewhere."""
     old_lines = old.split("\n")
     new_lines = wanted.split("\n")
-    shorter = min(len(old_lines), len(new_lines)) - 1  # the last piece of a split has no line end: never shared
-    head = 0
-    while head < shorter and _bare(old_lines[head]) == new_lines[head]:
-        head += 1
-    tail = 0
-    if old_lines[-1] == new_lines[-1]:
-        while tail < shorter - head and _bare(old_lines[-2 - tail]) == new_lines[-2 - tail]:
-            tail += 1
+    # The last piece of a split has no line end and is never shared.
+    head, tail = common_ends([line.rstrip("\r") for line in old_lines[:-1]], new_lines[:-1])
+    if old_lines[-1] != new_lines[-1]:
+        tail = 0
     carriage = "\r" if ending == "\r\n" else ""
     middle = [line + carriage for line in new_lines[head : len(new_lines) - 1 - tail]]
     kept_tail = old_lines[len(old_lines) - 1 - tail : -1]
@@ -126,12 +123,8 @@ def _ended(text: str) -> str:
     return text if not text or text.endswith("\n") else text + "\n"
 
 
-def _bare(line: str) -> str:
-    return line.rstrip("\r")
-
-
 def _prefix_of_plain(text: str, plain_length: int) -> str:
-    """Return the start of ``text`` that ``to_plain`` shortens to ``plain_length`` characters."""
+    """Return the beginning of ``text`` that has ``plain_length`` characters as plain text."""
     plain = to_plain(text)[:plain_length]
     if "\r\n" not in text:
         return text[:plain_length]

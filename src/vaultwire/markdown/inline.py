@@ -1,7 +1,7 @@
-"""The text of one paragraph, heading or table row: what of it is code, math, comment or HTML, and the links, tags and block
-ids that stand outside these. Which lines make a paragraph is ``lines``' matter.
+"""The inline parser: code, math, comments and HTML in the text of one paragraph, heading or table row, and the links, tags
+and block ids outside of these. Which lines make a paragraph is decided in ``block_parser``.
 
-Each pattern ends at the first character it excludes, so a text costs its length and no more, whatever it holds.
+Each pattern ends at the first character that it excludes, so reading takes time in proportion to the text, for any text.
 """
 
 from __future__ import annotations
@@ -12,23 +12,24 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import NamedTuple
 
+from vaultwire.markdown.block_patterns import HTML_TAG
 from vaultwire.markdown.links import decoded_destination, split_display
-from vaultwire.markdown.marks import HTML_TAG
 
 # Obsidian's own token: everything but general punctuation, ASCII punctuation other than - _ /, and white space.
 _TAG = re.compile(r"#([^\u2000-\u206F\u2E00-\u2E7F'!\"#$%&()*+,.:;<=>?@^`{|}~\[\]\\\s]+)")
 _BLOCK_ID = re.compile(r"\^([A-Za-z0-9-]+)[ \t]*+\Z")
 _BACKTICKS = re.compile(r"`+")
-# Parentheses in pairs within a destination, three within each other: as many as CommonMark 0.31, "Links", asks for at least.
+# Pairs of parentheses within a destination, nested up to three deep: the least that CommonMark 0.31, "Links", asks for.
 _PAIR = "(?!)"
 for _ in range(3):
     _PAIR = rf"\((?:[^\s()\\]++|\\\S|{_PAIR})*+\)"
-# Each alternative begins with one literal character: the engine then skips plain text without trying any of them.
+# Each alternative begins with one literal character, outside of any group: only then does the engine skip plain text, at a
+# tenth of the time.
 _TOKEN = re.compile(
     r"\\(?P<escape>[!-/:-@\[-`{-~])?"  # CommonMark 0.31 "Backslash escapes"
     # engine facts §2.1: one ``]`` does not end a wikilink, of nested ones the inner is the link
     r"|\[(?:\[(?!\[)(?P<wiki>(?:[^\[\]\n]++|\[(?!\[)|\](?!\]))*+)\]\])?"
-    # §2.1: ``<a b>``, or no space but in front of a title. CommonMark 0.31 "Links": a line may end on either side of the
+    # §2.1: ``<a b>``, or no space except before a title. CommonMark 0.31 "Links": a line may end on either side of the
     # destination.
     r"|\](?P<target>\([ \t\n]*+"
     r"(?:<(?P<angled>[^<>\n]*+)>|(?!<)(?P<bare>(?:[^\s()\\]++|\\\S|\\|" + _PAIR + r")*+))"
@@ -36,23 +37,22 @@ _TOKEN = re.compile(
     # Inline math: no space inside its marks, no digit behind them (money).
     r"|\$(?P<math>\$[^$]*+\$\$|(?<!\$\$)(?=[^\s$])[^$\n]*+(?<!\s)\$(?!\d))?"
     r"|<(?:(?P<comment>!--)|(?P<html>" + HTML_TAG + r"|[A-Za-z][A-Za-z0-9+.-]{1,31}:[^\s<>]*+>))?"
-    r"|(?P<code>`+)"
+    r"|`(?P<code>`*)"
 )
-# Images within the text of images may go this deep: each has all that is within it for its display text.
+# How deep images may be nested in the text of images: the display text of each repeats all that is in it.
 _MAX_DEPTH = 100
-# Stands for each character that is not prose. A punctuation mark, because those block a tag right behind them, as ``]`` and
-# ``)`` do.
+# Replaces each character that is not prose. It is a punctuation mark, because no tag may follow one, nor ``]`` and ``)``.
 _HIDDEN = "."
-# Stands for markup that a tag may follow: white space, but none that ends a block id's line.
+# Replaces markup that a tag may follow: white space, but a character that may not stand behind a block id.
 _MARKUP = "\u00a0"
 
 
 class RawLink(NamedTuple):
-    """A link and what it stands for: ``linktext``, ``display``, ``is_embed``, ``is_markdown`` of the model's Link.
+    """A link: ``linktext``, ``display``, ``is_embed`` and ``is_markdown`` as in ``parsed_note.Link``, then offsets in the text.
 
-    Where it stands, in characters of the text: from its first bracket on (the ``!`` of an embed is before that), where a
-    Markdown link's display text ends, its target (of a wikilink all between the brackets, of a Markdown link the
-    destination without ``<>``), its end.
+    ``start`` is the first bracket (the ``!`` of an embed is before it), ``shown_end`` the end of a Markdown link's display
+    text. ``target`` to ``target_end`` is all between the brackets of a wikilink, or the destination of a Markdown link
+    without ``<>``.
     """
 
     linktext: str
@@ -67,52 +67,23 @@ class RawLink(NamedTuple):
 
 
 def read_inline(text: str) -> tuple[str, list[RawLink]]:
-    """Return the text, as long as it was, with dots for all that is not prose, and its links."""
-    if "\\" not in text and "$" not in text and "<" not in text and "`" not in text:
-        if "[[" not in text and "](" not in text:
-            return text, []
-        plain = _wikilinks(text)
-        if plain is not None:
-            return plain
+    """Return the text with dots for all that is not prose, with its length unchanged, and its links."""
     return _Inline(text).read()
 
 
-def _wikilinks(text: str) -> tuple[str, list[RawLink]] | None:
-    """Return what ``_Inline`` does, in a third of the time, for a text with nothing but wikilinks; None for any other."""
-    if "](" in text:
-        return None
-    links: list[RawLink] = []
-    pieces: list[str] = []
-    position = 0
-    while (start := text.find("[[", position)) >= 0:
-        first = start + 2
-        last = text.find("]", first)
-        if last < 0 or text.find("[", first, last) >= 0 or text[last + 1 : last + 2] != "]":
-            return None
-        if text.find("\n", first, last) >= 0:
-            return None
-        linktext, display = split_display(text[first:last])
-        if linktext.strip("# \t"):
-            links.append(RawLink(linktext, display, _is_embed(text, start), False, start, last, first, last, last + 2))
-        pieces += text[position:start], _HIDDEN * (last + 2 - start)
-        position = last + 2
-    pieces.append(text[position:])
-    return "".join(pieces), links
-
-
 class _Inline:
-    """One text, read from left to right: what begins first counts, and what stands within it does not."""
+    """The reader of one text, from left to right: a token hides the tokens that begin within it."""
 
     def __init__(self, text: str) -> None:
         self.text = text
         self.links: list[RawLink] = []
         self.pieces: list[str] = []
-        self.held = 0  # up to where the pieces hold the text
-        self.brackets: list[int] = []  # that are open
-        self.depths: list[int] = [0]  # of links and images within each other: outside of all brackets, then in each
-        # A plain bracket before this place holds a link already: CommonMark 0.31, links do not contain links.
+        self.held = 0  # the pieces hold the text up to here
+        self.brackets: list[int] = []  # offsets of the open ones
+        self.depths: list[int] = [0]  # how deep links and images are nested: outside of all brackets, then in each
+        # An open bracket before this offset contains a link already. CommonMark 0.31: links do not contain links.
         self.closed = 0
-        self.runs: dict[int, list[int]] = {}  # of backticks: where those of a length begin
+        self.runs: dict[int, list[int]] = {}  # length of a run of backticks → where such runs begin
         for run in _BACKTICKS.finditer(text) if "`" in text else ():
             self.runs.setdefault(len(run[0]), []).append(run.start())
 
@@ -145,7 +116,7 @@ class _Inline:
         self.depths.append(0)
 
     def _close_bracket(self) -> tuple[int, int]:
-        """Close the last bracket that is open, and return where it is (-1 for none) and how deep links go in it."""
+        """Close the last open bracket; return its offset (-1 for none) and how deep links are nested in it."""
         if not self.brackets:
             return -1, 0
         depth = self.depths.pop()
@@ -153,8 +124,8 @@ class _Inline:
         return self.brackets.pop(), depth
 
     def _comment_end(self, place: int) -> int:
-        """Return where an HTML comment ends whose mark ends at a place; that place where none does."""
-        # CommonMark 0.31 "Raw HTML": <!--> is one.
+        """Return where the HTML comment ends whose ``<!--`` ends at ``place``; ``place`` if nothing ends it."""
+        # CommonMark 0.31 "Raw HTML": <!--> is a comment.
         return self.text.find("-->", place - 2) + 3 if place - 2 <= self._last_comment else place
 
     @cached_property
@@ -166,16 +137,16 @@ class _Inline:
         self.held = end
 
     def _code_end(self, place: int, length: int) -> int:
-        """Return where a code span ends whose marks, so many backticks, end at a place; that place where no such run follows.
+        """Return where the code span ends whose opening run of ``length`` backticks ends at ``place``; ``place`` if none does.
 
-        A backslash keeps a backtick from opening one, never from closing it (CommonMark 0.31 "Code spans").
+        A backslash keeps a backtick from opening a code span, never from closing one (CommonMark 0.31 "Code spans").
         """
         alike = self.runs.get(length, [])
         following = bisect_left(alike, place)
         return alike[following] + length if following < len(alike) else place
 
     def _read_wikilink(self, start: int, end: int) -> int:
-        """Read a wikilink and return where it ends. It is none where a code span begins in it and ends behind it."""
+        """Read a wikilink and return where it ends. It is no link if a code span begins in it and ends behind it."""
         text = self.text
         run = _BACKTICKS.search(text, start, end) if self.runs else None
         while run is not None:
@@ -192,7 +163,7 @@ class _Inline:
         return end
 
     def _read_link(self, token: re.Match[str]) -> int:
-        """Read a Markdown link, of which a token is the destination, and return where it ends. Without text it is none."""
+        """Read the Markdown link whose destination is the token, and return where it ends. It needs an open bracket."""
         text, (start, end) = self.text, token.span()
         opening, depth = self._close_bracket()
         is_embed = _is_embed(text, opening)
@@ -214,7 +185,7 @@ def _is_embed(text: str, bracket: int) -> bool:
     start = bracket - 1
     while start > 0 and text[start - 1] == "\\":
         start -= 1
-    return (bracket - 1 - start) % 2 == 0  # two backslashes are one, and escape nothing behind them
+    return (bracket - 1 - start) % 2 == 0  # two backslashes mean one, which escapes nothing
 
 
 def line_tags(prose: str) -> list[str]:
@@ -225,8 +196,8 @@ def line_tags(prose: str) -> list[str]:
 def tag_places(prose: str) -> Iterator[tuple[int, int, int]]:
     """Yield the ``#`` of each tag on one line of prose, and where its name begins and ends.
 
-    A tag starts the line or follows white space, another tag or a mark that begins markup: ``*``, ``_``, ``==``, ``~~``,
-    ``[``, an HTML tag, an escaped character. Any other punctuation before it blocks it, except the bar of a table row.
+    A tag starts the line or follows white space, another tag, an HTML tag, an escaped character, or one of ``*``, ``_``,
+    ``==``, ``~~``, ``[``. No tag follows other punctuation, except the bar of a table row.
     """
     in_table = prose.lstrip().startswith("|")
     end_of_tag = -1

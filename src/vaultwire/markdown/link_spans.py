@@ -1,22 +1,22 @@
-"""Where each link of a note stands, character by character, and links written anew in the form they had.
+"""The position of each link of a note, to the character, and edits that give a link another target in the same form.
 
-What counts as a link is said by ``inline`` and ``parse``, asked here and never decided; where a link should lead is for
-the vault to say. Text is the file's own, ``\\r\\n`` where the file has it, without a BOM.
+``inline`` and ``parse`` decide what is a link; the vault decides where a link should lead. Text is the file's own,
+``\\r\\n`` where the file has it, without a BOM.
 """
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Container, Iterable, Iterator
-from itertools import accumulate
+from collections.abc import Callable, Container, Iterator
 from typing import NamedTuple
 
+from vaultwire.markdown.block_parser import read_body
 from vaultwire.markdown.bounds import end_of_reading
 from vaultwire.markdown.edits import to_plain
 from vaultwire.markdown.inline import RawLink, read_inline
-from vaultwire.markdown.lines import read_body
 from vaultwire.markdown.links import decoded_destination
+from vaultwire.markdown.offsets import FileOffsets, Replacement, apply_replacements, line_starts
 from vaultwire.markdown.parse import frontmatter_links
 from vaultwire.markdown.properties import Frontmatter, parse_frontmatter
 from vaultwire.markdown.yaml_core import NotYamlError, read_yaml
@@ -25,8 +25,8 @@ _BAR = re.compile(r"\\?\|")
 _QUOTED = re.compile(r""""(?:[^"\\]++|\\.)*+"|'(?:[^']++|'')*+'""", re.DOTALL)
 _QUOTE = re.compile("[\"']")
 _BEHIND_NAME = re.compile(r"[ \t]*:")
-# What stands for one character of a scalar: a line break within it is a blank (YAML 1.2.2, 6.5 "Line folding"), but none
-# where it is escaped. A link has no empty line within it.
+# The source of one character of a scalar. A line break within it means a space (YAML 1.2.2, 6.5 "Line folding"), an escaped
+# one nothing. A link has no blank line within it.
 _FOLD = r"[ \t]*\n[ \t]*"
 _PIECES = {
     '"': re.compile(rf"\\\n[ \t]*|{_FOLD}|\\(?:x[0-9a-fA-F]{{2}}|u[0-9a-fA-F]{{4}}|U[0-9a-fA-F]{{8}}|.)|."),
@@ -34,17 +34,17 @@ _PIECES = {
     "": re.compile(rf"{_FOLD}|."),
 }
 _ESCAPED_IN = {'"': re.compile(r'["\\]'), "'": re.compile("'"), "": re.compile(r"(?!)")}
-# What may keep a destination from being read back, escaped only where it does.
+# Characters that may keep a destination from being read back; they are encoded only if they do.
 _UNSAFE = re.compile(r"[%()<>\\\"':\s]")
 
 
 class LinkSpan(NamedTuple):
-    """A link or embed and where it stands, in characters of the file's own text.
+    """A link or embed and its position, in offsets of the file's own text.
 
-    ``linktext`` to ``is_markdown`` are what the model's ``Link`` says. ``start`` to ``end`` is all of it, the ``!`` of an
-    embed and brackets included; ``target`` and ``shown`` are the spans of link path with subpath and of the display text
-    (None if it has none), blanks around them left out. ``quote`` is how a property's text is quoted, empty for none. All
-    is 0 for a link of a property in a form that cannot be located: it cannot be rewritten either.
+    ``linktext`` to ``is_markdown`` are as in ``parsed_note.Link``. ``start`` to ``end`` is all of it, with the ``!`` of an
+    embed and the brackets. ``target`` is the span of link path and subpath, ``shown`` that of the display text (None if
+    there is none), without the spaces around them. ``quote`` is the quote of a property's text, empty for none. All
+    offsets are 0 for a link of a property in a form that cannot be located; such a link cannot be rewritten either.
     """
 
     start: int
@@ -62,22 +62,14 @@ class LinkSpan(NamedTuple):
 
 
 class NewLink(NamedTuple):
-    """What a link is to say: link path and subpath, percent signs not encoded; ``display`` None leaves it as it is."""
+    """The new content of a link: link path and subpath, not percent-encoded; ``display`` None keeps the display text."""
 
     linktext: str
     display: str | None = None
 
 
-class Edit(NamedTuple):
-    """Characters that give way to others."""
-
-    start: int
-    end: int
-    text: str
-
-
 class Rewritten(NamedTuple):
-    """A link that is written anew: its line, all of it as it was, and as it is then."""
+    """A link that is rewritten: its line, its old text and its new text."""
 
     line: int
     old: str
@@ -85,14 +77,14 @@ class Rewritten(NamedTuple):
 
 
 class Rewriting(NamedTuple):
-    """The edits, in order and apart from each other, and the links they change."""
+    """The edits, in order and not overlapping, and the links that they change."""
 
-    edits: list[Edit]
+    edits: list[Replacement]
     links: list[Rewritten]
 
 
 class UnwritableLinkError(ValueError):
-    """A link cannot be written so that it says what it should: the name holds what ends a link there."""
+    """A link cannot get this target in its form: the name holds characters that end such a link."""
 
     def __init__(self, span: LinkSpan, wanted: str) -> None:
         super().__init__(f"line {span.line}: the link {span.linktext!r} cannot be made to say {wanted!r}")
@@ -101,8 +93,8 @@ class UnwritableLinkError(ValueError):
 
 
 def link_spans(text: str, of: Container[str] | None = None) -> list[LinkSpan]:
-    """Return the links of a note, as many and in the order in which ``parse_note`` has them; only those that say one of
-    the link texts, if some are given.
+    """Return the links of a note, in number and order those of ``parse_note``; if link texts are given, only links with one
+    of them.
     """
     plain = to_plain(text)
     frontmatter = parse_frontmatter(plain)
@@ -116,22 +108,17 @@ def link_spans(text: str, of: Container[str] | None = None) -> list[LinkSpan]:
             for link in line.links
             if of is None or link.linktext in of
         ]
-    return spans if plain == text else _in_file(spans, text)
-
-
-def replace_links(text: str, decide: Callable[[LinkSpan], NewLink | None]) -> str:
-    """Return the text with the links for which ``decide`` has another written anew. See ``rewrite_links``."""
-    return applied(text, rewrite_links(text, decide).edits)
+    return spans if plain == text else _in_file(spans, FileOffsets(text, plain))
 
 
 def rewrite_links(
     text: str, decide: Callable[[LinkSpan], NewLink | None], of: Container[str] | None = None
 ) -> Rewriting:
-    """Return the edits that make links say what ``decide`` has for them; those it has None for stay as they are.
+    """Return the edits that give links the content that ``decide`` returns; links for which it returns None stay.
 
-    Only links that say one of the link texts ``of`` come into question, if some are given. A link keeps its form: wikilink
-    or Markdown, ``<>``, title, ``\\|`` of a table, the quotes of a property. Raises UnwritableLinkError if the text, read
-    again, would not hold exactly the links wanted.
+    If link texts ``of`` are given, only links with one of them are considered. A link keeps its form: wikilink or Markdown,
+    ``<>``, title, ``\\|`` of a table, the quotes of a property. Raises UnwritableLinkError if the text, parsed again, would
+    not have exactly the links wanted.
     """
     edits: dict[tuple[int, int], str] = {}
     changed: list[tuple[LinkSpan, str]] = []
@@ -145,43 +132,29 @@ def rewrite_links(
         edits[span.target] = _escaped(_target(text, span, new.linktext), span.quote)
         if new.display is not None and span.shown is not None and _can_show(new.display, is_markdown=span.is_markdown):
             edits[span.shown] = _escaped(new.display, span.quote)
-    made = [Edit(start, end, written) for (start, end), written in sorted(edits.items())]
+    made = [Replacement(start, end, written) for (start, end), written in sorted(edits.items())]
     if made and not _is_read_back(text, made, changed):
         raise UnwritableLinkError(*_culprit(text, changed))
     starts = [edit.start for edit in made]
-    links = [
-        Rewritten(
-            span.line,
-            text[span.start : span.end],
-            applied(text, made[bisect_left(starts, span.start) : bisect_right(starts, span.end)], span.start, span.end),
-        )
-        for span, _ in changed
-    ]
+    links: list[Rewritten] = []
+    for span, _ in changed:
+        own = made[bisect_left(starts, span.start) : bisect_right(starts, span.end)]
+        new_text = apply_replacements(text, own, span.start, span.end)
+        links.append(Rewritten(span.line, text[span.start : span.end], new_text))
     return Rewriting(made, links)
 
 
-def applied(text: str, edits: Iterable[Edit], start: int = 0, end: int | None = None) -> str:
-    """Return the text from ``start`` to ``end`` with those of the edits, in order, that lie within."""
-    pieces: list[str] = []
-    end = len(text) if end is None else end
-    for edit in edits:
-        if start <= edit.start and edit.end <= end:
-            pieces += text[start : edit.start], edit.text
-            start = edit.end
-    return "".join([*pieces, text[start:end]])
-
-
-def _is_read_back(text: str, edits: list[Edit], changed: list[tuple[LinkSpan, str]]) -> bool:
-    """Tell whether the text with the edits made has the links wanted and else those it had."""
+def _is_read_back(text: str, edits: list[Replacement], changed: list[tuple[LinkSpan, str]]) -> bool:
+    """Tell whether the edited text has the links wanted, and otherwise the links it had."""
     if any("\n" in edit.text or "\r" in edit.text for edit in edits):
         return False
     wanted = {span.start: linktext.strip() for span, linktext in changed}
-    now = [(span.linktext, *span[5:8]) for span in link_spans(applied(text, edits))]
+    now = [(span.linktext, *span[5:8]) for span in link_spans(apply_replacements(text, edits))]
     return now == [(wanted.get(span.start, span.linktext), *span[5:8]) for span in link_spans(text)]
 
 
 def _culprit(text: str, changed: list[tuple[LinkSpan, str]]) -> tuple[LinkSpan, str]:
-    """Return the change that by itself is not read back, the first one if each is."""
+    """Return the change that alone is not read back; the first one if each of them is."""
     for span, wanted in changed:
         target = _target(text, span, wanted)
         _, links = read_inline(
@@ -196,7 +169,7 @@ def _culprit(text: str, changed: list[tuple[LinkSpan, str]]) -> tuple[LinkSpan, 
 
 
 def _target(text: str, span: LinkSpan, linktext: str) -> str:
-    """Return what stands where the link's target stood; a subpath that stays is not written anew."""
+    """Return the new source of the link's target; a subpath that stays keeps its spelling."""
     if not span.is_markdown:
         return linktext
     path, mark, subpath = linktext.partition("#")
@@ -209,9 +182,9 @@ def _target(text: str, span: LinkSpan, linktext: str) -> str:
 
 
 def destination(linktext: str, *, is_angled: bool = False) -> str:
-    """Return the destination of a Markdown link: blanks percent-encoded and nothing else (engine facts §2.4).
+    """Return the destination of a Markdown link, with only the spaces percent-encoded (engine facts §2.4).
 
-    Unless it would then read back as another: a percent sign in a name, a bracket without its partner.
+    More is encoded if the link would otherwise be read as another: a percent sign in a name, a bracket without its partner.
     """
     written = linktext if is_angled else linktext.replace(" ", "%20")
     link = f"[x](<{written}>)" if is_angled else f"[x]({written})"
@@ -221,7 +194,7 @@ def destination(linktext: str, *, is_angled: bool = False) -> str:
 
 
 def _can_show(display: str, *, is_markdown: bool) -> bool:
-    """Tell whether a link may have the text: brackets in it come in pairs, and none ends the link before its end."""
+    """Tell whether a link may have the display text: its brackets come in pairs, and none ends the link too early."""
     read = read_inline(f"[{display}](x)" if is_markdown else f"[[x|{display}]]")[1]
     return len(read) == 1 and read[0].display == display and read[0].end == len(display) + (5 if is_markdown else 6)
 
@@ -234,14 +207,14 @@ def _escaped(written: str, quote: str) -> str:
 
 
 class _Scalar(NamedTuple):
-    """A text of a property: how it is quoted, and the place of each of its characters and of its end."""
+    """A text of a property: its quote, and the offset of each of its characters and of its end."""
 
     quote: str
     places: list[int]
 
 
 def _span(link: RawLink, source: str, number: int, scalar: _Scalar | None, base: int = 0) -> LinkSpan:
-    """Return the span of a link read from ``source``, a body that begins at ``base`` or the text of a scalar."""
+    """Return the span of a link in ``source``: a body that begins at ``base``, or the text of a scalar."""
 
     def place(position: int) -> int:
         return base + position if scalar is None else scalar.places[position]
@@ -274,22 +247,16 @@ def _span(link: RawLink, source: str, number: int, scalar: _Scalar | None, base:
     )
 
 
-def _in_file(spans: list[LinkSpan], text: str) -> list[LinkSpan]:
-    """Return the spans as places in the file's own text: carriage returns stand only at ends of lines, before none."""
-    lines = text.split("\n")
-    starts = list(accumulate((len(line.rstrip("\r")) + 1 for line in lines), initial=0))
-    before = list(accumulate((len(line) - len(line.rstrip("\r")) for line in lines), initial=0))
-
-    def place(position: int) -> int:
-        return position + before[bisect_right(starts, position) - 1]
+def _in_file(spans: list[LinkSpan], offsets: FileOffsets) -> list[LinkSpan]:
+    """Return the spans with offsets of the file's own text."""
 
     def both(span: tuple[int, int]) -> tuple[int, int]:
-        return place(span[0]), place(span[1])
+        return offsets.of(span[0]), offsets.of(span[1])
 
     return [
         span._replace(
-            start=place(span.start),
-            end=place(span.end),
+            start=offsets.of(span.start),
+            end=offsets.of(span.end),
             target=both(span.target),
             shown=None if span.shown is None else both(span.shown),
         )
@@ -302,7 +269,7 @@ def _property_spans(plain: str, frontmatter: Frontmatter, of: Container[str] | N
     links = frontmatter_links(frontmatter, plain)
     if not any(of is None or link.linktext in of for link, _, _ in links):
         return
-    starts = [0, *(found.end() for found in re.finditer("\n", plain[: frontmatter.end]))]
+    starts = line_starts(plain[: frontmatter.end])
     used: dict[int, int] = {}  # line → where its next scalar may begin
     for link, item, number in links:
         begin = max(starts[number - 1], used.get(number, 0))
@@ -320,7 +287,7 @@ def _property_spans(plain: str, frontmatter: Frontmatter, of: Container[str] | N
 
 
 def _quoted(plain: str, item: str, begin: int, end: int) -> _Scalar | None:
-    """Return the first quoted text that begins in a span of the block, says ``item`` and is no name."""
+    """Return the first quoted text in a span of the block that means ``item`` and is no property's name."""
     for opening in _QUOTE.finditer(plain, begin, end):
         start = opening.start()
         found = _QUOTED.match(plain, start)
@@ -331,21 +298,21 @@ def _quoted(plain: str, item: str, begin: int, end: int) -> _Scalar | None:
 
 
 def _block(plain: str, item: str, begin: int, end: int) -> _Scalar | None:
-    """Return the text as it stands below ``|-`` or ``>-``, where a long one may be folded."""
+    """Return the text ``item`` below ``|-`` or ``>-``, where a long one may be folded."""
     words = r"(?: |[ \t]*\n[ \t]+)".join(map(re.escape, item.split(" ")))
     found = re.compile(rf"(?<=\n)[ \t]+({words})[ \t]*$", re.MULTILINE).search(plain, begin, end)
     return None if found is None else _placed(plain, item, "", found.start(1), found.end(1))
 
 
 def _placed(plain: str, item: str, quote: str, start: int, end: int) -> _Scalar | None:
-    """Return the scalar with the place of each character, None if they are not one for one."""
+    """Return the scalar with the offset of each character; None if source and text do not match one to one."""
     pieces = _PIECES[quote].finditer(plain, start, end)
     places = [piece.start() for piece in pieces if not piece[0].startswith("\\\n")]
     return _Scalar(quote, [*places, end]) if len(places) == len(item) else None
 
 
 def _meaning(quoted: str) -> str | None:
-    """Return the text a quoted scalar stands for."""
+    """Return the text that a quoted scalar means."""
     if "\\" not in quoted and "\n" not in quoted and "''" not in quoted:
         return quoted[1:-1]
     try:

@@ -1,6 +1,6 @@
-"""Links taken apart: what stands between ``[[`` and ``]]``, and the destination of the Markdown form.
+"""The parts of a link: linkpath, subpath and display text between ``[[`` and ``]]``, and the destination of a Markdown link.
 
-Where a link stands on a line is ``inline``'s matter.
+``inline`` finds the links of a text.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-# Two letters at least: ``C:`` is nobody's protocol.
+# At least two letters: ``C:`` is no protocol.
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
 # CommonMark 0.31 "Backslash escapes": ASCII punctuation only.
 _ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
@@ -16,7 +16,7 @@ _PERCENTS = re.compile(r"(?:%[0-9A-Fa-f]{2})+")
 
 
 class LinkText(NamedTuple):
-    """``linkpath#subpath|display``; the parts that are not there are empty."""
+    """``linkpath#subpath|display``; missing parts are empty."""
 
     linkpath: str
     subpath: str
@@ -24,7 +24,7 @@ class LinkText(NamedTuple):
 
 
 def parse_linktext(text: str) -> LinkText:
-    """Take link text apart, brackets and the ``!`` of an embed allowed.
+    """Return the parts of a link text, with or without brackets and the ``!`` of an embed.
 
     The display text is split off first, then the path ends at the first ``#`` (obsidian.d.ts ``parseLinktext``). Inside
     a table the bar is written ``\\|``.
@@ -46,9 +46,9 @@ def split_display(text: str) -> tuple[str, str]:
 
 
 def decoded_destination(destination: str) -> str:
-    """Return the link text a Markdown link's destination stands for; empty where it leads out of the vault.
+    """Return the link text of a Markdown link's destination; empty if it leads out of the vault.
 
-    Percent signs are decoded as UTF-8 (engine facts §2.1); what is none stays as written.
+    Percent-encoded bytes are decoded as UTF-8 (engine facts §2.1); if they are not UTF-8, the text stays as written.
     """
     if _SCHEME.match(destination):
         return ""

@@ -1,16 +1,16 @@
-"""One pass over a note: all that a reader, a search or an index wants to know of it.
+"""The parser of a whole note: all that a reader, a search or an index wants to know, in one pass.
 
-Which lines are prose is ``lines``' matter, what one of them says ``inline``'s. Line numbers count from 1 in the whole note.
+``block_parser`` finds the lines of prose, ``inline`` reads them. Line numbers count from 1 in the whole note.
 """
 
 from __future__ import annotations
 
 import re
 
+from vaultwire.markdown.block_parser import read_body
 from vaultwire.markdown.bounds import bounded_tags, end_of_reading, unread_problem
 from vaultwire.markdown.inline import RawLink, line_block_id, line_tags, read_inline
-from vaultwire.markdown.lines import read_body
-from vaultwire.markdown.model import BlockId, Link, ParsedNote, Task
+from vaultwire.markdown.parsed_note import BlockId, Link, ParsedNote, Task
 from vaultwire.markdown.properties import Frontmatter, parse_frontmatter
 
 _TASK = re.compile(r"\[(.)\](?=[ \t]|\Z)")
@@ -37,7 +37,7 @@ def parse_note(text: str) -> ParsedNote:
                 tags.setdefault(tag.casefold(), tag)
         if line.links:
             links += [Link(link[0], link[1], number, link[2], link[3]) for link in line.links]
-        # What stands in a comment is no task and no heading in Obsidian's own cache, but its links and tags are there.
+        # Obsidian's own cache has links and tags from comments, but no tasks and no headings.
         if line.is_item and not (line.is_heading or line.is_comment) and (task := _TASK.match(line.text, line.content)):
             tasks.append(Task(task[1], line.text[task.end() :].strip(), number))
     problems = frontmatter.problems if end == len(text) else [*frontmatter.problems, unread_problem(text, end)]
@@ -46,16 +46,16 @@ def parse_note(text: str) -> ParsedNote:
 
 
 def has_tag(tags: list[str], wanted: str) -> bool:
-    """Tell whether one of the tags is ``wanted`` or lies below it (``a`` has ``a/b``), whatever the case."""
+    """Tell whether one of the tags is ``wanted`` or lies below it (``a/b`` below ``a``), in any case of letters."""
     key = wanted.removeprefix("#").strip("/").casefold()
     return any(tag.casefold() == key or tag.casefold().startswith(key + "/") for tag in tags)
 
 
 def _frontmatter_tags(frontmatter: Frontmatter) -> list[str]:
-    """Return the tags a ``tags`` property gives: a text, or each text of a list, ``#`` optional. With spaces or commas it is
-    none, nor is what is not text (engine facts §2.2). ``tag`` is a property like any other.
+    """Return the tags of a ``tags`` property: its text, or each text of its list, with or without ``#``. A text with spaces
+    or commas is no tag, nor is a value that is no text (engine facts §2.2). ``tag`` is a property like any other.
 
-    Since Obsidian 1.9.2 a text with commas is not several any more (obsidian-tasks' copies of its cache,
+    Since Obsidian 1.9.2 a text with commas is not several tags any more (obsidian-tasks' copies of its cache,
     ``yaml_tags_with_two_values_on_one_line``).
     """
     value = frontmatter.value("tags")
@@ -64,16 +64,16 @@ def _frontmatter_tags(frontmatter: Frontmatter) -> list[str]:
 
 
 def property_tag(text: str) -> str:
-    """Return the tag that a text of a ``tags`` property is, without ``#``; empty if it is none."""
+    """Return the tag that a text of a ``tags`` property names, without ``#``; empty if it is no tag."""
     tag = text.strip().removeprefix("#").strip("/")
     return "" if tag.split() != [tag] or "," in tag or tag.isdecimal() else tag
 
 
 def frontmatter_links(frontmatter: Frontmatter, text: str) -> list[tuple[RawLink, str, int]]:
-    """Return the links of properties, each with the text it was read from and its line.
+    """Return the links of properties, each with the text that holds it and its line.
 
-    They are texts, also within lists and maps, that are one link and nothing besides: wikilinks since Obsidian 1.4,
-    Markdown links since 1.11 (engine facts §2.1). A link amid other text is plain text there
+    A text, also within lists and maps, is a link if it holds one link and nothing else: wikilinks since Obsidian 1.4,
+    Markdown links since 1.11 (engine facts §2.1). A link within other text is plain text there
     (mnaoumov/obsidian-frontmatter-markdown-links#13).
     """
     end = frontmatter.end

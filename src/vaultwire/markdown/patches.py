@@ -1,5 +1,7 @@
-"""A unified diff put into a text. What a model writes as one is often not quite one: counts and line numbers may be wrong, but
-the lines it is about must be those of the text, in one place only. Making diffs is ``diffs``' matter.
+"""The application of a unified diff to a text. ``diffs`` makes diffs.
+
+A diff that a model writes is often not exact: counts and line numbers may be wrong. But its old lines must be lines of the
+text, in one place only.
 """
 
 from __future__ import annotations
@@ -11,25 +13,25 @@ from typing import NamedTuple
 from vaultwire.markdown.diffs import Difference, lines_of
 from vaultwire.markdown.edits import line_end, to_plain
 
-# More places than this help nobody choose.
+# Line numbers in a message: more do not help to choose.
 _MAX_PLACES = 20
 
-# Of a header only the first number is used: counts are wrong in what models write, and not needed.
+# Only the first number of a header is used: models get counts wrong, and they are not needed.
 _HEADER = re.compile(r"@@ -(\d{1,9})")
 _MARKS = (" ", "+", "-")
 _FILE_MARKS = ("--- ", "+++ ", "diff ")
 
 
 class DiffError(ValueError):
-    """What was given is no unified diff of one text, or makes no sense as one."""
+    """The text is not a unified diff of one file, or contradicts itself."""
 
 
 class NoPlaceError(DiffError):
-    """The lines a hunk is about are not in the text."""
+    """The old lines of a hunk are not in the text."""
 
 
 class AmbiguousPlaceError(DiffError):
-    """The lines a hunk is about are in the text several times: from each of ``lines`` on."""
+    """The old lines of a hunk are in the text several times: from each of ``lines`` on."""
 
     def __init__(self, message: str, lines: list[int]) -> None:
         super().__init__(message)
@@ -37,12 +39,12 @@ class AmbiguousPlaceError(DiffError):
 
 
 class _Hunk(NamedTuple):
-    """One hunk: the line it says it begins at (0: it does not), the line of the diff it stands on, and what it says."""
+    """One hunk: the line that its header names (0: none), the line of the diff that it begins on, and its lines."""
 
     start: int
     number: int
     lines: list[tuple[str, str]]  # mark and text
-    unended: set[int]  # of these lines, those said to have no line end
+    unended: set[int]  # indexes of lines that have no line end
 
     @property
     def old(self) -> list[str]:
@@ -50,14 +52,13 @@ class _Hunk(NamedTuple):
 
 
 def apply_diff(text: str, diff: str, check: Callable[[], None] = lambda: None) -> str:
-    """Return the file's text with a unified diff applied. What it adds gets the note's line ends; the rest stays.
+    """Return the file's text with a unified diff applied. Added lines get the note's line ends; the rest stays.
 
-    A hunk's lines must be in the text as they are in the diff. If they are not where its header says, or it says nothing
-    (``@@``), they must be in one place only. Wrong counts in a header do no harm, nor does a blank line that has lost its
-    mark, nor a last line without a line end that is not said to have none. ``check`` is called before each hunk, and may
-    raise to stop.
+    A hunk's old lines must be in the text exactly. If they are not at the line that its header names, or it names none
+    (``@@``), they must be in one place only. Three mistakes are accepted: wrong counts in a header, a blank line without
+    its leading space, and a missing "No newline" line. ``check`` is called before each hunk and may raise to stop.
 
-    Raises DiffError: NoPlaceError, AmbiguousPlaceError, or for what is no diff, or hunks that change the same lines.
+    Raises NoPlaceError, AmbiguousPlaceError, or DiffError if it is not a diff or its hunks change the same lines.
     """
     lines = lines_of(text)
     bare = [to_plain(line).removesuffix("\n") for line in lines]
@@ -79,15 +80,15 @@ def apply_diff(text: str, diff: str, check: Callable[[], None] = lambda: None) -
         position = place.end
     if changes and text and position == len(lines) and not text.endswith("\n"):
         _, added, hunk = changes[-1]
-        if added and not hunk.unended:  # a diff that does not speak of the last line end leaves it as it is
+        if added and not hunk.unended:  # a diff that does not mention the last line end leaves it as it is
             result[-1] = result[-1].removesuffix(ending)
     result += lines[position:]
-    # What had no line end at the text's end, or was said to, may have lines behind it now.
+    # A line that had no line end, or should have none, may have lines behind it now.
     return "".join([line if line.endswith("\n") else line + ending for line in result[:-1]] + result[-1:])
 
 
 def _placed(hunk: _Hunk, position: int, ending: str) -> Iterator[tuple[Difference, list[str], _Hunk]]:
-    """Yield the changes of a hunk whose first line is at ``position`` of the text."""
+    """Yield the changes of a hunk whose first line is line ``position`` of the text, from 0."""
     start, added = position, list[str]()
     for index, (mark, text) in enumerate([*hunk.lines, (" ", "")]):
         if mark == "+":
@@ -102,16 +103,16 @@ def _placed(hunk: _Hunk, position: int, ending: str) -> Iterator[tuple[Differenc
 
 
 def _place(hunk: _Hunk, lines: list[str], *, is_ended: bool) -> int:
-    """Return where the hunk's old lines are."""
+    """Return the line at which the hunk's old lines begin, from 0."""
     old = hunk.old
     if not old:
         if lines:
             raise DiffError(
-                f"the hunk in line {hunk.number} has only added lines: give some of the lines around them, with a blank "
+                f"the hunk in line {hunk.number} has only added lines: give some of the lines around them, with a space "
                 "in front of each."
             )
         return 0
-    # Of old lines only the text's last can have no line end.
+    # Only the last line of the text can have no line end.
     old_unended = any(hunk.lines[index][0] != "+" for index in hunk.unended)
     first = len(lines) - len(old)
     if old_unended:
@@ -136,11 +137,11 @@ def _place(hunk: _Hunk, lines: list[str], *, is_ended: bool) -> int:
 
 
 def _places_of(old: list[str], lines: list[str]) -> list[int]:
-    """Return where the old lines are among the others, in as many steps as there are lines of both.
+    """Return where the old lines occur in the text, in as many steps as both have lines.
 
     D. E. Knuth, J. H. Morris and V. R. Pratt, "Fast Pattern Matching in Strings", 1977.
     """
-    fallback = [0]  # by how many lines match: how many still do one line further on
+    fallback = [0]  # after n matching lines and a mismatch: how many lines still match
     matched = 0
     for line in old[1:]:
         while matched and old[matched] != line:
@@ -178,14 +179,14 @@ def _parsed(diff: str) -> list[_Hunk]:
         position = _next_header(lines, end)
     if not any(mark != " " for hunk in hunks for mark, _ in hunk.lines):
         raise DiffError(
-            "it changes nothing: a hunk is a line @@ and then lines of the text, each behind a blank, those that go behind - "
-            "and those that come behind +."
+            "it changes nothing: a hunk is a line @@ and then lines of the text, each behind a space, removed ones behind - "
+            "and added ones behind +."
         )
     return hunks
 
 
 def _next_header(lines: list[str], position: int) -> int:
-    """Return where the next hunk begins behind one that ended, making sure that nothing is passed over."""
+    """Return where the next hunk begins. Raises DiffError if there is anything but blank lines before it."""
     for place in range(position, len(lines)):
         line = lines[place]
         if line.startswith("@@"):
@@ -193,7 +194,7 @@ def _next_header(lines: list[str], position: int) -> int:
         if line.startswith(_FILE_MARKS):
             raise DiffError(f"line {place + 1} of the diff begins another file; give the diff of one.")
         if line and not (line.startswith("```") and place == len(lines) - 1):
-            raise DiffError(f"line {place + 1} of the diff begins with neither a blank, - nor +: {_clipped(line)!r}.")
+            raise DiffError(f"line {place + 1} of the diff begins with neither a space, - nor +: {_clipped(line)!r}.")
     return len(lines)
 
 
@@ -205,7 +206,7 @@ def _hunk_end(lines: list[str], position: int) -> int:
         if lines[position].startswith("--- ") and following == ["+++", "@@"]:
             break
         position += 1
-    while position > start and not lines[position - 1]:  # between hunks; as context they would only narrow the place
+    while position > start and not lines[position - 1]:  # not context: blank lines between hunks
         position -= 1
     return position
 
@@ -220,7 +221,7 @@ def _hunk(lines: list[str], header: int, end: int, start: int) -> _Hunk:
         elif line[:1] in _MARKS:
             found.append((line[0], line[1:]))
         elif line:
-            raise DiffError(f"line {number + 1} of the diff begins with neither a blank, - nor +: {_clipped(line)!r}.")
+            raise DiffError(f"line {number + 1} of the diff begins with neither a space, - nor +: {_clipped(line)!r}.")
         else:
             found.append((" ", ""))
     return _Hunk(start, header + 1, found, unended)

@@ -1,8 +1,8 @@
-"""Edits of properties: (text, edit) → text. Only the lines of the properties named change; every other byte stays.
+"""Edits of properties: (text, edit) → text. Only the lines of the named properties change; every other byte stays.
 
-Text is the file's own, without byte order mark, as in ``edits``. No edit is returned that does not read back as wanted
-with all other properties as they were; frontmatter that is broken is not touched at all. Where a property lies is
-``property_spans``' matter, how a value is written ``property_values``'.
+Text is the file's own, without byte order mark, as in ``edits``. Each edit is parsed again before it is returned: the
+property has its new value and all others are as before. Broken frontmatter is never changed. ``property_spans`` finds a
+property, ``property_values`` writes its value.
 """
 
 from __future__ import annotations
@@ -10,7 +10,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
+from vaultwire.markdown.diffs import common_ends
 from vaultwire.markdown.edits import line_end, to_plain
+from vaultwire.markdown.offsets import Replacement, apply_replacements
 from vaultwire.markdown.properties import parse_frontmatter
 from vaultwire.markdown.property_spans import Block, Property, PropertyEditError, read_block
 from vaultwire.markdown.property_values import block_text, checked, one_line, same_value, written_name
@@ -23,7 +25,7 @@ _INDENT = "  "  # of list items and block texts, as Obsidian writes them
 
 
 def _goes_on() -> None:
-    """Say nothing: nobody may stop the work."""
+    """Do nothing: the work cannot be stopped."""
 
 
 def set_properties(
@@ -32,13 +34,13 @@ def set_properties(
     types: Mapping[str, str] | None,
     check: Callable[[], None] = _goes_on,
 ) -> str:
-    """Return the text with properties set; ``types`` is what the vault declares, by folded name. None takes any value as it
-    is: that of another note, which may not be of its property's type.
+    """Return the text with properties set. ``types`` is what the vault declares, by folded name; None accepts any value, for
+    values that come from another note.
 
-    One that is there, in whatever case, keeps its place, name, quotes, kind of list and the comment behind it; the items
-    of a list that stay keep their lines. New ones come last in the block, which is made if there is none. A value that is
-    there already changes nothing. ``check`` is called before each, and may raise to stop. Raises PropertyEditError for
-    broken frontmatter, a value not of the property's type, and a property that cannot be changed without changing another.
+    A property that exists, in any case of letters, keeps its place, name, quotes, kind of list and comment; items of a
+    list that stay keep their lines. New properties come last in the block, which is made if there is none. An unchanged
+    value changes nothing. ``check`` is called before each property and may raise to stop. Raises PropertyEditError for
+    broken frontmatter, a value of the wrong type, and a property that cannot be changed without changing another.
     """
     block = read_block(text)
     if len({name.casefold() for name in values}) < len(values):
@@ -58,11 +60,11 @@ def set_properties(
 
 
 def remove_properties(text: str, names: Iterable[str], check: Callable[[], None] = _goes_on) -> str:
-    """Return the text without properties: their lines go, and comments indented below them. One not there is passed over.
+    """Return the text without these properties, their lines and the comments indented below them. Missing ones are ignored.
 
-    With its last property goes the block, unless it holds something else or was there empty before ``set_properties``
-    filled it: a single blank line behind the property says so. Raises PropertyEditError for broken frontmatter, and for
-    an anchor that others need.
+    The block goes with its last property, unless it holds something else, or was empty before ``set_properties`` filled
+    it: then a single blank line follows the property. Raises PropertyEditError for broken frontmatter, and for an anchor
+    that other properties use.
     """
     block = read_block(text)
     for name in names:
@@ -75,9 +77,9 @@ def remove_properties(text: str, names: Iterable[str], check: Callable[[], None]
 
 
 def rename_property(text: str, old: str, new: str) -> str:
-    """Return the text with a property called ``new``; its value and place stay. Quotes around the name stay too.
+    """Return the text with a property renamed to ``new``; its value, its place and the quotes around its name stay.
 
-    Raises PropertyEditError for broken frontmatter, if there is no ``old``, or another property is called ``new``.
+    Raises PropertyEditError for broken frontmatter, if there is no ``old``, or if another property is called ``new``.
     """
     block = read_block(text)
     there = block.find(old)
@@ -89,23 +91,13 @@ def rename_property(text: str, old: str, new: str) -> str:
     if taken:
         raise PropertyEditError(f"there is a property {taken[0]!r} already; {there!r} needs another name")
     found = block.property(there)
-    edit = (found.key_start, found.key_end, written_name(new, found.key_style))
+    edit = Replacement(found.key_start, found.key_end, written_name(new, found.key_style))
     wanted = {new if key == there else key: value for key, value in block.values.items()}
-    return _proven(text, block, [_edited(text, [edit])], wanted, there)
-
-
-_Edit = tuple[int, int, str]
-"""What is written over the characters between two offsets. Several are listed in the order of the text."""
-
-
-def _edited(text: str, edits: list[_Edit]) -> str:
-    for start, end, new in reversed(edits):
-        text = text[:start] + new + text[end:]
-    return text
+    return _proven(text, block, [apply_replacements(text, [edit])], wanted, there)
 
 
 def _proven(text: str, block: Block, results: Iterable[str], wanted: dict[str, PropertyValue], name: str) -> str:
-    """Return the first of the results that says what is wanted, in this order, above the same body."""
+    """Return the first of the results that has the properties wanted, in this order, and the same body."""
     body = to_plain(text[block.end :])
     for result in results:
         plain = to_plain(result)
@@ -131,7 +123,7 @@ def _added(text: str, block: Block, values: dict[str, PropertyValue]) -> str:
     if not block.end:
         lines = ["---", *lines, "---"]
     elif block.start == block.closing:
-        lines.append("")  # so that removing them leaves the empty block, which nothing else would tell from none
+        lines.append("")  # tells ``remove_properties`` to leave an empty block
     ending = _ending_above(text, block.closing) if block.end else line_end(text)
     added = "".join(line + ending for line in lines)
     result = text[: block.closing] + added + text[block.closing :]
@@ -149,23 +141,23 @@ def _without(text: str, block: Block, found: Property) -> str:
     if not before and behind in ("\n", "\r\n"):
         results = [top + rest]
     elif before or behind:
-        # Empty lines below would belong to a text above that keeps those at its end (``|+``): then they go too.
+        # Blank lines below would become part of a text above that keeps them at its end (``|+``): then they go, too.
         results = [top + before + behind + rest, top + before + _EMPTY_LINES.sub("", behind, count=1) + rest]
     else:
         below = parse_frontmatter(to_plain(body))
-        results = [top + rest if below.end or below.problems else body]  # what follows must not become the frontmatter
+        results = [top + rest if below.end or below.problems else body]  # the body must not become frontmatter
     wanted = {key: value for key, value in block.values.items() if key != found.name}
     return _proven(text, block, results, wanted, found.name)
 
 
 def _replaced(text: str, block: Block, found: Property, value: PropertyValue) -> str:
     _refuse_needed(block, found)
-    results = (_edited(text, edits) for edits in _ways(text, block, found, value))
+    results = (apply_replacements(text, edits) for edits in _ways(text, block, found, value))
     return _proven(text, block, results, block.values | {found.name: value}, found.name)
 
 
 def _refuse_needed(block: Block, found: Property) -> None:
-    """Raise PropertyEditError if other properties refer to what this one holds."""
+    """Raise PropertyEditError if other properties refer to an anchor in this one."""
     for name, other in zip(block.values, block.properties, strict=True):
         if other is not None and other is not found and (needed := found.anchors & other.aliases):
             anchor = min(needed)
@@ -174,22 +166,22 @@ def _refuse_needed(block: Block, found: Property) -> None:
             )
 
 
-def _ways(text: str, block: Block, found: Property, value: PropertyValue) -> Iterator[list[_Edit]]:
-    """Yield the edits that may set a value, the one that keeps most of what is written first."""
+def _ways(text: str, block: Block, found: Property, value: PropertyValue) -> Iterator[list[Replacement]]:
+    """Yield the edits that may set a value; the one that keeps most of the old text comes first."""
     old = block.values[found.name]
     if isinstance(value, list) and isinstance(old, list) and value and found.items:
         yield [_flow_items(found, old, value) if found.style == "[" else _block_items(text, found, old, value)]
     quote = found.style if found.style in ("'", '"') else ""
     if isinstance(value, str) and "\n" in value:
         yield _whole(text, found, *_written(value, quote, " " * found.column + _INDENT))
-    if isinstance(value, list) and value and (found.style != "[" or not found.items):  # [] is how any empty one looks
+    if isinstance(value, list) and value and (found.style != "[" or not found.items):  # every empty list is written []
         yield _whole(text, found, *_written(value, quote, " " * found.column + _INDENT))
     else:
         yield _whole(text, found, "" if value is None else one_line(value, quote), [])
 
 
 def _written(value: PropertyValue, quote: str, indent: str) -> tuple[str, list[str]]:
-    """Return a value as Obsidian writes it: what stands behind the colon, and the lines below."""
+    """Return a value as Obsidian writes it: the text behind the colon, and the lines below."""
     if value is None:
         return "", []
     if isinstance(value, list) and value:
@@ -199,23 +191,27 @@ def _written(value: PropertyValue, quote: str, indent: str) -> tuple[str, list[s
     return one_line(value, quote), []
 
 
-def _whole(text: str, found: Property, head: str, tail: list[str]) -> list[_Edit]:
-    """Return the edits that write a value over the whole old one; a comment behind that stays behind ``head``."""
+def _whole(text: str, found: Property, head: str, tail: list[str]) -> list[Replacement]:
+    """Return the edits that replace the whole old value; a comment behind it stays, behind ``head``."""
     key_line = _line_end(text, found.colon)
     ending = _ending_above(text, text.index("\n", key_line) + 1)
     below = "".join(ending + line for line in tail)
     gap_and_head = head and " " + head
     if found.start > key_line:
         top = text.rindex("\n", 0, found.start) + 1
-        return [(found.colon, found.colon, gap_and_head), (key_line, key_line, below), (top, found.bottom, "")]
+        return [
+            Replacement(found.colon, found.colon, gap_and_head),
+            Replacement(key_line, key_line, below),
+            Replacement(top, found.bottom, ""),
+        ]
     line = _line_end(text, found.end)
     if head and found.start > found.colon:
-        return [(found.start, found.end, head), (line, line, below)]
-    return [(found.colon, found.end, gap_and_head), (line, line, below)]
+        return [Replacement(found.start, found.end, head), Replacement(line, line, below)]
+    return [Replacement(found.colon, found.end, gap_and_head), Replacement(line, line, below)]
 
 
 def _line_end(text: str, offset: int) -> int:
-    """Return where the line of an offset ends, before its line end."""
+    """Return where the line of an offset ends, without its line end."""
     end = text.index("\n", offset)  # the closing mark stands on a later line
     while end > offset and text[end - 1] == "\r":
         end -= 1
@@ -223,56 +219,42 @@ def _line_end(text: str, offset: int) -> int:
 
 
 def _ending_above(text: str, offset: int) -> str:
-    """Return what the line above an offset, a line's start, ends with: in a note of both line ends a new line gets that of
-    the line it follows.
-    """
+    """Return the line end of the line above an offset, a line's start: a new line gets the line end of the line before it."""
     return "\r\n" if text.endswith("\r\n", 0, offset) else "\n"
 
 
-def _changed(old: list[PropertyValue], new: list[PropertyValue]) -> tuple[int, int]:
-    """Return how many items two lists share at their starts, and how many of the rest at their ends."""
-    shorter = min(len(old), len(new))
-    head = 0
-    while head < shorter and same_value(old[head], new[head]):
-        head += 1
-    tail = 0
-    while tail < shorter - head and same_value(old[-1 - tail], new[-1 - tail]):
-        tail += 1
-    return head, tail
-
-
 def _quote(found: Property, old: list[PropertyValue]) -> str:
-    """Return the quotes around every text of a list, empty if there is no one kind."""
+    """Return the quote around every text of a list; empty if they differ."""
     styles = {item.style for item, value in zip(found.items, old, strict=True) if isinstance(value, str)}
     return min(styles) if styles in ({"'"}, {'"'}) else ""
 
 
-def _flow_items(found: Property, old: list[PropertyValue], new: list[PropertyValue]) -> _Edit:
-    head, tail = _changed(old, new)
+def _flow_items(found: Property, old: list[PropertyValue], new: list[PropertyValue]) -> Replacement:
+    head, tail = common_ends(old, new, same_value)
     first, behind = head, len(old) - tail  # of the old items that go
     written = ", ".join(one_line(item, _quote(found, old), 1) for item in new[head : len(new) - tail])
     items = found.items
     if written and first < behind:
-        return items[first].start, items[behind - 1].end, written
+        return Replacement(items[first].start, items[behind - 1].end, written)
     if written and first:
-        return items[first - 1].end, items[first - 1].end, ", " + written
+        return Replacement(items[first - 1].end, items[first - 1].end, ", " + written)
     if written:
-        return items[0].start, items[0].start, written + ", "
+        return Replacement(items[0].start, items[0].start, written + ", ")
     if tail:
-        return items[first].start, items[behind].start, ""
-    return items[first - 1].end, items[-1].end, ""
+        return Replacement(items[first].start, items[behind].start, "")
+    return Replacement(items[first - 1].end, items[-1].end, "")
 
 
-def _block_items(text: str, found: Property, old: list[PropertyValue], new: list[PropertyValue]) -> _Edit:
-    head, tail = _changed(old, new)
+def _block_items(text: str, found: Property, old: list[PropertyValue], new: list[PropertyValue]) -> Replacement:
+    head, tail = common_ends(old, new, same_value)
     first, behind = head, len(old) - tail
     items = found.items
     mark = re.compile(r" *-[ \t]*").match(text, items[0].top)
     assert mark is not None
-    # An item's own gap is kept where there is one to keep: the value stands on the dash's line.
+    # Keep the gap between dash and value, if the value is on the dash's line.
     dash = mark[0] if items[0].start == mark.end() and mark[0][-1] != "-" else mark[0].rstrip(" \t") + " "
     lines = [dash + one_line(item, _quote(found, old)) for item in new[head : len(new) - tail]]
     start = items[first].top if first < behind else items[first - 1].bottom if first else items[0].top
     end = items[behind - 1].bottom if first < behind else start
     ending = _ending_above(text, end if end > items[0].top else items[0].bottom)
-    return start, end, "".join(line + ending for line in lines)
+    return Replacement(start, end, "".join(line + ending for line in lines))

@@ -1,7 +1,7 @@
-"""Where each property lies in a note's own text: its name, its value, the items of a list, its lines, as offsets.
+"""The position of each property in a note's own text: its name, its value, the items of a list, its lines, as offsets.
 
-The places come from PyYAML's events and the values from ``properties``, so that both speak of one reading. Frontmatter
-that is no YAML, or none of ``name: value`` lines, has no places: it is refused. Nothing is changed here.
+The positions come from PyYAML's events and the values from ``properties``, which read the same text. Frontmatter that is not
+YAML, or not made of ``name: value`` lines, is refused. Nothing is changed here.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ _DASH = re.compile(r" *-(?=[ \t]|\Z)")
 
 
 class PropertyEditError(ValueError):
-    """A property cannot be changed as asked. The message says why and what would be right."""
+    """A property cannot be changed as asked. The message says why, and what would be possible."""
 
 
 class Item(NamedTuple):
-    """An item of a list, in offsets: what is written of it, and its lines, which count for block lists only."""
+    """An item of a list, in offsets: its source, and its lines, which are used for block lists only."""
 
     style: str  # as a property's
     start: int
@@ -35,16 +35,16 @@ class Item(NamedTuple):
 
 
 class Property(NamedTuple):
-    """A property, in offsets: ``end`` and ``bottom`` are behind the last character and the last line of the value."""
+    """A property, in offsets; ``end`` and ``bottom`` are behind the last character and the last line of its value."""
 
     name: str
     line: int  # counted from 1 in the note
     column: int
-    top: int  # where its line starts
+    top: int  # the start of its line
     key_start: int
     key_end: int
     colon: int  # behind it
-    start: int  # of the value, its anchor and tag included; both are ``colon`` where there is none
+    start: int  # of the value with its anchor and tag; ``start`` and ``end`` are ``colon`` if there is no value
     end: int
     bottom: int
     key_style: str
@@ -55,16 +55,16 @@ class Property(NamedTuple):
 
 
 class Block(NamedTuple):
-    """A note's frontmatter; all offsets are 0 where there is none."""
+    """A note's frontmatter; all offsets are 0 if there is none."""
 
     values: dict[str, PropertyValue]
-    properties: list[Property | None]  # as ``values``; None for one whose name is not plainly at its line's start
+    properties: list[Property | None]  # in the order of ``values``; None if its line does not begin with its name
     start: int  # of the line behind the opening mark
     closing: int  # of the closing mark's line
     end: int  # behind that line
 
     def find(self, name: str) -> str | None:
-        """Return the name a property is there with, whatever its case. Raises PropertyEditError if two fit."""
+        """Return a property's name as it is written, found in any case of letters. Raises PropertyEditError if two match."""
         if name in self.values:
             return name
         folded = name.casefold()
@@ -74,7 +74,7 @@ class Block(NamedTuple):
         return found[0] if found else None
 
     def property(self, name: str) -> Property:
-        """Return a property by the name it is there with. Raises PropertyEditError if it has no safe place."""
+        """Return a property by its name as it is written. Raises PropertyEditError if it cannot be edited safely."""
         found = self.properties[list(self.values).index(name)]
         if found is None:
             raise PropertyEditError(f"{name!r} cannot be edited: its line does not begin with a plain or quoted name")
@@ -82,7 +82,7 @@ class Block(NamedTuple):
 
 
 def read_block(text: str) -> Block:
-    """Return where the properties of a note lie; the text is the file's own, without byte order mark.
+    """Return the positions of the properties of a note; the text is the file's own, without byte order mark.
 
     Raises PropertyEditError, with the line, for frontmatter that is broken or not made of lines ``name: value``.
     """
@@ -102,7 +102,7 @@ def read_block(text: str) -> Block:
 
 
 class _Node:
-    """A key, a value or an item, with what is inside. Places are (row, column) in the block."""
+    """A key, a value or an item of YAML, with the nodes in it. Positions are (row, column) in the block."""
 
     __slots__ = ("aliases", "anchors", "end", "event", "inner", "kind", "start")
 
@@ -112,7 +112,7 @@ class _Node:
         self.start = _place(event.start_mark)
         self.end = _place(event.end_mark)
         self.inner: list[_Node] = []
-        self.anchors: set[str] = set()  # of what is inside too, for keys and values of the block's own map
+        self.anchors: set[str] = set()  # also those of inner nodes, for keys and values of the block's own map
         self.aliases: set[str] = set()
 
     def style(self) -> str:
@@ -178,12 +178,12 @@ class _Places:
         )
 
     def _items(self, value: _Node) -> list[Item]:
-        """Return a list's items; of a block list, each with the lines from its dash to its last."""
+        """Return a list's items; an item of a block list has the lines from its dash to its last."""
         items = []
         is_flow = value.style() == "["
         top = value.start[0]
         for item in value.inner:
-            # Before a dash stand an anchor, comments and blank lines.
+            # An anchor, comments and blank lines may stand before a dash.
             while not is_flow and _DASH.match(self._rows[top]) is None:
                 top += 1
             behind = self._last_row(item) + 1
@@ -194,7 +194,7 @@ class _Places:
         return items
 
     def _last_row(self, node: _Node) -> int:
-        """Return the last row that says something of a node. A block text's end is only where the next token begins."""
+        """Return the last row of a node that is not blank. The end mark of a block text is only where the next token begins."""
         row = node.end[0] if node.end[1] else node.end[0] - 1
         while row > node.start[0] and not self._rows[row].strip(" \t"):
             row -= 1
@@ -209,15 +209,15 @@ class _Places:
 
 
 def _read_nodes(yaml: str) -> _Node | None:
-    """Return the root of a block, None of an empty one."""
+    """Return the root node of a block; None if it is empty."""
     root: _Node | None = None
     path: list[_Node] = []  # the lists and maps that are open
     for event in yaml_events(yaml, 2):
-        # By name, as in ``yaml_core``: the classes come with an import that is not for this module's head.
+        # By name: PyYAML is imported only when it is needed.
         kind = type(event).__name__
         if kind in ("SequenceEndEvent", "MappingEndEvent"):
             node = path.pop()
-            # A block's end is only where the next token begins: its last item says more.
+            # The end mark of a block is only where the next token begins: take the end of its last item.
             node.end = _place(event.end_mark) if node.style() in "[{" else node.inner[-1].end
             continue
         if kind not in ("ScalarEvent", "AliasEvent", "SequenceStartEvent", "MappingStartEvent"):

@@ -1,7 +1,7 @@
-"""What a property may hold, and how it is written: values checked against Obsidian's types, and turned into YAML.
+"""Values of properties: the check against Obsidian's types, and their YAML.
 
-Whatever is written is read back as the same value by YAML 1.2's core schema. Quotes come only where they are needed, and
-where they cost nothing but a reader of YAML 1.1 would be misled. Where in a note it goes is ``property_edits``' matter.
+YAML 1.2's core schema reads every value back as it was. A text gets quotes if it needs them, and also if a reader of YAML
+1.1 would take it for something else. ``property_edits`` puts the YAML into a note.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from vaultwire.markdown.properties import property_type
 from vaultwire.markdown.property_spans import PropertyEditError
 from vaultwire.markdown.yaml_core import PropertyValue, plain_scalar
 
-# What a text without quotes must not hold: YAML's indicators in front, what would end it, what no editor shows.
+# A text that needs quotes: it begins with an indicator of YAML, holds what would end it, or characters that no editor shows.
 _NEEDS_QUOTES = re.compile(
     r"""[\s,\[\]{}#&*!|>'"%@`]|[-?:](?:\s|\Z)|---|\.\.\.|.*(?::(?:\s|\Z)|\s\#|\s\Z|[\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff])""",
     re.DOTALL,
 )
 _NEEDS_QUOTES_IN_FLOW = re.compile(r"[-?:]|.*[,\[\]{}]", re.DOTALL)
-# Truth values, numbers and marks of YAML 1.1 (its type repository) that are texts in 1.2. Obsidian leaves them plain and
-# reads them alike with quotes; Hugo, Jekyll and PyYAML do not. Dates are left plain: every reader takes them for dates.
+# Booleans, numbers and other signs of YAML 1.1 (its type repository) that are texts in 1.2. To Obsidian they are texts with
+# and without quotes; to Hugo, Jekyll and PyYAML only with them. Dates get no quotes: every reader takes them for dates.
 _OTHER_IN_1_1 = re.compile(
     r"(?:yes|no|on|off)\Z|[-+]?(?:0b[01_]+|0x[0-9a-f_]+|[0-9][0-9_]*(?::[0-5]?[0-9])*(?:\.[0-9_]*)?)\Z|<<\Z|=\Z",
     re.IGNORECASE,
@@ -45,18 +45,18 @@ _EXPECTED = {
     "datetime": "YYYY-MM-DDTHH:MM:SS",
 }
 _LISTS = frozenset(("multitext", "tags", "aliases"))
-# What readers of YAML bear without doubt; Obsidian itself shows no level below the first.
+# Every reader of YAML can do this; Obsidian itself shows no level below the first.
 _MAX_DEPTH = 20
-# Ours reads numbers of up to 300 characters as numbers (``yaml_core``).
+# Our reader takes numbers of up to 300 characters for numbers (``yaml_core``).
 _MAX_INTEGER = 10**299
-# Whole numbers up to here are exact in JavaScript, and written there without a fraction.
+# Up to here JavaScript has whole numbers exactly, and writes them without a fraction.
 _MAX_EXACT = 2**53
 _SHOWN = 60
 _FEWEST_LINES = 2  # below that, quotes are shorter
 
 
 def same_value(one: PropertyValue, other: PropertyValue) -> bool:
-    """Return whether two values are the same to Obsidian: 1 and 1.0 are, 1 and true are not."""
+    """Tell whether two values are the same to Obsidian: 1 and 1.0 are, 1 and true are not."""
     if isinstance(one, bool) or isinstance(other, bool):
         return one is other
     if isinstance(one, (int, float)) and isinstance(other, (int, float)):
@@ -69,10 +69,10 @@ def same_value(one: PropertyValue, other: PropertyValue) -> bool:
 
 
 def checked(name: str, value: PropertyValue, old: PropertyValue, types: Mapping[str, str]) -> PropertyValue:
-    """Return a value as the property's type wants it: one text for a list is a list of it.
+    """Return the value in the form of the property's type: a single value for a list becomes a list of it.
 
-    ``types`` is what the vault declares, by folded name; tags, aliases and cssclasses are lists anyway. No value is good
-    for every type, and an item that the list holds already is not asked again. Raises PropertyEditError.
+    ``types`` is what the vault declares, by folded name; tags, aliases and cssclasses are always lists. None fits every
+    type, and an item that the list has already is not checked. Raises PropertyEditError.
     """
     kind = property_type(name, None, types)
     if value is None or (kind == "text" and types.get(name.casefold()) != "text"):
@@ -90,7 +90,7 @@ def checked(name: str, value: PropertyValue, old: PropertyValue, types: Mapping[
 
 
 def _fits(kind: str, value: PropertyValue) -> bool:
-    """Return whether a value, or an item of a list, is of a type."""
+    """Tell whether a value, or an item of a list, is of a type."""
     if kind == "text":
         return isinstance(value, str)
     if kind == "tags":
@@ -111,9 +111,9 @@ def _is_day(year: int, month: int, day: int) -> bool:
 
 
 def one_line(value: PropertyValue, quote: str = "", depth: int = 0) -> str:
-    """Return a value as YAML on one line, lists and maps as ``[a]`` and ``{a: b}``; a text in ``quote`` where it can be.
+    """Return a value as YAML on one line, lists and maps as ``[a]`` and ``{a: b}``; a text in ``quote`` if possible.
 
-    ``depth`` above 0 is for an item of one that is written so. Raises PropertyEditError for what YAML cannot hold.
+    ``depth`` is above 0 within a list or map. Raises PropertyEditError for a value that YAML cannot hold.
     """
     if isinstance(value, str):
         return _text(value, quote, in_flow=depth > 0)
@@ -136,7 +136,7 @@ def one_line(value: PropertyValue, quote: str = "", depth: int = 0) -> str:
 
 
 def block_text(text: str, indent: str) -> list[str] | None:
-    """Return the lines of a text of several, its mark first; None for one that must be in quotes to be told exactly."""
+    """Return a text of several lines as a YAML block, its ``|`` first; None if only quotes can hold it exactly."""
     lines = text.removesuffix("\n").split("\n")
     if len(lines) < _FEWEST_LINES or lines[0].lstrip() != lines[0] or any(line.rstrip() != line for line in lines):
         return None
@@ -146,7 +146,7 @@ def block_text(text: str, indent: str) -> list[str] | None:
 
 
 def written_name(name: str, quote: str = "", *, in_flow: bool = False) -> str:
-    """Return a property's name as it stands before the colon. Raises PropertyEditError for one that is no line of text."""
+    """Return the YAML of a property's name. Raises PropertyEditError if the name is not one line of text."""
     if not name.strip() or _CONTROL.search(name):
         raise PropertyEditError(f"a property's name is one line of text, not {_shown(name)}")
     return _text(name, quote, in_flow=in_flow)

@@ -1,7 +1,6 @@
-"""The ``tags`` property as it stands in a note: each of its words, and where that is written, in any form of YAML.
+"""The ``tags`` property of a note with the position of each tag, in any form of YAML.
 
-What the property says is ``properties``' matter, and what of it is a tag ``parse``'s; asked here is only where. Text has
-``\\n`` line ends.
+``properties`` reads the property's value, and ``parse`` decides which texts are tags. Text has ``\\n`` line ends.
 """
 
 from __future__ import annotations
@@ -18,28 +17,28 @@ if TYPE_CHECKING:
     from yaml import Event
 
 Extent: TypeAlias = tuple[int, int]
-"""Where something begins in a text, and where it ends."""
+"""The start and the end of something in a text."""
 
-# A node's anchor and type, where its start includes them.
+# A node's anchor and type, which may stand before its text.
 _NODE_PROPERTIES = re.compile(r"(?:[&!][^ \t\n]*+(?:[ \t\n]++(?:#.*+[ \t\n]++)*+|\Z))*+")
 _PIECE = re.compile(r"\\(?:\n[ \t]*+|x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|.)|.", re.DOTALL)
 _SINGLE_PIECE = re.compile(r"''|.", re.DOTALL)
-# YAML 1.2.2, 5.7 "Escaped characters": those that stand for another character than themselves.
+# YAML 1.2.2, 5.7 "Escaped characters": those that mean another character than themselves.
 _ESCAPES = dict(zip("0abt\tnvfreN_LP", "\0\a\b\t\t\n\v\f\r\x1b\x85\xa0\u2028\u2029", strict=True))
-# In a block that is no YAML as a whole: where the property begins, and where the next one does.
+# Where the property and the next one begin, in a block that as a whole is not YAML.
 _TAGS_LINE = re.compile(r"^[\"']?tags[\"']?[ \t]*:", re.IGNORECASE | re.MULTILINE)
 _NEXT_PROPERTY = re.compile(r"^(?![ \t#\]}]|-(?:[ \t]|$)|$)", re.MULTILINE)
 
 
 class Word(NamedTuple):
-    """What a text of a property says: where its name stands, without ``#``, and the tag that is, empty for none."""
+    """The tag that a text names, empty for none, and the extent of its name, without ``#``."""
 
     name: Extent
     tag: str
 
 
 class Scalar(NamedTuple):
-    """A text: where its source stands, how that is written (a quote, ``|`` or ``>``, or empty), its word."""
+    """A text: the extent of its source, its style (a quote, ``|`` or ``>``, or empty), its word."""
 
     extent: Extent
     style: str
@@ -47,7 +46,7 @@ class Scalar(NamedTuple):
 
 
 class TagsProperty(NamedTuple):
-    """The property: a text, or a list of which each element has its extent, and its text if it has one."""
+    """The property: a text, or a list of elements. Each element has its extent, and its text if it is one."""
 
     form: Literal["text", "flow", "block"]
     elements: list[tuple[Extent, Scalar | None]]
@@ -60,7 +59,7 @@ class TagsProperty(NamedTuple):
 
 
 class _Node:
-    """A node of YAML and where it stands. A map has names and values by turns; an alias has the extent of its own."""
+    """A node of YAML and its position. A map has names and values in turn; an alias has an extent of its own."""
 
     __slots__ = ("children", "end", "event", "start")
 
@@ -71,12 +70,12 @@ class _Node:
         self.children: list[tuple[Extent, _Node]] = []
 
     def is_a(self, kind: str) -> bool:
-        # By name: the classes come with an import that is not for this module's head.
+        # By name: PyYAML is imported only when it is needed.
         return type(self.event).__name__ == kind
 
 
 def tags_property(plain: str, frontmatter: Frontmatter) -> TagsProperty | None:
-    """Return the property as it stands, None if it is not there or says nothing."""
+    """Return the property with its positions; None if it is missing or has no value."""
     name = next((key for key in frontmatter.values if key.casefold() == "tags"), None)
     value = None if name is None else frontmatter.values[name]
     if name is None or not isinstance(value, (list, str)):
@@ -86,7 +85,7 @@ def tags_property(plain: str, frontmatter: Frontmatter) -> TagsProperty | None:
     found = _read_property(plain, start, end, name, value)
     if found is not None:
         return found
-    # No YAML as a whole: what is still good of it is read property by property, and the last of a name counts.
+    # The block as a whole is not YAML: read its properties one by one; the last of a name counts.
     for line in reversed([*_TAGS_LINE.finditer(plain, start, end)]):
         following = _NEXT_PROPERTY.search(plain, line.end(), end)
         found = _read_property(plain, line.start(), following.start() if following else end, name, value)
@@ -96,11 +95,11 @@ def tags_property(plain: str, frontmatter: Frontmatter) -> TagsProperty | None:
 
 
 def _read_property(plain: str, start: int, end: int, name: str, value: PropertyValue) -> TagsProperty | None:
-    """Return the property of that name in a part of the text, if it is there and says what it should; the last counts."""
+    """Return the property of that name in a part of the text, if it has the expected value; the last one counts."""
     try:
         root = _read_tree(plain[start:end], start)
     except NotYamlError:
-        try:  # libyaml refuses a tab between a dash and its text; where something is, a blank does not change
+        try:  # libyaml refuses a tab between a dash and its text; a space in its place moves nothing
             root = _read_tree(plain[start:end].replace("\t", " "), start)
         except NotYamlError:
             return None
@@ -141,14 +140,14 @@ def _read_tree(yaml: str, start: int) -> _Node | None:
 
 
 def _place(starts: list[int], mark: Any) -> int:
-    # Not by the mark's own index: it counts what was read, from which blanks on blank lines are left out.
+    # The mark's own index is of no use: the text that was read lacks the spaces on blank lines.
     line: int = mark.line
     column: int = mark.column
     return starts[min(line, len(starts) - 1)] + column
 
 
 def _tags_of(plain: str, extent: Extent, node: _Node, value: PropertyValue) -> TagsProperty | None:
-    """Return the property that a node is, None if it does not say what was read."""
+    """Return the property that a node is; None if its value is not the expected one."""
     if isinstance(value, str) and node.is_a("ScalarEvent"):
         text = _scalar(plain, node)
         return TagsProperty("text", [(extent, text)]) if text.word.tag == property_tag(value) else None
@@ -167,7 +166,7 @@ def _tags_of(plain: str, extent: Extent, node: _Node, value: PropertyValue) -> T
 
 
 def _scalar(plain: str, node: _Node) -> Scalar:
-    """Return a scalar with its word, which is all of it."""
+    """Return a scalar with its word, which is its whole text."""
     style: str = node.event.style or ""  # type: ignore[attr-defined]
     start = _NODE_PROPERTIES.match(plain, node.start, node.end).end()  # type: ignore[union-attr] # matches anything
     first, last = start, node.end
@@ -182,7 +181,7 @@ def _scalar(plain: str, node: _Node) -> Scalar:
 
 
 def _decoded(plain: str, first: int, last: int, style: str) -> tuple[str, list[int]]:
-    """Return what a scalar's source says, its line ends as they are, and the place of each character and of the end."""
+    """Return a scalar's text, line ends unchanged, with the offset of each character and of the end."""
     if style not in ("'", '"'):
         return plain[first:last], list(range(first, last + 1))
     characters: list[str] = []

@@ -1,33 +1,31 @@
-"""Where each tag of a note stands, character by character, and a tag renamed in place.
+"""The position of each tag of a note, to the character, and the renaming of a tag in place.
 
-What counts as a tag is said by ``inline`` and ``parse``, asked here and never decided. Text is the file's own, ``\\r\\n``
-where the file has it, without a BOM.
+``inline`` and ``parse`` decide what is a tag. Text is the file's own, ``\\r\\n`` where the file has it, without a BOM.
 """
 
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import accumulate
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from vaultwire.markdown.block_parser import read_body
 from vaultwire.markdown.bounds import end_of_reading
 from vaultwire.markdown.edits import to_plain
 from vaultwire.markdown.inline import line_tags, tag_places
-from vaultwire.markdown.lines import read_body
+from vaultwire.markdown.offsets import FileOffsets, Replacement, apply_replacements
 from vaultwire.markdown.properties import parse_frontmatter
 from vaultwire.markdown.tag_property import Extent, TagsProperty, tags_property
 from vaultwire.markdown.yaml_core import plain_scalar
 
-_BLANK = re.compile(r"\s")
+_SPACE = re.compile(r"\s")
 _UNTYPEABLE = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff\ufeff\ufffe\uffff]")
 
 
 class TagSpan(NamedTuple):
-    """A tag and where its name stands, without ``#``, in characters of the file's own text.
+    """A tag and the position of its name, without ``#``, in offsets of the file's own text.
 
-    ``tag`` is what the model says: the text of the span, but for escapes in a quoted property.
+    ``tag`` is the name: the text of the span, with the escapes of a quoted property decoded.
     """
 
     start: int
@@ -38,13 +36,13 @@ class TagSpan(NamedTuple):
 
 
 class TagError(ValueError):
-    """A tag cannot be called so, or not where it stands. The message says why."""
+    """A tag cannot have this name, or not in this place. The message says why."""
 
 
 def tag_spans(text: str) -> list[TagSpan]:
-    """Return the tags of a note, every place of each: those of the property first, then line by line.
+    """Return every occurrence of every tag in a note: those of the property first, then those of the body in line order.
 
-    An alias (``*a``) has its tag where the text stands that it repeats.
+    The tag of an alias (``*a``) is in the text that it repeats.
     """
     plain = to_plain(text)
     frontmatter = parse_frontmatter(plain)
@@ -52,15 +50,17 @@ def tag_spans(text: str) -> list[TagSpan]:
     top = {word.name: word.tag for word in tags.words() if word.tag} if tags else {}
     found = [(start, end, tag, True) for (start, end), tag in top.items()]
     found += [(start, end, plain[start:end], False) for start, end in _inline_tags(plain, frontmatter.end)]
-    place = _Places(text, plain)
-    return [TagSpan(place.of(start), place.of(end), place.line(start), tag, top) for start, end, tag, top in found]
+    offsets = FileOffsets(text, plain)
+    return [
+        TagSpan(offsets.of(start), offsets.of(end), offsets.line(start), tag, top) for start, end, tag, top in found
+    ]
 
 
 def check_tag(tag: str) -> str:
-    """Return a tag's name without ``#``. Raises TagError, saying why, for what is no tag (engine facts §2.2)."""
+    """Return a tag's name without ``#``. Raises TagError, which says why, if it can be no tag (engine facts §2.2)."""
     name = tag.strip().removeprefix("#")
-    if _BLANK.search(name):
-        reason = "a tag has no blanks; write - or _ between words"
+    if _SPACE.search(name):
+        reason = "a tag has no spaces; write - or _ between words"
     elif not name or name.isdecimal():
         reason = "a tag needs a character that is no digit"
     elif name.startswith("/") or name.endswith("/") or "//" in name:
@@ -68,25 +68,25 @@ def check_tag(tag: str) -> str:
     elif _UNTYPEABLE.search(name):
         reason = "a tag has no control characters"
     elif line_tags(f"#{name}") != [name]:
-        reason = "of punctuation, a tag may have - and _ only, and / between a tag and the one below it"
+        reason = "the only punctuation in a tag is - and _, and / between a tag and the one below it"
     else:
         return name
     raise TagError(f"{tag!r} cannot be a tag: {reason}.")
 
 
 def renamed_tag(tag: str, old: str, new: str) -> str:
-    """Return what a tag is called once ``old`` is ``new``: ``old/x`` becomes ``new/x``, in whatever case it was written."""
+    """Return a tag's name after ``old`` was renamed to ``new``: ``old/x`` becomes ``new/x``, in any case of letters."""
     depth = old.count("/") + 1
     parts = tag.split("/")
     return "/".join([new, *parts[depth:]]) if "/".join(parts[:depth]).casefold() == old.casefold() else tag
 
 
 def rename_tag(text: str, old: str, new: str) -> str:
-    """Return the text with the tag ``old``, and those below it, called ``new``; not one other character changes.
+    """Return the text with the tag ``old``, and the tags below it, renamed to ``new``; no other character changes.
 
-    The property keeps its form and quotes; of two equal tags in it, one that was renamed is left out, so that none is
-    there twice. A name that YAML would take for something else than a text gets quotes. Raises TagError for a name that
-    is no tag, and if the text, read again, would not have exactly the tags wanted.
+    The property keeps its form and quotes. If the renaming makes two of its tags equal, the renamed one is removed. A name
+    that YAML would not take for a text gets quotes. Raises TagError for a name that is no tag, and if the text, parsed
+    again, would not have exactly the tags wanted.
     """
     old, new = old.strip().removeprefix("#").strip("/"), check_tag(new)
     plain = to_plain(text)
@@ -101,47 +101,22 @@ def rename_tag(text: str, old: str, new: str) -> str:
             edits[start, end] = name
     if not edits:
         return text
-    place = _Places(text, plain)
-    in_file = {(place.of(start), place.of(end)): written for (start, end), written in edits.items()}
-    result = _replaced(text, 0, len(text), in_file)
+    offsets = FileOffsets(text, plain)
+    result = apply_replacements(
+        text,
+        [Replacement(offsets.of(start), offsets.of(end), written) for (start, end), written in sorted(edits.items())],
+    )
     wanted = {renamed_tag(tag, old, new).casefold() for tag in before}
     if {span.tag.casefold() for span in tag_spans(result)} != wanted:
         raise TagError(f"#{old} cannot be called #{new} where it stands: it would be read as another tag.")
     return result
 
 
-def _replaced(text: str, start: int, end: int, edits: Mapping[Extent, str]) -> str:
-    """Return a part of the text with those edits made that lie in it."""
-    pieces: list[str] = []
-    for (first, last), written in sorted(edits.items()):
-        if start <= first and last <= end:
-            pieces += text[start:first], written
-            start = last
-    return "".join([*pieces, text[start:end]])
-
-
-class _Places:
-    """From places in the plain text to places in the file's own: carriage returns go only from ends of lines."""
-
-    def __init__(self, text: str, plain: str) -> None:
-        self._starts = [0, *(found.end() for found in re.finditer("\n", plain))]
-        self._before = [0] * len(self._starts)  # characters that went from the lines before
-        if text != plain:
-            lines = text.split("\n")[:-1]
-            self._before = [0, *accumulate(len(line) - len(line.rstrip("\r")) for line in lines)]
-
-    def of(self, position: int) -> int:
-        return position + self._before[bisect_right(self._starts, position) - 1]
-
-    def line(self, position: int) -> int:
-        return bisect_right(self._starts, position)
-
-
 # ---------------------------------------------------------------------- tags on lines
 
 
 def _inline_tags(plain: str, top: int) -> Iterator[Extent]:
-    """Yield where the name of each tag in the body stands."""
+    """Yield the span of the name of each tag in the body."""
     if plain.find("#", top) < 0:
         return
     for line in read_body(plain[top : end_of_reading(plain, top)], 1).lines:
@@ -168,7 +143,7 @@ def _property_edits(plain: str, tags: TagsProperty, old: str, new: str) -> dict[
         kept.add(name.casefold())
         edits[word.name] = name
         if not scalar.style:
-            source = _replaced(plain, *scalar.extent, {word.name: name})
+            source = apply_replacements(plain, [Replacement(*word.name, name)], *scalar.extent)
             if not _is_plain(source):
                 del edits[word.name]
                 edits[scalar.extent] = _quoted(source)
@@ -181,7 +156,7 @@ def _property_edits(plain: str, tags: TagsProperty, old: str, new: str) -> dict[
 
 
 def _joined(extents: Sequence[Extent], dropped: list[int]) -> Iterator[Extent]:
-    """Yield what goes where some of a row go: up to the next that stays, or from the last that stays."""
+    """Yield the spans to remove from a flow list: up to the next element that stays, or from the last one that stays."""
     gone = set(dropped)
     for number in dropped:
         if number - 1 in gone:
@@ -205,7 +180,7 @@ def _lines_of(plain: str, extent: Extent) -> Extent:
 
 
 def _is_plain(source: str) -> bool:
-    """Tell whether YAML reads the source of a scalar without quotes as that text."""
+    """Tell whether YAML reads a scalar with this source, without quotes, as that text."""
     return isinstance(plain_scalar(source), str) and source != "-" and not source.startswith(("- ", "-\t", "-\n"))
 
 

@@ -1,8 +1,8 @@
-"""YAML as Obsidian reads it (npm ``yaml`` 2.7: YAML 1.2, core schema): what a scalar means, and the reader for every form.
+"""YAML as Obsidian reads it (npm ``yaml`` 2.7: YAML 1.2, core schema): the meaning of a scalar, and the reader of any form.
 
-The reader turns PyYAML's events into values itself: PyYAML's own constructor speaks YAML 1.1 (``yes`` is true, ``012`` is
-ten, dates are objects), takes a name that is there twice, and calls itself for each level of nesting. Where the block
-lies in a note, and the short way for what Obsidian writes, is ``properties``' matter.
+The reader makes values of PyYAML's events itself. PyYAML's own constructor follows YAML 1.1 (``yes`` is true, ``012`` is
+ten, dates are objects), accepts a name that is there twice, and calls itself for each level of nesting. ``properties`` finds
+the block in a note, and reads the forms that Obsidian writes without this module.
 """
 
 from __future__ import annotations
@@ -35,19 +35,19 @@ _ODD_FLOATS = {
 }
 _CORE_TAGS = frozenset(f"tag:yaml.org,2002:{name}" for name in ("null", "bool", "int", "float"))
 
-# Characters that libyaml refuses, or takes for line ends, and Obsidian's parser does not: stand-ins of the last private
-# plane, which no font uses, go through in their place.
+# Characters that libyaml refuses or takes for line ends, and Obsidian's parser accepts. Stand-ins from the last private plane,
+# which no font uses, take their place while libyaml reads.
 _UNREADABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff\ud800-\udfff]")
 _STAND_IN = re.compile("[\U00100000-\U0010ffff]")
 _SHIFT = 0x100000
-# A blank line is one whatever it is made of; libyaml takes a tab on it for indentation.
+# A blank line may hold tabs; libyaml takes them for indentation.
 _TABBED_BLANK = re.compile(r"^ *\t[ \t]*$", re.MULTILINE)
 
-# Deeper than any person nests, and far from what Python's own recursion (json, repr) bears.
+# Deeper than any person nests, and far below the limit of Python's own recursion (json, repr).
 _MAX_DEPTH = 100
-# What aliases may add to a note, in characters: `billion laughs` doubles with every line.
+# How many characters aliases may add to a note: `billion laughs` doubles with every line.
 _MAX_COPIED = 10_000
-# libyaml's words and PyYAML's own, and what to do about it.
+# Words in the messages of libyaml and PyYAML, and what to do about them.
 _REASONS = (
     ("mapping values are not allowed", "a text with ': ' in it needs quotes"),
     ("cannot start any token", "a text that begins with @, ` or % needs quotes"),
@@ -55,7 +55,7 @@ _REASONS = (
 
 
 class Properties(NamedTuple):
-    """What a block of YAML says: each property's value, and its scalars as texts with the line of each."""
+    """The properties of a block: each one's value, and its scalars as texts with the line of each."""
 
     values: dict[str, PropertyValue]
     texts: dict[str, list[str]]
@@ -64,14 +64,14 @@ class Properties(NamedTuple):
 
 
 class NotYamlError(ValueError):
-    """The text is no YAML, or none that Obsidian would read. The message begins with the line."""
+    """The text is not YAML, or Obsidian would not read it. The message begins with the line."""
 
     def __init__(self, line: int, reason: str) -> None:
         super().__init__(f"line {line}: {reason}")
 
 
 def plain_scalar(text: str) -> bool | int | float | str | None:
-    """Return what a scalar without quotes means in the core schema (YAML 1.2.2, 10.3.2); leading zeros are decimal."""
+    """Return the value of a scalar without quotes in the core schema (YAML 1.2.2, 10.3.2); with leading zeros it is decimal."""
     if text in _WORDS:
         return _WORDS[text]
     if text[0] not in _BEGINS_NUMBER or len(text) > _MAX_NUMBER:
@@ -86,7 +86,7 @@ def plain_scalar(text: str) -> bool | int | float | str | None:
 
 
 def scalar_text(value: bool | float | str, written: str) -> str:
-    """Return a scalar as a reader expects it: ``true``, ``12``, ``0.5``; a float that is whole stays as written."""
+    """Return a scalar as a reader expects it: ``true``, ``12``, ``0.5``; a whole float stays as written."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, float) and (value.is_integer() or not math.isfinite(value)):
@@ -95,10 +95,10 @@ def scalar_text(value: bool | float | str, written: str) -> str:
 
 
 def read_yaml(text: str, first: int) -> Properties:
-    """Return the properties of any YAML; ``first`` is the number of its first line. A name's last value counts.
+    """Return the properties of any YAML; ``first`` is the number of its first line. The last value of a name counts.
 
-    Raises NotYamlError where Obsidian reads nothing, but for a name that is there twice: that is a problem only. Also for
-    more than 100 levels, and for aliases that add more than 10,000 characters.
+    Raises NotYamlError where Obsidian would read nothing, for more than 100 levels, and for aliases that add more than
+    10,000 characters. A name that is there twice is only a problem.
     """
     builder = _Builder(first, has_stand_ins=_UNREADABLE.search(text) is not None)
     for event in yaml_events(text, first):
@@ -109,9 +109,9 @@ def read_yaml(text: str, first: int) -> Properties:
 def yaml_events(text: str, first: int) -> Iterator[Event]:
     """Yield PyYAML's events of any YAML; their marks count lines and columns of ``text`` from 0.
 
-    Characters that libyaml does not read are other ones in the events. Raises NotYamlError.
+    Characters that libyaml does not read are replaced by stand-ins in the events. Raises NotYamlError.
     """
-    # 44 ms, and most notes do without.
+    # The import takes 44 ms, and most notes need none.
     from yaml import SafeLoader, YAMLError, parse  # noqa: PLC0415
 
     try:
@@ -136,7 +136,7 @@ def _reason(error: Exception, line: str) -> str:
 
 
 class _Level:
-    """A list or map that is being read."""
+    """A list or map that is not complete yet."""
 
     __slots__ = ("anchor", "container", "key", "line", "size", "texts")
 
@@ -146,8 +146,8 @@ class _Level:
         self.container = container
         self.anchor = anchor
         self.line = line
-        self.key: str | None = None  # of a map: the name whose value comes next
-        self.size = 0  # of all that was read before it began, as is ``texts``
+        self.key: str | None = None  # the name in a map whose value comes next
+        self.size = 0  # the size of all before it; ``texts``: their number before it
         self.texts = 0
 
 
@@ -158,7 +158,7 @@ class _Anchor(NamedTuple):
 
 
 class _Builder:
-    """Makes values of events, on a stack of its own: nesting costs no recursion."""
+    """Makes values of events, on a stack of its own and without recursion."""
 
     def __init__(self, first: int, *, has_stand_ins: bool) -> None:
         self._first = first
@@ -184,7 +184,7 @@ class _Builder:
 
     def take(self, event: Event) -> None:
         """Read one event. Raises NotYamlError."""
-        # By name: the classes come with an import that is not for this module's head.
+        # By name: PyYAML is imported only when it is needed.
         kind = type(event).__name__
         line = self._first + (event.start_mark.line if event.start_mark else 0)
         if kind == "ScalarEvent":
@@ -202,7 +202,7 @@ class _Builder:
                 self._anchors[level.anchor] = _Anchor(
                     level.container, self._size - level.size, self._texts[level.texts :]
                 )
-            if self._expects_key():  # a map or list for a name: its scalars are no values
+            if self._expects_key():  # a map or list as a name: its scalars are no values
                 del self._texts[level.texts :], self._lines[level.texts :]
             self._place(level.container, level.line)
         elif kind == "AliasEvent":
@@ -269,7 +269,7 @@ class _Builder:
 
 
 def _key(value: PropertyValue) -> str:
-    """Return the name that something other than a text makes, as JavaScript does: ``012`` is ``12``, nothing is empty."""
+    """Return the name that a value other than a text makes, as in JavaScript: ``012`` is ``12``, null is empty."""
     if value is None:
         return ""
     if isinstance(value, float) and value.is_integer():

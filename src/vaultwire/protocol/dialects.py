@@ -1,8 +1,9 @@
-"""How each contract spells the same facts: the only module that knows it. Fixed by door and flag, never guessed.
+"""The spelling that each contract asks for: names, numbers and shapes. The only module that knows it.
 
-``mcp`` is the specification's own spelling. The others are the letter of contracts that users were promised
-(``docs/contracts.md``): a server over Obsidian's command (``obsidian-cli``), one over a vault's files (``filesystem``),
-and one whose first concern is safety (``secure``). What a code means is the same in all of them; numbers are theirs.
+``mcp`` is the specification's own spelling. The others follow contracts that users were promised (``docs/contracts.md``): a
+server over Obsidian's command (``obsidian-cli``), one over a vault's files (``filesystem``), and one that puts safety first
+(``secure``). An error code in words means the same in all of them; the numbers differ. A door's flag chooses the dialect; it
+is never guessed.
 """
 
 from __future__ import annotations
@@ -12,121 +13,81 @@ from vaultwire.protocol import jsonrpc
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Container, Mapping
-    from typing import Any
+    from typing import Any, ClassVar
 
-    from vaultwire.protocol.messages import JsonObject
+    from vaultwire.protocol.json_types import JsonObject
 
 SNAKE, KEBAB, PREFIXED = "snake", "kebab", "prefixed"
-"""How tools' names are listed: ``read_note``, ``read-note``, ``obsidian_read_note``. All are accepted everywhere."""
+"""How tool names are listed: ``read_note``, ``read-note``, ``obsidian_read_note``. Calls may use any of them."""
 
 WHOLE, ENVELOPE, BARE = "whole", "envelope", "bare"
 """What a result holds: text, data and ``_meta``; one text, JSON with ``success`` and ``data``; text and ``isError``."""
 
 _PREFIX = "obsidian_"
-# A text in quotes as Python's ``repr`` writes it, or a word that may be a tool's name. A single word is never taken for one.
+# A text in quotes as Python's ``repr`` writes it, or several words joined by ``_``, which may be a tool's name.
 _QUOTED_OR_NAME = r"""(?<!\w)'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|(?<![\w/.])[a-z]+(?:_[a-z]+)+(?![\w/]|\.\w)"""
 
 
 class Dialect:
-    """The spelling one contract asks for."""
+    """The spelling of the specification. A subclass overrides what its contract wants otherwise."""
 
-    __slots__ = (
-        "capabilities",
-        "confirmed",
-        "details",
-        "early_ping",
-        "facts",
-        "failed_tools",
-        "failures",
-        "headlines",
-        "instructions",
-        "listed",
-        "most_seconds",
-        "name",
-        "naming",
-        "not_initialized",
-        "only_revision",
-        "other_failures",
-        "results",
-        "server",
-        "short_tools",
-        "unknown_tool",
-    )
+    name = "mcp"
+    naming = SNAKE
+    listed: ClassVar[Mapping[str, tuple[str, str]]] = {}
+    """Names and titles under which some tools are listed."""
+    short_tools = False
+    """Whether a tool is listed with its name, description and input only."""
 
-    def __init__(  # noqa: PLR0913 - a row of a table, by name
-        self,
-        name: str,
-        *,
-        naming: str = SNAKE,
-        listed: Mapping[str, tuple[str, str]] | None = None,
-        results: str = WHOLE,
-        server: tuple[str, str] | None = None,
-        capabilities: JsonObject | None = None,
-        instructions: bool = True,
-        short_tools: bool = False,
-        only_revision: str | None = None,
-        not_initialized: int = jsonrpc.INVALID_REQUEST,
-        early_ping: bool = True,
-        confirmed: bool = False,
-        most_seconds: float | None = None,
-        unknown_tool: int | None = jsonrpc.INVALID_PARAMS,
-        failures: Mapping[str, int] | None = None,
-        other_failures: int | None = None,
-        headlines: Mapping[str, str] | None = None,
-        failed_tools: Mapping[str, str] | None = None,
-        details: Mapping[str, str] | None = None,
-        facts: Mapping[str, str] | None = None,
-    ) -> None:
-        """Take what differs from the specification.
+    server: tuple[str, str] | None = None
+    """The name and version that the server gives itself; None for our own."""
+    capabilities: ClassVar[JsonObject | None] = None
+    """What the server says it can do; None for all that it can."""
+    instructions = True
+    only_revision: str | None = None
+    """The only revision that is served; None for all."""
+    early_ping = True
+    """Whether a ping is answered before the handshake."""
+    confirmed = False
+    """Whether the handshake is complete only when the client has confirmed it."""
+    most_seconds: float | None = None
+    """The longest time that a call may take; None for our own deadlines."""
 
-        ``listed``: names and titles of some tools. ``server``: the name and version it gives itself.
-        ``short_tools``: a tool is listed with its name, description and input only. ``only_revision``: no other is
-        served. ``early_ping``: before the handshake, too. ``confirmed``: the handshake is complete when the client has
-        confirmed it, and not before. ``most_seconds``: no call takes longer. ``unknown_tool``: an error's number; None
-        for a result that says so. ``failures``: codes of failed tools that are errors of the protocol, with their
-        numbers, beside which ``other_failures`` is that of all others; None for results. ``headlines``: how an error's
-        message begins. ``failed_tools``: all of the text that says so of one tool. ``details``: names that an error's
-        data has for ours. ``facts``: what of a result's data stands in its ``_meta``, too, and under which name.
-        """
-        self.name = name
-        self.naming = naming
-        self.listed = listed or {}
-        self.results = results
-        self.server = server
-        self.capabilities = capabilities
-        self.instructions = instructions
-        self.short_tools = short_tools
-        self.only_revision = only_revision
-        # The specification names no number for a request before the handshake; it breaks the lifecycle, so -32600.
-        self.not_initialized = not_initialized
-        self.early_ping = early_ping
-        # Specification, Tools, "Error Handling": unknown tools are protocol errors.
-        self.unknown_tool = unknown_tool
-        self.failures = failures or {}
-        self.other_failures = other_failures
-        self.confirmed = confirmed
-        self.most_seconds = most_seconds
-        self.headlines = headlines or {}
-        self.failed_tools = failed_tools or {}
-        self.details = details or {}
-        self.facts = facts or {}
+    results = WHOLE
+    facts: ClassVar[Mapping[str, str]] = {}
+    """Fields of a result's data that its ``_meta`` repeats, with their names there."""
+
+    # The specification names no number for a request before the handshake. It breaks the lifecycle, so -32600.
+    not_initialized = jsonrpc.INVALID_REQUEST
+    # Specification, Tools, "Error Handling": unknown tools are protocol errors.
+    unknown_tool: int | None = jsonrpc.INVALID_PARAMS
+    """The error number for an unknown tool; None for a result that says so."""
+    failures: ClassVar[Mapping[str, int]] = {}
+    """Codes of tool failures that are protocol errors, with their numbers."""
+    other_failures: int | None = None
+    """The error number of all other tool failures; None for results."""
+    headlines: ClassVar[Mapping[str, str]] = {}
+    """How error messages begin, by code."""
+    failed_tools: ClassVar[Mapping[str, str]] = {}
+    """The whole text of a failure, for some tools."""
+    details: ClassVar[Mapping[str, str]] = {}
+    """Names that an error's data has in place of ours."""
 
     def failure(self, code: str) -> int | None:
-        """Return the number of the error that a failed tool is answered with, None if it is a result."""
+        """Return the error number for a failed tool; None if the answer is a result."""
         return self.failures.get(code, self.other_failures)
 
     def message(self, code: str, message: str, details: Mapping[str, Any]) -> str:
-        """Return what an error says: as the contract begins, then ours."""
+        """Return the message of an error: ours, or what the contract has for this code."""
         headline = self.headlines.get(code)
         if headline is None:
             return message
         return headline.format_map({"path": "", "message": message, **details})
 
     def spell_tools(self, message: str, known: Container[str]) -> str:
-        """Return a message of ours with tools named as they are listed; what stands in quotes is somebody else's."""
+        """Return a message of ours with tool names as they are listed. Text in quotes is not ours and stays."""
         if self.naming == SNAKE or "_" not in message:
             return message
-        import re  # noqa: PLC0415 - where a message needs it
+        import re  # noqa: PLC0415 - few messages need it
 
         def spelt(found: re.Match[str]) -> str:
             tool = known_name(found[0], known) if found[0][0].isalpha() else None
@@ -135,7 +96,7 @@ class Dialect:
         return re.sub(_QUOTED_OR_NAME, spelt, message)
 
     def list_name(self, name: str) -> str:
-        """Return a tool's name as it is listed."""
+        """Return the name under which a tool is listed."""
         if name in self.listed:
             return self.listed[name][0]
         if self.naming == KEBAB:
@@ -143,21 +104,21 @@ class Dialect:
         return name if self.naming == SNAKE or name.startswith(_PREFIX) else _PREFIX + name
 
     def lists(self, name: str, known: Container[str]) -> bool:
-        """Tell whether a tool is listed: not if another is known by the name it would be listed under."""
+        """Tell whether a tool is listed. It is not if another tool has the name that it would get."""
         listed = self.list_name(name)
         return listed == name or listed not in known
 
     def list_title(self, name: str, title: str) -> str:
-        """Return a tool's title as it is listed."""
+        """Return the title under which a tool is listed."""
         return self.listed[name][1] if name in self.listed else title
 
 
-# Names that contracts use for tools that have another here.
+# Names that contracts use for tools that have another name here.
 _OTHER_NAMES = {"search_vault": "search_notes", "list_categories": "list_tool_categories"}
 
 
 def known_name(name: str, known: Container[str]) -> str | None:
-    """Return the name under which the tool is known here, however a contract spells it; None if there is none."""
+    """Return our name of the tool that a contract spells so; None if there is none."""
     if name in known:
         return name
     snake = name.replace("-", "_")
@@ -168,22 +129,20 @@ def known_name(name: str, known: Container[str]) -> str | None:
     return None
 
 
-MCP = Dialect("mcp")
-
-OBSIDIAN_CLI = Dialect(
-    "obsidian-cli",
-    naming=PREFIXED,
-    results=ENVELOPE,
-    server=("obsidian-mcp", "1.0.0"),
-    capabilities={"tools": {}},
-    instructions=False,
-    short_tools=True,
-    only_revision="2024-11-05",
-    most_seconds=30.0,
-    failures={
+class _ObsidianCli(Dialect):
+    name = "obsidian-cli"
+    naming = PREFIXED
+    results = ENVELOPE
+    server = ("obsidian-mcp", "1.0.0")
+    capabilities: ClassVar = {"tools": {}}
+    instructions = False
+    short_tools = True
+    only_revision = "2024-11-05"
+    most_seconds = 30.0
+    failures: ClassVar = {
         "INVALID_ARGUMENTS": jsonrpc.INVALID_PARAMS,
         "INTERNAL": jsonrpc.INTERNAL_ERROR,
-        "OBSIDIAN_NOT_RUNNING": -32001,  # its table's number; its example has -32000
+        "OBSIDIAN_NOT_RUNNING": -32001,  # the number in its table; its example has -32000
         "VAULT_NOT_FOUND": -32002,
         "FILE_NOT_FOUND": -32003,
         "AMBIGUOUS_NAME": -32004,
@@ -191,51 +150,57 @@ OBSIDIAN_CLI = Dialect(
         "PATH_OUTSIDE_VAULT": -32005,
         "POLICY_DENIED": -32005,
         "TIMEOUT": -32006,
-    },
-    other_failures=-32000,
-    headlines={"OBSIDIAN_NOT_RUNNING": "Obsidian application is not running. Please start Obsidian and try again."},
-)
+    }
+    other_failures = -32000
+    headlines: ClassVar = {
+        "OBSIDIAN_NOT_RUNNING": "Obsidian application is not running. Please start Obsidian and try again."
+    }
 
-FILESYSTEM = Dialect(
-    "filesystem",
-    naming=KEBAB,
-    listed={"search_notes": ("search-vault", "Search Vault")},
-    failures={
+
+class _Filesystem(Dialect):
+    name = "filesystem"
+    naming = KEBAB
+    listed: ClassVar = {"search_notes": ("search-vault", "Search Vault")}
+    failures: ClassVar = {
         "INVALID_ARGUMENTS": jsonrpc.INVALID_PARAMS,
         "AMBIGUOUS_NAME": jsonrpc.INVALID_PARAMS,
         "NOTE_EXISTS": jsonrpc.INVALID_PARAMS,
         "TOO_LARGE": jsonrpc.INVALID_PARAMS,
         "FILE_NOT_FOUND": -32002,
         "VAULT_NOT_FOUND": -32002,
-        # Its text shows -32602 for a path that leads out, and defines -32003 as "access denied": the one that says it.
+        # The contract's text shows -32602 for a path that leads out, and defines -32003 as "access denied", which fits better.
         "PATH_OUTSIDE_VAULT": -32003,
         "PERMISSION_DENIED": -32003,
         "POLICY_DENIED": -32003,
         "INTERNAL": jsonrpc.INTERNAL_ERROR,
-        "TIMEOUT": jsonrpc.INTERNAL_ERROR,  # it has no number of its own for what took too long
-    },
-    headlines={
+        "TIMEOUT": jsonrpc.INTERNAL_ERROR,  # the contract has no number for it
+    }
+    headlines: ClassVar = {
         "FILE_NOT_FOUND": "Note not found: {path}",
         "PATH_OUTSIDE_VAULT": "Path traversal detected: {message}",
         "TOO_LARGE": "File too large: {message}",
-    },
-    details={"max_size": "maxSize"},
-    facts={"notes_searched": "filesSearched", "size": "contentLength"},
-)
+    }
+    details: ClassVar = {"max_size": "maxSize"}
+    facts: ClassVar = {"notes_searched": "filesSearched", "size": "contentLength"}
 
-SECURE = Dialect(
-    "secure",
-    results=BARE,
-    server=("mcp-secure-local", "1.0.0"),
-    capabilities={"tools": {"listChanged": True}},
-    instructions=False,
-    short_tools=True,
-    not_initialized=jsonrpc.INTERNAL_ERROR,
-    early_ping=False,
-    confirmed=True,
-    unknown_tool=None,
-    failures={"RATE_LIMITED": jsonrpc.INTERNAL_ERROR},
-    failed_tools={"web_search": "Search error: {message}"},
-)
 
+class _Secure(Dialect):
+    name = "secure"
+    results = BARE
+    server = ("mcp-secure-local", "1.0.0")
+    capabilities: ClassVar = {"tools": {"listChanged": True}}
+    instructions = False
+    short_tools = True
+    not_initialized = jsonrpc.INTERNAL_ERROR
+    early_ping = False
+    confirmed = True
+    unknown_tool = None
+    failures: ClassVar = {"RATE_LIMITED": jsonrpc.INTERNAL_ERROR}
+    failed_tools: ClassVar = {"web_search": "Search error: {message}"}
+
+
+MCP = Dialect()
+OBSIDIAN_CLI = _ObsidianCli()
+FILESYSTEM = _Filesystem()
+SECURE = _Secure()
 DIALECTS = {dialect.name: dialect for dialect in (MCP, OBSIDIAN_CLI, FILESYSTEM, SECURE)}

@@ -1,7 +1,7 @@
-"""What MCP puts into HTTP: which revision a message asks for, what its headers must say, status codes, event streams.
+"""MCP over HTTP: which revision a message asks for, what its headers must say, status codes, event streams.
 
-Only what is in the specification's "Streamable HTTP" pages; no socket, no session. Header names come in lower case and
-values as they stood on the wire (ASGI): blanks around them are no part of them (RFC 9110 §5.5).
+Only the rules of the specification's "Streamable HTTP" pages; no socket, no session. Header names come in lower case and
+values as they stood on the wire (ASGI). Spaces and tabs around a value do not belong to it (RFC 9110 §5.5).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from typing import Any
 
-    from vaultwire.protocol.messages import Json, JsonObject
+    from vaultwire.protocol.json_types import Json, JsonObject
     from vaultwire.protocol.revisions import Revision
 
 VERSION = b"mcp-protocol-version"
@@ -38,7 +38,7 @@ LAST_EVENT = b"last-event-id"
 JSON_TYPE = b"application/json"
 STREAM_TYPE = b"text/event-stream"
 
-# How the stateless revision's errors are told to what stands between client and server. Not named: 200.
+# The HTTP status of the stateless revision's errors, for proxies between client and server. All others: 200.
 _STATUS = {
     jsonrpc.PARSE_ERROR: 400,
     jsonrpc.INVALID_REQUEST: 400,
@@ -48,30 +48,27 @@ _STATUS = {
     MISSING_CLIENT_CAPABILITY: 400,
     UNSUPPORTED_PROTOCOL_VERSION: 400,
 }
-# The handshake era's errors are answers like any other, but for what was no request at all.
+# In the handshake era an error is an answer like any other, unless the body was no request at all.
 _HANDSHAKE_STATUS = {jsonrpc.PARSE_ERROR: 400, jsonrpc.INVALID_REQUEST: 400}
 
-# Which of a request's params stands in the Mcp-Name header.
+# The param that the Mcp-Name header repeats, by method.
 _NAMED = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
 
 _BASE64_START, _BASE64_END = b"=?base64?", b"?="
 
-# The header and the parameter it repeats, as a path into the arguments.
+# Each header with the argument that it repeats, as a path into the arguments.
 if TYPE_CHECKING:
     HeaderParams = tuple[tuple[bytes, tuple[str, ...]], ...]
 
 
 class HeaderMismatch(Exception):  # noqa: N818 - says what is wrong with the headers
-    """A header is missing, or says something else than the body."""
+    """A header is missing, or contradicts the body."""
 
 
 class Headers:
-    """The headers of one request, by name. One that must be there once and is there twice is a mismatch.
+    """The headers of one request, by name, and what MCP reads from them."""
 
-    What they say is found out once: requests that are alike may share them.
-    """
-
-    __slots__ = ("_routing", "_twice", "_values", "is_json", "revision", "session", "takes_json", "takes_stream")
+    __slots__ = ("_twice", "_values", "is_json", "revision", "session", "takes_json", "takes_stream")
 
     def __init__(self, raw: Iterable[tuple[bytes, bytes]]) -> None:
         lines = [(name, value.strip(b" \t")) for name, value in raw]
@@ -82,50 +79,39 @@ class Headers:
             self._twice = {name for name in names if names.count(name) > 1}
         content_type, session = self.get(b"content-type"), self.get(SESSION)
         self.is_json = content_type is None or content_type.lower().startswith(JSON_TYPE)
-        """Whether the body may be JSON, as far as they say."""
+        """Whether the body may be JSON: the headers say so, or have no content type."""
         self.takes_json = self.accepts(JSON_TYPE)
         self.takes_stream = self.accepts(STREAM_TYPE)
         self.session = None if session is None else session.decode("latin-1")
         version = self.get(VERSION)
-        # An unknown version is told by the stateless revision's rules which ones there are.
+        # A request of an unknown version is refused by the stateless revision's rules, which name the known ones.
         self.revision = WITHOUT_HEADER if version is None else handshake(version.decode("latin-1")) or STATELESS[-1]
-        """The revision they ask for."""
-        self._routing: tuple[str, str, str] | None = None  # version, method and name they have been seen to agree with
+        """The revision that the headers ask for."""
 
     def get(self, name: bytes) -> bytes | None:
-        """Return a header's value without the blanks around it, None if it is not there."""
+        """Return a header's value without the spaces around it; None if it is missing."""
         return self._values.get(name)
 
     def get_once(self, name: bytes) -> bytes | None:
-        """Return as ``get``. Raises HeaderMismatch if it is there twice."""
+        """Return a header's value, as ``get`` does. Raises HeaderMismatch if the header is there twice."""
         if name in self._twice:
             raise HeaderMismatch(f"{name.decode('latin-1')} is there more than once")
         return self.get(name)
 
     def accepts(self, media_type: bytes) -> bool:
-        """Tell whether the client named this media type; blanket terms count for JSON only, as every client reads it."""
+        """Tell whether the client accepts this media type. Wildcards count for JSON only, which every client reads."""
         accept = self._values.get(b"accept")
         if accept is None:
             return media_type == JSON_TYPE
         accept = accept.lower()
         return media_type in accept or (media_type == JSON_TYPE and (b"*/*" in accept or b"application/*" in accept))
 
-    def agree(self, version: str, method: str, name: str | None) -> None:
-        """Raise HeaderMismatch unless they say the same as the body; a ``name`` that is None need not be there."""
-        if self._routing == (version, method, name):
-            return
-        _compare("MCP-Protocol-Version", self.get_once(VERSION), version)
-        _compare("Mcp-Method", self.get_once(METHOD), method)
-        if name is not None:
-            _compare("Mcp-Name", _decoded("Mcp-Name", self.get_once(NAME)), name)
-            self._routing = version, method, name
-
 
 def revision_of(message: Json, headers: Headers) -> Revision:
-    """Return the revision under whose rules a body is to be read.
+    """Return the revision whose rules apply to a body.
 
-    What the body says counts; the header decides where it says nothing. ``initialize`` opens the handshake era unless it
-    claims to be stateless, where there is no such method.
+    The body decides; the header counts only if the body says nothing. ``initialize`` opens the handshake era, unless its
+    ``_meta`` names a stateless revision, which has no such method.
     """
     if isinstance(message, dict):
         params = message.get("params")
@@ -137,9 +123,9 @@ def revision_of(message: Json, headers: Headers) -> Revision:
 
 
 def check_headers(message: JsonObject, headers: Headers) -> None:
-    """Raise HeaderMismatch unless the headers of a stateless request say what its body says (SEP-2243).
+    """Raise HeaderMismatch unless the headers of a stateless request agree with its body (SEP-2243).
 
-    What the body itself lacks is the session's to refuse.
+    If the body itself lacks something, the session refuses it.
     """
     params = message.get("params")
     method = message.get("method")
@@ -149,11 +135,14 @@ def check_headers(message: JsonObject, headers: Headers) -> None:
     if not isinstance(version, str) or not isinstance(method, str):
         return
     name = params.get(_NAMED.get(method))
-    headers.agree(version, method, name if isinstance(name, str) else None)
+    _compare("MCP-Protocol-Version", headers.get_once(VERSION), version)
+    _compare("Mcp-Method", headers.get_once(METHOD), method)
+    if isinstance(name, str):
+        _compare("Mcp-Name", _decoded("Mcp-Name", headers.get_once(NAME)), name)
 
 
 def header_params(schema: Mapping[str, Any]) -> HeaderParams:
-    """Return which arguments of a tool stand in headers as well: those its schema marks with ``x-mcp-header``."""
+    """Return the arguments of a tool that headers repeat: its schema marks them with ``x-mcp-header``."""
     return tuple(_header_params(schema, ()))
 
 
@@ -166,26 +155,26 @@ def _header_params(schema: Mapping[str, Any], path: tuple[str, ...]) -> Iterable
 
 
 def check_params(params: HeaderParams, arguments: Json, headers: Headers) -> None:
-    """Raise HeaderMismatch unless each of these headers says what the argument says, and is missing where that is."""
+    """Raise HeaderMismatch unless each of these headers agrees with its argument; without the argument it must be missing."""
     for header, path in params:
         value = arguments
         for name in path:
             value = value.get(name) if isinstance(value, dict) else None
-        shown = header.decode("latin-1")
+        shown_name = header.decode("latin-1")
         got = headers.get_once(header)
         if value is None:
             if got is not None:
-                raise HeaderMismatch(f"{shown} is there, but no such argument")
+                raise HeaderMismatch(f"{shown_name} is there, but no such argument")
         elif isinstance(value, bool):
-            _compare(shown, got, "true" if value else "false")
+            _compare(shown_name, got, "true" if value else "false")
         elif isinstance(value, int | float):
-            _compare_number(shown, got, value)
+            _compare_number(shown_name, got, value)
         elif isinstance(value, str):
-            _compare(shown, _decoded(shown, got), value)
+            _compare(shown_name, _decoded(shown_name, got), value)
 
 
 def to_headers(message: JsonObject, params: HeaderParams = ()) -> dict[str, str]:
-    """Return the headers that must go with a stateless request or notification: the other side of the checks above."""
+    """Return the headers that a stateless request or notification needs to pass the checks above."""
     given = message.get("params")
     given = given if isinstance(given, dict) else {}
     method = message["method"]
@@ -205,7 +194,7 @@ def to_headers(message: JsonObject, params: HeaderParams = ()) -> dict[str, str]
 
 
 def _encoded(value: str) -> str:
-    """Return a value fit for a header: as it is, unless a header could not hold it or it looks as if it were encoded."""
+    """Return a header's value: the text itself, or base64 if a header cannot hold the text or it looks like base64."""
     is_plain = value.isascii() and value.isprintable() and value == value.strip(" ")
     if is_plain and not value.startswith(_BASE64_START.decode()):
         return value
@@ -214,20 +203,20 @@ def _encoded(value: str) -> str:
 
 
 def status_of(code: int | None, revision: Revision) -> int:
-    """Return the HTTP status of an answer with this JSON-RPC error code, None for a result."""
+    """Return the HTTP status of an answer with this JSON-RPC error code; a result has None."""
     if code is None:
         return 200
     return (_STATUS if revision.stateless else _HANDSHAKE_STATUS).get(code, 200)
 
 
 def to_event(frame: bytes, event_id: str | None = None) -> bytes:
-    """Return a frame, which has no line break but its last, as a server-sent event."""
+    """Return a frame as a server-sent event. A frame has no line break except at its end."""
     head = b"" if event_id is None else b"id: %s\n" % event_id.encode("ascii")
     return b"%sevent: message\ndata: %s\n\n" % (head, frame.removesuffix(b"\n"))
 
 
 def to_first_event(event_id: str, retry_ms: int) -> bytes:
-    """Return the event without data that tells a client where to come back to, and when."""
+    """Return the event without data that tells a client from where to resume, and after how long."""
     return b"id: %s\nretry: %d\ndata:\n\n" % (event_id.encode("ascii"), retry_ms)
 
 
@@ -235,7 +224,7 @@ KEEP_ALIVE = b": keep-alive\n\n"
 
 
 def _decoded(name: str, value: bytes | None) -> bytes | None:
-    """Return a value as it was before it was put into a header."""
+    """Return the text that a header's value stands for."""
     if value is None or not (value.startswith(_BASE64_START) and value.endswith(_BASE64_END)):
         return value
     try:

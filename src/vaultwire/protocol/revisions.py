@@ -1,15 +1,15 @@
-"""The five MCP revisions served, and what differs between them. The only module that compares protocol dates.
+"""The five MCP revisions served, and their differences. The only module that compares protocol dates.
 
-Two eras: four revisions open with an ``initialize`` handshake; 2026-07-28 has none, every request describes itself in
-``params._meta``. A request is judged on its own (specification 2026-07-28, "Versioning": a server may serve both eras
-on one connection), so a client that probes one era and falls back to the other is never locked out.
+There are two eras: four revisions open with an ``initialize`` handshake; in 2026-07-28 there is none, and ``params._meta``
+describes every request. The era is decided for each request (specification 2026-07-28, "Versioning": a server may serve both
+eras on one connection), so a client may try one era and fall back to the other.
 """
 
 from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from vaultwire.protocol.messages import JsonObject
+    from vaultwire.protocol.json_types import JsonObject
 
 META_VERSION = "io.modelcontextprotocol/protocolVersion"
 META_CLIENT_CAPABILITIES = "io.modelcontextprotocol/clientCapabilities"
@@ -22,14 +22,14 @@ HEADER_MISMATCH = -32020
 MISSING_CLIENT_CAPABILITY = -32021
 UNSUPPORTED_PROTOCOL_VERSION = -32022
 
-# Clients on the older revisions validate with draft-07 only and reject the newer name; clients on the newer ones do the
-# reverse. Every keyword we use means the same in both, so each is told the name it knows.
+# Clients of older revisions know draft-07 only and reject the newer name; clients of newer ones do the reverse. Every keyword
+# that we use means the same in both, so each client gets the name that it knows.
 DRAFT_07 = "http://json-schema.org/draft-07/schema#"
 DRAFT_2020_12 = "https://json-schema.org/draft/2020-12/schema"
 
 
 class Revision:
-    """One published revision and the answers it expects."""
+    """One published revision and what it expects of a server."""
 
     __slots__ = (
         "absent_methods",
@@ -52,24 +52,24 @@ class Revision:
         self.stateless = name >= "2026-07-28"
         # JSON-RPC batches came with 2025-03-26 and left with 2025-06-18.
         self.batches = name == "2025-03-26"
-        # `completion/complete` is older than the capability that tells of it.
+        # `completion/complete` is older than the capability that announces it.
         self.completions = name >= "2025-03-26"
         # `title` on resources, templates, prompts and their arguments, and `lastModified` among annotations.
         self.titles = name >= "2025-06-18"
-        # 2026-07-28, "Resources", "Error handling": the number before it must not be sent any more.
+        # 2026-07-28, "Resources", "Error handling": the older number must not be sent any more.
         self.resource_not_found = -32602 if name >= "2026-07-28" else -32002
         self.tool_annotations = name >= "2025-03-26"
         # title, outputSchema and structuredContent arrived together.
         self.tool_output = name >= "2025-06-18"
-        # SEP-1303: wrong arguments are a result the model can read and mend, not a protocol error.
+        # SEP-1303: wrong arguments are a result that the model can read and correct, not a protocol error.
         self.tool_errors_for_arguments = name >= "2025-11-25"
-        # Before, clients took an event without data for a broken message (2025-11-25, "Sending Messages to the Server").
+        # Older clients take an event without data for a broken message (2025-11-25, "Sending Messages to the Server").
         self.primed_streams = name >= "2025-11-25"
-        # Served methods that this revision does not have.
+        # Methods of other revisions that this one does not have.
         self.absent_methods = (
             ("resources/subscribe", "resources/unsubscribe") if name >= "2026-07-28" else ("subscriptions/listen",)
         )
-        # The server's requests became results, "input_required".
+        # A server asks the client by a result, "input_required", not by a request.
         self.asks_in_results = name >= "2026-07-28"
         self.schema_dialect = DRAFT_2020_12 if name >= "2025-11-25" else DRAFT_07
 
@@ -80,14 +80,14 @@ class Revision:
 HANDSHAKE = tuple(map(Revision, ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")))
 STATELESS = (Revision("2026-07-28"),)
 LATEST_HANDSHAKE = HANDSHAKE[-1]
-# What an HTTP request without a version header and without a session asks for (2025-06-18, "Protocol Version Header").
+# The revision of an HTTP request without version header and session (2025-06-18, "Protocol Version Header").
 WITHOUT_HEADER = HANDSHAKE[1]
 _HANDSHAKE_BY_NAME = {revision.name: revision for revision in HANDSHAKE}
 _STATELESS_BY_NAME = {revision.name: revision for revision in STATELESS}
 
 
 def negotiate(proposed: str) -> Revision:
-    """Return the revision a handshake settles on: the proposed one if served, else our latest (lifecycle, 2025-11-25).
+    """Return the revision that a handshake agrees on: the proposed one if served, else our latest (lifecycle, 2025-11-25).
 
     2026-07-28 has no handshake, so proposing it gets the latest revision that has one.
     """
@@ -95,19 +95,19 @@ def negotiate(proposed: str) -> Revision:
 
 
 def handshake(name: str) -> Revision | None:
-    """Return the revision of this name that opens with a handshake, None if it is not served."""
+    """Return the revision of this name that opens with a handshake; None if it is not served."""
     return _HANDSHAKE_BY_NAME.get(name)
 
 
 def stateless(name: str) -> Revision | None:
-    """Return the handshake-less revision of this name, None if it is not served."""
+    """Return the revision of this name without a handshake; None if it is not served."""
     return _STATELESS_BY_NAME.get(name)
 
 
 def is_stateless_request(method: str, meta: JsonObject) -> bool:
-    """Tell which era a request belongs to.
+    """Tell whether a request belongs to the stateless era.
 
-    ``initialize`` always opens the handshake era, whatever its ``_meta`` says. Else the version key alone decides, so
-    that a half-built envelope is told what it lacks. ``server/discover`` exists in the stateless era only.
+    ``initialize`` always opens the handshake era, also with a version in ``_meta``. Otherwise the version key alone decides,
+    so that the error for an incomplete ``_meta`` says what is missing. ``server/discover`` exists in the stateless era only.
     """
     return method != "initialize" and (META_VERSION in meta or method == "server/discover")

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from vaultwire.protocol.dialects import Dialect
     from vaultwire.protocol.events import Request
-    from vaultwire.protocol.messages import JsonObject
+    from vaultwire.protocol.json_types import JsonObject
     from vaultwire.server.answers import Answer
     from vaultwire.server.gate import Gate
     from vaultwire.server.shapes import Offering
@@ -179,7 +179,7 @@ class Handlers:
         """Load what the first call would otherwise wait for, then keep the vault's index true of the files until ``close``."""
         self.vaults.get(self.vaults.names[0])
         _keep_what_is_loaded()
-        self.vaults.tend(_quicken)
+        self.vaults.tend(_keep_what_is_loaded)
 
     def close(self) -> None:
         """End ``tend``. Safe from any thread."""
@@ -342,12 +342,6 @@ def _parse_call(params: JsonObject) -> tuple[str, JsonObject] | Refusal:
         got = jsonrpc.json_type(arguments)
         return Refusal(jsonrpc.INVALID_PARAMS, f"Invalid params: arguments must be an object, got {got}")
     return name, arguments
-
-
-def _quicken() -> None:
-    """Have frames read and written sooner than by Python's own library."""
-    jsonrpc.quicken()
-    _keep_what_is_loaded()
 
 
 def _keep_what_is_loaded() -> None:

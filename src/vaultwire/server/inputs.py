@@ -28,7 +28,7 @@ from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from vaultwire.protocol.messages import Json, JsonObject
+    from vaultwire.protocol.json_types import Json, JsonObject
     from vaultwire.server.answers import Answer
 
 # Known to this process only: what it signed means nothing to the next one.

@@ -40,7 +40,7 @@ from vaultwire.vault.value_types import Progress
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from vaultwire.protocol.messages import JsonObject
+    from vaultwire.protocol.json_types import JsonObject
     from vaultwire.server.shapes import Offering
 
 # Between a vault's name and a prompt's. Neither holds it: ``plain_name`` puts single ones between words.

@@ -16,7 +16,7 @@ from vaultwire.vault.errors import VaultError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from vaultwire.protocol.messages import JsonObject
+    from vaultwire.protocol.json_types import JsonObject
     from vaultwire.server.shapes import Offering
     from vaultwire.toolkit.registry import Client
 

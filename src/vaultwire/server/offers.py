@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterable
 
 from vaultwire.protocol import jsonrpc
 from vaultwire.protocol.revisions import Revision
-from vaultwire.toolkit.wording import iso_time
+from vaultwire.toolkit.phrases import iso_time
 from vaultwire.tools.completions import Meaning, completions
 from vaultwire.tools.prompts import Message, Prompt, fill_prompt, find_prompt, list_prompts
 from vaultwire.tools.resources import (
@@ -29,7 +29,7 @@ from vaultwire.vault.vault import Vault
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from vaultwire.protocol.messages import JsonObject
+    from vaultwire.protocol.json_types import JsonObject
 
 RESOURCES_PER_PAGE = 100  # about 25 KB
 MAX_VALUES = 100  # specification, Completion: "Maximum 100 items per response"

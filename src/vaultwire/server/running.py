@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from typing import Any, Protocol
 
     from vaultwire.protocol.events import Request
-    from vaultwire.protocol.messages import JsonObject
+    from vaultwire.protocol.json_types import JsonObject
     from vaultwire.server.answers import Answer, Wording
     from vaultwire.server.vaults import Vaults
     from vaultwire.toolkit.catalog import Toolset

@@ -6,7 +6,7 @@ import threading
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from vaultwire.protocol.messages import JsonObject
+    from vaultwire.protocol.json_types import JsonObject
     from vaultwire.protocol.revisions import Revision
     from vaultwire.toolkit.registry import Client
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
     from vaultwire.protocol.events import Peer, Request
-    from vaultwire.protocol.messages import JsonObject
+    from vaultwire.protocol.json_types import JsonObject
     from vaultwire.protocol.session import Session
     from vaultwire.server.shapes import Locked, Outlet
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from typing import Any, Protocol
 
     from vaultwire.protocol.events import Question, Request
-    from vaultwire.protocol.messages import Json, JsonObject
+    from vaultwire.protocol.json_types import Json, JsonObject
     from vaultwire.protocol.session import Session
     from vaultwire.server.answers import Answer
     from vaultwire.server.shapes import Outlet

@@ -1,1 +1,1 @@
-"""What declares, lists, checks and runs tools. The tools themselves are in `tools`."""
+"""Declaring, listing, checking and running tools. The tools themselves are in `tools`."""

@@ -1,40 +1,26 @@
-"""Arguments against a tool's input schema: which one, what was expected, what came.
+"""The check of arguments against a tool's input schema, with messages that say what was expected and what came.
 
-Covers exactly the JSON Schema keywords ``toolkit.schema`` writes; a test holds it to the ``jsonschema`` library on random
-arguments. That library itself costs 150 ms to import, which the first call of every session would pay.
+It knows exactly the JSON Schema keywords that ``toolkit.schema`` writes. A test compares it with the ``jsonschema`` library on
+random arguments. That library takes 150 ms to import, which the first call of every session would wait for.
 """
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Sequence
 from typing import Any
 
-# Enough of a wrong value to recognise it.
+# Characters of a wrong value that a message repeats: enough to recognise it.
 _MAX_SHOWN = 60
-# Problems told of one call: a caller that sees these will see the rest after mending them. And of names that are no
-# arguments, of one object.
+# Problems that are told of one call: a caller that corrects these gets the rest with the next call. Likewise for names in
+# one object that are not arguments.
 _MOST_PROBLEMS = 20
 _MOST_UNKNOWN = 5
 
 
 def check_arguments(schema: dict[str, Any], arguments: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
-    """Return the arguments, whole-number floats made integers, and the problems found; no problem means they fit.
+    """Return the arguments with whole-number floats as integers, and the problems found; no problem means that they fit.
 
-    Of a great many problems the first are told: looking on would take as long as the arguments are many.
+    Only the first problems are told: to look for all would take as long as the arguments are many.
     """
-    known = _glances.get(id(schema)) or _glance(schema)
-    _, required, tests = known
-    for name in required:
-        if name not in arguments:
-            break
-    else:
-        for name, value in arguments.items():
-            test = tests.get(name)
-            if test is None or not test(value):
-                break
-        else:
-            return arguments, []
     problems: list[str] = []
     checked = _check_object("", schema, arguments, problems)
     if len(problems) >= _MOST_PROBLEMS:
@@ -42,44 +28,8 @@ def check_arguments(schema: dict[str, Any], arguments: dict[str, Any]) -> tuple[
     return checked, problems
 
 
-# What most arguments are is seen by tests made once from their schema, in a fraction of the time that it takes to say what
-# is wrong. By the schema's identity, which it keeps as long as it is known here.
-_glances: dict[int, tuple[dict[str, Any], Sequence[str], dict[str, Callable[[Any], bool]]]] = {}
-# More than there are tools, for whoever makes schemas without end.
-_MOST_GLANCES = 1000
-
-
-def _glance(schema: dict[str, Any]) -> tuple[dict[str, Any], Sequence[str], dict[str, Callable[[Any], bool]]]:
-    """Return the schema, what is required by it, and what tells at a glance of which argument that it fits."""
-    if len(_glances) >= _MOST_GLANCES:
-        _glances.clear()
-    tests = {name: test for name, inner in schema["properties"].items() if (test := _make_test(inner)) is not None}
-    made = _glances[id(schema)] = schema, schema.get("required", ()), tests
-    return made
-
-
-def _make_test(schema: dict[str, Any]) -> Callable[[Any], bool] | None:
-    """Return what tells whether a value fits a schema; None for one that takes a closer look."""
-    kind = schema.get("type")
-    if kind == "string":
-        least, most = schema.get("minLength", 0), schema.get("maxLength", sys.maxsize)
-        allowed: frozenset[str] | None = frozenset(schema["enum"]) if "enum" in schema else None
-        return lambda value: (
-            type(value) is str
-            and least <= len(value) <= most
-            and value.isascii()
-            and (allowed is None or value in allowed)
-        )
-    if kind == "integer":
-        least, most = schema.get("minimum", -sys.maxsize), schema.get("maximum", sys.maxsize)
-        return lambda value: type(value) is int and least <= value <= most
-    if kind == "boolean":
-        return lambda value: type(value) is bool
-    return None
-
-
 def _check_object(name: str, schema: dict[str, Any], value: dict[str, Any], problems: list[str]) -> dict[str, Any]:
-    """Return the checked members of an object that stands in the arguments under ``name``; that of all has none."""
+    """Return the checked members of the object that is the argument ``name``; empty for the arguments as a whole."""
     prefix = f"{name}." if name else ""
     properties: dict[str, dict[str, Any]] = schema["properties"]
     problems += [
@@ -124,7 +74,10 @@ def _check(name: str, schema: dict[str, Any], value: Any, problems: list[str]) -
 
 
 def _half_pair(text: str) -> int:
-    """Return which character is half of a surrogate pair, 0 if none is: JSON can spell it, no file and no index can hold it."""
+    """Return which character, counted from 1, is half of a surrogate pair; 0 if none is.
+
+    JSON can spell one, but no file and no index can hold it.
+    """
     try:
         text.encode("utf-8")
     except UnicodeEncodeError as error:
@@ -183,7 +136,7 @@ def _range(schema: dict[str, Any], least: str, most: str, both: str, one: str) -
 
 
 def _shown(value: Any) -> str:
-    """Return the value as a caller would recognise it, cut to size."""
+    """Return the value in words, shortened, so that the caller recognises it."""
     match value:
         case None:
             return "null"

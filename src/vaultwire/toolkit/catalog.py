@@ -1,7 +1,7 @@
-"""What there is to list: the descriptions of a server's tools, and the way to their code.
+"""The catalog of a server's tools: their descriptions, and their code, which is loaded when it is needed.
 
-Our own tools are described ahead of time (``catalog.json``, kept fresh by a test), so that listing them needs none of
-the code behind them: the handshake and ``tools/list`` are answered while that still loads.
+The descriptions of our own tools are generated ahead of time (``catalog.json``; a test compares it with the code). So the
+handshake and ``tools/list`` are answered before the code is loaded.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 
-from vaultwire.toolkit.sets import OUTSIDE
+from vaultwire.toolkit.tool_sets import OUTSIDE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,14 +24,14 @@ EVAL = "obsidian_eval"
 
 
 def load_catalog(place: str = CATALOG) -> list[Description]:
-    """Return the descriptions of our own tools, or with ``APP_CATALOG`` those of the ``obsidian_*`` family."""
+    """Return the descriptions of our own tools; with ``APP_CATALOG`` those of the ``obsidian_*`` family."""
     with open(place, encoding="utf-8") as file:
         catalog: list[Description] = json.load(file)
     return catalog
 
 
 class Toolset:
-    """The tools of one server: descriptions and code, each loaded when it is first asked for."""
+    """The tools of one server: descriptions and code, each loaded on first use."""
 
     def __init__(
         self,
@@ -39,7 +39,7 @@ class Toolset:
         load_tools: Callable[[], Sequence[AnyTool]],
         load_first: Callable[[], Sequence[AnyTool]] = tuple,
     ) -> None:
-        """``load_first``: some of the tools, whose code is loaded at once; the others' is with the first call of one."""
+        """Take loaders. ``load_first`` loads some of the tools, ``load_tools`` all, with the first call of another one."""
         self._load_descriptions = load_descriptions
         self._load_tools = load_tools
         self._load_first = load_first
@@ -47,7 +47,7 @@ class Toolset:
         self._tools: dict[str, AnyTool] | None = None
 
     def over(self, vaults: Sequence[str]) -> Toolset:
-        """Return the tools for these vaults: each takes a vault's name if there are several. ``Vaults`` reads it."""
+        """Return the tools for these vaults. If there are several, each tool takes a vault's name, which ``Vaults`` reads."""
         if len(vaults) == 1:
             return self
         return Toolset(
@@ -59,13 +59,13 @@ class Toolset:
     @property
     def descriptions(self) -> dict[str, Description]:
         """Every tool's description by its name, in the order in which they are listed."""
-        # Two threads may load at once; they load the same, and the last one wins.
+        # Two threads may load at the same time. Both load the same, and the last one wins.
         if self._descriptions is None:
             self._descriptions = {description["name"]: description for description in self._load_descriptions()}
         return self._descriptions
 
     def describe(self, name: str) -> Description | None:
-        """Return a tool's description, None if there is none of this name."""
+        """Return a tool's description; None if there is no such tool."""
         return (self._descriptions or self.descriptions).get(name)
 
     def tool(self, name: str) -> AnyTool:
@@ -74,14 +74,14 @@ class Toolset:
 
     @property
     def tools(self) -> dict[str, AnyTool]:
-        """Every tool's code by its name: to be asked for one, not to be gone through."""
+        """The code of each tool by its name: for look-ups only, since not all may be loaded yet."""
         if self._tools is None:
             self._tools = _Code(self._load_tools, self._load_first())
         return self._tools
 
 
 class _Code(dict["str", "AnyTool"]):
-    """Tools by their names. Asking for one that is not there loads all."""
+    """Tools by name. A look-up of a missing one loads all."""
 
     def __init__(self, load: Callable[[], Sequence[AnyTool]], first: Sequence[AnyTool]) -> None:
         super().__init__({tool.name: tool for tool in first})

@@ -1,4 +1,4 @@
-"""Pages of results: one cursor for every tool that counts its results, and the words around a page."""
+"""Pages of results: the cursor of all tools that count their results, and the text around a page."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import Annotated, Any
 from vaultwire.toolkit.registry import Bounds
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
 
-# How many results came before, as text: opaque to callers, and no page needs what the one before it left behind.
+# The number of results before the page, as text. It is opaque to callers, and the server keeps nothing between pages.
 Cursor = Annotated[str | None, Bounds(1, 20)]
 
 
 def offset_of(cursor: str | None) -> int:
-    """Return how many results come before the page. Raises VaultError for a cursor that no page gave."""
+    """Return how many results are before the page. Raises VaultError for a cursor that is not from a page."""
     if cursor is None:
         return 0
     if not (cursor.isascii() and cursor.isdecimal()):
@@ -23,14 +23,14 @@ def offset_of(cursor: str | None) -> int:
 
 
 def page_text(offset: int, shown: int, total: int) -> str:
-    """Return the end of a headline: which of the results follow it."""
+    """Return the end of a headline: which of the results the page shows."""
     if not shown:
         return "; none on this page." if total else "."
     return f", numbers {offset + 1} to {offset + shown}:" if offset or shown < total else ":"
 
 
 def add_cursor(data: Any, lines: list[str], position: int, total: int) -> None:
-    """Say where the next page begins, in the data's ``next_cursor`` and in the text, if there is one."""
+    """Add the next page's cursor, if there is one, to the data's ``next_cursor`` and to the text."""
     if position < total:
         data["next_cursor"] = str(position)
         lines.append(f"{total - position} more: pass cursor '{position}'.")

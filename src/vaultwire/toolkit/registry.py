@@ -1,4 +1,4 @@
-"""Declaring and running tools. A tool is a typed function with a docstring; ``toolkit.schema`` tells clients about it."""
+"""Declaring and running tools. A tool is a typed function with a docstring; ``toolkit.schema`` describes it to clients."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ which is ours."""
 
 
 class Outcome(NamedTuple, Generic[Data]):
-    """What a tool has to say: text blocks for a model, the same facts as data for a program.
+    """The result of a tool: text blocks for a model, and the same facts as data for a program.
 
-    ``more`` are content blocks of other kinds (pictures, sounds, resources), in the protocol's shape, behind the texts.
+    ``more`` are content blocks of other kinds (pictures, sounds, resources) in the protocol's form; they follow the texts.
     """
 
     texts: list[str]
@@ -30,7 +30,7 @@ class Outcome(NamedTuple, Generic[Data]):
 
 
 class Failure(NamedTuple):
-    """A tool that did not do it: the code is the identity, the message says what would be right."""
+    """The failure of a tool: the code identifies it, the message says what would be right."""
 
     code: str
     message: str
@@ -45,34 +45,34 @@ class Ask(NamedTuple):
 
 
 class Client(Progress, Protocol):
-    """What a tool sees of whoever called it, if it wants to see more than that they still wait."""
+    """The client that called a tool, for tools that need more of it than ``Progress``."""
 
     @property
     def capabilities(self) -> Mapping[str, Any]:
-        """What the client said it can do; empty where it cannot be asked anything."""
+        """The client's capabilities; empty if it cannot be asked anything."""
 
     def log(self, level: str, data: Any, logger: str = ...) -> None:
-        """Send a log message, if the client wants those of this level."""
+        """Send a log message, if the client wants messages of this level."""
 
-    def ask(self, wanted: Mapping[str, Ask]) -> dict[str, dict[str, Any]]:
+    def ask(self, questions: Mapping[str, Ask]) -> dict[str, dict[str, Any]]:
         """Return the client's answer to each question, under the question's key.
 
-        Raises CapabilityMissing for what it did not say it can do, and VaultError (CLIENT_REFUSED) when it refuses. In
-        2026-07-28 the tool is run anew with each round of answers: it must change nothing before it has asked.
+        Raises CapabilityMissing for a capability that the client did not declare, and VaultError (CLIENT_REFUSED) if it
+        refuses. In 2026-07-28 the tool runs again with each round of answers: it must change nothing before it has asked.
         """
 
     def tools(self) -> Sequence[Description]:
-        """Return the descriptions of the tools that the client may call, whether they are listed to it or not."""
+        """Return the descriptions of all tools that the client may call, listed or not."""
 
     def show(self, tools: Collection[str]) -> bool:
-        """List these tools to the client from now on, besides those all clients see; False where its list is fixed."""
+        """List these tools to the client, too, from now on. False if its list cannot change."""
 
     def hang_up(self) -> None:
-        """Have the client come back for the answer later, where it can. For work that takes minutes."""
+        """Close the connection, if the client can fetch the answer later. For work that takes minutes."""
 
 
 class CapabilityMissing(Exception):  # noqa: N818 - says what is missing
-    """The client did not say that it can answer such a question."""
+    """The client did not declare the capability that a question needs."""
 
     def __init__(self, capability: str) -> None:
         super().__init__(f"this needs a client that can do {capability}, and yours did not say it can")
@@ -82,19 +82,19 @@ class CapabilityMissing(Exception):  # noqa: N818 - says what is missing
 CLIENT_REFUSED = "CLIENT_REFUSED"
 CLIENT_CANNOT = "CLIENT_CANNOT"
 
-# Which capability each of the server's requests needs; any client answers a ping.
+# The capability that each of the server's requests needs; every client answers a ping.
 _NEEDS = {"elicitation/create": "elicitation", "sampling/createMessage": "sampling", "roots/list": "roots"}
 
 
-def check_capabilities(wanted: Mapping[str, Ask], capabilities: Mapping[str, Any]) -> None:
-    """Raise CapabilityMissing for a question the client did not say it can answer."""
-    for ask in wanted.values():
+def check_capabilities(questions: Mapping[str, Ask], capabilities: Mapping[str, Any]) -> None:
+    """Raise CapabilityMissing if a question needs a capability that the client did not declare."""
+    for ask in questions.values():
         needed = _NEEDS.get(ask.method)
         if needed is not None and needed not in capabilities:
             raise CapabilityMissing(needed)
 
 
-# What each of them is answered with, at the least.
+# The field, with its type, that each answer must have.
 _ANSWERED_WITH: dict[str, tuple[str, type | tuple[type, ...]]] = {
     "elicitation/create": ("action", str),
     "sampling/createMessage": ("content", (dict, list)),
@@ -103,22 +103,22 @@ _ANSWERED_WITH: dict[str, tuple[str, type | tuple[type, ...]]] = {
 
 
 def is_answer(ask: Ask, result: Any) -> bool:
-    """Tell whether a client's result has the shape of an answer to this question."""
+    """Tell whether a client's result has the form of an answer to this question."""
     name, shape = _ANSWERED_WITH.get(ask.method, ("", object))
     return isinstance(result, dict) and isinstance(result.get(name), shape)
 
 
-def check_answers(wanted: Mapping[str, Ask], answers: Mapping[str, tuple[Any, Any]]) -> dict[str, dict[str, Any]]:
-    """Return the results out of pairs of result and error. Raises VaultError (CLIENT_REFUSED) if one is no answer."""
+def check_answers(questions: Mapping[str, Ask], answers: Mapping[str, tuple[Any, Any]]) -> dict[str, dict[str, Any]]:
+    """Return the results from pairs of result and error. Raises VaultError (CLIENT_REFUSED) if one is not an answer."""
     for key, (result, error) in answers.items():
-        if not is_answer(wanted[key], result):
-            reason = error.get("message") if isinstance(error, dict) else f"no answer to {wanted[key].method}"
+        if not is_answer(questions[key], result):
+            reason = error.get("message") if isinstance(error, dict) else f"no answer to {questions[key].method}"
             raise VaultError(CLIENT_REFUSED, f"the client did not answer {key!r}: {reason}")
     return {key: result for key, (result, _) in answers.items()}
 
 
 class Bounds(NamedTuple):
-    """Smallest and largest value of a number, or length of a text or list; for ``Annotated``."""
+    """The bounds of a number, or of the length of a text or list; for ``Annotated``."""
 
     least: int
     most: int
@@ -174,9 +174,7 @@ def tool(
 def invoke(
     declared: AnyTool, description: Description, arguments: dict[str, Any], vault: Vault, progress: Progress
 ) -> Outcome[Any] | Failure:
-    """Run the tool with arguments checked against its own schema. Raises only what nobody foresaw, ``Stopped``, and what
-    ``Client.ask`` raises.
-    """
+    """Check the arguments against the tool's schema and run it. Raises ``Stopped``, what ``Client.ask`` raises, and bugs."""
     checked, problems = check_arguments(description["inputSchema"], arguments)
     if problems:
         message = f"{declared.name} was called with wrong arguments: {'; '.join(problems)}."

@@ -1,8 +1,8 @@
-"""Tools to descriptions: hints and docstring of a function become what ``tools/list`` shows.
+"""Descriptions of tools: the type hints and docstring of a function become its entry in ``tools/list``.
 
-Runs ahead of time for our own tools (``scripts/generate.py``), at run time only for tool sets mounted by tests. The
-schemas use a small common core of JSON Schema, because every client accepts that: no union, ``$ref``, ``anyOf`` or
-empty object. ``$schema`` is added by the protocol's handlers, since its value depends on the client's revision.
+For our own tools this runs ahead of time (``scripts/generate.py``); at run time only for tools of tests. The schemas use a
+small common core of JSON Schema that every client accepts: no union, ``$ref``, ``anyOf`` or empty object. The handlers add
+``$schema``, because its value depends on the client's revision.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _ARGUMENT = re.compile(r"(\w+): (.*)")
 
 
 def describe(tool: AnyTool) -> Description:
-    """Return the tool as clients see it. Raises TypeError for a hint or docstring that has no place in a schema."""
+    """Return the tool as clients see it. Raises TypeError for a hint or docstring that does not fit into a schema."""
     hints = typing.get_type_hints(tool.function, include_extras=True)
     text, argument_texts = _split_docstring(tool)
     parameters = list(inspect.signature(tool.function).parameters.values())[2:]  # behind vault and progress
@@ -60,7 +60,7 @@ def describe(tool: AnyTool) -> Description:
 
 
 def _split_docstring(tool: AnyTool) -> tuple[str, dict[str, str]]:
-    """Return the description and each argument's text, line breaks inside paragraphs undone."""
+    """Return the description and the text of each argument, without the line breaks in paragraphs."""
     text, _, arguments = (inspect.getdoc(tool.function) or "").partition("\n\nArgs:\n")
     texts: dict[str, str] = {}
     name = ""
@@ -84,7 +84,7 @@ def _property(hint: Any, description: str, default: Any) -> Description:
 
 
 def _without_none(hint: Any) -> Any:
-    """Return ``X`` for ``X | None``: an argument that may be left out is not required; null is never asked for."""
+    """Return ``X`` for ``X | None``: an optional argument may be left out, but is never null."""
     if typing.get_origin(hint) is typing.Annotated:
         inner, *extras = typing.get_args(hint)
         return typing.Annotated[(_without_none(inner), *extras)]

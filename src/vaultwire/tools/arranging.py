@@ -1,14 +1,14 @@
-"""Tools that arrange the vault: move, rename, merge, divide. Docstrings here are product text: a model reads them."""
+"""Tools that reorganise the vault: move, rename, merge, divide. Docstrings here are product text: a model reads them."""
 
 from __future__ import annotations
 
 from typing import Annotated
 
-from vaultwire.markdown.joining import Where
-from vaultwire.toolkit.kinds import IfMatch, Name, OptionalName
+from vaultwire.markdown.merging import Where
+from vaultwire.toolkit.argument_types import IfMatch, Name, OptionalName
+from vaultwire.toolkit.phrases import counted
 from vaultwire.toolkit.registry import Outcome, tool
-from vaultwire.toolkit.wording import counted
-from vaultwire.tools.changes import Changed, to_changed, told
+from vaultwire.tools.changes import Changed, change_texts, to_changed
 from vaultwire.vault.plans.extracting import Leave, Part
 from vaultwire.vault.value_types import Progress
 from vaultwire.vault.vault import Vault
@@ -19,14 +19,14 @@ class Moved(Changed):
 
     path: Annotated[str, "Where it is now; of a dry run, where it would be"]
     moved_files: Annotated[int, "How many files got another path"]
-    links: Annotated[int, "How many links were written anew"]
+    links: Annotated[int, "How many links were rewritten"]
 
 
 class Relinked(Changed):
     """What was renamed, merged or divided."""
 
     path: Annotated[str, "The note"]
-    links: Annotated[int, "How many links were written anew"]
+    links: Annotated[int, "How many links were rewritten"]
 
 
 class Renamed(Changed):
@@ -43,13 +43,13 @@ def move_note(vault: Vault, progress: Progress, /, path: Name, to: Name, dry_run
     Args:
         path: What to move: a note named as for read_note, or the path of an attachment or folder ("Folder/").
         to: Its new path from the vault's root, such as "Archive/New name". "Archive/" keeps the name, "./New name" the folder.
-        dry_run: Only show what would be changed. Worth it before moving a folder.
+        dry_run: Only show what would be changed. Useful before moving a folder.
     """
     plan, done = vault.arranging.move(path, to, progress, dry_run=dry_run)
     data = Moved(**to_changed(done), path=plan.target, moved_files=plan.files, links=len(plan.links))
     more = f" with {counted(plan.files, 'file')}" if plan.files > 1 else ""
     what = f"moved {plan.source} to {plan.target}{more}, {counted(len(plan.links), 'link')} rewritten"
-    return Outcome(told(done, what, data), data)
+    return Outcome(change_texts(done, what, data), data)
 
 
 @tool(title="Rename heading", destructive=True, time_class="search")
@@ -75,7 +75,7 @@ def rename_heading(
     plan, done = vault.arranging.rename_heading(path, heading, to, if_match, progress, dry_run=dry_run)
     data = Relinked(**to_changed(done), path=plan.path, links=len(plan.links))
     what = f"renamed {heading} of {plan.path} to {to}, {counted(len(plan.links), 'link')} rewritten"
-    return Outcome(told(done, what, data), data)
+    return Outcome(change_texts(done, what, data), data)
 
 
 @tool(title="Rename tag", destructive=True, time_class="search")
@@ -88,12 +88,14 @@ def rename_tag(vault: Vault, progress: Progress, /, old: Name, new: Name, dry_ru
 
     Args:
         old: The tag, in any case; "#" may be left out.
-        new: What it is called then.
+        new: Its new name.
         dry_run: Only show what would be changed.
     """
     plan, done = vault.arranging.rename_tag(old, new, progress, dry_run=dry_run)
     data = Renamed(**to_changed(done), places=plan.places)
-    return Outcome(told(done, f"renamed #{plan.old} to #{plan.new} in {counted(plan.places, 'place')}", data), data)
+    return Outcome(
+        change_texts(done, f"renamed #{plan.old} to #{plan.new} in {counted(plan.places, 'place')}", data), data
+    )
 
 
 @tool(title="Rename property", destructive=True, time_class="search")
@@ -107,13 +109,13 @@ def rename_property(
 
     Args:
         old: The property, in any case.
-        new: What it is called then.
+        new: Its new name.
         dry_run: Only show what would be changed.
     """
     plan, done = vault.arranging.rename_property(old, new, progress, dry_run=dry_run)
     data = Renamed(**to_changed(done), places=len(plan.steps))
     what = f"renamed property {plan.old} to {plan.new} in {counted(len(plan.steps), 'note')}"
-    return Outcome(told(done, what, data), data)
+    return Outcome(change_texts(done, what, data), data)
 
 
 @tool(title="Merge notes", destructive=True, time_class="search")
@@ -126,19 +128,19 @@ def merge_notes(
     where: Where = "end",
     dry_run: bool = False,
 ) -> Outcome[Relinked]:
-    """Make one note a part of another: its text is added there, its properties fill in what lacks, every link to it leads
-    to the other note then, and the source goes to the vault's .trash.
+    """Make one note a part of another: its text is added there, its properties fill in those that are missing, every
+    link to it then leads to the other note, and the source goes to the vault's .trash.
 
     Args:
-        source: The note that is taken up, named as for read_note.
-        target: The note that takes it up.
+        source: The note that becomes a part and goes, named as for read_note.
+        target: The note that stays.
         where: At the "end" or the "start" of the target's text.
         dry_run: Only show what would be changed.
     """
     plan, done = vault.arranging.merge(source, target, where, progress, dry_run=dry_run)
     data = Relinked(**to_changed(done), path=plan.target, links=len(plan.links))
     what = f"merged {plan.source} into {plan.target}, {counted(len(plan.links), 'link')} rewritten"
-    return Outcome(told(done, what, data), data)
+    return Outcome(change_texts(done, what, data), data)
 
 
 @tool(title="Extract section", destructive=True, time_class="search")
@@ -154,7 +156,7 @@ def extract_section(
     if_match: IfMatch = None,
     dry_run: bool = False,
 ) -> Outcome[Relinked]:
-    """Move a part of a note into a note of its own. Links to headings and blocks in it lead to the new note then.
+    """Move a part of a note into a note of its own. Links to headings and blocks in it then lead to the new note.
 
     Args:
         path: The note, named as for read_note.
@@ -168,4 +170,4 @@ def extract_section(
     plan, done = vault.arranging.extract(path, Part(section, lines), to, leave, if_match, progress, dry_run=dry_run)
     data = Relinked(**to_changed(done), path=plan.new_path, links=len(plan.links))
     what = f"moved lines {plan.lines.first}-{plan.lines.last} of {plan.path} to {plan.new_path}"
-    return Outcome(told(done, f"{what}, {counted(len(plan.links), 'link')} rewritten", data), data)
+    return Outcome(change_texts(done, f"{what}, {counted(len(plan.links), 'link')} rewritten", data), data)

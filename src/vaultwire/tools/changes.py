@@ -1,16 +1,16 @@
-"""How tools tell what they changed: the same words and fields for every tool that changes the vault."""
+"""The result of a change, as text and as data, for every tool that changes the vault."""
 
 from __future__ import annotations
 
 from typing import Annotated, NotRequired, TypedDict, cast
 
-from vaultwire.toolkit.wording import MAX_FILES_SHOWN, counted
+from vaultwire.toolkit.phrases import MAX_FILES_SHOWN, counted
 from vaultwire.vault.changes.change import FileChange, Write, files_of
 from vaultwire.vault.changes.rendering import diff_of
 from vaultwire.vault.disk.etags import etag_of
 from vaultwire.vault.editing.workbench import Done
 
-# What a dry run shows: about 5,000 tokens.
+# Characters that a dry run shows: about 5,000 tokens.
 MAX_DIFF_CHARACTERS = 20_000
 
 
@@ -18,19 +18,19 @@ class TouchedFile(TypedDict):
     """A file that was changed."""
 
     action: Annotated[str, '"create", "edit", "remove" or "move"']
-    path: Annotated[str, "Path in the vault; of a move, the one before"]
-    to: Annotated[NotRequired[str], "Of a move, the path after"]
+    path: Annotated[str, "Path in the vault; of a move, the old one"]
+    to: Annotated[NotRequired[str], "Of a move, the new path"]
 
 
 class Changed(TypedDict):
     """What was changed."""
 
-    changed: Annotated[bool, "Whether anything was changed: not by a dry run, nor if all was so already"]
+    changed: Annotated[bool, "Whether anything was changed; false for a dry run, and if nothing had to change"]
     change: Annotated[NotRequired[int], "Number of the change, for show_change and undo_change"]
     files: Annotated[list[TouchedFile], "The first files changed; of a dry run, those that would be"]
     file_count: Annotated[int, "How many files in all"]
     diff: Annotated[NotRequired[str], "Of a dry run: what would change"]
-    notices: Annotated[list[str], "What there is to know besides"]
+    notices: Annotated[list[str], "Further remarks"]
 
 
 class ChangedNote(Changed):
@@ -41,7 +41,7 @@ class ChangedNote(Changed):
 
 
 def to_changed(done: Done) -> Changed:
-    """Return what was done as data."""
+    """Return the change as data."""
     files = files_of(tuple(done.steps))
     is_made = done.change is not None and bool(done.steps)
     data = Changed(
@@ -58,7 +58,7 @@ def to_changed(done: Done) -> Changed:
 
 
 def to_changed_note(done: Done, path: str, before: bytes | None = None) -> ChangedNote:
-    """Return what was done to a note as data; ``before`` is what it held, should nothing have changed."""
+    """Return the change of a note as data; ``before`` are its bytes, for a note that did not change."""
     data = cast("ChangedNote", {**to_changed(done), "path": path})  # mypy wants optional fields spelt out
     after = [step.after for step in done.steps if isinstance(step, Write) and step.path == path]
     held = after[-1] if after else before
@@ -68,15 +68,15 @@ def to_changed_note(done: Done, path: str, before: bytes | None = None) -> Chang
 
 
 def to_touched(file: FileChange) -> TouchedFile:
-    """Return what happened to a file as data."""
+    """Return the change of a file as data."""
     touched = TouchedFile(action=file.kind, path=file.path)
     if file.target is not None:
         touched["to"] = file.target
     return touched
 
 
-def told(done: Done, what: str, data: Changed) -> list[str]:
-    """Return what was done in words. ``what`` is a sentence's end: "3 properties of Note.md"."""
+def change_texts(done: Done, what: str, data: Changed) -> list[str]:
+    """Return the change in words. ``what`` is the end of a sentence: "3 properties of Note.md"."""
     if not done.steps:
         return ["\n".join([f"Nothing to change: {what}.", *done.notices])]
     if done.change is None:
@@ -96,7 +96,7 @@ def _line(file: TouchedFile) -> str:
 
 
 def cut(diff: str) -> str:
-    """Return a diff of bearable length, saying so if something is missing."""
+    """Return a diff, shortened with a remark if it is too long."""
     if len(diff) <= MAX_DIFF_CHARACTERS:
         return diff
     end = diff.rfind("\n", 0, MAX_DIFF_CHARACTERS) + 1

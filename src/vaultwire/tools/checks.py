@@ -1,13 +1,13 @@
-"""The tool that says what is wrong in notes. Its docstring is product text: a model reads it."""
+"""The tool that finds faults in notes. Its docstring is product text: a model reads it."""
 
 from __future__ import annotations
 
 from typing import Annotated, Literal, NotRequired, TypedDict
 
-from vaultwire.toolkit.kinds import Folder, Limit, OptionalName
+from vaultwire.toolkit.argument_types import Folder, Limit, OptionalName
 from vaultwire.toolkit.paging import Cursor, add_cursor, offset_of
+from vaultwire.toolkit.phrases import counted
 from vaultwire.toolkit.registry import Outcome, tool
-from vaultwire.toolkit.wording import counted
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
 from vaultwire.vault.value_types import Progress
 from vaultwire.vault.vault import Vault
@@ -32,9 +32,9 @@ class CheckedNotes(TypedDict):
     """What is wrong, in path and line order."""
 
     faults: list[FoundFault]
-    files_checked: Annotated[int, "Notes and canvases looked through for this page"]
-    files_total: Annotated[int, "All there are to look through"]
-    next_cursor: Annotated[NotRequired[str], "Pass as cursor to look through the rest; absent at the end"]
+    files_checked: Annotated[int, "Notes and canvases checked for this page"]
+    files_total: Annotated[int, "Notes and canvases in all"]
+    next_cursor: Annotated[NotRequired[str], "Pass as cursor to check the rest; absent at the end"]
 
 
 @tool(title="Check notes", time_class="search", read_only=True)
@@ -48,7 +48,7 @@ def check_notes(
     cursor: Cursor = None,
 ) -> Outcome[CheckedNotes]:
     """Find what is broken in one note, a folder or the whole vault: links and embeds that lead nowhere, links to headings
-    and blocks that are not there, broken frontmatter, properties of a wrong type, tags that are none, block ids used twice,
+    and blocks that are not there, broken frontmatter, properties of a wrong type, invalid tags, block ids used twice,
     broken canvases.
 
     Use it after larger edits. A link to a note that the person means to write one day is listed too.

@@ -1,4 +1,4 @@
-"""What an argument's value may be, while a person types it: paths, tags and property names that fit, best first."""
+"""Completions of an argument while a person types it: paths, tags and property names that match, best first."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from vaultwire.vault.disk.paths import fold, is_note
 from vaultwire.vault.value_types import Progress
 from vaultwire.vault.vault import Vault
 
-# What the value of an argument means. ``text``: anything, so nothing is offered.
+# The kind of an argument's value. ``text``: anything, so there are no completions.
 Meaning: TypeAlias = Literal["text", "note", "file", "folder", "tag", "property"]
 
 _MEANINGS: dict[str, Meaning] = {
@@ -24,12 +24,12 @@ _MEANINGS: dict[str, Meaning] = {
 
 
 def meaning_of(name: str) -> Meaning:
-    """Return what an argument of this name means: the name is all that a prompt in a vault says of it."""
+    """Return the kind of an argument by its name, which is all that a prompt in a vault says of it."""
     return _MEANINGS.get(name.casefold(), "text")
 
 
 def completions(vault: Vault, meaning: Meaning, value: str, progress: Progress) -> list[str]:
-    """Return every value that fits what was typed so far, best first; the common ones or path order break ties."""
+    """Return every value that matches the text typed so far, best first; among equals, common ones first or path order."""
     match meaning:
         case "note":
             return ranked(filter(is_note, vault.overview.paths(progress)), value)
@@ -50,12 +50,12 @@ def completions(vault: Vault, meaning: Meaning, value: str, progress: Progress) 
 
 
 def _ends_of_parts(folder: str) -> list[int]:
-    """Return where each part of the folder's path ends: a folder that holds nothing but folders is one too."""
+    """Return where each part of the folder's path ends: so folders that hold only folders are included."""
     return [index for index, character in enumerate(folder) if character == "/"] + ([len(folder)] if folder else [])
 
 
 def ranked(candidates: Iterable[str], value: str) -> list[str]:
-    """Return the candidates that hold the value: at the start of all, of the last part, within that, then anywhere."""
+    """Return the candidates that hold the value: first at their start, then at the start of the name, in it, anywhere."""
     key = fold(value)
     if not key:
         return list(candidates)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, NotRequired, TypedDict
 
-from vaultwire.markdown.model import Span
+from vaultwire.markdown.parsed_note import Span
 from vaultwire.toolkit.registry import Bounds, Outcome, tool
 from vaultwire.tools.reading import DEFAULT_CHARACTERS, MaxCharacters, Piece
 from vaultwire.vault.links.sections import line_count

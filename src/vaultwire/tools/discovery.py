@@ -1,7 +1,7 @@
-"""Tools that tell about tools, so that a model need not be shown all of them. Docstrings here are product text.
+"""Tools that find tools, so that not all have to be listed to a model. Docstrings here are product text.
 
-What is found is listed to that client from then on, where its list can change; it can be called either way. Which tools
-belong together ``sets`` says.
+Tools that were found are listed to that client from then on, if its list can change; they can be called either way.
+``tool_sets`` has the categories.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ import re
 from collections.abc import Iterable
 from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
+from vaultwire.toolkit.phrases import counted
 from vaultwire.toolkit.registry import Bounds, Client, Outcome, tool
-from vaultwire.toolkit.sets import CATEGORIES, category_of
-from vaultwire.toolkit.wording import counted
+from vaultwire.toolkit.tool_sets import CATEGORIES, category_of
 from vaultwire.vault.vault import Vault
 
-# What a word of the query counts where it stands.
+# The weight of a word of the query, by where it is found.
 _IN_NAME, _IN_TITLE, _IN_DESCRIPTION = 5, 3, 1
 _SHORTEST_STEM = 4  # "links" finds "link" and the other way round; "a" does not find "add"
 
@@ -103,7 +103,7 @@ def list_tool_categories(
 
 
 def _search(offered: Iterable[dict[str, Any]], query: str, category: str) -> list[dict[str, Any]]:
-    """Return the tools that have any of the query's words; those with most of them, and in the best places, first."""
+    """Return the tools that match a word of the query, best first: those with most words, in the places of most weight."""
     words = _words(query)
     wanted = category.strip().lower()
     ranked: list[tuple[int, int, dict[str, Any]]] = []

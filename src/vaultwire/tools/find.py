@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated, NotRequired, TypedDict
 
-from vaultwire.toolkit.kinds import Folder, Limit
+from vaultwire.toolkit.argument_types import Folder, Limit
 from vaultwire.toolkit.paging import Cursor, add_cursor, offset_of, page_text
+from vaultwire.toolkit.phrases import counted, iso_time
 from vaultwire.toolkit.registry import Bounds, Outcome, tool
-from vaultwire.toolkit.wording import counted, iso_time
+from vaultwire.vault import value_types
 from vaultwire.vault.disk.paths import stem
 from vaultwire.vault.search.filters import NoteFilterText, Sort
 from vaultwire.vault.value_types import Progress
@@ -80,22 +81,21 @@ def find_notes(
     offset = offset_of(cursor)
     asked = NoteFilterText(name, alias, tags or (), properties or (), modified_after, modified_before, sort)
     found, total = vault.overview.find(asked, folder, offset, limit, progress)
-    notes: list[NamedNote] = []
+    notes = [_to_named(note) for note in found]
     lines = [f"{counted(total, 'note')} found{page_text(offset, len(found), total)}"]
-    for note in found:
-        entry = NamedNote(
-            path=note.stat.path,
-            name=stem(note.stat.path),
-            modified=iso_time(note.stat.modified_ns),
-            size=note.stat.size,
-            tags=note.tags,
-        )
-        line = f"{entry['modified']}  {note.stat.path}"
-        if note.alias is not None:
-            entry["alias"] = note.alias
-            line += f" (alias {note.alias!r})"
-        notes.append(entry)
-        lines.append("  ".join([line, *(f"#{tag}" for tag in note.tags)]))
+    for note in notes:
+        alias = f" (alias {note['alias']!r})" if "alias" in note else ""
+        lines.append("  ".join([f"{note['modified']}  {note['path']}{alias}", *(f"#{tag}" for tag in note["tags"])]))
     data = NamedNotes(notes=notes, total=total)
     add_cursor(data, lines, offset + len(notes), total)
     return Outcome(["\n".join(lines)], data)
+
+
+def _to_named(found: value_types.NamedNote) -> NamedNote:
+    stat = found.stat
+    note = NamedNote(
+        path=stat.path, name=stem(stat.path), modified=iso_time(stat.modified_ns), size=stat.size, tags=found.tags
+    )
+    if found.alias is not None:
+        note["alias"] = found.alias
+    return note

@@ -1,14 +1,14 @@
-"""The tool on how the whole vault hangs together. Its docstring is product text: a model reads it."""
+"""The tool on the graph of links. Its docstring is product text: a model reads it."""
 
 from __future__ import annotations
 
 from typing import Annotated, Literal, NotRequired, TypedDict
 
 from vaultwire.toolkit.paging import Cursor, add_cursor, offset_of, page_text
+from vaultwire.toolkit.phrases import counted
 from vaultwire.toolkit.registry import Bounds, Outcome, tool
-from vaultwire.toolkit.wording import counted
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
-from vaultwire.vault.link_graph import Direction, Neighbour
+from vaultwire.vault.link_graph import Direction, LinkGraph, Neighbour
 from vaultwire.vault.value_types import Progress
 from vaultwire.vault.vault import Vault
 
@@ -16,7 +16,7 @@ Name = Annotated[str | None, Bounds(1, 1000)]
 What = Literal["neighbours", "path", "unresolved", "orphans", "dead_ends", "hubs"]
 
 _ARROWS: dict[Direction, str] = {"out": "→", "in": "←", "both": "↔"}
-# Places of one name: enough to see what it is about; search_notes finds the others.
+# Places shown of one name; search_notes finds the others.
 _MAX_PLACES = 20
 
 
@@ -72,7 +72,7 @@ def graph(
     limit: Annotated[int, Bounds(1, 1000)] = 100,
     cursor: Cursor = None,
 ) -> Outcome[GraphAnswer]:
-    """Answer how notes hang together by links: around one note, between two, or in the whole vault.
+    """Answer how notes are connected by links: around one note, between two, or in the whole vault.
 
     Attachments count as linked to; a note's links to itself and the notes Obsidian excludes do not count. For the links of
     one note with their lines use list_links and list_backlinks.
@@ -92,52 +92,26 @@ def graph(
     _check(what, path, to)
     offset = offset_of(cursor)
     data = GraphAnswer(what=what, total=0)
-    match what:
-        case "neighbours":
-            found = vault.locate(path or "", progress)
-            page, total = vault.overview.link_graph(progress).neighbours(
-                found, depth, direction, offset, limit, progress
-            )
-            data["files"] = [_file(each) for each in page]
-            head = f"{counted(total, 'file')} within {counted(depth, 'link')} of {found}"
-            lines = [_line(each, depth) for each in page]
-        case "path":
-            start, end = vault.locate(path or "", progress), vault.locate(to or "", progress)
-            way = vault.overview.link_graph(progress).path_between(start, end, direction, progress)
-            if way is None:
-                hint = "" if direction == "both" else ' Try direction "both".'
-                return Outcome([f"No way over links leads from {start} to {end}.{hint}"], {**data, "files": []})
-            files = [GraphFile(path=start, distance=0), *map(_file, way)]
-            data["files"], total = files[offset : offset + limit], len(files)
-            head = f"{counted(len(way), 'link')} from {start} to {end}"
-            lines = [start, *(f"{_ARROWS[each.direction]} {each.path}" for each in way)][offset : offset + limit]
-        case "unresolved":
-            names = vault.overview.link_graph(progress).unresolved()
-            data["unresolved"], total = [], len(names)
-            head = f"{counted(sum(len(each.places) for each in names), 'link')} to {counted(total, 'name')} no file has"
-            lines = []
-            for each in names[offset : offset + limit]:
-                places = [LinkPlace(path=note, line=line) for note, line in each.places[:_MAX_PLACES]]
-                data["unresolved"].append(UnresolvedName(name=each.name, links=len(each.places), places=places))
-                more = f" and {len(each.places) - len(places)} more" if len(places) < len(each.places) else ""
-                shown = ", ".join(f"{place['path']}:{place['line']}" for place in places)
-                lines.append(f"{each.name} ({len(each.places)}): {shown}{more}")
-        case "hubs":
-            hubs = vault.overview.link_graph(progress).hubs()
-            total = len(hubs)
-            hubs = hubs[offset : offset + limit]
-            data["files"] = [GraphFile(path=each.path, linked_by=each.notes) for each in hubs]
-            head = f"{counted(total, 'note')} that others link to, the most linked first"
-            lines = [f"{each.path} ({each.notes})" for each in hubs]
-        case _:
-            links = vault.overview.link_graph(progress)
-            paths = links.orphans() if what == "orphans" else links.dead_ends()
-            total = len(paths)
-            lines = list(paths[offset : offset + limit])
-            data["files"] = [GraphFile(path=each) for each in lines]
-            head = counted(total, "note") + (
-                " no other note links to" if what == "orphans" else " without links to files"
-            )
+    if what == "neighbours":
+        found = vault.locate(path or "", progress)
+        page, total = vault.overview.link_graph(progress).neighbours(found, depth, direction, offset, limit, progress)
+        data["files"] = [_file(each) for each in page]
+        head = f"{counted(total, 'file')} within {counted(depth, 'link')} of {found}"
+        lines = [_line(each, depth) for each in page]
+    elif what == "path":
+        start, end = vault.locate(path or "", progress), vault.locate(to or "", progress)
+        way = vault.overview.link_graph(progress).path_between(start, end, direction, progress)
+        if way is None:
+            hint = "" if direction == "both" else ' Try direction "both".'
+            return Outcome([f"No way over links leads from {start} to {end}.{hint}"], {**data, "files": []})
+        files = [GraphFile(path=start, distance=0), *map(_file, way)]
+        data["files"], total = files[offset : offset + limit], len(files)
+        head = f"{counted(len(way), 'link')} from {start} to {end}"
+        lines = [start, *(f"{_ARROWS[each.direction]} {each.path}" for each in way)][offset : offset + limit]
+    else:
+        head, lines, total = _whole_graph(
+            vault.overview.link_graph(progress), what, slice(offset, offset + limit), data
+        )
     data["total"] = total
     count = len(lines)
     lines.insert(0, head + page_text(offset, count, total))
@@ -145,8 +119,33 @@ def graph(
     return Outcome(["\n".join(lines)], data)
 
 
+def _whole_graph(links: LinkGraph, what: What, page: slice, data: GraphAnswer) -> tuple[str, list[str], int]:
+    """Return headline, lines and total of an answer about the whole vault, and put its page into the data."""
+    if what == "unresolved":
+        names = links.unresolved()
+        data["unresolved"] = []
+        lines = []
+        for each in names[page]:
+            places = [LinkPlace(path=note, line=line) for note, line in each.places[:_MAX_PLACES]]
+            data["unresolved"].append(UnresolvedName(name=each.name, links=len(each.places), places=places))
+            more = f" and {len(each.places) - len(places)} more" if len(places) < len(each.places) else ""
+            shown = ", ".join(f"{place['path']}:{place['line']}" for place in places)
+            lines.append(f"{each.name} ({len(each.places)}): {shown}{more}")
+        count = sum(len(each.places) for each in names)
+        return f"{counted(count, 'link')} to {counted(len(names), 'name')} no file has", lines, len(names)
+    if what == "hubs":
+        hubs = links.hubs()
+        data["files"] = [GraphFile(path=each.path, linked_by=each.notes) for each in hubs[page]]
+        lines = [f"{each.path} ({each.notes})" for each in hubs[page]]
+        return f"{counted(len(hubs), 'note')} that others link to, the most linked first", lines, len(hubs)
+    paths = links.orphans() if what == "orphans" else links.dead_ends()
+    data["files"] = [GraphFile(path=each) for each in paths[page]]
+    ending = " no other note links to" if what == "orphans" else " without links to files"
+    return counted(len(paths), "note") + ending, list(paths[page]), len(paths)
+
+
 def _check(what: What, path: str | None, to: str | None) -> None:
-    """Raise VaultError if the notes given are not those that the question is about."""
+    """Raise VaultError unless exactly the notes that the question needs are given."""
     needed = {"neighbours": ["path"], "path": ["path", "to"]}.get(what, [])
     given = [name for name, value in (("path", path), ("to", to)) if value is not None]
     if given != needed:

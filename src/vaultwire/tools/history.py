@@ -1,18 +1,18 @@
-"""Tools on the journal: what was changed, and taking it back. Docstrings here are product text: a model reads them."""
+"""Tools on the journal: list, show and undo changes. Docstrings here are product text: a model reads them."""
 
 from __future__ import annotations
 
 from typing import Annotated, NotRequired, TypedDict
 
+from vaultwire.toolkit.phrases import MAX_FILES_SHOWN, counted, iso_time
 from vaultwire.toolkit.registry import Bounds, Outcome, tool
-from vaultwire.toolkit.wording import MAX_FILES_SHOWN, counted, iso_time
 from vaultwire.tools.changes import (
     Changed,
     TouchedFile,
+    change_texts,
     cut,
     to_changed,
     to_touched,
-    told,
 )
 from vaultwire.vault.changes.change import Change
 from vaultwire.vault.changes.rendering import diff_of
@@ -104,7 +104,7 @@ def undo_change(vault: Vault, progress: Progress, /, change: Number, dry_run: bo
     """
     done = vault.history.undo(change, progress, dry_run=dry_run)
     data = to_changed(done)
-    return Outcome(told(done, f"change {change} taken back", data), data)
+    return Outcome(change_texts(done, f"change {change} taken back", data), data)
 
 
 @tool(title="Restore note")
@@ -130,7 +130,7 @@ def restore_note(
     done = vault.history.restore(path, change, to, progress, dry_run=dry_run)
     data = to_changed(done)
     back = ", ".join(file.get("to", file["path"]) for file in data["files"])
-    return Outcome(told(done, f"brought back {back}", data), data)
+    return Outcome(change_texts(done, f"brought back {back}", data), data)
 
 
 def _to_listed(change: Change) -> ListedChange:

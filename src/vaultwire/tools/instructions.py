@@ -1,6 +1,6 @@
-"""What the server tells a model about itself at the handshake. At most 1 KB: clients put it into every conversation.
+"""The text that introduces the server to a model at the handshake. At most 1 KB: clients put it into every conversation.
 
-Only where there are several vaults their names come on top.
+If there are several vaults, their names are added to that.
 """
 
 from __future__ import annotations

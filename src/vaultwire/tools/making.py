@@ -1,12 +1,12 @@
-"""Tools that make what is new. Docstrings here are product text: a model reads them."""
+"""Tools that create notes and files. Docstrings here are product text: a model reads them."""
 
 from __future__ import annotations
 
 from typing import Annotated, Literal, NotRequired, cast
 
-from vaultwire.toolkit.kinds import IfMatch, Name, OptionalName
+from vaultwire.toolkit.argument_types import IfMatch, Name, OptionalName
 from vaultwire.toolkit.registry import Bounds, Outcome, tool
-from vaultwire.tools.changes import Changed, to_changed, told
+from vaultwire.tools.changes import Changed, change_texts, to_changed
 from vaultwire.vault.editing.making import Made
 from vaultwire.vault.plans.creating import NewNote
 from vaultwire.vault.value_types import Progress
@@ -43,7 +43,7 @@ def create_note(
     are rewritten to lead where they did. In a template {{title}}, {{date}}, {{date:FORMAT}} and {{time}} are filled in.
 
     Args:
-        path: "Folder/Name" from the vault's root, or a name alone. Folders on the way are made.
+        path: "Folder/Name" from the vault's root, or a name alone. Missing folders are made.
         content: Markdown text; with a template, it comes below the template's.
         template: Name of a note in the person's templates folder. Empty for none.
         beside: The note that this one belongs to, for people who keep new notes in the same folder as the current one.
@@ -139,4 +139,4 @@ def _outcome(made: Made, what: str) -> Outcome[MadeFile]:
     )  # mypy wants optional fields spelt out
     if made.link:
         data["link"] = made.link
-    return Outcome(told(made.done, what, changed), data)
+    return Outcome(change_texts(made.done, what, changed), data)

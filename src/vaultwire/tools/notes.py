@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import Annotated, NotRequired, TypedDict
 
-from vaultwire.toolkit.kinds import IfMatch, Name
+from vaultwire.toolkit.argument_types import IfMatch, Name
+from vaultwire.toolkit.phrases import MAX_FILES_SHOWN, counted, iso_time, other_files_text
 from vaultwire.toolkit.registry import Bounds, Outcome, tool
-from vaultwire.toolkit.wording import MAX_FILES_SHOWN, counted, edited_too, iso_time
 from vaultwire.vault.value_types import Progress, WriteMode
 from vaultwire.vault.vault import Vault
 
@@ -49,8 +49,8 @@ class DeletedNote(TypedDict):
     """What a delete did."""
 
     path: Annotated[str, "Path the note had"]
-    permanent: Annotated[bool, "Whether it is gone for good"]
-    trash_path: Annotated[NotRequired[str], "Where it lies now, unless it is gone for good"]
+    permanent: Annotated[bool, "Whether it was deleted permanently"]
+    trash_path: Annotated[NotRequired[str], "Where it is now; absent if it was deleted permanently"]
     change: Annotated[int, "Number of the change, for show_change and undo_change"]
 
 
@@ -98,7 +98,7 @@ def write_note(
     mode: WriteMode = "create",
     if_match: IfMatch = None,
 ) -> Outcome[WrittenNote]:
-    """Make a note, add to one, or replace one's text. Folders on the way are made.
+    """Make a note, add to one, or replace one's text. Missing folders are made.
 
     By default only a new note is made: if it exists, nothing happens and an error says so. Prefer append or prepend to
     overwrite; before overwrite, read the note and pass its etag. A note keeps its line ends and the rest of its bytes.
@@ -114,7 +114,7 @@ def write_note(
         if_match: Etag from read_note. The write happens only if the note still is what was read.
     """
     written = vault.writing.write(path, content, mode, if_match, progress)
-    done = "Created" if written.created else "Wrote" if written.changed else "Left unchanged (it says so already)"
+    done = "Created" if written.created else "Wrote" if written.changed else "Left unchanged (it has this text already)"
     data: WrittenNote = {
         "path": written.path,
         "created": written.created,
@@ -129,7 +129,7 @@ def write_note(
     if written.also:
         data["also_edited"] = list(written.also[:MAX_FILES_SHOWN])
         data["also_edited_count"] = len(written.also)
-        text += f"\n{edited_too(written.also)}"
+        text += f"\n{other_files_text(written.also)}"
     return Outcome([text], data)
 
 
@@ -145,13 +145,13 @@ def delete_note(
     """Delete a note by moving it to the vault's .trash folder, where the person can find it.
 
     Args:
-        path: The note, named as for read_note. To delete for good, its whole path.
-        permanent: Delete for good instead. Only when the person asked for exactly that.
+        path: The note, named as for read_note. To delete permanently, its whole path.
+        permanent: Delete permanently instead. Only when the person asked for exactly that.
         if_match: Etag from read_note. The note is deleted only if it still is what was read.
     """
     deleted = vault.writing.delete(path, permanent=permanent, if_match=if_match, progress=progress)
     data = DeletedNote(path=deleted.path, permanent=deleted.trash_path is None, change=deleted.change)
-    done = f"Deleted for good: {deleted.path}"
+    done = f"Deleted permanently: {deleted.path}"
     if deleted.trash_path is not None:
         data["trash_path"] = deleted.trash_path
         done = f"Moved {deleted.path} to {deleted.trash_path}"

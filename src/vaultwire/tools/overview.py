@@ -1,18 +1,18 @@
-"""Tools that show what a vault holds as a whole. Docstrings here are product text: a model reads them."""
+"""Tools that show the vault as a whole. Docstrings here are product text: a model reads them."""
 
 from __future__ import annotations
 
 from typing import Annotated, NotRequired, TypedDict
 
-from vaultwire.toolkit.kinds import Folder, Limit
+from vaultwire.toolkit.argument_types import Folder, Limit
 from vaultwire.toolkit.paging import Cursor, add_cursor, offset_of, page_text
+from vaultwire.toolkit.phrases import counted, iso_time
 from vaultwire.toolkit.registry import Bounds, Outcome, tool
-from vaultwire.toolkit.wording import counted, iso_time
 from vaultwire.vault.search.filters import parse_task_status
 from vaultwire.vault.value_types import Progress, PropertyUse
 from vaultwire.vault.vault import Vault
 
-# A value may be a whole text, and shows in a list of them what it begins with.
+# Characters shown of a value, which may be a whole text.
 _MAX_VALUE = 200
 
 
@@ -48,7 +48,7 @@ class ListedTask(TypedDict):
 
     path: Annotated[str, "Note it stands in"]
     line: Annotated[int, "Line number in the note, from 1"]
-    mark: Annotated[str, "What is in its box: a blank if it is to do, often x if it is done"]
+    mark: Annotated[str, "What is in its box: a space if it is to do, often x if it is done"]
     text: Annotated[str, "The task"]
     heading: Annotated[NotRequired[str], "Heading it stands under; absent if there is none"]
 
@@ -102,7 +102,9 @@ class VaultNumbers(TypedDict):
     unreadable_notes: Annotated[int, "Notes that could not be read and are in no search"]
     notes_with_problems: Annotated[int, "Notes with something that could not be read, such as broken frontmatter"]
     problems: Annotated[list[NoteProblem], "The first of both"]
-    watched: Annotated[bool, "Whether changes are taken up as they happen; if not, each call looks at all files first"]
+    watched: Annotated[
+        bool, "Whether the index follows changes as they happen; if not, each call looks at all files first"
+    ]
     notices: Annotated[list[str], "Why the vault is not watched, or the index not kept"]
 
 
@@ -177,7 +179,7 @@ def list_tasks(
 ) -> Outcome[ListedTasks]:
     """List tasks ("- [ ] …") of all notes, one folder or one note, with note, line and the heading above.
 
-    In path and line order. A task is done if anything but a blank stands in its box.
+    In path and line order. A task is done if its box holds anything but a space.
 
     Args:
         status: "todo", "done", "any", or one mark such as "/" or "-" for the tasks that have it in their box.
@@ -261,5 +263,7 @@ def vault_stats(
     if found.problems:
         lines.append(f"{counted(found.unreadable, 'note')} cannot be read, {found.odd} not in all:")
         lines += [f"  {problem.path}: {problem.text}" for problem in found.problems]
-    lines.append("Changes are taken up as they happen." if found.is_watched else "Each call looks at all files first.")
+    lines.append(
+        "The index follows changes as they happen." if found.is_watched else "Each call looks at all files first."
+    )
     return Outcome(["\n".join([*lines, *notices])], data)

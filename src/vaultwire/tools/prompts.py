@@ -1,8 +1,8 @@
-"""Prompts a person may start a conversation with: a few of our own, and the notes of a folder of the vault.
+"""Prompts that a person may start a conversation with: a few of our own, and the notes of one folder of the vault.
 
-A note of that folder is a prompt: its file name gives the name, its text what is said, each ``{{argument}}`` in it an
-argument. Its properties may say more: ``description`` is a text, ``arguments`` a list of "name: description" (or a map),
-with "?" behind a name that may be left out. Notes are read at every call, so a prompt is what its note says now.
+Each note of that folder is a prompt: it has the note's name and text, and each ``{{argument}}`` in the text is an argument.
+The note may have properties: ``description`` is a text, ``arguments`` a list of "name: description" (or a map), with "?"
+behind the name of an optional one. Notes are read at every call, so a prompt is always up to date.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from vaultwire.vault.vault import Vault
 
 PROMPT_NOT_FOUND = "PROMPT_NOT_FOUND"
 
-# More than any client's menu shows; each is read when the menu is opened.
+# More than any client's menu shows. Each note is read when the menu is opened.
 MAX_PROMPTS = 200
-# A day's changes fit; a vault that was copied yesterday must not fill the conversation with its table of contents.
+# Enough for the changes of a day. If a whole vault was copied on that day, its list must not fill the conversation.
 _MAX_CHANGED = 50
 _MAX_DESCRIPTION = 200
-_MAX_NOTE_NAME, _MAX_DAY = 1000, 100  # as in the tools: keeps a confused caller's document out of error messages
+_MAX_NOTE_NAME, _MAX_DAY = 1000, 100  # as in the tools (``argument_types``)
 _EVERY_NOTE = 1 << 30
 
-# Bounded, so that a note full of braces is read in linear time; what stands between them is looked at afterwards, because
-# a note from a template may hold {{date:YYYY}}, which is no argument and stays.
+# Bounded, so that a note full of braces is read in linear time. The text between them is checked afterwards, because a note
+# may hold {{date:YYYY}} of a template, which is no argument and stays.
 _BRACES = re.compile(r"\{\{([^{}\n]{1,100})\}\}")
 _ARGUMENT_NAME = re.compile(r"\w[\w -]*")
 _NOT_IN_NAMES = re.compile(r"[\W_]+")
@@ -40,7 +40,7 @@ _MARKS_BEFORE_TEXT = re.compile(r"\A(?:#{1,6}[ \t]+|>[ \t]*|[-*+][ \t]+)")
 
 
 class Argument(NamedTuple):
-    """What a prompt asks for. ``meaning`` is what its value is completed from."""
+    """An argument of a prompt. ``meaning``: the kind of its value, for completions."""
 
     name: str
     description: str
@@ -49,7 +49,7 @@ class Argument(NamedTuple):
 
 
 class Prompt(NamedTuple):
-    """A prompt of the menu. ``note`` is where its text stands, None for one of our own."""
+    """A prompt of the menu. ``note`` is the path of its text; None for one of our own."""
 
     name: str
     title: str
@@ -59,7 +59,7 @@ class Prompt(NamedTuple):
 
 
 Message: TypeAlias = str | Resource
-"""What the person says: text, or a note they hold out."""
+"""What the person says: text, or a note that they attach."""
 
 _PATH = Argument("path", 'The note: its path in the vault, its name, or wikilink text ("[[Note]]")', True, "note")
 OURS = (
@@ -80,7 +80,7 @@ OURS = (
 def list_prompts(vault: Vault, folder: str | None, progress: Progress) -> dict[str, Prompt]:
     """Return every prompt by its name: ours, then those of the notes in ``folder`` (at most MAX_PROMPTS), in path order.
 
-    A folder that is not there (any more) holds none; a note that is empty or cannot be read is none.
+    A missing folder has none. A note that is empty or cannot be read is no prompt.
     """
     prompts = {prompt.name: prompt for prompt in OURS}
     if folder is None:
@@ -109,7 +109,7 @@ def list_prompts(vault: Vault, folder: str | None, progress: Progress) -> dict[s
 
 
 def find_prompt(vault: Vault, folder: str | None, name: str, progress: Progress) -> Prompt:
-    """Return the prompt of this name. Raises VaultError (PROMPT_NOT_FOUND), naming those there are."""
+    """Return the prompt of this name. Raises VaultError (PROMPT_NOT_FOUND), which lists the known ones."""
     prompts = {prompt.name: prompt for prompt in OURS}
     if name not in prompts:
         prompts = list_prompts(vault, folder, progress)
@@ -120,9 +120,9 @@ def find_prompt(vault: Vault, folder: str | None, name: str, progress: Progress)
 
 
 def fill_prompt(vault: Vault, prompt: Prompt, arguments: Mapping[str, str], progress: Progress) -> list[Message]:
-    """Return what the person says with this prompt. Arguments the prompt does not know are passed over.
+    """Return what the person says with this prompt. Unknown arguments are ignored.
 
-    Raises VaultError: INVALID_ARGUMENTS naming what is missing, and those of reading the notes it holds out.
+    Raises VaultError: INVALID_ARGUMENTS, which names missing arguments, and the errors of reading the attached notes.
     """
     missing = [each for each in prompt.arguments if each.required and not arguments.get(each.name, "").strip()]
     if missing:
@@ -161,7 +161,7 @@ def _about(vault: Vault, name: str, request: str, progress: Progress) -> list[Me
     if len(name) > _MAX_NOTE_NAME:
         raise VaultError(INVALID_ARGUMENTS, f"path may have at most {_MAX_NOTE_NAME} characters, got {len(name)}")
     path = vault.locate(name, progress)
-    return [request.replace("{path}", repr(path)), _held_out(vault, path)]
+    return [request.replace("{path}", repr(path)), _attached_note(vault, path)]
 
 
 def _review(vault: Vault, date: str, progress: Progress) -> list[Message]:
@@ -172,7 +172,7 @@ def _review(vault: Vault, date: str, progress: Progress) -> list[Message]:
     notes = vault.overview.recent("", _EVERY_NOTE, progress).notes
     changed = [note.path for note in notes if _local_day(note.modified_ns) == day]
     request = (
-        f"Review my day, {day}, from my notes: what I did, what I decided, what is still open, and what to take up next. "
+        f"Review my day, {day}, from my notes: what I did, what I decided, what is still open, and what to do next. "
         "Read the notes you need with read_note."
     )
     if changed:
@@ -180,10 +180,10 @@ def _review(vault: Vault, date: str, progress: Progress) -> list[Message]:
         request += "\n\nNotes changed last on that day:\n- " + "\n- ".join(changed[:_MAX_CHANGED]) + more
     else:
         request += "\n\nNo note was changed last on that day."
-    return [request, *([_held_out(vault, daily.path)] if daily.exists else [])]
+    return [request, *([_attached_note(vault, daily.path)] if daily.exists else [])]
 
 
-def _held_out(vault: Vault, path: VaultPath) -> Resource:
+def _attached_note(vault: Vault, path: VaultPath) -> Resource:
     return read_resource(vault, uri_of(vault, path), 0)
 
 
@@ -192,15 +192,15 @@ def _local_day(nanoseconds: int) -> str:
 
 
 def plain_name(text: str) -> str:
-    """Return the text in the form of our own names; empty if nothing is left of it.
+    """Return the text in the form of our own names, empty if nothing is left: small letters, digits, single ``_`` between.
 
-    Clients make commands of names, so: letters, digits and single ``_`` between them, no capitals.
+    Clients make commands of these names.
     """
     return _NOT_IN_NAMES.sub("_", compose(text).lower()).strip("_")
 
 
 def _free_name(title: str, taken: Mapping[str, Prompt]) -> str:
-    """Return the title in the form of our own names, with a number behind it if that is taken."""
+    """Return the title in the form of our own names, with a number if that name is taken."""
     name = plain_name(title) or "prompt"
     number, free = 1, name
     while free in taken:
@@ -210,7 +210,7 @@ def _free_name(title: str, taken: Mapping[str, Prompt]) -> str:
 
 
 def _description(frontmatter: Frontmatter, body: str) -> str:
-    """Return the property, or else the first line that says something."""
+    """Return the property ``description``, or the first line that is not blank."""
     given = " ".join(frontmatter.texts("description")).strip()
     if not given:
         first = next((line.strip() for line in body.split("\n") if line.strip()), "")
@@ -219,13 +219,13 @@ def _description(frontmatter: Frontmatter, body: str) -> str:
 
 
 def _name_in(braces: re.Match[str]) -> str:
-    """Return the argument's name between the braces, empty if it is none."""
+    """Return the argument's name between the braces; empty if it is no argument."""
     name = braces[1].strip()
     return name if _ARGUMENT_NAME.fullmatch(name) else ""
 
 
 def _named(value: PropertyValue) -> Iterator[tuple[str, str]]:
-    """Yield names with their descriptions: texts "name: description", which YAML without quotes takes for maps."""
+    """Yield names with their descriptions from texts "name: description", which without quotes are maps in YAML."""
     if isinstance(value, list):
         for item in value:
             yield from _named(item)
@@ -238,7 +238,7 @@ def _named(value: PropertyValue) -> Iterator[tuple[str, str]]:
 
 
 def _arguments(frontmatter: Frontmatter, body: str) -> list[Argument]:
-    """Return an argument for each placeholder, in order of appearance, with what the properties say of it."""
+    """Return an argument for each placeholder, in order of appearance, as the property ``arguments`` describes it."""
     said: dict[str, tuple[str, bool]] = {}
     for written, description in _named(frontmatter.value("arguments")):
         name = written.strip()

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, NamedTuple, NotRequired, TypedDict
 
-from vaultwire.markdown.model import Span
+from vaultwire.markdown.parsed_note import Span
 from vaultwire.markdown.properties import parse_frontmatter
-from vaultwire.toolkit.kinds import Name
+from vaultwire.toolkit.argument_types import Name
+from vaultwire.toolkit.phrases import counted, iso_time
 from vaultwire.toolkit.registry import Bounds, Outcome, tool
-from vaultwire.toolkit.wording import counted, iso_time
 from vaultwire.vault.disk.etags import part_etag
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
 from vaultwire.vault.links.sections import line_count, parse_structure
@@ -18,7 +18,7 @@ from vaultwire.vault.vault import Vault
 Part = Literal["all", "outline", "frontmatter"]
 MaxCharacters = Annotated[int, Bounds(1_000, 10_000_000)]
 
-# Ten times a long note, and about 12,000 tokens of English: a result that clients take and a model still reads.
+# Ten times a long note, about 12,000 tokens of English: clients accept such a result, and a model can read it.
 DEFAULT_CHARACTERS = 50_000
 
 
@@ -61,7 +61,7 @@ class ReadMany(TypedDict):
 
 
 class Piece(NamedTuple):
-    """Lines of a note as they are handed out: their text, what there is to say of them, and whether they are all."""
+    """Lines of a note for a result: their text, facts and remarks about them, and whether they are the whole note."""
 
     text: str
     first_line: int
@@ -73,13 +73,13 @@ class Piece(NamedTuple):
 
     @classmethod
     def of(cls, note: Note, span: Span, limit: int, total: int | None = None) -> Piece:
-        """Return these lines of the note, at most ``limit`` characters of them. ``total``: its lines, if it has lost some."""
+        """Return these lines of the note, at most ``limit`` characters. ``total``: its lines, if ``note.text`` is shortened."""
         total = total or line_count(note.text)
         is_whole = span == (1, total)
         text = note.text if is_whole else "\n".join(note.text.split("\n")[span.first - 1 : span.last]) + "\n"
         is_cut = len(text) > limit
         if is_cut:
-            # At a line's end if there is one: the next call can go on from there.
+            # At the end of a line, if there is one: the next call can continue there.
             end = text.rfind("\n", 0, limit) + 1 or limit
             text, is_whole = text[:end], False
         last_line = span.first + line_count(text) - 1
@@ -101,7 +101,7 @@ class Piece(NamedTuple):
 
     @property
     def texts(self) -> list[str]:
-        """The text as blocks for a model: models refuse one that says nothing."""
+        """The text as blocks for a model; none if it is blank, because clients refuse empty blocks."""
         return [self.text] if self.text.strip() else []
 
 
@@ -164,7 +164,7 @@ def read_many(
     paths: Annotated[list[Name], Bounds(1, 50)],
     max_characters: MaxCharacters = DEFAULT_CHARACTERS,
 ) -> Outcome[ReadMany]:
-    """Read several notes at once. A note that cannot be read is said so in its place; the others are read all the same.
+    """Read several notes at once. If one cannot be read, its place says why; the others are read all the same.
 
     Args:
         paths: The notes, each named as for read_note.
@@ -180,7 +180,7 @@ def read_many(
         except VaultError as error:
             read.append(error)
         else:
-            # What can be shown of it, not fifty times the largest note there may be.
+            # Keep only what can be shown: fifty of the largest notes would need too much memory.
             total = line_count(note.text)
             read.append((note._replace(text=note.text[: max_characters + 1]), total))
     limit = _share([len(each[0].text) for each in read if isinstance(each, tuple)], max_characters)
@@ -205,7 +205,7 @@ def read_many(
 
 
 def _share(lengths: list[int], total: int) -> int:
-    """Return the length to cut to so that all together have at most ``total``: what short ones leave goes to the others."""
+    """Return the length to cut to, so that all have at most ``total`` together: what short texts leave goes to the others."""
     left = total
     for position, length in enumerate(sorted(lengths)):
         share = left // (len(lengths) - position)

@@ -1,7 +1,7 @@
 """Notes and attachments as resources: their URIs, their media types, and their content as text or base64.
 
 A URI is ``obsidian://vault/VAULT/PATH``: Obsidian's own short form (Obsidian help, "Obsidian URI"), so a resource's URI
-opens the file in the app as well. How a revision spells a resource is ``server.offers``' matter.
+opens the file in the app as well. ``server.offers`` spells a resource as a revision wants it.
 """
 
 from __future__ import annotations
@@ -16,9 +16,10 @@ from vaultwire.vault.value_types import NoteStat, Progress, VaultPath
 from vaultwire.vault.vault import Vault
 
 _PREFIX = "obsidian://vault/"
-# RFC 3986 §2.3 "Unreserved Characters", and the slash between parts. All else is a percent sign and two digits.
+# RFC 3986 §2.3 "Unreserved Characters", and the slash between parts. All other bytes are percent-encoded.
 _PLAIN = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~/")
-# Of all resources of all vaults: the name with all that is reserved encoded, the path with its slashes (RFC 6570 §3.2).
+# The template of all resources of all vaults: in the name all reserved characters are encoded, in the path not the slashes
+# (RFC 6570 §3.2).
 TEMPLATE = _PREFIX + "{vault}/{+path}"
 _PERCENTS = re.compile(r"(?:%[0-9A-Fa-f]{2})+")
 # The longest path most systems take has 4,096 bytes, each of them three characters in a URI at most.
@@ -26,8 +27,8 @@ _MAX_URI = 3 * 4096 + 1000
 _MAX_QUOTE = 200  # of a URI in a message
 
 _NOTE_TYPE = "text/markdown"
-# What Obsidian opens itself (Obsidian help, "Accepted file formats"), and text that lies about in vaults. A table of our
-# own, because the standard library's answers from whatever the machine has in /etc or the registry.
+# The files that Obsidian opens itself (Obsidian help, "Accepted file formats"), and common text files. We have a table of our
+# own, because the standard library's depends on files in /etc or the registry of the machine.
 _TYPES = {
     "md": _NOTE_TYPE,
     "canvas": "application/json",
@@ -65,7 +66,7 @@ _NEVER_TEXT = ("image/", "audio/", "video/", "application/pdf")
 
 
 class Resource(NamedTuple):
-    """A resource as read; one of ``text`` and ``blob`` (base64) is there."""
+    """A resource with its content: either ``text`` or ``blob`` (base64)."""
 
     uri: str
     mime_type: str
@@ -81,12 +82,12 @@ class ResourcePage(NamedTuple):
 
 
 def uri_of(vault: Vault, path: VaultPath) -> str:
-    """Return the resource's URI; ``path_of`` gives the path back, whatever is in it."""
+    """Return the resource's URI; ``path_of`` returns the path again, for any path."""
     return root_of(vault.name) + _encoded(path)
 
 
 def root_of(name: str) -> str:
-    """Return what the URIs of a vault's resources begin with."""
+    """Return the beginning of the URIs of a vault's resources."""
     return f"{_PREFIX}{_encoded(name)}/"
 
 
@@ -96,7 +97,7 @@ def template_of(vault: Vault) -> str:
 
 
 def vault_of(uri: str) -> str | None:
-    """Return the name of the vault that a URI is about, None for one of another kind."""
+    """Return the name of the vault in a URI; None if it is no resource of ours."""
     try:
         return (
             compose(_decoded(uri[len(_PREFIX) :].partition("/")[0])) if uri[: len(_PREFIX)].lower() == _PREFIX else None
@@ -108,8 +109,8 @@ def vault_of(uri: str) -> str | None:
 def path_of(vault: Vault, uri: str) -> str:
     """Return the path in the vault that the URI names.
 
-    What stands behind the vault's name is the path, ``?`` and ``#`` included: clients that fill in the template leave
-    them as they are (RFC 6570 §3.2.3). Raises VaultError (FILE_NOT_FOUND) for a URI that is not of this vault.
+    All behind the vault's name is the path, ``?`` and ``#`` included: clients that fill in the template do not encode
+    them (RFC 6570 §3.2.3). Raises VaultError (FILE_NOT_FOUND) for a URI that is not of this vault.
     """
     head, rest = uri[: len(_PREFIX)], uri[len(_PREFIX) :]
     name, _, path = rest.partition("/")
@@ -125,19 +126,19 @@ def path_of(vault: Vault, uri: str) -> str:
 
 
 def mime_type_of(path: str) -> str | None:
-    """Return the media type that the extension stands for, None for one that says nothing."""
+    """Return the media type for the extension; None if it is unknown."""
     return _TYPES.get(path.rsplit("/", 1)[-1].rpartition(".")[2].lower())
 
 
 def title_of(path: str) -> str:
-    """Return what a person calls the file: a note's name, any other file's with its extension."""
+    """Return the file's name for a person: a note's without its extension."""
     return stem(path)
 
 
 def list_resources(vault: Vault, cursor: str | None, limit: int, progress: Progress) -> ResourcePage:
-    """Return notes and attachments in path order; what nobody could name in a call is not among them.
+    """Return notes and attachments in path order, without those whose path no call could give.
 
-    ``cursor`` is the URI of the last one seen, so what comes and goes between two pages shifts nothing. Raises
+    ``cursor`` is the URI of the last one, so files that come or go between two pages shift nothing. Raises
     VaultError (INVALID_ARGUMENTS) for a cursor that no page gave.
     """
     try:
@@ -150,7 +151,7 @@ def list_resources(vault: Vault, cursor: str | None, limit: int, progress: Progr
 
 
 def read_resource(vault: Vault, uri: str, max_attachment_bytes: int) -> Resource:
-    """Return the resource: text where it is some, else base64. Raises VaultError as ``Vault.read_file`` does."""
+    """Return the resource: as text if it is text, else as base64. Raises VaultError as ``Vault.read_file`` does."""
     path, file = vault.read_file(path_of(vault, uri), max_attachment_bytes)
     mime_type = mime_type_of(path)
     if is_note(path):
@@ -178,5 +179,5 @@ def _encoded(text: str) -> str:
 
 
 def _decoded(text: str) -> str:
-    """Decode percent signs as UTF-8; what is none stays as written. Raises UnicodeDecodeError."""
+    """Decode percent-encoded bytes as UTF-8. Raises UnicodeDecodeError."""
     return _PERCENTS.sub(lambda run: bytes.fromhex(run[0].replace("%", "")).decode(), text)

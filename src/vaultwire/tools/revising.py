@@ -1,13 +1,13 @@
-"""Tools that change a note that is there. Docstrings here are product text: a model reads them."""
+"""Tools that change an existing note. Docstrings here are product text: a model reads them."""
 
 from __future__ import annotations
 
 from typing import Annotated, NotRequired, TypedDict
 
-from vaultwire.toolkit.kinds import IfMatch, Name
+from vaultwire.toolkit.argument_types import IfMatch, Name
+from vaultwire.toolkit.phrases import counted
 from vaultwire.toolkit.registry import Bounds, Outcome, tool
-from vaultwire.toolkit.wording import counted
-from vaultwire.tools.changes import ChangedNote, to_changed_note, told
+from vaultwire.tools.changes import ChangedNote, change_texts, to_changed_note
 from vaultwire.vault.editing.revising import GivenProperty, Revised, ValueKind
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
 from vaultwire.vault.plans.targeted_edits import Action, Edit
@@ -161,4 +161,4 @@ def _to_edit(given: GivenEdit, number: int) -> Edit:
 
 def _outcome(revised: Revised, what: str) -> Outcome[ChangedNote]:
     data = to_changed_note(revised.done, revised.path, revised.before)
-    return Outcome(told(revised.done, f"{what} (etag {data.get('etag')})", data), data)
+    return Outcome(change_texts(revised.done, f"{what} (etag {data.get('etag')})", data), data)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, NotRequired, TypedDict
 
-from vaultwire.toolkit.kinds import Folder, Limit
+from vaultwire.toolkit.argument_types import Folder, Limit
 from vaultwire.toolkit.paging import Cursor, add_cursor, offset_of, page_text
+from vaultwire.toolkit.phrases import counted
 from vaultwire.toolkit.registry import Bounds, Outcome, tool
-from vaultwire.toolkit.wording import counted
 from vaultwire.vault.value_types import Hit, Progress
 from vaultwire.vault.vault import Vault
 
-# English text has about four; scripts of three bytes a character about three. Exact counts are each model's own.
+# English has about four bytes a token, scripts of three bytes a character about three. Each model counts differently.
 _BYTES_A_TOKEN = 4
 
 

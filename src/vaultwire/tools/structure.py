@@ -1,13 +1,13 @@
-"""Tools on how a note is built and how notes hang together. Docstrings here are product text: a model reads them."""
+"""Tools on the structure of a note, its links, and tags. Docstrings here are product text: a model reads them."""
 
 from __future__ import annotations
 
 from typing import Annotated, NotRequired, TypedDict
 
-from vaultwire.toolkit.kinds import Folder, Limit, Name
+from vaultwire.toolkit.argument_types import Folder, Limit, Name
 from vaultwire.toolkit.paging import Cursor, add_cursor, offset_of, page_text
+from vaultwire.toolkit.phrases import counted, iso_time
 from vaultwire.toolkit.registry import Outcome, tool
-from vaultwire.toolkit.wording import counted, iso_time
 from vaultwire.vault.value_types import Progress
 from vaultwire.vault.vault import Vault
 
@@ -100,7 +100,7 @@ class RecentNotes(TypedDict):
     total: Annotated[int, "Notes in the vault or folder"]
 
 
-# A line of a paragraph kept on one line may be a page long.
+# Characters shown of a line: a paragraph on one line may be a page long.
 _MAX_LINE = 200
 
 

@@ -1,7 +1,7 @@
-"""The tool that searches the web, through the search engines that the person named and no other host. Product text inside.
+"""The tool that searches the web, through the search engines that the person allowed and no other host. Product text inside.
 
-The ``ddgs`` library knows how each engine is asked and what it answers; which hosts it may speak to is held here, before
-every request it makes. Which those are is the policy's matter.
+The ``ddgs`` library speaks to the engines. Before each of its requests the host is checked here; the policy decides which
+hosts are allowed.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ WEB_FAILED = "WEB_FAILED"
 WEB_NOT_INSTALLED = "WEB_NOT_INSTALLED"
 NETWORK_BLOCKED = "NETWORK_BLOCKED"
 
-# The contract's; for all engines together.
+# The contract's limit, for all engines together.
 _SECONDS = 10.0
 _OK = 200
 _FIRST = "duckduckgo"
-# Plain HTTP shows the query to whoever carries it, so only to this very computer.
+# Plain HTTP shows the query to everybody on the way, so it is allowed to this computer only.
 _URL = re.compile(
     r"(?:https://|http://(?=(?:127\.0\.0\.1|localhost)[:/]))([a-z0-9.-]+(?::\d+)?)(?:[/?]|$)", re.IGNORECASE
 )
@@ -46,7 +46,7 @@ class WebResults(TypedDict):
 
 
 def make_web_search(may_reach: Callable[[str], bool], seconds: float = _SECONDS) -> AnyTool:
-    """Return the tool over the engines whose hosts may be reached, such as ``html.duckduckgo.com``; DuckDuckGo goes first.
+    """Return the tool over the engines whose hosts are allowed, such as ``html.duckduckgo.com``; DuckDuckGo comes first.
 
     ``may_reach`` is asked before every request, with ``host`` or, for another port than HTTPS's, ``host:port``. Redirects
     are not followed.
@@ -76,7 +76,7 @@ def make_web_search(may_reach: Callable[[str], bool], seconds: float = _SECONDS)
             if left <= 0:
                 break
             try:
-                return _to_outcome(query, _asked(engine, query, may_reach, left)[:max_results])
+                return _to_outcome(query, _search(engine, query, may_reach, left)[:max_results])
             except VaultError as error:
                 failure = error
         raise failure or VaultError(TIMEOUT, "Search timed out. Please try again.")
@@ -85,7 +85,7 @@ def make_web_search(may_reach: Callable[[str], bool], seconds: float = _SECONDS)
 
 
 def _engines(may_reach: Callable[[str], bool]) -> list[Any]:
-    """Return the engines that may be asked. Raises VaultError if there is none, or no library."""
+    """Return the allowed engines. Raises VaultError if there is none, or if the library is not installed."""
     try:
         from ddgs.engines import ENGINES  # noqa: PLC0415 - an extra; 250 ms, for the first search only
     except ImportError:
@@ -102,12 +102,12 @@ def _engines(may_reach: Callable[[str], bool]) -> list[Any]:
     return found
 
 
-def _asked(engine_class: Any, query: str, may_reach: Callable[[str], bool], seconds: float) -> list[WebResult]:
+def _search(engine_class: Any, query: str, may_reach: Callable[[str], bool], seconds: float) -> list[WebResult]:
     """Return what an engine finds. Raises VaultError."""
     from ddgs.exceptions import DDGSException, TimeoutException  # noqa: PLC0415 - as above
 
     engine = engine_class(timeout=seconds)
-    engine.http_client = _Restrained(engine.http_client, may_reach)
+    engine.http_client = _RestrictedClient(engine.http_client, may_reach)
     try:
         found = engine.search(query) or []
     except VaultError:
@@ -116,14 +116,14 @@ def _asked(engine_class: Any, query: str, may_reach: Callable[[str], bool], seco
         raise VaultError(TIMEOUT, "Search timed out. Please try again.") from None
     except DDGSException:
         raise VaultError(WEB_FAILED, "Search failed. Please try again later.") from None
-    except Exception:  # noqa: BLE001 - whatever a parser makes of a page that is none of the engine's
+    except Exception:  # noqa: BLE001 - parsers raise anything on a page that is not the engine's
         raise VaultError(WEB_FAILED, "Search failed. Please try again later.") from None
     results = [WebResult(title=each.title, url=each.href, snippet=each.body) for each in found]
     return [result for result in results if result["url"]]
 
 
-class _Restrained:
-    """The library's HTTP client, for some hosts only. ``client`` is what engines set cookies on."""
+class _RestrictedClient:
+    """The library's HTTP client, restricted to the allowed hosts. Engines set cookies on ``client``."""
 
     def __init__(self, client: Any, may_reach: Callable[[str], bool]) -> None:
         self.client = client.client
@@ -131,7 +131,7 @@ class _Restrained:
         self._may_reach = may_reach
 
     def request(self, method: str, url: str, **options: Any) -> Any:
-        """Make a request and return its answer, which is a good one. Raises VaultError, and what the library raises."""
+        """Make a request and return its response, which has status 200. Raises VaultError, and what the library raises."""
         host = _host(url)
         if not host or not self._may_reach(host):
             raise VaultError(
@@ -143,16 +143,16 @@ class _Restrained:
         return response
 
     def get(self, url: str, **options: Any) -> Any:
-        """As ``request``."""
+        """Do the same as ``request``."""
         return self.request("GET", url, **options)
 
     def post(self, url: str, **options: Any) -> Any:
-        """As ``request``."""
+        """Do the same as ``request``."""
         return self.request("POST", url, **options)
 
 
 def _host(url: str) -> str:
-    """Return the host and port a URL leads to, empty if it leads nowhere we would go."""
+    """Return the host and port of a URL; empty if its form is not allowed."""
     found = _URL.match(url)
     return found[1].lower() if found is not None else ""
 

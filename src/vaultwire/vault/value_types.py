@@ -11,7 +11,7 @@ if TYPE_CHECKING:  # a policy is read before the first answer, and needs only pa
     from collections.abc import Iterable, Iterator
     from datetime import date
 
-    from vaultwire.markdown.model import ParsedNote
+    from vaultwire.markdown.parsed_note import ParsedNote
     from vaultwire.markdown.yaml_core import PropertyValue
 
 VaultPath = NewType("VaultPath", str)

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from vaultwire.markdown.model import Span
 from vaultwire.markdown.parse import parse_note
+from vaultwire.markdown.parsed_note import Span
 from vaultwire.markdown.properties import parse_frontmatter
 from vaultwire.vault.caller import Caller
 from vaultwire.vault.disk.etags import etag_of

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from support.refusals import refusal
 from support.vaults import open_vault, write_vault
-from vaultwire.markdown.model import Link
 from vaultwire.markdown.parse import parse_note
+from vaultwire.markdown.parsed_note import Link
 from vaultwire.vault.disk.paths import is_note
 from vaultwire.vault.errors import Stopped
 from vaultwire.vault.index.store.catalog import Catalog

@@ -202,7 +202,7 @@ ILLEGAL = [
     ("Work/LPT1", PATH_OUTSIDE_VAULT, "reserved", "Work/LPT1_"),
     (".hidden", PERMISSION_DENIED, "hidden", "hidden"),
     ("Work/.hidden/x", PERMISSION_DENIED, "hidden", "Work/hidden/x"),
-    ("New /Plan", INVALID_ARGUMENTS, "blank", "New/Plan"),
+    ("New /Plan", INVALID_ARGUMENTS, "space", "New/Plan"),
     ("New./Plan", INVALID_ARGUMENTS, "dot", "New/Plan"),
     ("x" * 300, INVALID_ARGUMENTS, "255 bytes", "x" * 252),
     ("ä" * 200, INVALID_ARGUMENTS, "255 bytes", "ä" * 126),

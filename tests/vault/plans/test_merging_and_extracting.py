@@ -16,7 +16,7 @@ from support.refusals import refusal
 from support.stores import open_stored
 from support.vaults import snapshot, write_vault
 from vaultwire.markdown.edits import to_plain
-from vaultwire.markdown.joining import Where
+from vaultwire.markdown.merging import Where
 from vaultwire.markdown.parse import parse_note
 from vaultwire.vault.changes.change import Move, Step
 from vaultwire.vault.disk.files import Files

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from support.refusals import refusal
 from support.vaults import open_vault
-from vaultwire.markdown.model import ParsedNote, Span, Task
+from vaultwire.markdown.parsed_note import ParsedNote, Span, Task
 from vaultwire.markdown.properties import parse_frontmatter
 from vaultwire.vault.errors import TIMEOUT
 from vaultwire.vault.search.matching import Match, Matcher

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from vaultwire.protocol.events import Event
-    from vaultwire.protocol.messages import Json, RequestId
+    from vaultwire.protocol.json_types import Json, RequestId
     from vaultwire.protocol.revisions import Revision
     from vaultwire.protocol.session import Session
     from vaultwire.server.workers import Workers

@@ -14,7 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from vaultwire.protocol.messages import Json
+    from vaultwire.protocol.json_types import Json
     from vaultwire.protocol.revisions import Revision
     from vaultwire.protocol.session import Session
     from vaultwire.server.workers import Workers

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from vaultwire.protocol.events import Request
-    from vaultwire.protocol.messages import Json, JsonObject
+    from vaultwire.protocol.json_types import Json, JsonObject
     from vaultwire.server.answers import Answer
     from vaultwire.server.handlers import Handlers
     from vaultwire.server.workers import Workers

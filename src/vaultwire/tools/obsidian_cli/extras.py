@@ -1,15 +1,15 @@
 """The ``obsidian_*`` tools on templates, bookmarks, bases and history, and those on the app itself.
 
-Docstrings here are product text: a model reads them. What answers is behind ``app_port``.
+Docstrings here are product text: a model reads them. ``port`` has what answers them.
 """
 
 from __future__ import annotations
 
 from typing import Annotated, TypedDict
 
-from vaultwire.toolkit.kinds import Name, OptionalName
+from vaultwire.toolkit.argument_types import Name, OptionalName
+from vaultwire.toolkit.phrases import counted
 from vaultwire.toolkit.registry import Bounds, Outcome
-from vaultwire.toolkit.wording import counted
 from vaultwire.tools.obsidian_cli.port import FileName, Files, Obsidian, app_tool, listed
 from vaultwire.vault.value_types import Progress
 
@@ -71,13 +71,13 @@ class VersionText(TypedDict):
 
 
 class Workspace(TypedDict):
-    """What is open in the app."""
+    """The open panes and tabs of the app."""
 
     tree: Annotated[str, "Panes and tabs, one a line"]
 
 
 class Evaluated(TypedDict):
-    """What code came to."""
+    """The result of code."""
 
     result: Annotated[str, "As text"]
 
@@ -192,10 +192,10 @@ def obsidian_workspace(obsidian: Obsidian, progress: Progress, /) -> Outcome[Wor
 def obsidian_eval(
     obsidian: Obsidian, progress: Progress, /, code: Annotated[str, Bounds(1, 15_000)]
 ) -> Outcome[Evaluated]:
-    """Run JavaScript in the app, with all that it may do there, and return what it comes to. Only while the app runs.
+    """Run JavaScript in the app, with all that it may do there, and return its result. Only while the app runs.
 
     Args:
-        code: The code; what its last expression comes to is the result.
+        code: The code; the value of its last expression is the result.
     """
     result = obsidian.evaluate(code, progress)
-    return Outcome([f"It came to: {result}"], Evaluated(result=result))
+    return Outcome([f"Result: {result}"], Evaluated(result=result))

@@ -1,4 +1,4 @@
-"""The ``obsidian_*`` family: which tools it has, in the order in which clients see them. Not offered unless asked for."""
+"""The ``obsidian_*`` family: which tools it has, in the order in which clients see them. Offered only on request."""
 
 from __future__ import annotations
 
@@ -46,10 +46,8 @@ _FAMILY = (
     app_extras.obsidian_workspace,
     app_extras.obsidian_eval,
 )
-EVAL = "obsidian_eval"
-"""The tool that can do whatever the app can: offered only where the person's rules name it."""
 
 
 def make_family(obsidian_of: Callable[[Vault], Obsidian]) -> Sequence[AnyTool]:
-    """Return the family over a backend, also the tool that is not offered to everybody (``catalog.EVAL``)."""
+    """Return the family over a backend, with the tool that is not offered to everybody (``catalog.EVAL``)."""
     return [each.over(obsidian_of) for each in _FAMILY]

@@ -1,15 +1,15 @@
-"""The ``obsidian_*`` tools that look over a note or the vault: search, tags, properties, links, outline, tasks.
+"""The ``obsidian_*`` tools that list and search: search, tags, properties, links, outline, tasks.
 
-Docstrings here are product text: a model reads them. What answers is behind ``app_port``.
+Docstrings here are product text: a model reads them. ``port`` has what answers them.
 """
 
 from __future__ import annotations
 
 from typing import Annotated, Literal, TypedDict
 
-from vaultwire.toolkit.kinds import Folder, Limit
+from vaultwire.toolkit.argument_types import Folder, Limit
+from vaultwire.toolkit.phrases import counted
 from vaultwire.toolkit.registry import Bounds, Outcome
-from vaultwire.toolkit.wording import counted
 from vaultwire.tools.obsidian_cli.port import FileName, Files, Obsidian, app_tool, listed
 from vaultwire.vault.value_types import Progress, VaultPath
 
@@ -117,7 +117,7 @@ class TaskFound(TypedDict):
 
     path: Annotated[str, "The note it stands in"]
     line: Annotated[int, "Line number, from 1"]
-    status: Annotated[str, "The character in its box; a blank if it is to do"]
+    status: Annotated[str, "The character in its box; a space if it is to do"]
     text: Annotated[str, "Its text"]
 
 
@@ -269,7 +269,7 @@ def obsidian_tasks(
     status: Literal["any", "todo", "done"] = "any",
     limit: Limit = 100,
 ) -> Outcome[Tasks]:
-    """List the tasks of the vault, or of one note. A task is done if anything but a blank stands in its box.
+    """List the tasks of the vault, or of one note. A task is done if its box holds anything but a space.
 
     Args:
         file: Only the tasks of the note of this name.
@@ -304,7 +304,7 @@ def obsidian_set_task(
 
     Args:
         line: The line it stands on, as obsidian_tasks lists it.
-        status: "x" for done, a blank for to do, or another character.
+        status: "x" for done, a space for to do, or another character.
         file: The note's name, as in a wikilink.
         path: Or its exact path, such as "Folder/Note.md".
     """

@@ -1,15 +1,15 @@
 """The ``obsidian_*`` tools on single notes, with the names and parameters of Obsidian's own command.
 
-Docstrings here are product text: a model reads them. What answers is behind ``app_port``.
+Docstrings here are product text: a model reads them. ``port`` has what answers them.
 """
 
 from __future__ import annotations
 
 from typing import Annotated, NotRequired, TypedDict
 
-from vaultwire.toolkit.kinds import Name, OptionalName
+from vaultwire.toolkit.argument_types import Name, OptionalName
+from vaultwire.toolkit.phrases import MAX_FILES_SHOWN, other_files_text
 from vaultwire.toolkit.registry import Bounds, Outcome
-from vaultwire.toolkit.wording import MAX_FILES_SHOWN, edited_too
 from vaultwire.tools.obsidian_cli.port import Content, FileName, Kind, Obsidian, app_tool
 from vaultwire.vault.value_types import Placed, Progress
 
@@ -49,7 +49,7 @@ class DeletedNote(TypedDict):
     """A note that is gone."""
 
     path: Annotated[str, "The path it had"]
-    permanent: Annotated[bool, "Whether it is gone for good, not in the trash"]
+    permanent: Annotated[bool, "Whether it was deleted permanently, not moved to the trash"]
 
 
 class DailyText(TypedDict):
@@ -174,13 +174,13 @@ def obsidian_delete_note(
     """Delete a note. It goes to the trash: the system's if the app does it, the vault's .trash if it does not run.
 
     Args:
-        file: The note's name, as in a wikilink. To delete for good, give its path instead.
+        file: The note's name, as in a wikilink. To delete permanently, give its path instead.
         path: Its exact path, such as "Folder/Note.md".
-        permanent: Delete for good instead. Only when the person asked for exactly that.
+        permanent: Delete permanently instead. Only when the person asked for exactly that.
     """
     found = obsidian.target(file, path, progress)
     obsidian.delete(found, progress, permanent=permanent)
-    done = "Deleted for good" if permanent else "Moved to trash"
+    done = "Deleted permanently" if permanent else "Moved to trash"
     return Outcome([f"{done}: {found}"], DeletedNote(path=found, permanent=permanent))
 
 
@@ -288,7 +288,7 @@ def _and_others(placed: Placed, data: CreatedNote | MovedNote) -> str:
         return ""
     data["also_edited"] = list(placed.also[:MAX_FILES_SHOWN])
     data["also_edited_count"] = len(placed.also)
-    return f"\n{edited_too(placed.also)}"
+    return f"\n{other_files_text(placed.also)}"
 
 
 def _property(obsidian: Obsidian, progress: Progress, path: str, name: str) -> Outcome[NoteProperty]:

@@ -1,7 +1,6 @@
-"""What the ``obsidian_*`` tools ask of Obsidian, as a port: filled by the running app, or by our engine without it.
+"""The port of the ``obsidian_*`` tools: what they ask of Obsidian. The running app fills it, or our engine without the app.
 
-How such a tool is declared and becomes one of a server's stands here too, and what several of them have. Which backend a
-vault has is chosen by ``app``.
+Also the declaration of such tools, and what several of them share. ``app`` chooses the backend of a vault.
 """
 
 from __future__ import annotations
@@ -10,8 +9,8 @@ import functools
 from collections.abc import Callable
 from typing import Annotated, Any, Concatenate, Generic, Literal, ParamSpec, Protocol, TypeAlias, TypedDict
 
+from vaultwire.toolkit.phrases import counted
 from vaultwire.toolkit.registry import AnyTool, Bounds, Outcome, Tool
-from vaultwire.toolkit.wording import counted
 from vaultwire.vault.value_types import Placed, Progress, VaultPath
 from vaultwire.vault.vault import Vault
 
@@ -31,10 +30,10 @@ class Files(TypedDict):
 
 
 class Obsidian(Protocol):
-    """One vault, in the hands of one caller. Every method raises VaultError as the tool that asks it says."""
+    """One vault, for one caller. Every method may raise VaultError."""
 
     def target(self, file: str, path: str, progress: Progress, /) -> VaultPath:
-        """Return the note that a name or an exact path means."""
+        """Return the note that a name or an exact path names."""
 
     def create(self, name: str, content: str, template: str, progress: Progress, /, *, overwrite: bool) -> Placed:
         """Make a note."""
@@ -52,7 +51,7 @@ class Obsidian(Protocol):
         """Give a note another name."""
 
     def delete(self, path: VaultPath, progress: Progress, /, *, permanent: bool) -> None:
-        """Put a note into the trash, or delete it for good."""
+        """Put a note into the trash, or delete it permanently."""
 
     def open(self, path: VaultPath, progress: Progress, /, *, newtab: bool) -> None:
         """Show a note."""
@@ -133,7 +132,7 @@ class Obsidian(Protocol):
 
 
 class AppTool(Generic[P]):
-    """A declared tool that still lacks its backend."""
+    """A declared tool without its backend."""
 
     def __init__(
         self,
@@ -147,14 +146,14 @@ class AppTool(Generic[P]):
         self._annotations = annotations
 
     def over(self, obsidian_of: Callable[[Vault], Obsidian]) -> AnyTool:
-        """Return the tool of a server that has this backend for a vault."""
+        """Return the tool with this backend."""
         function = self.function
 
         @functools.wraps(function)
         def run(vault: Vault, progress: Any, /, *args: P.args, **kwargs: P.kwargs) -> Outcome[Any]:
             return function(obsidian_of(vault), progress, *args, **kwargs)
 
-        # The longer deadline: the command has its own, of 30 seconds, and its answer is to come before that of a watchdog.
+        # The longer deadline: the command has one of its own, of 30 seconds, which must end before the watchdog's.
         return Tool(run, self._title, "search", self._annotations)
 
 
@@ -177,7 +176,7 @@ def app_tool(
 
 
 def listed(thing: str, lines: list[str], total: int | None = None) -> str:
-    """Return lines below how many things they are; ``total`` if there are more of them."""
+    """Return the lines below a headline that counts them; ``total`` if there are more than these."""
     count = len(lines) if total is None else total
     plural = thing[:-1] + "ie" if thing.endswith("y") and count != 1 else thing
     return "\n".join([counted(count, plural) + (":" if lines else "."), *lines])

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any
 
-    from vaultwire.protocol.messages import Json, JsonObject
+    from vaultwire.protocol.json_types import Json, JsonObject
     from vaultwire.protocol.session import Session
     from vaultwire.server.dispatcher import Entry, Stream
     from vaultwire.server.handlers import Handlers

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from vaultwire.protocol.messages import Json, JsonObject, RequestId
+    from vaultwire.protocol.json_types import Json, JsonObject, RequestId
     from vaultwire.transports.relay.connections import Connections
 
 # Requests at once. Each waits on a thread; of a client that sends more, the others wait here.
@@ -307,8 +307,8 @@ def _parse(data: bytes) -> JsonObject | list[JsonObject]:
     """Return what a server says, which is sound JSON-RPC. Raises MessageError."""
     message = jsonrpc.parse_json(data, MAX_ANSWER_VALUES)
     if isinstance(message, list) and message:
-        return [jsonrpc.check_said(each) for each in message]
-    return jsonrpc.check_said(message)
+        return [jsonrpc.check_server_message(each) for each in message]
+    return jsonrpc.check_server_message(message)
 
 
 def _unsure(exchange: Exchange) -> str:

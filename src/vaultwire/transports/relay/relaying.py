@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Protocol
 
-    from vaultwire.protocol.messages import JsonObject
+    from vaultwire.protocol.json_types import JsonObject
     from vaultwire.server.dispatcher import Entry, Stream
     from vaultwire.transports.relay.exchanges import Exchange, Failure
 

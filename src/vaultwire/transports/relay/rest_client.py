@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from vaultwire.protocol.dialects import Dialect
     from vaultwire.protocol.events import Request
-    from vaultwire.protocol.messages import JsonObject
+    from vaultwire.protocol.json_types import JsonObject
     from vaultwire.server.answers import Answer
     from vaultwire.server.subscriptions import Listening
     from vaultwire.transports.relay.connections import Connections

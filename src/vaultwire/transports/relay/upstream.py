@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from vaultwire.protocol.http import HeaderParams
-    from vaultwire.protocol.messages import JsonObject
+    from vaultwire.protocol.json_types import JsonObject
     from vaultwire.transports.relay.connections import Answer, Connections
 
 # While the server has never answered: it may be starting. The contract's relay: 30 retries, 1 second doubled up to 30.

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from vaultwire.markdown.joining import Where
+from vaultwire.markdown.merging import Where
 from vaultwire.vault.changes.change import Step
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.disk.paths import NOTE_SUFFIX, is_note, parse_note_path, parse_path

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Protocol
 
-from vaultwire.markdown.model import Link
+from vaultwire.markdown.parsed_note import Link
 from vaultwire.vault.link_graph import LinkGraph
 from vaultwire.vault.search.filters import NoteFilter, TaskFilter
 from vaultwire.vault.search.query import Query

@@ -14,8 +14,8 @@ from typing import NamedTuple, TypeAlias
 
 from vaultwire.markdown.canvas import NotACanvasError, file_nodes
 from vaultwire.markdown.link_spans import LinkSpan, link_spans
-from vaultwire.markdown.model import Link, ParsedNote
 from vaultwire.markdown.parse import parse_note, property_tag
+from vaultwire.markdown.parsed_note import Link, ParsedNote
 from vaultwire.markdown.properties import Frontmatter, property_type
 from vaultwire.markdown.property_values import one_line
 from vaultwire.markdown.yaml_core import PropertyValue

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from vaultwire.markdown.model import Link
+from vaultwire.markdown.parsed_note import Link
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.errors import VaultError
 from vaultwire.vault.index.port import Index

@@ -6,10 +6,10 @@ import re
 from bisect import bisect_left, bisect_right
 from itertools import accumulate
 
-from vaultwire.markdown.blocks import block_of_id
+from vaultwire.markdown.block_edits import block_of_id
 from vaultwire.markdown.bounds import end_of_reading
-from vaultwire.markdown.model import BlockId, Heading, Span
 from vaultwire.markdown.parse import parse_note
+from vaultwire.markdown.parsed_note import BlockId, Heading, Span
 from vaultwire.vault.disk.paths import fold
 from vaultwire.vault.errors import INVALID_ARGUMENTS, SECTION_NOT_FOUND, VaultError
 from vaultwire.vault.value_types import OutlineEntry, Structure, VaultPath

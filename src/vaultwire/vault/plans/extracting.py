@@ -13,13 +13,14 @@ from functools import cache
 from typing import Literal, NamedTuple, TypeAlias
 
 from vaultwire.markdown import edits
-from vaultwire.markdown.blocks import in_shape, set_apart
+from vaultwire.markdown.block_edits import in_shape, set_apart
+from vaultwire.markdown.block_patterns import ATX_HEADING
 from vaultwire.markdown.canvas import FileNode
-from vaultwire.markdown.joining import body_of
-from vaultwire.markdown.link_spans import LinkSpan, NewLink, applied
-from vaultwire.markdown.marks import HEADING
-from vaultwire.markdown.model import Span
+from vaultwire.markdown.link_spans import LinkSpan, NewLink
+from vaultwire.markdown.merging import body_of
+from vaultwire.markdown.offsets import apply_replacements
 from vaultwire.markdown.parse import parse_note
+from vaultwire.markdown.parsed_note import Span
 from vaultwire.markdown.properties import parse_frontmatter
 from vaultwire.vault.changes.change import Step, Write
 from vaultwire.vault.disk.files import Files
@@ -94,8 +95,8 @@ def plan_extract(
         lambda link: (rules.decide_in_part if first <= link.start < last else outside)(link),
         found.links,
     ).edits
-    new_text = _dedented(applied(text, link_edits, first, last))
-    above, below = applied(text, link_edits, 0, first), applied(text, link_edits, last)
+    new_text = _dedented(apply_replacements(text, link_edits, first, last))
+    above, below = apply_replacements(text, link_edits, 0, first), apply_replacements(text, link_edits, last)
     link = _link_in_place(context, path, new_path, paths, leave)
     if link and not any(rules.leads_to_new(each.linktext) for each in parse_note(link).links):
         raise VaultError(INVALID_ARGUMENTS, f"No link can lead to {new_path!r}; choose another name.", path=new_path)
@@ -104,7 +105,7 @@ def plan_extract(
     rest = _with_link(above, below, link, content, ending if new_text.endswith("\n") else "")
     if parse_frontmatter(edits.to_plain(new_text)).end:
         new_text = ending + new_text
-    before = body_of(edits.to_plain(applied(text, link_edits)))
+    before = body_of(edits.to_plain(apply_replacements(text, link_edits)))
     check_same_content([before, link], [body_of(edits.to_plain(rest)), edits.to_plain(new_text)], path)
     elsewhere = [
         each
@@ -178,7 +179,7 @@ def _dedented(part: str) -> str:
 
 def _shaped(link: str, first_line: str) -> str:
     """Return the link as what the part was: a list item, but no task, or a quote."""
-    return link if not link or HEADING.match(first_line) else in_shape(link, _TASK_BOX.sub(r"\1", first_line))
+    return link if not link or ATX_HEADING.match(first_line) else in_shape(link, _TASK_BOX.sub(r"\1", first_line))
 
 
 def _with_link(above: str, below: str, link: str, content: str, ending: str) -> str:

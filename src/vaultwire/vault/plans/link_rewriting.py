@@ -13,7 +13,8 @@ from typing import NamedTuple, Protocol
 from vaultwire.markdown.base_files import Kind, NotABaseError, base_edits
 from vaultwire.markdown.bounds import end_of_reading, unread_problem
 from vaultwire.markdown.canvas import FileNode, NotACanvasError, canvas_edits
-from vaultwire.markdown.link_spans import LinkSpan, NewLink, Rewriting, UnwritableLinkError, applied, rewrite_links
+from vaultwire.markdown.link_spans import LinkSpan, NewLink, Rewriting, UnwritableLinkError, rewrite_links
+from vaultwire.markdown.offsets import apply_replacements
 from vaultwire.vault.changes.change import Write
 from vaultwire.vault.disk.note_text import edited_bytes
 from vaultwire.vault.disk.paths import is_canvas
@@ -105,7 +106,7 @@ def rewrite_bytes(
     def edit(text: str) -> str:
         rewriting = _rewrite(text, path, rules, found, linktexts)
         found.links.extend(LinkChange(place, link.line, link.old, link.new) for link in rewriting.links)
-        return applied(text, rewriting.edits)
+        return apply_replacements(text, rewriting.edits)
 
     try:
         return edited_bytes(data, edit)

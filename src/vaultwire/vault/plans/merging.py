@@ -11,8 +11,9 @@ from typing import NamedTuple
 
 from vaultwire.markdown import edits
 from vaultwire.markdown.canvas import FileNode
-from vaultwire.markdown.joining import Where, body_of, joined, new_block_ids, with_block_ids, with_properties
-from vaultwire.markdown.link_spans import LinkSpan, NewLink, applied
+from vaultwire.markdown.link_spans import LinkSpan, NewLink
+from vaultwire.markdown.merging import Where, body_of, joined, new_block_ids, with_block_ids, with_properties
+from vaultwire.markdown.offsets import apply_replacements
 from vaultwire.markdown.parse import parse_note
 from vaultwire.markdown.properties import parse_frontmatter
 from vaultwire.markdown.property_edits import PropertyEditError
@@ -71,8 +72,12 @@ def plan_merge(
     rules = _MergedLinks(context, paths, source, target, ids)
     found = RewrittenLinks([], [], [])
     source_text = with_block_ids(source_text, ids)
-    source_text = applied(source_text, rewrite_text(source_text, source, rules.decide(source), found.links).edits)
-    target_text = applied(target_text, rewrite_text(target_text, target, rules.decide(target), found.links).edits)
+    source_text = apply_replacements(
+        source_text, rewrite_text(source_text, source, rules.decide(source), found.links).edits
+    )
+    target_text = apply_replacements(
+        target_text, rewrite_text(target_text, target, rules.decide(target), found.links).edits
+    )
     target_plain, source_plain = edits.to_plain(target_text), edits.to_plain(source_text)
     try:
         merged, kept_properties = with_properties(target_text, source_plain)

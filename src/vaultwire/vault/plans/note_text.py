@@ -5,7 +5,7 @@ What is read only, for a search or a preview, is ``disk.plain``'s matter.
 
 from __future__ import annotations
 
-from vaultwire.markdown.joining import content_of
+from vaultwire.markdown.merging import content_of
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.errors import INVALID_ARGUMENTS, NOT_UTF8, VaultError
 from vaultwire.vault.value_types import VaultPath

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable
 from typing import NamedTuple
 
-from vaultwire.markdown.marks import HEADING
+from vaultwire.markdown.block_patterns import ATX_HEADING
 from vaultwire.vault.changes.change import Step, Write
 from vaultwire.vault.disk.note_text import edited_bytes, plain_text
 from vaultwire.vault.disk.paths import fold
@@ -144,7 +144,7 @@ def _one_line_heading(note: Structure, path: VaultPath, subpath: str) -> Outline
 
 def _with_text(line: str, text: str, *, is_underlined: bool) -> str:
     """Return a heading's line with another text; its marks stay."""
-    opening = None if is_underlined else HEADING.match(line)
+    opening = None if is_underlined else ATX_HEADING.match(line)
     start = opening.end() if opening else 0
     bare = line[start:].strip()
     spaces = line[start : line.index(bare, start)] if bare else ""

@@ -12,7 +12,7 @@ from bisect import bisect_right
 from collections.abc import Callable
 from typing import Literal, NamedTuple, TypeAlias, TypeVar
 
-from vaultwire.markdown.blocks import above_id, block_of_id, in_shape, indented_like, set_apart, with_id
+from vaultwire.markdown.block_edits import above_id, block_of_id, in_shape, indented_like, set_apart, with_id
 from vaultwire.markdown.edits import Change, replace_spans, to_plain
 from vaultwire.markdown.properties import parse_frontmatter
 from vaultwire.vault.errors import AMBIGUOUS_TARGET, INVALID_ARGUMENTS, TEXT_NOT_FOUND, VaultError

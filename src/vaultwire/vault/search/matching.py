@@ -14,8 +14,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple, TypeAlias
 
-from vaultwire.markdown.model import ParsedNote
 from vaultwire.markdown.parse import parse_note
+from vaultwire.markdown.parsed_note import ParsedNote
 from vaultwire.vault.search.note_parts import NoteParts, Piece, Value
 from vaultwire.vault.search.query import (
     DATE,

@@ -8,7 +8,7 @@ from functools import cached_property
 from itertools import pairwise
 from typing import NamedTuple
 
-from vaultwire.markdown.model import ParsedNote, Span
+from vaultwire.markdown.parsed_note import ParsedNote, Span
 from vaultwire.markdown.properties import Frontmatter, parse_frontmatter
 from vaultwire.vault.disk.paths import is_canvas
 from vaultwire.vault.search.filters import EMPTY_VALUES

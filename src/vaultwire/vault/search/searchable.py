@@ -6,8 +6,8 @@ found is the line that is read. Tags, tasks and links in cards do not count, as 
 
 from __future__ import annotations
 
-from vaultwire.markdown.model import ParsedNote, Span
 from vaultwire.markdown.parse import parse_note
+from vaultwire.markdown.parsed_note import ParsedNote, Span
 from vaultwire.markdown.properties import Frontmatter
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.disk.note_text import plain_text

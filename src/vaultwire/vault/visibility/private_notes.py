@@ -83,7 +83,7 @@ class PrivacyRules:
     def _is_private_text(self, text: str, *, is_named: bool) -> bool:
         """Tell whether a text is private; ``is_named``: its frontmatter mentions one of the names."""
         from vaultwire.markdown.parse import parse_note  # noqa: PLC0415 - as above
-        from vaultwire.markdown.possible_tags import possible_tags  # noqa: PLC0415 - as above
+        from vaultwire.markdown.tag_candidates import tag_candidates  # noqa: PLC0415 - as above
 
         parsed = parse_note(text)
         broken = parsed.frontmatter.problems
@@ -94,7 +94,7 @@ class PrivacyRules:
             folded = fold(name)
             if folded in self._properties and _matches(value, self._properties[folded]):
                 return True
-        return bool(self._tags) and any(self._is_private_tag(fold(tag)) for tag in possible_tags(text, parsed))
+        return bool(self._tags) and any(self._is_private_tag(fold(tag)) for tag in tag_candidates(text, parsed))
 
     def _is_private_tag(self, tag: str) -> bool:
         return tag in self._tags or any(tag.startswith(f"{own}/") for own in self._tags)

@@ -6,7 +6,7 @@ from json import JSONEncoder
 from json.encoder import encode_basestring
 
 from vaultwire.markdown.bounds import tags_and_above
-from vaultwire.markdown.model import ParsedNote
+from vaultwire.markdown.parsed_note import ParsedNote
 from vaultwire.markdown.yaml_core import PropertyValue
 from vaultwire.vault.disk.paths import fold
 from vaultwire.vault.index.store.schema import Facts

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from vaultwire.markdown.model import Link
+from vaultwire.markdown.parsed_note import Link
 from vaultwire.vault.disk.paths import fold
 from vaultwire.vault.index.store.catalog import Catalog
 from vaultwire.vault.index.store.schema import UNREAD

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import TypeVar
 
-from vaultwire.markdown.model import Link
+from vaultwire.markdown.parsed_note import Link
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.disk.watch import Changes, Watch, open_watch
 from vaultwire.vault.errors import Stopped, VaultError

@@ -9,7 +9,7 @@ from collections.abc import Collection
 from typing import NamedTuple, Protocol, TypeAlias
 
 from vaultwire.markdown.bounds import tags_and_above
-from vaultwire.markdown.model import ParsedNote
+from vaultwire.markdown.parsed_note import ParsedNote
 from vaultwire.vault.index.store.grams import Grams
 from vaultwire.vault.index.store.plan import (
     ALIAS,

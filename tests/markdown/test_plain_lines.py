@@ -1,12 +1,11 @@
-"""The short ways of reading a line say what the long ways say, which one blank at a line's start leads to."""
+"""The short way of reading a line says what the long way says: one space at the start of a line leads to the long way."""
 
 from __future__ import annotations
 
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from vaultwire.markdown.inline import read_inline
-from vaultwire.markdown.lines import read_body
+from vaultwire.markdown.block_parser import read_body
 
 BEGINNINGS = [
     "word",
@@ -73,7 +72,7 @@ lines_of_text = st.builds(
 
 @example(["> ```", "> ```", "", "word <!--", "word #a", "-->"])
 @given(st.lists(st.just("") | lines_of_text, max_size=14))
-def test_a_line_is_read_as_one_behind_a_blank_is(texts: list[str]) -> None:
+def test_a_line_is_read_as_one_behind_a_space_is(texts: list[str]) -> None:
     short, headings, blocks = read_body("\n".join(texts), 1)
     long, same_headings, same_blocks = read_body("\n".join(f" {text}" if text else "" for text in texts), 1)
     assert blocks == same_blocks
@@ -81,16 +80,3 @@ def test_a_line_is_read_as_one_behind_a_blank_is(texts: list[str]) -> None:
     assert [(line.number, *line[7:]) for line in short] == [(line.number, *line[7:]) for line in long]
     assert [f" {line.prose}" for line in short] == [line.prose for line in long]
     assert [link[:4] for line in short for link in line.links] == [link[:4] for line in long for link in line.links]
-
-
-@example(["[[n]n]]"])
-@example(["[[#]]"])
-@example(["[[[n]]]"])
-@example(["[[n\nn]]"])
-@given(
-    st.lists(st.sampled_from(["[[", "]]", "[", "]", "!", "n", "|", "#", " ", "`", "<!--", "-->", "\n"]), max_size=14)
-)
-def test_wikilinks_alone_are_read_as_beside_what_asks_for_the_long_way(pieces: list[str]) -> None:
-    text = "".join(pieces)
-    prose, links = read_inline(text)
-    assert read_inline(f"{text} <") == (f"{prose} <", links)

@@ -1,4 +1,4 @@
-"""How tools put numbers and times into words."""
+"""Numbers, times and lists of files in words, for the texts of tools."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-# A rename may touch thousands of notes; a model wants to know which, up to a point.
+# A rename may edit thousands of notes; a model gets the first of them.
 MAX_FILES_SHOWN = 50
 
 
@@ -17,8 +17,8 @@ def counted(number: int, thing: str) -> str:
     return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
 
 
-def edited_too(paths: Sequence[str]) -> str:
-    """Return in words which other files were edited, so that their links lead where they did."""
+def other_files_text(paths: Sequence[str]) -> str:
+    """Return a line that names the other files in which links were edited."""
     more = f" and {len(paths) - MAX_FILES_SHOWN} more" if len(paths) > MAX_FILES_SHOWN else ""
     return f"{counted(len(paths), 'other file')} edited, links only: {', '.join(paths[:MAX_FILES_SHOWN])}{more}"
 

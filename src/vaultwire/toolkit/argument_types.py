@@ -1,4 +1,4 @@
-"""Kinds of arguments that several tools have: how long a text may be, and how large a number."""
+"""Types of arguments that several tools share, with the bounds of texts and numbers."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Annotated
 
 from vaultwire.toolkit.registry import Bounds
 
-# A cap on names keeps a confused caller's document out of error messages; the longest real path fits.
+# The longest real path fits. Without the bound, a caller's mistake could put a whole document into an error message.
 Name = Annotated[str, Bounds(1, 1000)]
 OptionalName = Annotated[str, Bounds(0, 1000)]
 Folder = OptionalName

@@ -1,4 +1,4 @@
-"""Which tools belong together, and which of them a server lists: names only, so that listing needs no tool's code."""
+"""Tools by category, and the sets of tools that a server lists. Only names, so that listing needs no tool's code."""
 
 from __future__ import annotations
 
@@ -33,18 +33,18 @@ CATEGORIES = {
     "web": ("web_search",),
     "tools": ("search_tools", "list_tool_categories"),
 }
-"""Every tool stands in one category, under a word a model looks for."""
+"""Every tool is in one category, whose name is a word that a model looks for."""
 
 SEARCH = "search_tools"
 WEB = "web_search"
 DISCOVERY = CATEGORIES["tools"]
 OUTSIDE = (*DISCOVERY, WEB)
-"""Tools that are about no vault."""
+"""Tools that use no vault."""
 
 CORE_SIZE, STANDARD_SIZE, ALL_SIZE = "core", "standard", "all"
 SIZES = (CORE_SIZE, STANDARD_SIZE, ALL_SIZE)
 
-# What most conversations are about, and the way to all else; a fifth of the whole list's tokens.
+# The tools that most conversations need, and those that find the others: a fifth of the tokens of the whole list.
 CORE = (
     "search_notes",
     "list_notes",
@@ -57,36 +57,36 @@ CORE = (
 
 
 class Choice:
-    """Which tools a server has, and which of them it lists to everybody. All it has can be called."""
+    """The tools that a server has, and those that it lists to every client. All that it has can be called."""
 
     __slots__ = ("_also", "_size", "_without")
 
     def __init__(self, size: str = STANDARD_SIZE, also: Collection[str] = (), without: Collection[str] = ()) -> None:
-        """``also`` are listed besides those of the size, ``without`` are not there at all."""
+        """Take a size of list. The tools ``also`` are listed in addition, the tools ``without`` do not exist."""
         self._size = size
         self._also = frozenset(also)
         self._without = frozenset(without)
 
     def has(self, tool: str) -> bool:
-        """Tell whether the tool is there."""
+        """Tell whether the server has the tool."""
         return tool not in self._without
 
     def lists(self, tool: str) -> bool:
-        """Tell whether the tool is listed to everybody."""
+        """Tell whether the tool is listed to every client."""
         if tool in self._without:
             return False
         if tool in self._also or self._size == ALL_SIZE:
             return True
-        # Where all others are listed there is nothing to discover.
+        # If all other tools are listed, there is nothing to discover.
         return tool in CORE if self._size == CORE_SIZE else tool not in DISCOVERY
 
     @property
     def can_grow(self) -> bool:
-        """Whether a client may come to see more: it is shown the way to some that are not listed."""
+        """Whether the list of a client may grow: some tools are not listed, and ``search_tools`` can show them."""
         rest = {name for names in CATEGORIES.values() for name in names}.difference(DISCOVERY)
         return self.lists(SEARCH) and any(self.has(name) and not self.lists(name) for name in rest)
 
 
 def category_of(tool: str) -> str:
-    """Return the category a tool stands in; ``other`` for one that is not ours."""
+    """Return the category of a tool; ``other`` for one that is not ours."""
     return next((category for category, tools in CATEGORIES.items() if tool in tools), "other")

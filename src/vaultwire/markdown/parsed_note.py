@@ -1,4 +1,4 @@
-"""What a note is made of. Line numbers count from 1 in the whole note, spans include both ends."""
+"""The parts of a parsed note. Line numbers count from 1 in the whole note; spans include both ends."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from vaultwire.markdown.properties import Frontmatter
 
 
 class Heading(NamedTuple):
-    """A heading's level (1 to 6), text and line, and how many lines more it has: an underlined one has one at least."""
+    """A heading: its level (1 to 6), text and line. ``more``: its further lines; an underlined one has at least one."""
 
     level: int
     text: str
@@ -19,8 +19,8 @@ class Heading(NamedTuple):
 class Link(NamedTuple):
     """A link or embed, wikilink or Markdown form.
 
-    ``linktext`` is linkpath and subpath (``Note#Heading``), percent signs of the Markdown form decoded; ``display`` is
-    what a reader sees instead, empty if nothing was given.
+    ``linktext`` is linkpath and subpath (``Note#Heading``), with the percent signs of the Markdown form decoded;
+    ``display`` is what a reader sees instead, empty if there is none.
     """
 
     linktext: str
@@ -38,7 +38,7 @@ class BlockId(NamedTuple):
 
 
 class Task(NamedTuple):
-    """A task: the mark in its box (a blank is to do, ``x`` done), its text and line."""
+    """A task: the mark in its box (a space: to do, ``x``: done), its text and line."""
 
     mark: str
     text: str
@@ -46,14 +46,14 @@ class Task(NamedTuple):
 
 
 class Span(NamedTuple):
-    """Lines of a block: a paragraph, a list item, a heading, a code block, a table or a quote."""
+    """The lines of a block: a paragraph, list item, heading, code block, table or quote."""
 
     first: int
     last: int
 
 
 class ParsedNote(NamedTuple):
-    """What a note holds. ``tags`` are as written, without ``#``, each once whatever its case, in order of appearance."""
+    """A parsed note. ``tags`` are as written, without ``#``, in order of appearance; two that differ only in case are one."""
 
     frontmatter: Frontmatter
     headings: list[Heading]

@@ -1,6 +1,6 @@
-"""Blocks as things to edit: which lines go with one, how new text keeps its shape and its id, and what must stand apart.
+"""Edits of blocks: which lines belong to a block, how new text keeps its form and its id, and where a blank line is needed.
 
-Where blocks are is ``lines``' matter. Texts here have ``\\n`` line ends; line numbers count from 1.
+``block_parser`` finds the blocks. Texts here have ``\\n`` line ends; line numbers count from 1.
 """
 
 from __future__ import annotations
@@ -9,19 +9,19 @@ import re
 from bisect import bisect_right
 from typing import NamedTuple
 
-from vaultwire.markdown.lines import read_body
-from vaultwire.markdown.marks import HEADING, UNDERLINE
-from vaultwire.markdown.model import Span
+from vaultwire.markdown.block_parser import read_body
+from vaultwire.markdown.block_patterns import ATX_HEADING, SETEXT_UNDERLINE
 from vaultwire.markdown.parse import parse_note
+from vaultwire.markdown.parsed_note import Span
 
-# Indentation, mark, and with a task its box.
+# Indentation, list marker, and the box of a task.
 _ITEM = re.compile(r"([ \t]*+)([-*+]|[0-9]{1,9}[.)])(?:[ \t]++(?:\[.\](?:[ \t]++|\Z))?+|\Z)")
 _QUOTE = re.compile(r"[ \t]*+(?:>[ \t]?+)++")
 _OWN_ID = re.compile(r"[ \t>]*+\^[A-Za-z0-9-]+[ \t]*+\Z")
 
 
 class Block(NamedTuple):
-    """A block that has an id. ``own`` is its text, ``whole`` also what hangs on it: its id, the items nested in it."""
+    """A block that has an id. ``own`` is its text; ``whole`` also includes its id and the items nested in it."""
 
     own: Span
     whole: Span
@@ -30,8 +30,8 @@ class Block(NamedTuple):
 def block_of_id(lines: list[str], blocks: list[Span], number: int) -> Block:
     """Return the block whose id stands on line ``number``.
 
-    An id in a list item names the item and, as in Obsidian's embeds, the items nested in it; one on its own line behind a
-    list names the list, behind any other block that block.
+    An id in a list item names the item and, as in Obsidian's embeds, the items nested in it. An id on a line of its own
+    names the block before it; behind a list, the whole list.
     """
     position = bisect_right(blocks, number, key=lambda span: span.first) - 1
     if position < 0:
@@ -62,13 +62,13 @@ def _list_start(lines: list[str], blocks: list[Span], position: int) -> int:
     start = blocks[position].first
     mark = ""
     for index in range(position, -1, -1):
-        if index < position and not _only_blanks_between(lines, blocks[index], blocks[index + 1]):
+        if index < position and not _only_blank_lines_between(lines, blocks[index], blocks[index + 1]):
             break
         line = lines[blocks[index].first - 1]
         if line[:1] in (" ", "\t"):
             continue  # nested, if there is an item above
         item = _ITEM.match(line)
-        if item is None or item[2][-1] != (mark or item[2][-1]):  # CommonMark 0.31: another mark, another list
+        if item is None or item[2][-1] != (mark or item[2][-1]):  # CommonMark 0.31: another marker begins another list
             break
         start, mark = blocks[index].first, item[2][-1]
     return start
@@ -80,26 +80,26 @@ def _last_nested(lines: list[str], blocks: list[Span], position: int, item: re.M
     for index in range(position + 1, len(blocks)):
         block = blocks[index]
         line = lines[block.first - 1]
-        # CommonMark 0.31: text is indented as far as the item's own, at least two columns. Of items, one is seen as meant.
+        # CommonMark 0.31: text must be indented as far as the item's own, at least two columns; for items, one counts here.
         needed = _width(item[1]) + (1 if _ITEM.match(line) else 2)
-        if _indent(line) < needed or not _only_blanks_between(lines, blocks[index - 1], block):
+        if _indent(line) < needed or not _only_blank_lines_between(lines, blocks[index - 1], block):
             break
         last = block.last
     return last
 
 
 def in_shape(content: str, first_line: str) -> str:
-    """Return text that takes the place of a block beginning with ``first_line``, as such a block.
+    """Return the text that replaces a block beginning with ``first_line``, in the form of that block.
 
-    In place of a list item, text without a mark gets the item's, a task's box included, and an item its indentation; in
-    place of a quote, text that is none is quoted as it was. Anything else is returned as it is.
+    In place of a list item, text without a marker gets the item's marker and the box of a task, and an item gets its
+    indentation. In place of a quote, text that is no quote gets the quote's markers. Anything else stays as it is.
     """
     lines = content.split("\n")
     item = _ITEM.match(first_line)
     if item is not None:
         if _ITEM.match(lines[0]) is None:
             mark = item[0] if item[0][-1] in " \t" else item[0] + " "
-            # A further line belongs to the item if it is indented as its text is; the box is text.
+            # A further line belongs to the item if it is indented like the item's text, to which the box belongs.
             margin = re.sub(r"[^\t]", " ", mark.partition("[")[0])
             return "\n".join([mark + lines[0].lstrip(" \t"), *_indented(lines[1:], margin)])
         return content if lines[0][:1] in (" ", "\t") else "\n".join(_indented(lines, item[1]))
@@ -110,14 +110,14 @@ def in_shape(content: str, first_line: str) -> str:
 
 
 def with_id(content: str, name: str) -> str:
-    """Return a block's text with its id: at the end of its last line, of its first item's, or else on a line of its own."""
+    """Return a block's text with its id: at the end of the block or of its first item, else on a line of its own."""
     text = content.rstrip("\n \t")
     if any(found.lower() == name.lower() for found in _ids(text).values()):
         return text
     lines = text.split("\n")
     blocks = read_body(text, 1).blocks
     places = [len(lines)]
-    if blocks and _ITEM.match(lines[0]):  # what is nested follows the item's own text and is not what the id names
+    if blocks and _ITEM.match(lines[0]):  # the id names the item, whose text ends before the nested items
         places = [blocks[0].last, 1]
     for place in places:
         line = lines[place - 1]
@@ -128,16 +128,16 @@ def with_id(content: str, name: str) -> str:
 
 
 def above_id(content: str, below: list[str]) -> str:
-    """Return a block's text that its id follows on a line of its own, the last of those ``below``, so that it stays its own."""
+    """Return a block's text such that its id, alone on the last of the lines ``below``, still names the block."""
     lines = [*content.split("\n"), *below]
     block = read_body("\n".join(lines), 1).blocks[-1]
-    # Right below rows an id would be one; behind a code block's end it is a paragraph.
+    # Right below a table an id would be a row of it; right behind a code block it would be a paragraph.
     loose = block.first == len(lines) or _kind(lines[block.first - 1]) == "table"
     return content + "\n\n" if loose and len(below) == 1 else content
 
 
 def indented_like(content: str, first_line: str) -> str:
-    """Return lines that are to stand beside a block beginning with ``first_line``: indented as far, if it is a list item."""
+    """Return lines to insert beside a block that begins with ``first_line``: if it is a list item, with its indentation."""
     item = _ITEM.match(first_line)
     if item is None or content[:1] in (" ", "\t"):
         return content
@@ -145,10 +145,10 @@ def indented_like(content: str, first_line: str) -> str:
 
 
 def set_apart(lines: list[str], blocks: list[Span], after: int, content: str, *, is_block: bool) -> str:
-    """Return content to be put behind line ``after``, with an empty line where it would become part of a block there.
+    """Return content to insert behind line ``after``, with a blank line where it would become part of a neighbouring block.
 
-    Text may go on with text, rows with rows and a quote with a quote, unless the content ``is_block`` of its own, or a
-    block id is between them, which must stay at its block's end. An item always begins a block.
+    Text may continue text, rows rows, and a quote a quote, unless the content ``is_block`` of its own, or a block id is
+    between them, which must stay at the end of its block. An item always begins a block.
     """
     if not content:
         return content
@@ -166,7 +166,7 @@ def set_apart(lines: list[str], blocks: list[Span], after: int, content: str, *,
 
 
 def _last_kind(lines: list[str], blocks: list[Span]) -> str:
-    """Return the kind of the block that the last of these lines belongs to; empty where it belongs to none."""
+    """Return the kind of the block that the last of these lines belongs to; empty if it belongs to none."""
     number = len(lines)
     position = bisect_right(blocks, number, key=lambda span: span.first) - 1
     if position < 0 or blocks[position].last < number or _is_blank(lines[-1]):
@@ -177,20 +177,20 @@ def _last_kind(lines: list[str], blocks: list[Span]) -> str:
 
 
 def _is_underlined(lines: list[str], blocks: list[Span], number: int) -> bool:
-    """Tell whether a heading that is underlined begins on line ``number``: text above would become a part of it."""
+    """Tell whether an underlined heading begins on line ``number``: text above would become part of it."""
     position = bisect_right(blocks, number, key=lambda span: span.first) - 1
     if position < 0 or blocks[position].first != number or blocks[position].last == number:
         return False
-    return _kind(lines[number - 1]) == "text" and UNDERLINE.match(lines[blocks[position].last - 1]) is not None
+    return _kind(lines[number - 1]) == "text" and SETEXT_UNDERLINE.match(lines[blocks[position].last - 1]) is not None
 
 
 def _joins(above: str, below: str, *, is_block: bool) -> bool:
     """Tell whether a line of one kind right below a block of another would become part of it."""
     if not above or not below or above in ("heading", "dashes", "equals") or below == "heading":
         return False
-    if below == "dashes":  # underline text; below anything else they are a rule or an item
+    if below == "dashes":  # they underline text; below anything else they are a thematic break or an item
         return above == "text"
-    if above == "id":  # has empty lines around it (help, Internal links)
+    if above == "id":  # needs blank lines around it (help, Internal links)
         return True
     if above == below:
         return is_block and below != "item"
@@ -201,9 +201,9 @@ def _kind(line: str) -> str:
     """Return what a block is that begins with this line, as far as its neighbours care; empty for a blank line."""
     if _is_blank(line):
         return ""
-    if HEADING.match(line):
+    if ATX_HEADING.match(line):
         return "heading"
-    if UNDERLINE.match(line):
+    if SETEXT_UNDERLINE.match(line):
         return "equals" if "=" in line else "dashes"
     if _ITEM.match(line):
         return "item"
@@ -222,7 +222,7 @@ def _indented(lines: list[str], margin: str) -> list[str]:
     return [line if _is_blank(line) else margin + line for line in lines]
 
 
-def _only_blanks_between(lines: list[str], above: Span, below: Span) -> bool:
+def _only_blank_lines_between(lines: list[str], above: Span, below: Span) -> bool:
     return all(_is_blank(line) for line in lines[above.last : below.first - 1])
 
 
@@ -234,6 +234,6 @@ def _indent(line: str) -> int:
     return _width(line[: len(line) - len(line.lstrip(" \t"))])
 
 
-def _width(blanks: str) -> int:
-    """Return how many columns an indentation has; a tab reaches to the next fourth one."""
-    return len(blanks.expandtabs(4))
+def _width(spaces: str) -> int:
+    """Return how many columns an indentation has; a tab reaches to the next multiple of four."""
+    return len(spaces.expandtabs(4))

@@ -1,7 +1,4 @@
-"""What a request must say of itself before anybody works on it, and how it is turned away if it does not.
-
-Pure checks of one message; what they mean for a connection is the session's matter.
-"""
+"""Checks of one request before it is handled, each with the error that refuses it. No state: the session applies them."""
 
 from __future__ import annotations
 
@@ -19,14 +16,14 @@ from vaultwire.protocol.revisions import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from vaultwire.protocol.messages import Json, JsonObject, RequestId
+    from vaultwire.protocol.json_types import Json, JsonObject, RequestId
 
 LOG_LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")  # RFC 5424, ascending
 
-# Longest piece of a peer's text repeated in an answer: enough to recognise it, not enough to flood a log.
+# Characters of a peer's text that an answer repeats: enough to recognise it, not enough to flood a log.
 MAX_QUOTE = 80
 
-# A session keeps them as long as it lives. Real ones have a few hundred bytes.
+# A session keeps the capabilities as long as it lives. Real ones have a few hundred bytes.
 _MAX_CAPABILITIES_BYTES = 16 * 1024
 
 
@@ -41,7 +38,7 @@ class Refused(Exception):  # noqa: N818 - an answer, not a failure of ours
 
 
 def check_envelope(method: str, meta: JsonObject) -> Revision:
-    """Return the revision a self-describing request asks for (2026-07-28, "Request metadata")."""
+    """Return the revision that a stateless request names in its ``_meta`` (2026-07-28, "Request metadata")."""
     for key, expected, shape in ((META_VERSION, str, "a string"), (META_CLIENT_CAPABILITIES, dict, "an object")):
         if not isinstance(meta.get(key), expected):
             got = jsonrpc.json_type(meta[key]) if key in meta else "nothing"
@@ -61,8 +58,8 @@ def check_envelope(method: str, meta: JsonObject) -> Revision:
     return revision
 
 
-def check_hello(params: JsonObject) -> int:
-    """Check what a client says of itself in ``initialize``; return how many bytes its capabilities have as JSON."""
+def check_initialize(params: JsonObject) -> int:
+    """Check the params of ``initialize``; return how many bytes the client's capabilities have as JSON."""
     for name in ("capabilities", "clientInfo"):
         if not isinstance(params.get(name, {}), dict):
             got = jsonrpc.json_type(params[name])
@@ -76,15 +73,22 @@ def check_hello(params: JsonObject) -> int:
 
 
 def check_level(level: Json, name: str) -> str:
-    """Return the log level if it is one. Raises Refused, which says it was given as ``name``."""
+    """Return the log level. Raises Refused, which calls it ``name``, if it is none."""
     if isinstance(level, str) and level in LOG_LEVELS:
         return level
     got = quote(level) if isinstance(level, str) else jsonrpc.json_type(level)
     raise Refused(INVALID_PARAMS, f"Invalid params: {name} must be one of {', '.join(LOG_LEVELS)}; got {got}")
 
 
+def check_progress_token(token: Json) -> None:
+    """Raise Refused unless the token is one, or None."""
+    if token is not None and not jsonrpc.is_request_id(token):
+        got = jsonrpc.json_type(token)
+        raise Refused(INVALID_PARAMS, f"Invalid params: progressToken must be a string or an integer, got {got}")
+
+
 def quote(value: RequestId) -> str:
-    """Return the peer's text fit for a message: bounded, printable."""
+    """Return the peer's text in a form for messages: bounded and printable."""
     text = str(value) if not isinstance(value, str) else value
     text = text if len(text) <= MAX_QUOTE else text[: MAX_QUOTE - 1] + "…"
     return repr(text) if isinstance(value, str) else text

@@ -1,6 +1,6 @@
-"""What a reader may take for a tag although Obsidian may not: asked where a tag hides a note, and a wrong no would show it.
+"""Everything that may be a tag, also where Obsidian may see none. A policy needs all: a missed tag would show a hidden note.
 
-What is a tag for search and lists is said by ``parse``.
+``parse`` decides which tags search and lists have.
 """
 
 from __future__ import annotations
@@ -8,23 +8,23 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from vaultwire.markdown.lines import read_body
-from vaultwire.markdown.model import ParsedNote
+from vaultwire.markdown.block_parser import read_body
+from vaultwire.markdown.parsed_note import ParsedNote
 from vaultwire.markdown.yaml_core import PropertyValue
 
 _NAMES = ("tags", "tag")  # the second until Obsidian 1.9
 _BETWEEN = re.compile(r"[,\s]+")
-# Not within a word or an address, whatever else stands before it.
+# Not within a word or an address; any other character may stand before it.
 _TAG = re.compile(r"(?<![^\W_])(?<![/&])#([^\u2000-\u206F\u2E00-\u2E7F'!\"#$%&()*+,.:;<=>?@^`{|}~\[\]\\\s]+)")
-# Without these nothing is math, HTML or an HTML comment.
+# Without these characters there is no math, no HTML and no HTML comment.
 _NO_MATH_OR_HTML = str.maketrans("$<", "  ")
 
 
-def possible_tags(text: str, parsed: ParsedNote) -> Iterator[str]:
+def tag_candidates(text: str, parsed: ParsedNote) -> Iterator[str]:
     """Yield all that may be a tag in a note, ``parsed`` from its text, without ``#``; some of it more than once.
 
-    That is every word behind a ``#`` but those in code, in links and within a word, and every word of the properties
-    ``tags`` and ``tag``, in whatever form of YAML.
+    That is every word behind a ``#``, except in code, in links and within a word, and every word of the properties ``tags``
+    and ``tag``, in any form of YAML.
     """
     yield from parsed.tags
     for name, value in parsed.frontmatter.values.items():

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from vaultwire.markdown.model import BlockId, Span, Task
 from vaultwire.markdown.parse import parse_note
+from vaultwire.markdown.parsed_note import BlockId, Span, Task
 
 HELP = "obsidian-help: Internal links, Link to a block in a note"
 COMMONMARK = "CommonMark 0.31"
@@ -58,7 +58,7 @@ TASKS = [
     ("> - [ ] a", [(" ", "a", 1)], BASIC),
     ("> [!todo]\n> > - [x] a", [("x", "a", 2)], BASIC),
     ("- - [ ] a", [(" ", "a", 1)], COMMONMARK),
-    ("- [ ]", [(" ", "", 1)], OURS),  # editors cut the blank at the end
+    ("- [ ]", [(" ", "", 1)], OURS),  # editors cut the space at the end
     ("- [ ]  see [[a]] #b ^c ", [(" ", "see [[a]] #b ^c", 1)], OURS),
     ("- [x](a.md)", [], BASIC),
     ("- [ ]a", [], BASIC),

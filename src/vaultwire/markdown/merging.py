@@ -1,7 +1,7 @@
-"""Two notes' texts made one: the body of one below or above the other's, its properties among the other's, block ids told
-apart. Also what a text holds, to see whether it still does.
+"""The merging of two notes' texts: body below or above body, properties, and new names for block ids that clash.
 
-Text is the file's own, without byte order mark, unless it is called plain. Links are ``link_spans``' matter.
+It also lists the contents of a text, to check that nothing was lost. Text is the file's own, without byte order mark, unless
+it is called plain. ``link_spans`` rewrites links.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Where: TypeAlias = Literal["end", "start"]
 
 
 class Content(NamedTuple):
-    """What texts hold: how often each heading, link, block id and task is there, and which tags."""
+    """The contents of texts: how often each heading, link, block id and task occurs, and which tags."""
 
     things: Counter[tuple[object, ...]]
     tags: set[str]
@@ -36,7 +36,7 @@ def body_of(plain: str) -> str:
 
 
 def content_of(bodies: Iterable[str]) -> Content:
-    """Return what plain texts hold together; none of them has frontmatter, whatever it begins with."""
+    """Return the contents of plain texts together. They have no frontmatter, even if one begins like it."""
     things: Counter[tuple[object, ...]] = Counter()
     tags: set[str] = set()
     for text in bodies:
@@ -50,7 +50,7 @@ def content_of(bodies: Iterable[str]) -> Content:
 
 
 def joined(text: str, body: str, where: Where) -> str:
-    """Return the text with another's plain body last or first, a blank line between the two; frontmatter stays on top."""
+    """Return the text with the plain body of another at its end or start, a blank line between; frontmatter stays on top."""
     body = body.lstrip("\n")
     if not body.strip():
         return text
@@ -66,8 +66,8 @@ def joined(text: str, body: str, where: Where) -> str:
 def with_properties(text: str, source: str) -> tuple[str, list[str]]:
     """Return the text with the properties of the plain text ``source`` added, and the names of those that differ.
 
-    Values that are there stay, lists are united, a property without a value gets one. A text beside a list is one item of
-    it, also one with commas under ``tags``: it was no tag, and makes none. Raises PropertyEditError for broken frontmatter.
+    Existing values stay, lists are united, a property without a value gets one. A single text joins a list as one item; so
+    does one with commas under ``tags``, which is no tag before or after. Raises PropertyEditError for broken frontmatter.
     """
     read = parse_frontmatter(source)
     if read.problems:
@@ -88,7 +88,7 @@ def with_properties(text: str, source: str) -> tuple[str, list[str]]:
                 wanted[name] = items + added
         elif not _is_empty(value) and not same_value(there, value):
             differing.append(name)
-    # A value that is there already goes along, whatever type its name asks for.
+    # The values are not checked against the types of their properties: they come from a note as they are.
     return (set_properties(text, wanted, None) if wanted else text), differing
 
 
@@ -107,7 +107,7 @@ def _items(value: PropertyValue) -> list[PropertyValue]:
 
 
 def new_block_ids(source: str, target: str) -> dict[str, str]:
-    """Return new names for the block ids of a plain text that another has too, by casefolded old name."""
+    """Return new names for the block ids of a plain text that another text has, too, by casefolded old name."""
     taken = {each.name.casefold() for each in parse_note(target).block_ids}
     own = {each.name.casefold(): each.name for each in parse_note(source).block_ids}
     ids: dict[str, str] = {}
