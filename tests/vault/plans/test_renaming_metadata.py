@@ -92,7 +92,7 @@ def test_a_renaming_that_merges_tags_says_so(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
-        ("project", "a b", "no blanks"),
+        ("project", "a b", "no spaces"),
         ("project", "12", "no digit"),
         ("nowhere", "x", "no note has the tag #nowhere"),
         ("", "x", "no note has the tag"),
