@@ -16,9 +16,9 @@ from support.stores import answers, answers_of_new, difference, open_stored
 from support.vaults import write_vault
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.errors import Stopped
-from vaultwire.vault.index.store import reading_ahead, upkeep
-from vaultwire.vault.index.store.grams import Grams
-from vaultwire.vault.index.store.reading import Reading, ToRead, read_note
+from vaultwire.vault.index.store import reading_ahead, updater
+from vaultwire.vault.index.store.ngrams import NgramFilter
+from vaultwire.vault.index.store.note_reader import NoteContent, NoteToRead, read_note
 from vaultwire.vault.index.store.reading_ahead import read_all
 from vaultwire.vault.model import VaultPath
 from vaultwire.vault.visibility.privacy import Privacy
@@ -27,7 +27,7 @@ from vaultwire.vault.visibility.visible_files import OnlyPrivacy, VisibleFiles
 CHUNK = 10
 NOTES = 6 * CHUNK + 3
 MAX_BYTES = 2_000_000
-GRAMS = Grams("a app e zz")
+GRAMS = NgramFilter("a app e zz")
 # Far above what is measured (0.1 s).
 PATIENCE = 20.0
 # Programs in the second process's place: each gets notes to read and does not.
@@ -67,7 +67,7 @@ def started(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[subprocess.Popen[b
     monkeypatch.setattr(reading_ahead, "_MANY", CHUNK)
     monkeypatch.setattr(reading_ahead, "_LATE_SHARE", 0.5)
     monkeypatch.setattr(reading_ahead, "_FIRST_SHARE", 0.5)
-    monkeypatch.setattr(upkeep, "_BATCH", 7)
+    monkeypatch.setattr(updater, "_BATCH", 7)
     monkeypatch.setattr(os, "cpu_count", lambda: 2)
     start, processes = reading_ahead._start, []
 
@@ -82,10 +82,10 @@ def started(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[subprocess.Popen[b
     assert [process for process in processes if process.returncode is None] == []
 
 
-def wanted(root: Path) -> list[ToRead]:
+def wanted(root: Path) -> list[NoteToRead]:
     notes = sorted(Files(str(root), MAX_BYTES).walk())
     assert len(notes) == NOTES
-    return [ToRead(note.path, note.modified_ns, None, note.path != "sub/007.md") for note in notes]
+    return [NoteToRead(note.path, note.modified_ns, None, note.path != "sub/007.md") for note in notes]
 
 
 def second_that_reads_all(files: Files, monkeypatch: pytest.MonkeyPatch) -> reading_ahead.Second:
@@ -99,7 +99,7 @@ def second_that_reads_all(files: Files, monkeypatch: pytest.MonkeyPatch) -> read
 def test_the_second_process_reads_what_this_one_would(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     files, notes = Files(str(root), MAX_BYTES), wanted(root)
     known = read_note(files, notes[9], GRAMS)
-    assert isinstance(known, Reading)
+    assert isinstance(known, NoteContent)
     notes[9] = notes[9]._replace(known=known.digest)
     alone = [read_note(files, each, GRAMS) for each in notes]
     second = second_that_reads_all(files, monkeypatch)
@@ -120,7 +120,7 @@ def test_nobody_reads_in_the_list_of_processes_what_is_private(
     (root / "Diary.md").write_text("#sorrow\n")
     privacy = Privacy(["sorrow"], {"illness": "yes"})
     files = VisibleFiles(str(root), MAX_BYTES, OnlyPrivacy(privacy))
-    notes = [ToRead(VaultPath("Diary.md"), 1, None, True), ToRead(VaultPath("sub/001.md"), 1, None, True)]
+    notes = [NoteToRead(VaultPath("Diary.md"), 1, None, True), NoteToRead(VaultPath("sub/001.md"), 1, None, True)]
     second = second_that_reads_all(files, monkeypatch)
     second.exchange(notes, GRAMS)
     read = second.exchange([], GRAMS)
@@ -143,7 +143,7 @@ def test_of_too_much_at_once_the_rest_is_left_to_this_process(
     for number in range(6):
         (root / f"{number}.md").write_text(text)
         os.utime(root / f"{number}.md", (1, 1))
-    notes = [ToRead(note.path, note.modified_ns, None, True) for note in files.walk() if note.path[0] in "012345"]
+    notes = [NoteToRead(note.path, note.modified_ns, None, True) for note in files.walk() if note.path[0] in "012345"]
     second = second_that_reads_all(files, monkeypatch)
     second.exchange(notes, GRAMS)
     read = second.exchange([], GRAMS)
@@ -216,7 +216,7 @@ def test_an_index_built_by_two_is_the_one_built_by_one(
     readings: int,
 ) -> None:
     """Whether the text index takes the notes up on the way or, reading them again, in the end."""
-    monkeypatch.setattr(upkeep, "_MANY", many)
+    monkeypatch.setattr(updater, "_MANY", many)
     with monkeypatch.context() as alone:
         alone.setattr(os, "cpu_count", lambda: 1)
         expected = answers_of_new(root)
@@ -248,16 +248,16 @@ CHILD = """
 import os, sys
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.index.store import reading_ahead
-from vaultwire.vault.index.store.grams import Grams
-from vaultwire.vault.index.store.reading import ToRead
+from vaultwire.vault.index.store.ngrams import NgramFilter
+from vaultwire.vault.index.store.note_reader import NoteToRead
 if __name__ == "__main__":
     files = Files(sys.argv[1], 10**6)
     os.cpu_count = lambda: 2
     second = reading_ahead.Second(files)
     second.expect(10**6)
-    notes = [ToRead(note.path, note.modified_ns, None, True) for note in files.walk()] * int(sys.argv[2])
+    notes = [NoteToRead(note.path, note.modified_ns, None, True) for note in files.walk()] * int(sys.argv[2])
     reading_ahead._LATE_SHARE = 1.0
-    second.exchange(notes, Grams())
+    second.exchange(notes, NgramFilter())
     if len(notes) < 100:
         second._process.stdout.peek(1)
     print(second._process.pid, flush=True)

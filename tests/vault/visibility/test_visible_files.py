@@ -17,8 +17,8 @@ from vaultwire.toolkit.registry import Failure, Outcome
 from vaultwire.trust.policy_paths import PathRules, Rule
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.errors import FILE_NOT_FOUND, NOTE_EXISTS, POLICY_DENIED, VaultError
-from vaultwire.vault.index.store.grams import Grams
-from vaultwire.vault.index.store.reading import ToRead
+from vaultwire.vault.index.store.ngrams import NgramFilter
+from vaultwire.vault.index.store.note_reader import NoteToRead
 from vaultwire.vault.index.store.reading_ahead import read_all
 from vaultwire.vault.model import NO_PROGRESS, VaultPath
 from vaultwire.vault.search.query import parse_query
@@ -743,10 +743,10 @@ def test_an_index_that_no_run_has_used_for_long_is_removed(root: Path, tmp_path:
 def test_the_second_process_of_a_first_look_passes_private_notes_over(root: Path) -> None:
     files = VisibleFiles(str(root), 10_000, PathRules(**PRIVATE))
     # As if they had turned private since the look at the folder: so many that a second process reads some.
-    wanted = [ToRead(VaultPath("Diary.md"), 0, None, for_text=True)] * 2_000
-    assert all(isinstance(reading, str) for reading in read_all(files, wanted, 1_000, Grams()))
-    fine = [ToRead(VaultPath("Open.md"), 0, None, for_text=True)] * 2_000
-    assert not any(isinstance(reading, str) for reading in read_all(files, fine, 1_000, Grams()))
+    wanted = [NoteToRead(VaultPath("Diary.md"), 0, None, for_text=True)] * 2_000
+    assert all(isinstance(reading, str) for reading in read_all(files, wanted, 1_000, NgramFilter()))
+    fine = [NoteToRead(VaultPath("Open.md"), 0, None, for_text=True)] * 2_000
+    assert not any(isinstance(reading, str) for reading in read_all(files, fine, 1_000, NgramFilter()))
 
 
 def test_why_a_vault_is_not_watched_names_no_folder(root: Path) -> None:

@@ -1,4 +1,4 @@
-"""Reading very many notes with the help of a second process: reading and parsing them is more than half of a first build.
+"""NoteContent very many notes with the help of a second process: reading and parsing them is more than half of a first build.
 
 The two share the notes of each chunk: this process reads the first ones, the other meanwhile the last ones, so many that
 neither waits for long. They take turns at the pipes, nothing is written to one that does not read, so they cannot wait
@@ -17,9 +17,9 @@ from collections.abc import Generator, Sequence
 from typing import IO, TYPE_CHECKING, Any
 
 from vaultwire.vault.disk.files import Files
-from vaultwire.vault.index.store.grams import Grams
-from vaultwire.vault.index.store.plan import BODY
-from vaultwire.vault.index.store.reading import Reading, ToRead, read_note
+from vaultwire.vault.index.store.ngrams import NgramFilter
+from vaultwire.vault.index.store.note_reader import NoteContent, NoteToRead, read_note
+from vaultwire.vault.index.store.search_plan import BODY
 from vaultwire.vault.visibility.visible_files import open_files
 
 if TYPE_CHECKING:
@@ -50,11 +50,11 @@ _PROGRAM = f"import sys; sys.path[:] = sys.argv[1:]; from {__name__} import answ
 
 
 def read_all(
-    files: Files, wanted: Sequence[ToRead], chunk: int, grams: Grams, second: Second | None = None
-) -> Generator[Reading | str, None, None]:
+    files: Files, wanted: Sequence[NoteToRead], chunk: int, ngrams: NgramFilter, second: Second | None = None
+) -> Generator[NoteContent | str, None, None]:
     """Yield what each of the notes holds, or why it cannot be read. To be closed, if it is not read to its end.
 
-    The caller works on as many as ``chunk`` at a time: so the second process's share suits each chunk's work. ``grams``
+    The caller works on as many as ``chunk`` at a time: so the second process's share suits each chunk's work. ``ngrams``
     are those of the text index. ``second``: one that may have been told before how many there will be.
     """
     second = second or Second(files)
@@ -63,14 +63,14 @@ def read_all(
     if len(wanted) > _MANY:
         gc.set_threshold(_OBJECTS, *usual[1:])
     try:
-        second.exchange(wanted[:chunk], grams)
+        second.exchange(wanted[:chunk], ngrams)
         for start in range(0, len(wanted), chunk):
             end = min(start + chunk, len(wanted))
             own = end - second.given
             for each in wanted[start:own]:
-                yield read_note(files, each, grams)
-            for each, reading in zip(wanted[own:end], second.exchange(wanted[end : end + chunk], grams), strict=True):
-                yield read_note(files, each, grams) if reading is None else reading
+                yield read_note(files, each, ngrams)
+            for each, reading in zip(wanted[own:end], second.exchange(wanted[end : end + chunk], ngrams), strict=True):
+                yield read_note(files, each, ngrams) if reading is None else reading
     finally:
         if len(wanted) > _MANY:  # whoever reads another vault meanwhile may have found it raised
             gc.set_threshold(_USUAL if usual[0] == _OBJECTS else usual[0], *usual[1:])
@@ -93,7 +93,7 @@ class Second:
         if self._is_wanted and total > _MANY:
             self._process, self._is_wanted = _start(), False
 
-    def exchange(self, following: Sequence[ToRead], grams: Grams) -> list[Reading | None]:
+    def exchange(self, following: Sequence[NoteToRead], ngrams: NgramFilter) -> list[NoteContent | None]:
         """Give it its share of the following chunk, and return what it has read of this one: None where it has not."""
         given, self.given = self.given, 0
         if self._process is None:
@@ -105,8 +105,8 @@ class Second:
                 self._is_told = True
             answered = self._receive() if given else b""
             count = int((self._share if given else _LATE_SHARE) * len(following))
-            _send(self._process.stdin, [grams.kept, *map(tuple, following[len(following) - count :])])
-            readings = [each and Reading(*each) for each in marshal.loads(answered)] if given else []  # noqa: S302 - ours
+            _send(self._process.stdin, [ngrams.kept, *map(tuple, following[len(following) - count :])])
+            readings = [each and NoteContent(*each) for each in marshal.loads(answered)] if given else []  # noqa: S302 - ours
             if len(readings) != given:
                 raise EOFError  # noqa: TRY301
         except (OSError, EOFError, ValueError, TypeError, MemoryError):
@@ -157,17 +157,17 @@ def answer() -> None:
     """Read what another process asks for at stdin and answer at stdout, until either ends: the second process's work."""
     asked, answers = sys.stdin.buffer, sys.stdout.buffer
     gc.set_threshold(_OBJECTS)
-    grams = Grams()
+    ngrams = NgramFilter()
     with contextlib.suppress(EOFError, OSError):
         files = open_files(*_receive(asked))
         while True:
             left = _MOST_TEXT
             readings: list[tuple[Any, ...] | None] = []
             kept, *wanted = _receive(asked)
-            if kept != grams.kept:
-                grams = Grams(kept)
+            if kept != ngrams.kept:
+                ngrams = NgramFilter(kept)
             for each in wanted:
-                reading = read_note(files, ToRead(*each), grams) if left > 0 else ""
+                reading = read_note(files, NoteToRead(*each), ngrams) if left > 0 else ""
                 # What cannot be read the other process looks at itself.
                 readings.append(None if isinstance(reading, str) else tuple(reading))
                 if not isinstance(reading, str):
@@ -175,7 +175,7 @@ def answer() -> None:
             _send(answers, readings)
 
 
-def _weight(reading: Reading) -> int:
+def _weight(reading: NoteContent) -> int:
     """Return how much of an answer a note takes, in characters of text: a row takes as much as some words."""
     text = 0 if reading.fields is None else len(reading.fields[0][BODY])
     return text + _ROW * sum(map(len, reading.facts or ()))

@@ -8,10 +8,10 @@ from vaultwire.vault.model import NoteStat
 
 # Part of the cache folder's name: a catalog of another shape, or of notes that were read in another way, is never opened,
 # only left behind and removed.
-FORMAT = 10
+FORMAT = 11
 
 # What the text index has of a note: all; not this version of it yet; nothing ever, so that each search reads it.
-SETTLED, PENDING, READ_EACH_TIME = range(3)
+INDEXED, PENDING, NOT_INDEXABLE = range(3)
 
 UNREAD = 0
 """The digest of a file that was not read."""
@@ -103,14 +103,14 @@ class Record(NamedTuple):
     stat: NoteStat
     is_note: bool
     hidden: bool = False
-    state: int = SETTLED
+    state: int = INDEXED
     digest: int = UNREAD
     is_racy: bool = False
     problem: str | None = None
     facts: Facts | None = None
 
 
-class Known(NamedTuple):
+class KnownFile(NamedTuple):
     """What tells whether a file has to be read again."""
 
     size: int

@@ -15,11 +15,11 @@ from vaultwire.markdown.model import Link
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.disk.watch import Changes, Watch, open_watch
 from vaultwire.vault.errors import Stopped, VaultError
-from vaultwire.vault.index.store import finding, linking, lookup, overview
+from vaultwire.vault.index.store import catalog_queries, link_graph_builder, note_finder, summaries
 from vaultwire.vault.index.store.catalog import Catalog
-from vaultwire.vault.index.store.home import Home, Parts, is_broken
+from vaultwire.vault.index.store.index_folder import IndexFolder, IndexParts, is_broken
 from vaultwire.vault.index.store.searching import Search, Snapshot
-from vaultwire.vault.index.store.upkeep import Upkeep
+from vaultwire.vault.index.store.updater import IndexUpdater
 from vaultwire.vault.link_graph import LinkGraph
 from vaultwire.vault.model import (
     NO_PROGRESS,
@@ -56,12 +56,12 @@ _RETRY_SECONDS = 5.0
 class StoredIndex:
     """One vault's index in this process."""
 
-    def __init__(self, files: Files, home: Home, excludes: Callable[[], Excludes]) -> None:
+    def __init__(self, files: Files, home: IndexFolder, excludes: Callable[[], Excludes]) -> None:
         self._files = files
         self._home = home
         self._excludes = excludes
         self._watch: Watch | None = None
-        self._is_tended = False
+        self._is_watch_loop_running = False
         self._on_true: Callable[[], None] | None = None  # see tend
         self._breaks = 0  # how often it was begun anew since it last was sound
         self._touching = threading.Lock()
@@ -74,11 +74,10 @@ class StoredIndex:
 
     def _open(self) -> None:
         """Open the index, or begin a new one; until it was looked over once it is not known to be sound."""
-        self._parts: Parts = self._home.open()
-        self._upkeep = Upkeep(self._files, self._parts, self._excludes)
+        self._parts: IndexParts = self._home.open()
+        self._updater = IndexUpdater(self._files, self._parts, self._excludes)
         self._snapshot: Snapshot | None = None
-        self._names: tuple[int, finding.NoteNames] | None = None
-        self._tags: tuple[int, list[TagCount]] | None = None
+        self._names: tuple[int, note_finder.NoteNames] | None = None
         self._graph: tuple[int, LinkGraph] | None = None  # with the catalog's count of changes
         self._is_checked = False
 
@@ -86,18 +85,21 @@ class StoredIndex:
 
     def notes(self, folder: VaultPath | None, progress: Progress) -> list[NoteStat]:
         """Return every note, in path order."""
-        return self._ask(lambda catalog: lookup.notes(catalog, folder), progress)
+        return self._ask(lambda catalog: catalog_queries.notes(catalog, folder), progress)
 
     def named(self, names: Collection[str], progress: Progress) -> list[VaultPath] | None:
         """Return every note whose file name is one of these, whatever the case; None instead of waiting for long."""
-        if self._is_tended and not self._is_checked:
+        if self._is_watch_loop_running and not self._is_checked:
             return None
-        return self._ask(lambda catalog: lookup.named(catalog, names), progress)
+        return self._ask(lambda catalog: catalog_queries.named(catalog, names), progress)
 
     def recent(self, folder: VaultPath | None, limit: int, progress: Progress) -> tuple[list[NoteStat], int]:
         """Return the notes changed last, the latest first, and how many there are in all."""
         return self._ask(
-            lambda catalog: (lookup.recent(catalog, folder, limit), lookup.count_notes(catalog, folder)),
+            lambda catalog: (
+                catalog_queries.recent(catalog, folder, limit),
+                catalog_queries.count_notes(catalog, folder),
+            ),
             progress,
         )
 
@@ -116,24 +118,24 @@ class StoredIndex:
         """Return ``limit`` notes that are as wanted, in the order wanted, and how many are in all."""
 
         def answer(catalog: Catalog) -> tuple[list[NamedNote], int]:
-            return finding.find(catalog, lambda: self._names_in(catalog), wanted, folder, offset, limit)
+            return note_finder.find(catalog, lambda: self._names_in(catalog), wanted, folder, offset, limit)
 
         return self._ask(answer, progress)
 
-    def _names_in(self, catalog: Catalog) -> finding.NoteNames:
+    def _names_in(self, catalog: Catalog) -> note_finder.NoteNames:
         changes = catalog.changes()
         kept = self._names
         if kept is None or kept[0] != changes:
-            kept = self._names = (changes, finding.NoteNames(catalog))
+            kept = self._names = (changes, note_finder.NoteNames(catalog))
         return kept[1]
 
     def properties(self, name: str, folder: VaultPath | None, progress: Progress) -> list[PropertyKinds]:
         """Return the properties in use, most used first; only the one of that name, if it is given."""
-        return self._ask(lambda catalog: overview.properties(catalog, name, folder), progress)
+        return self._ask(lambda catalog: summaries.properties(catalog, name, folder), progress)
 
     def property_values(self, name: str, folder: VaultPath | None, progress: Progress) -> list[ValueUse]:
         """Return the values of a property, most used first."""
-        return self._ask(lambda catalog: overview.property_values(catalog, name, folder), progress)
+        return self._ask(lambda catalog: summaries.property_values(catalog, name, folder), progress)
 
     def tasks(
         self,
@@ -145,54 +147,44 @@ class StoredIndex:
         progress: Progress,
     ) -> tuple[list[TaskPlace], int]:
         """Return ``limit`` tasks that are as wanted, in path and line order, and how many are in all."""
-        return self._ask(lambda catalog: overview.tasks(catalog, wanted, path, folder, offset, limit), progress)
+        return self._ask(lambda catalog: summaries.tasks(catalog, wanted, path, folder, offset, limit), progress)
 
     def stats(self, limit: int, progress: Progress) -> VaultStats:
         """Return the vault in numbers, with ``limit`` of the largest folders and of the problems."""
-        found = self._ask(lambda catalog: overview.stats(catalog, limit), progress)
+        found = self._ask(lambda catalog: summaries.stats(catalog, limit), progress)
         # A system's own words name the folder at which it failed, which may be hidden in this run.
         reasons = ["the system refuses"] * bool(self.unwatched) if self._files.hides_some else self.unwatched
         return found._replace(is_watched=self._is_watched, unwatched=tuple(reasons), unkept=self._home.problem)
 
     def paths(self, progress: Progress) -> list[VaultPath]:
         """Return every file a link may lead to, notes and attachments, in path order."""
-        return self._ask(lookup.paths, progress)
+        return self._ask(catalog_queries.paths, progress)
 
     def tagged(self, tags: Sequence[str], folder: VaultPath | None, progress: Progress, *, every: bool) -> list[Tagged]:
         """Return the notes that have every one of the tags, or any of them, in path order."""
-        return self._ask(lambda catalog: lookup.tagged(catalog, tags, folder, every=every), progress)
+        return self._ask(lambda catalog: catalog_queries.tagged(catalog, tags, folder, every=every), progress)
 
     def excluded_with(self, tag: str, name: str, progress: Progress) -> list[VaultPath]:
         """Return the excluded notes that have the tag, or one below it, or else the property, in path order."""
-        return self._ask(lambda catalog: lookup.excluded_with(catalog, tag, name), progress)
+        return self._ask(lambda catalog: catalog_queries.excluded_with(catalog, tag, name), progress)
 
     def count_tags(self, folder: VaultPath | None, progress: Progress) -> list[TagCount]:
         """Return the tags in use and those above them, most used first."""
-
-        def answer(catalog: Catalog) -> list[TagCount]:
-            if folder is not None:
-                return lookup.count_tags(catalog, folder)
-            changes = catalog.changes()
-            kept = self._tags
-            if kept is None or kept[0] != changes:
-                kept = self._tags = (changes, lookup.count_tags(catalog, None))
-            return kept[1]
-
-        return self._ask(answer, progress)
+        return self._ask(lambda catalog: catalog_queries.count_tags(catalog, folder), progress)
 
     def incoming(self, path: VaultPath, progress: Progress) -> list[tuple[VaultPath, Link]]:
         """Return every link in another note that leads to the file, in path and line order."""
-        return self._ask(lambda catalog: lookup.incoming(catalog, path), progress)
+        return self._ask(lambda catalog: catalog_queries.incoming(catalog, path), progress)
 
     def links_asking(
         self, names: Collection[str], below: Collection[VaultPath], progress: Progress
     ) -> list[tuple[VaultPath, str]]:
         """Return note and linktext of every link of one of the names, and of every link in the notes and folders given."""
-        return self._ask(lambda catalog: lookup.links_asking(catalog, names, below), progress)
+        return self._ask(lambda catalog: catalog_queries.links_asking(catalog, names, below), progress)
 
     def resolve_all(self, source: VaultPath, links: list[Link], progress: Progress) -> list[VaultPath | None]:
         """Return where each link of a note leads, None if nowhere."""
-        return self._ask(lambda catalog: lookup.resolve_all(catalog, source, links), progress)
+        return self._ask(lambda catalog: catalog_queries.resolve_all(catalog, source, links), progress)
 
     def link_graph(self, progress: Progress) -> LinkGraph:
         """Return how all notes are linked; the same object as long as nothing changes."""
@@ -201,7 +193,7 @@ class StoredIndex:
             changes = catalog.changes()  # asked first: a change that comes in between is taken up by the next call
             kept = self._graph
             if kept is None or kept[0] != changes:
-                kept = self._graph = (changes, linking.link_graph(catalog, progress))
+                kept = self._graph = (changes, link_graph_builder.link_graph(catalog, progress))
             return kept[1]
 
         return self._ask(answer, progress)
@@ -213,7 +205,7 @@ class StoredIndex:
         if snapshot is None or snapshot.version != version:
             latest = Snapshot.of(catalog, version)
             if snapshot is None or snapshot.commits != latest.commits:
-                if latest.commits != self._upkeep.committed:
+                if latest.commits != self._updater.committed:
                     self._parts.text.refresh()
                 self._parts.words.refresh()
             snapshot = self._snapshot = latest
@@ -236,7 +228,7 @@ class StoredIndex:
             touched = dict(self._touched)
         if touched:
             folders = [path[:-1] for path in touched if path.endswith("/")]
-            self._upkeep.check([path for path in touched if not path.endswith("/")], folders)
+            self._updater.check([path for path in touched if not path.endswith("/")], folders)
             # Only now, so that whoever comes meanwhile waits, and what could not be taken up is tried again; and not
             # what was changed again meanwhile.
             with self._touching:
@@ -244,12 +236,12 @@ class StoredIndex:
 
     def tend(self, on_true: Callable[[], None] | None = None) -> None:
         """Watch the files and take up what changes, until ``close``. See the port."""
-        self._is_tended = True
+        self._is_watch_loop_running = True
         self._on_true = on_true
         try:
             while not self.is_closed:
                 # While nobody looks at files, who would look at all of them, in vain: watched they are looked at anew.
-                with self._upkeep.working(_UntilClosed(self)):
+                with self._updater.working(_UntilClosed(self)):
                     reasons: list[str] = []
                     watch = open_watch(self._files.root, reasons)
                     self.unwatched = reasons
@@ -283,19 +275,19 @@ class StoredIndex:
             watch.wait(_RETRY_SECONDS)
 
     def _tend_once(self, watch: Watch) -> None:
-        is_behind = self._ask(lambda catalog: catalog.is_behind(), NO_PROGRESS, check=False)
-        changes = self._news(watch, _QUIET_SECONDS if is_behind else _LONG_SECONDS)
+        has_pending = self._ask(lambda catalog: catalog.has_pending(), NO_PROGRESS, check=False)
+        changes = self._news(watch, _QUIET_SECONDS if has_pending else _LONG_SECONDS)
         if self.is_closed:
             return
         if changes.settings_changed or "" in changes.rescan:
             self._is_checked = False
             self._ask(lambda _: None, _UntilClosed(self))
         elif changes.paths or changes.rescan:
-            self._ask(lambda _: self._upkeep.check(changes.paths, changes.rescan), NO_PROGRESS, check=False)
-        elif not is_behind:
-            self._ask(lambda _: self._upkeep.look_over(_UntilClosed(self)), NO_PROGRESS, check=False)
+            self._ask(lambda _: self._updater.check(changes.paths, changes.rescan), NO_PROGRESS, check=False)
+        elif not has_pending:
+            self._ask(lambda _: self._updater.look_over(_UntilClosed(self)), NO_PROGRESS, check=False)
         else:
-            self._ask(lambda _: self._upkeep.flush(_UntilClosed(self)), NO_PROGRESS, check=False)
+            self._ask(lambda _: self._updater.flush(_UntilClosed(self)), NO_PROGRESS, check=False)
 
     def _news(self, watch: Watch, seconds: float) -> Changes:
         """Return what changes, as soon as anything does, or nothing after so many seconds.
@@ -323,12 +315,12 @@ class StoredIndex:
             check = True
         raise AssertionError  # the last one returns or raises
 
-    def _begin_anew(self, parts: Parts, error: Exception, progress: Progress, *, is_lasting: bool) -> None:
+    def _begin_anew(self, parts: IndexParts, error: Exception, progress: Progress, *, is_lasting: bool) -> None:
         """Rebuild a broken index; where the new one breaks too, on a full disk say, in memory.
 
         ``is_lasting``: the caller has come to a broken one before.
         """
-        with self._upkeep.working(progress):
+        with self._updater.working(progress):
             if self._parts is not parts:
                 return  # another call has
             if self._breaks or is_lasting:
@@ -344,10 +336,10 @@ class StoredIndex:
     def _make_true(self, progress: Progress) -> None:
         if self._is_true:
             return
-        with self._upkeep.working(progress):
+        with self._updater.working(progress):
             if not (self._is_checked and self._is_watched):
-                self._upkeep.check_all(progress)
-                self._upkeep.flush(progress)
+                self._updater.check_all(progress)
+                self._updater.flush(progress)
                 self._is_checked = True
                 self._breaks = 0
             self._take_up_touched()

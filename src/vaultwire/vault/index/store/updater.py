@@ -13,14 +13,14 @@ from typing import NamedTuple, TypeAlias
 
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.disk.paths import is_note
-from vaultwire.vault.index.store.grams import Grams
-from vaultwire.vault.index.store.home import Parts
-from vaultwire.vault.index.store.plan import BODY, PATH
-from vaultwire.vault.index.store.reading import Reading, ToRead
+from vaultwire.vault.index.store.index_folder import IndexParts
+from vaultwire.vault.index.store.ngrams import NgramFilter
+from vaultwire.vault.index.store.note_reader import NoteContent, NoteToRead
 from vaultwire.vault.index.store.reading_ahead import Second, read_all
-from vaultwire.vault.index.store.schema import PENDING, UNREAD, Known, Record, Row
-from vaultwire.vault.index.store.text import Fields, TextDocument
-from vaultwire.vault.index.store.words import folded_words
+from vaultwire.vault.index.store.schema import PENDING, UNREAD, KnownFile, Record, Row
+from vaultwire.vault.index.store.search_plan import BODY, PATH
+from vaultwire.vault.index.store.text_index import Fields, TextDocument
+from vaultwire.vault.index.store.tokenizer import folded_words
 from vaultwire.vault.model import NO_PROGRESS, NoteStat, Progress, VaultPath
 from vaultwire.vault.search.searched import is_searched, read_searched
 from vaultwire.vault.visibility.excludes import Excludes
@@ -34,13 +34,13 @@ _ANEW = 0.25
 _BATCH = 500
 # And bytes of them: what is found in notes waits in memory until a batch is written down, up to 150 bytes for each byte.
 _BATCH_BYTES = 2_000_000
-# So many notes tell which grams very many words hold, about as well as ten times as many do.
+# So many notes tell which ngrams very many words hold, about as well as ten times as many do.
 _SAMPLE = 50
 # How often waiting looks whether the caller is still there.
 _PATIENCE = 0.05
 _EXCLUDES = "excludes"
 
-Change: TypeAlias = tuple[NoteStat, Known | None]
+Change: TypeAlias = tuple[NoteStat, KnownFile | None]
 
 
 class _Found(NamedTuple):
@@ -51,20 +51,20 @@ class _Found(NamedTuple):
     fields: Fields | None = None
 
 
-class Upkeep:
+class IndexUpdater:
     """The upkeep of one vault's index by this process. Safe to call from several threads: one works, the others wait."""
 
     def __init__(
         self,
         files: Files,
-        parts: Parts,
+        parts: IndexParts,
         excludes: Callable[[], Excludes],
     ) -> None:
         self._files = files
         self._catalog, self._text, self._words, self._process_lock = parts
         self._excludes = excludes
         self._lock = threading.RLock()
-        self._is_resting = False
+        self._is_committing = False
         self._done = self._total = 0  # how far the work is, for those who wait for it
         self.committed: int | None = None
         """How many commits of the text index there were with the last one made here, which needs no taking up."""
@@ -123,7 +123,7 @@ class Upkeep:
         for folder, stats in self._files.walk_folders(VaultPath(start) if start else None):
             progress.check()
             gone.discard(folder)
-            if rules.is_empty and self._catalog.has_as_seen(folder, stats):
+            if rules.is_empty and self._catalog.is_folder_unchanged(folder, stats):
                 continue
             known = self._catalog.folder(folder)
             for stat in stats:
@@ -152,15 +152,15 @@ class Upkeep:
             self._lock.release()
 
     @contextmanager
-    def _resting(self) -> Iterator[None]:
+    def _unlocked(self) -> Iterator[None]:
         """Let others work meanwhile, but for the text index; not where this is part of something larger."""
-        self._is_resting = True
+        self._is_committing = True
         self._lock.release()
         try:
             yield
         finally:
             self._lock.acquire()
-            self._is_resting = False
+            self._is_committing = False
 
     # ------------------------------------------------------------------ taking up
 
@@ -179,9 +179,9 @@ class Upkeep:
             wanted = [
                 _to_read(stat, known, rules, for_text=is_many) for stat, known in changed if is_searched(stat.path)
             ]
-            grams = self._its_grams(wanted) if is_many else Grams()
-            with self._catalog.unindexed() if is_anew else nullcontext():
-                with closing(read_all(self._files, wanted, _BATCH, grams, second)) as readings:
+            ngrams = self._ngram_filter(wanted) if is_many else NgramFilter()
+            with self._catalog.without_sql_indexes() if is_anew else nullcontext():
+                with closing(read_all(self._files, wanted, _BATCH, ngrams, second)) as readings:
                     for batch in _batches(changed):
                         progress.report(self._done, self._total, f"indexing: {self._done} of {self._total} files")
                         found = []
@@ -231,16 +231,16 @@ class Upkeep:
 
     def _start_writing(self) -> bool:
         """Take the right to write the text index; False if another process or thread has it."""
-        return not self._is_resting and self._text.start_writing()
+        return not self._is_committing and self._text.start_writing()
 
-    def _its_grams(self, notes: Sequence[ToRead]) -> Grams:
-        """Return the grams of the text index, which may be written; what begins with these notes learns from them."""
-        grams = self._words.grams()
-        if grams is None:
+    def _ngram_filter(self, notes: Sequence[NoteToRead]) -> NgramFilter:
+        """Return the ngrams of the text index, which may be written; what begins with these notes learns from them."""
+        ngrams = self._words.ngrams()
+        if ngrams is None:
             kept = [note.path for note in notes if note.for_text]
             texts = (read_searched(self._files, path) for path in kept[:: len(kept) // _SAMPLE + 1])
-            grams = self._words.learn_grams(folded_words(text) for text in texts if text is not None)
-        return grams
+            ngrams = self._words.learn_ngrams(folded_words(text) for text in texts if text is not None)
+        return ngrams
 
     def _put(self, row: Row, fields: Fields | None, *, is_new: bool = False, adds_words: bool) -> None:
         """Have the text index take up a note, if there is anything to take, and its words with it."""
@@ -255,7 +255,7 @@ class Upkeep:
     def flush(self, progress: Progress = NO_PROGRESS) -> bool:
         """Bring the text index up to the catalog. Return False if another process or thread is at it."""
         with self.working(progress):
-            rows = [row for row in self._catalog.unsettled() if row.state == PENDING]
+            rows = [row for row in self._catalog.not_indexed() if row.state == PENDING]
             gone = self._catalog.gone()
             if not (rows or gone):
                 return True
@@ -266,8 +266,8 @@ class Upkeep:
                     self._text.remove(note_id)
                 is_anew = self._is_most(len(rows))
                 # What is known of them does not matter: the text index has to have them.
-                notes = [ToRead(row.stat.path, row.stat.modified_ns, None, not row.hidden) for row in rows]
-                with closing(read_all(self._files, notes, _BATCH, self._its_grams(notes))) as readings:
+                notes = [NoteToRead(row.stat.path, row.stat.modified_ns, None, not row.hidden) for row in rows]
+                with closing(read_all(self._files, notes, _BATCH, self._ngram_filter(notes))) as readings:
                     for number, (row, reading) in enumerate(zip(rows, readings, strict=True)):
                         progress.check()
                         if isinstance(reading, str):  # not now: looked at again at each occasion
@@ -283,20 +283,20 @@ class Upkeep:
     def _commit(self, taken: list[Row], gone: list[int], *, is_anew: bool, rests: bool = False) -> None:
         """Commit what was put and removed. ``is_anew``: so much that all words in use are found out anew.
 
-        ``rests``: who wants to work in the meantime may. What that changes in the catalog stays unsettled there.
+        ``rests``: who wants to work in the meantime may. What that changes in the catalog stays not_indexed there.
         """
         if not is_anew:
-            with self._resting() if rests else nullcontext():  # 20 ms, mostly of waiting for the disk
+            with self._unlocked() if rests else nullcontext():  # 20 ms, mostly of waiting for the disk
                 self._text.commit()
         with self._catalog.writing():
             if is_anew:
                 # Half a second for 10,000 notes, and without Python: the catalog's own work is done meanwhile.
                 with _meanwhile(self._text.commit):
-                    committed = self._catalog.settle(taken, gone)
+                    committed = self._catalog.mark_indexed(taken, gone)
                     self._catalog.index()
                 self._words.begin_anew(self._text.words(BODY), self._text.words(PATH))
             else:
-                committed = self._catalog.settle(taken, gone)
+                committed = self._catalog.mark_indexed(taken, gone)
             self._words.store()
         self.committed = committed
 
@@ -334,7 +334,7 @@ def _batches(changed: list[Change]) -> Iterator[list[Change]]:
         yield changed[start:]
 
 
-def _is_other(stat: NoteStat, known: Known | None, rules: Excludes) -> bool:
+def _is_other(stat: NoteStat, known: KnownFile | None, rules: Excludes) -> bool:
     """Tell whether the file has to be read: it is new, or not what it was, or hidden by other rules than before."""
     return (
         known is None
@@ -345,17 +345,17 @@ def _is_other(stat: NoteStat, known: Known | None, rules: Excludes) -> bool:
     )
 
 
-def _to_read(stat: NoteStat, known: Known | None, rules: Excludes, *, for_text: bool) -> ToRead:
+def _to_read(stat: NoteStat, known: KnownFile | None, rules: Excludes, *, for_text: bool) -> NoteToRead:
     hidden = rules.hides(stat.path)
-    return ToRead(stat.path, stat.modified_ns, _same(known, hidden=hidden), for_text and not hidden)
+    return NoteToRead(stat.path, stat.modified_ns, _same(known, hidden=hidden), for_text and not hidden)
 
 
-def _same(known: Known | None, *, hidden: bool) -> int | None:
+def _same(known: KnownFile | None, *, hidden: bool) -> int | None:
     """Return the digest of what need not be written down again."""
     return known.digest if known is not None and known.hidden == hidden else None
 
 
-def _found(stat: NoteStat, known: Known | None, reading: Reading | str | None, *, hidden: bool) -> _Found:
+def _found(stat: NoteStat, known: KnownFile | None, reading: NoteContent | str | None, *, hidden: bool) -> _Found:
     """Return what there is to write down of a file; of one that cannot be read nothing, if that is known."""
     if reading is None:
         return _Found(Record(stat, is_note=False, hidden=hidden))

@@ -16,10 +16,10 @@ from support.stores import BACKENDS, MAX_BYTES, Backend, answers, answers_of_new
 from support.vaults import write_in_place, write_vault
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.disk.watch import open_watch
-from vaultwire.vault.index.store import stored_index, upkeep
-from vaultwire.vault.index.store.home import Home
+from vaultwire.vault.index.store import stored_index, updater
+from vaultwire.vault.index.store.index_folder import IndexFolder
 from vaultwire.vault.index.store.memory_text import MemoryText
-from vaultwire.vault.index.store.plan import Everything
+from vaultwire.vault.index.store.search_plan import MatchAll
 from vaultwire.vault.index.store.stored_index import StoredIndex
 from vaultwire.vault.model import NO_PROGRESS, NoProgress, NoteStat, VaultPath
 from vaultwire.vault.search.query import parse_query
@@ -141,7 +141,7 @@ def test_words_of_many_new_notes_are_known_at_once_and_to_the_next_start(
     root: Path, tmp_path: Path, backend: Backend, count: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of some notes each one's are added, of most all words in use are found out anew."""
-    monkeypatch.setattr(upkeep, "_MANY", 3)
+    monkeypatch.setattr(updater, "_MANY", 3)
     for number in range(32):
         (root / f"{number}.md").write_text("pear")
     _, index, _ = open_stored(root, tmp_path / "cache", backend)
@@ -209,7 +209,7 @@ def test_whoever_asks_while_another_takes_up_a_change_waits_for_it(
             assert may_go.wait(PATIENCE)
         return kept.get()
 
-    index = StoredIndex(files, Home(files.root, None, MemoryText), excludes)
+    index = StoredIndex(files, IndexFolder(files.root, None, MemoryText), excludes)
     tended(index)
     while not index.stats(1, NO_PROGRESS).is_watched:
         pass
@@ -263,7 +263,7 @@ def test_nobody_waits_until_all_files_have_been_looked_at_again(
 
     files = Slow(str(root), MAX_BYTES)
     kept = KeptExcludes(files.root, KeptSettings(files.root))
-    index = StoredIndex(files, Home(files.root, None, MemoryText), kept.get)
+    index = StoredIndex(files, IndexFolder(files.root, None, MemoryText), kept.get)
     tended(index)
     while not index.stats(1, NO_PROGRESS).is_watched:
         pass
@@ -312,13 +312,13 @@ def test_what_is_written_while_the_text_index_commits_is_found_at_once_and_kept(
     finally:
         text.may_end.set()
     until = time.monotonic() + PATIENCE
-    while index._parts.catalog.is_behind():
+    while index._parts.catalog.has_pending():
         assert time.monotonic() < until
         text.begun.clear()
         text.begun.wait(0.05)
     queries = ["pear", "one", "two", "three", "red"]
     assert difference(answers(index, queries), answers_of_new(root, queries)) == {}
-    assert text.search(Everything(), (), 0, None).total == 10
+    assert text.search(MatchAll(), (), 0, None).total == 10
 
 
 def test_hidden_files_that_change_are_no_news(root: Path) -> None:

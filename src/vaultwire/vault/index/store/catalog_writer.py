@@ -12,7 +12,7 @@ from vaultwire.vault.disk.paths import fold
 from vaultwire.vault.index.store.schema import FACTS, Record
 
 
-class Filing:
+class CatalogWriter:
     """Rows of a batch of records, gathered by table: one statement a table takes half the time of one a note."""
 
     def __init__(self, connection: sqlite3.Connection, records: Sequence[Record]) -> None:
