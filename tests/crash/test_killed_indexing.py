@@ -29,7 +29,7 @@ where, backend = sys.argv[1:]
 (text,) = (one for one in stores.BACKENDS if one.__name__ == backend)
 updater._BATCH = updater._MANY = 2  # several batches of few notes
 STEPS = [
-    (Catalog, "_create index store touch forget mark_indexed add_words set_meta"),
+    (Catalog, "_create create_sql_indexes store touch forget mark_indexed add_words set_meta"),
     (VocabularyStore, "store"),
     (text, "start_writing put remove commit stop_writing"),
 ]

@@ -77,7 +77,7 @@ ONLY = {
         "transports/relay/upstream.py",
         "vault/index/store/updater.py",
     ),
-    "subprocess.Popen": ("cli/conversation.py", "obsidian/command.py", "vault/index/store/reading_ahead.py"),
+    "subprocess.Popen": ("cli/conversation.py", "obsidian/command.py"),
     "time.sleep": ("vault/disk/publish.py", "vault/disk/process_lock.py"),
 }
 BANNED_NAMES = ("utils", "common", "shared", "helpers", "core")

@@ -1,4 +1,4 @@
-"""The n-gram filter: what very many words and nearly all notes hold is learned once, and every note is marked for it ever after."""
+"""The n-gram filter is learned once; after that every note is stored with the n-grams that it lacks."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from vaultwire.vault.index.store.catalog_writer import CatalogWriter, forget_note
-from vaultwire.vault.index.store.schema import FORMAT, INDEXES, TABLES, UNREAD, KnownFile, Record, Row
+from vaultwire.vault.index.store.schema import FORMAT, INDEXES, TABLES, UNREAD, FileRow, KnownFile, Record
 from vaultwire.vault.model import NoteStat, VaultPath
 
 # Other processes write too, for milliseconds at a time; after so long something is wrong.
@@ -67,7 +67,7 @@ class Catalog:
                     connection.execute(statement)
                 connection.execute(f"PRAGMA user_version = {FORMAT}")
                 self.set_meta("text", f"text-{os.urandom(6).hex()}")
-            self.index()  # a process was killed before it came to it
+            self.create_sql_indexes()  # a process may have been killed before it did
 
     def close(self) -> None:
         """Close the connections."""
@@ -140,7 +140,7 @@ class Catalog:
         """Return every folder that has files."""
         return {folder for (folder,) in self.rows("SELECT DISTINCT folder FROM files")}
 
-    def not_indexed(self) -> list[Row]:
+    def not_indexed(self) -> list[FileRow]:
         """Return the notes that the text index does not have as they are."""
         return list(self._files("state > 0", ()))
 
@@ -160,12 +160,12 @@ class Catalog:
         rows = self.rows(f"SELECT id, path, size, modified, stamp, is_racy FROM files WHERE id IN ({_marks(ids)})", ids)
         return {row[0]: (NoteStat(*row[1:5]), bool(row[5])) for row in rows}
 
-    def _files(self, condition: str, values: Sequence[Any]) -> Iterator[Row]:
+    def _files(self, condition: str, values: Sequence[Any]) -> Iterator[FileRow]:
         statement = (
             f"SELECT id, path, size, modified, stamp, is_note, hidden, state, digest FROM files WHERE {condition}"
         )
         for note_id, path, size, modified, stamp, is_note, hidden, *rest in self.rows(statement, values):
-            yield Row(note_id, NoteStat(path, size, modified, stamp), bool(is_note), bool(hidden), *rest)
+            yield FileRow(note_id, NoteStat(path, size, modified, stamp), bool(is_note), bool(hidden), *rest)
 
     # ------------------------------------------------------------------ changing
 
@@ -192,9 +192,9 @@ class Catalog:
         try:
             yield
         finally:
-            self.index()
+            self.create_sql_indexes()
 
-    def index(self) -> None:
+    def create_sql_indexes(self) -> None:
         """Make the indexes that are not there."""
         with self.writing() as connection:
             for name, of in INDEXES.items():
@@ -232,7 +232,7 @@ class Catalog:
         """Return the ids of notes that are gone and may still be in the text index."""
         return [note_id for (note_id,) in self.rows("SELECT id FROM gone")]
 
-    def mark_indexed(self, taken: Iterable[Row], gone: Iterable[int]) -> int:
+    def mark_indexed(self, taken: Iterable[FileRow], gone: Iterable[int]) -> int:
         """Write down that the text index has these notes as they were, and no longer those that are gone.
 
         Return how many commits of the text index there are now.

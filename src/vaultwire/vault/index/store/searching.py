@@ -12,7 +12,7 @@ from vaultwire.vault.index.store import catalog_queries
 from vaultwire.vault.index.store.catalog import Catalog
 from vaultwire.vault.index.store.index_folder import IndexParts
 from vaultwire.vault.index.store.ngrams import NgramFilter
-from vaultwire.vault.index.store.schema import Row
+from vaultwire.vault.index.store.schema import FileRow
 from vaultwire.vault.index.store.search_plan import FOLDER, AllOf, ExactValue, make_plan
 from vaultwire.vault.index.store.text_index import TextHits
 from vaultwire.vault.model import Found, Hit, NoteStat, Progress, VaultPath
@@ -38,7 +38,7 @@ class Snapshot(NamedTuple):
 
     version: tuple[int, int]
     commits: int | None
-    rows: list[Row]
+    rows: list[FileRow]
     left_out: frozenset[int]
     counts: dict[VaultPath | None, catalog_queries.Counts]
     found: dict[tuple[str, VaultPath | None], TextHits]

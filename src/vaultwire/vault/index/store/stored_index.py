@@ -285,7 +285,7 @@ class StoredIndex:
         elif changes.paths or changes.rescan:
             self._ask(lambda _: self._updater.check(changes.paths, changes.rescan), NO_PROGRESS, check=False)
         elif not has_pending:
-            self._ask(lambda _: self._updater.look_over(_UntilClosed(self)), NO_PROGRESS, check=False)
+            self._ask(lambda _: self._updater.check_all_in_background(_UntilClosed(self)), NO_PROGRESS, check=False)
         else:
             self._ask(lambda _: self._updater.flush(_UntilClosed(self)), NO_PROGRESS, check=False)
 

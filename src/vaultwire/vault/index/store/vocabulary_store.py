@@ -76,7 +76,7 @@ class VocabularyStore:
             with self._lock:
                 self._new[of_paths] |= self.vocabularies[of_paths].add(words)
 
-    def begin_anew(self, texts: set[str], paths: set[str]) -> None:
+    def replace_all(self, texts: set[str], paths: set[str]) -> None:
         """Have these words and no others; ``store`` writes all of them down."""
         with self._lock:
             self.vocabularies = Vocabularies(Vocabulary(), Vocabulary())
