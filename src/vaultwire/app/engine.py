@@ -196,8 +196,8 @@ def open_index(files: Files, cache: str | None) -> StoredIndex:
     from vaultwire.vault.settings.obsidian_settings import KeptSettings  # noqa: PLC0415
     from vaultwire.vault.visibility.excludes import KeptExcludes  # noqa: PLC0415 - after the first answer
 
-    home = IndexFolder(files.root, cache, _text_backend(), files.stamp)
-    return StoredIndex(files, home, KeptExcludes(files.root, KeptSettings(files.root)).get)
+    folder = IndexFolder(files.root, cache, _text_backend(), files.stamp)
+    return StoredIndex(files, folder, KeptExcludes(files.root, KeptSettings(files.root)).get)
 
 
 def _text_backend() -> Callable[[str | None], TextIndex]:

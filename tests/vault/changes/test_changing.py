@@ -400,7 +400,7 @@ def test_the_index_hears_of_every_file_that_a_change_touched(root: Path, tmp_pat
     class Heard(NoIndex):
         heard: tuple[list[str], list[str]] = ([], [])
 
-        def take_up(self, paths: Any, folders: Any = ()) -> None:
+        def queue_changes(self, paths: Any, folders: Any = ()) -> None:
             self.heard = list(paths), list(folders)
 
     index = Heard()

@@ -30,7 +30,7 @@ queries = ["red", "pear", "-red", "word7", "#fruit"]
 vault, index, home = open_stored(Path(root), Path(cache), globals()[backend])
 crashed = []
 threading.excepthook = lambda hook: crashed.append(hook.exc_value)
-thread = threading.Thread(target=index.tend)
+thread = threading.Thread(target=index.run_watch_loop)
 if is_tended == "True":
     thread.start()
 resource.setrlimit(resource.RLIMIT_FSIZE, (int(limit), resource.getrlimit(resource.RLIMIT_FSIZE)[1]))

@@ -87,7 +87,7 @@ def test_every_note_is_marked_whenever_it_comes_and_whoever_takes_it_up(backend:
     (root / "1.md").write_text("rivers")
     (root / "late.md").write_text("e r")
     (root / "her.md").write_text("rivér")
-    early.take_up(["0.md", "1.md", "late.md", "her.md"])
+    early.queue_changes(["0.md", "1.md", "late.md", "her.md"])
     early._updater.flush()
     for each in (early, index, open_stored(root, tmp_path / "cache", backend)[1]):
         assert found(each, "er") == everywhere - {"0.md"} | {"her.md"}
