@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 from tantivy import Document, Index, IndexWriter, Occur, Query, SchemaBuilder, TextAnalyzerBuilder, Tokenizer
 
-from vaultwire.vault.index.store.allocator import keep_little
+from vaultwire.vault.index.store.allocator import limit_kept_memory
 from vaultwire.vault.index.store.search_plan import (
     FIRST,
     NEAR_WEIGHT,
@@ -50,7 +50,7 @@ class TantivyText:
 
     def __init__(self, folder: str | None) -> None:
         """``folder``: where it is kept; None for memory. Raises BrokenTextIndexError if what is there is no such index."""
-        keep_little()
+        limit_kept_memory()
         builder = SchemaBuilder().add_integer_field(_ID, indexed=True, fast=True)
         for field in WORD_FIELDS:
             builder.add_text_field(field, tokenizer_name=_WORDS, index_option="position")
