@@ -34,13 +34,13 @@ def test_what_most_words_and_notes_hold_is_learned() -> None:
     assert "er" in ngrams
     assert "er0" not in ngrams, "in a few words"
     assert "erx" not in ngrams, "in none"
-    assert NgramFilter(ngrams.kept).kept == ngrams.kept
-    assert "er" in NgramFilter(ngrams.kept)
+    assert NgramFilter(ngrams.stored).stored == ngrams.stored
+    assert "er" in NgramFilter(ngrams.stored)
 
 
 def test_of_few_words_nothing_is_learned() -> None:
-    assert NgramFilter.learn(["red apple", "red apples"]).kept == ""
-    assert NgramFilter.learn([]).kept == ""
+    assert NgramFilter.learn(["red apple", "red apples"]).stored == ""
+    assert NgramFilter.learn([]).stored == ""
 
 
 def test_what_few_notes_hold_is_not_learned() -> None:

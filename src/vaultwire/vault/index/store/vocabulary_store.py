@@ -42,7 +42,7 @@ class VocabularyStore:
         """Learn them, from the words of some notes. Only for whoever has the right to write the text index."""
         ngrams = NgramFilter.learn(texts)
         # First for all: notes that other processes put in must be marked alike.
-        self._catalog.set_meta(_NGRAMS, ngrams.kept)
+        self._catalog.set_meta(_NGRAMS, ngrams.stored)
         self._ngrams = ngrams
         return ngrams
 
