@@ -28,14 +28,14 @@ class MemoryText:
 
     def __init__(self, folder: str | None = None) -> None:  # noqa: ARG002 - the other backends use it
         """``folder`` is not used."""
-        self._kept: dict[int, TextDocument] = {}
-        self._found: dict[int, TextDocument] = {}
+        self._put_notes: dict[int, TextDocument] = {}
+        self._committed: dict[int, TextDocument] = {}
 
     def search(self, plan: Plan, without: Collection[int], offset: int, limit: int | None) -> TextHits:
         """See the port."""
         written = as_written(plan) if has_loose(plan) else None
         ranked: list[tuple[float, int]] = []
-        for note_id, document in self._found.items():
+        for note_id, document in self._committed.items():
             score = None if note_id in without else _score(plan, document)
             if score is None:
                 continue
@@ -49,7 +49,7 @@ class MemoryText:
 
     def words(self, field: str) -> set[str]:
         """See the port."""
-        return {word for document in self._found.values() for word in document.words[field].split()}
+        return {word for document in self._committed.values() for word in document.words[field].split()}
 
     def refresh(self) -> None:
         """See the port. No other process writes here."""
@@ -60,19 +60,19 @@ class MemoryText:
 
     def put(self, document: TextDocument, *, is_new: bool = False) -> None:  # noqa: ARG002 - others use it
         """See the port."""
-        self._kept[document.id] = document
+        self._put_notes[document.id] = document
 
     def remove(self, note_id: int) -> None:
         """See the port."""
-        self._kept.pop(note_id, None)
+        self._put_notes.pop(note_id, None)
 
     def commit(self) -> None:
         """See the port."""
-        self._found = dict(self._kept)
+        self._committed = dict(self._put_notes)
 
     def stop_writing(self) -> None:
         """See the port."""
-        self._kept = dict(self._found)
+        self._put_notes = dict(self._committed)
 
     def close(self) -> None:
         """Do nothing."""

@@ -295,10 +295,10 @@ class _Planner:
 
     def _word(self, word: str, field: str) -> AnyWord:
         """Return the plan for a word that may lie inside longer ones, in one field."""
-        holding = self._holding(bare_text(word), field)
+        containing = self._containing(bare_text(word), field)
         # Nearly always all are found as written: then thousands of words need not be copied.
-        loose = [other for other in holding if word not in other]
-        written = [other for other in holding if word in other] if loose else holding
+        loose = [other for other in containing if word not in other]
+        written = [other for other in containing if word in other] if loose else containing
         same, near = _closest(word, [other for other in written if other.startswith(word)])
         others = [other for other in written if other not in near and other != word]
         return AnyWord(field, same, near, tuple(others), tuple(loose))
@@ -307,17 +307,17 @@ class _Planner:
         """Return the same without the many words that only contain it."""
         vocabulary = self._vocabulary(field)
         return AnyWord(
-            field, *_closest(word, vocabulary.beginning(word)), loose=tuple(vocabulary.loosely_holding(word))
+            field, *_closest(word, vocabulary.beginning(word)), loose=tuple(vocabulary.loosely_containing(word))
         )
 
     def _vocabulary(self, field: str) -> Vocabulary:
         return self._vocabularies.paths if field in _OF_PATHS else self._vocabularies.texts
 
-    def _holding(self, bare: str, field: str) -> list[str]:
+    def _containing(self, bare: str, field: str) -> list[str]:
         vocabulary = self._vocabulary(field)
         found = self._found.get((vocabulary, bare))
         if found is None:
-            found = self._found[vocabulary, bare] = vocabulary.holding(bare)
+            found = self._found[vocabulary, bare] = vocabulary.containing(bare)
         return found
 
 

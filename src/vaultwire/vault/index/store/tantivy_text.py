@@ -114,20 +114,20 @@ class TantivyText:
 
     def put(self, document: TextDocument, *, is_new: bool = False) -> None:
         """See the port."""
-        kept = Document()
-        kept.add_integer(_ID, document.id)
+        stored = Document()
+        stored.add_integer(_ID, document.id)
         for field, words in document.words.items():
             if words:
-                kept.add_text(field, words)
+                stored.add_text(field, words)
         for field, values in document.values.items():
             # One text of twenty words costs as much as a text of one word.
             for value in [" ".join(values)] if field in NGRAM_FIELDS and values else values:
-                kept.add_text(field, value)
+                stored.add_text(field, value)
         writer = self._open_writer()
         with _checked():
             if not is_new:
                 writer.delete_documents_by_term(_ID, document.id)
-            writer.add_document(kept)
+            writer.add_document(stored)
 
     def remove(self, note_id: int) -> None:
         """See the port."""

@@ -103,9 +103,9 @@ def to_fields(path: str, text: str, parsed: ParsedNote, ngrams: NgramFilter) -> 
     words = {
         BODY: folded_words(text),
         NAME: folded_words(searched_name(path)),
-        ALIAS: _apart(parsed.frontmatter.texts("aliases")),
-        HEADING: _apart([heading.text for heading in parsed.headings]),
-        TAG: _apart(parsed.tags),
+        ALIAS: _joined_words(parsed.frontmatter.texts("aliases")),
+        HEADING: _joined_words([heading.text for heading in parsed.headings]),
+        TAG: _joined_words(parsed.tags),
         FILE: folded_words(path.rpartition("/")[2]),
         PATH: folded_words(path),
     }
@@ -120,5 +120,5 @@ def to_fields(path: str, text: str, parsed: ParsedNote, ngrams: NgramFilter) -> 
     return words, values
 
 
-def _apart(texts: list[str]) -> str:
+def _joined_words(texts: list[str]) -> str:
     return folded_words("\n".join(texts)) if texts else ""

@@ -76,11 +76,11 @@ class Vocabulary:
                 self._latest += map(_line, new)
         return new
 
-    def holding(self, bare: str) -> list[str]:
+    def containing(self, bare: str) -> list[str]:
         """Return every word that contains ``bare`` when its diacritics are left out, each once."""
         self._join()
-        found = self._plain.holding(bare) if bare.isascii() else []
-        return self._each_once(found + self._rest_holding(bare))
+        found = self._plain.containing(bare) if bare.isascii() else []
+        return self._each_once(found + self._rest_containing(bare))
 
     def beginning(self, bare: str) -> list[str]:
         """Return every word that begins with the text, each once. ``bare``: a text without diacritics, here and below."""
@@ -89,14 +89,14 @@ class Vocabulary:
         rest = map(_word, self._rest.beginning(bare))
         return self._each_once([*found, *(word for word in rest if word.startswith(bare))])
 
-    def loosely_holding(self, bare: str) -> list[str]:
+    def loosely_containing(self, bare: str) -> list[str]:
         """Return every word that contains the text only when its diacritics are left out, each once."""
         self._join()
-        return self._each_once([word for word in self._rest_holding(bare) if bare not in word])
+        return self._each_once([word for word in self._rest_containing(bare) if bare not in word])
 
-    def _rest_holding(self, bare: str) -> list[str]:
+    def _rest_containing(self, bare: str) -> list[str]:
         # Only before the mark: not in the word itself, and not across the mark.
-        return [_word(line) for line in self._rest.holding(bare) if bare in line.partition(_MARK)[0]]
+        return [_word(line) for line in self._rest.containing(bare) if bare in line.partition(_MARK)[0]]
 
     def _each_once(self, words: list[str]) -> list[str]:
         return words if not self._added else list(dict.fromkeys(words))
@@ -107,7 +107,7 @@ class Vocabulary:
         found = self._spellings
         if found is None:
             found = {}
-            for line in self._rest.holding(_MARK):
+            for line in self._rest.containing(_MARK):
                 form, _, word = line.partition(_MARK)
                 if word not in found.setdefault(form, []):
                     found[form].append(word)
@@ -152,7 +152,7 @@ class _Lines:
     def _ranks(self) -> dict[str, int]:
         return {key: rank for rank, key in enumerate(self._keys)}
 
-    def holding(self, bare: str) -> list[str]:
+    def containing(self, bare: str) -> list[str]:
         """Return the lines that contain the text; indexed lines only if they contain it before a mark."""
         lines = self._ordered
         if len(bare) < _LENGTH - 1:

@@ -34,8 +34,8 @@ class VocabularyStore:
     def ngrams(self) -> NgramFilter | None:
         """Return the n-gram filter of the text index, None if it is not learned yet."""
         if self._ngrams is None:
-            kept = self._catalog.meta(_NGRAMS)
-            self._ngrams = None if kept is None else NgramFilter(kept)
+            stored = self._catalog.meta(_NGRAMS)
+            self._ngrams = None if stored is None else NgramFilter(stored)
         return self._ngrams
 
     def learn_ngrams(self, texts: Iterable[str]) -> NgramFilter:
