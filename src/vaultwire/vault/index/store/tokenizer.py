@@ -80,7 +80,7 @@ _FOLDED_CUTS = _FoldedCuts()
 
 
 def folded_words(text: str) -> str:
-    """Return ``spaced_words(fold_text(text))`` in two thirds of the time: that saves 0.35 s of a first build of 10,000 notes."""
+    """Return ``spaced_words(fold_text(text))`` in two thirds of the time: 0.35 s less for 10,000 notes."""
     data = text.encode("utf-8", "surrogatepass")
     if not text.isascii():
         cut = text
