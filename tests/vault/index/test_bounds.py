@@ -1,6 +1,6 @@
 """What one note may cost, whatever it holds: bounds on steps, memory and rows, and the others stay searchable.
 
-``make soak`` takes up notes of 10 MB, each in a process of its own, and holds what the system says of its memory to a bound.
+``make soak`` indexes notes of 10 MB, each in a process of its own, and holds what the system says of its memory to a bound.
 """
 
 from __future__ import annotations

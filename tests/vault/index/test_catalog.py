@@ -38,7 +38,7 @@ A, B, PICTURE = record_of("f/A.md"), record_of("f/B.md"), record_of("f/P.png", d
     [
         ([], [], True),
         ([A, B], ["f/A.md", "f/B.md"], True),
-        ([B, A], ["f/A.md", "f/B.md"], True),  # taken up in another order
+        ([B, A], ["f/A.md", "f/B.md"], True),  # indexed in another order
         ([A, PICTURE, record_of("g/C.md")], ["f/A.md", "f/P.png"], True),
         ([A], [], False),
         ([A], ["f/A.md", "f/B.md"], False),

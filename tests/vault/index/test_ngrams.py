@@ -55,7 +55,7 @@ def test_what_has_diacritics_is_not_learned() -> None:
     assert "ér" not in ngrams
 
 
-def test_a_note_is_marked_with_what_it_lacks_and_what_its_name_holds() -> None:
+def test_a_note_is_stored_with_its_absent_ngrams_and_those_of_its_name() -> None:
     ngrams = NgramFilter("a er re")
     assert ngrams.absent("her | are") == []
     assert ngrams.absent("he | r are") == ["er"], "within a word"
@@ -63,7 +63,7 @@ def test_a_note_is_marked_with_what_it_lacks_and_what_its_name_holds() -> None:
     assert ngrams.present("are") == ["a", "re"]
 
 
-def test_a_word_that_is_a_gram_is_looked_up_by_its_mark_alone() -> None:
+def test_a_word_that_is_a_common_ngram_is_looked_up_as_such_alone() -> None:
     texts = Vocabulary()
     texts.add({f"x{number}er" for number in range(99)} | {"er", "era"})
     plan = make_plan(parse_query("content:er").expression, Vocabularies(texts, Vocabulary()), NgramFilter("er")).plan
@@ -73,7 +73,7 @@ def test_a_word_that_is_a_gram_is_looked_up_by_its_mark_alone() -> None:
 
 
 @pytest.mark.parametrize("backend", BACKENDS[1:], ids=lambda backend: str(backend.__name__))
-def test_every_note_is_marked_whenever_it_comes_and_whoever_takes_it_up(backend: Backend, tmp_path: Path) -> None:
+def test_every_note_is_stored_with_them_by_every_process_at_any_time(backend: Backend, tmp_path: Path) -> None:
     """What is learned from those that an index begins with holds for those that are changed, and for other processes."""
     root = write_vault(tmp_path / "vault", "".join(f"=== {number}.md\n{text}\n" for number, text in enumerate(NOTES)))
     _, early, _ = open_stored(root, tmp_path / "cache", backend)
