@@ -13,24 +13,24 @@ from support.stores import BACKENDS, Backend, answers, answers_of_new, differenc
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="SIGKILL is POSIX")
 
-# Indexes a vault, then takes up changes, in a process that kills itself right before the n-th step that changes
+# Indexes a vault, then applies changes, in a process that kills itself right before the n-th step that changes
 # catalog or text index, for each n until it gets through: each time in a fresh copy, in a fresh child.
 CHILD = r"""
 import os, signal, sys
 from pathlib import Path
 from support import stores
 from support.vaults import write_vault
+from vaultwire.vault.index.store import updater
 from vaultwire.vault.value_types import NO_PROGRESS
-from vaultwire.vault.index.store import upkeep
 from vaultwire.vault.index.store.catalog import Catalog
-from vaultwire.vault.index.store.words_in_use import WordsInUse
+from vaultwire.vault.index.store.vocabulary_store import VocabularyStore
 
 where, backend = sys.argv[1:]
 (text,) = (one for one in stores.BACKENDS if one.__name__ == backend)
-upkeep._BATCH = upkeep._MANY = 2  # several batches of few notes
+updater._BATCH = updater._MANY = 2  # several batches of few notes
 STEPS = [
-    (Catalog, "_create index store touch forget settle add_words set_meta"),
-    (WordsInUse, "store"),
+    (Catalog, "_create create_sql_indexes store touch forget mark_indexed add_words set_meta"),
+    (VocabularyStore, "store"),
     (text, "start_writing put remove commit stop_writing"),
 ]
 VAULT = "".join(f"=== sub/{number}.md\nred apple {number} #n{number} [[{number + 1}]]\n" for number in range(4))

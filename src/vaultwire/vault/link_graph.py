@@ -1,7 +1,8 @@
 """The graph of all links between the notes and attachments of a vault, and the questions about it.
 
-Pure and small: a file is its number in path order, a link is two of them. ``vault.index.store.linking`` fills the graph,
-``vault.links.link_resolver`` says where a link leads; the links of one note are in ``vault.links.note_links``.
+Pure and small: a file is its number in path order, a link is two of them. The index fills the graph
+(``store.link_graph_builder``), ``vault.links.link_resolver`` says where a link leads; the links of one note are in
+``vault.links.note_links``.
 """
 
 from __future__ import annotations

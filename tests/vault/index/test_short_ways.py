@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vaultwire.vault.index.store.words import folded_words, spaced_words
+from vaultwire.vault.index.store.tokenizer import folded_words, spaced_words
 from vaultwire.vault.search.text_forms import fold_case
 
 # Characters that fold to several, compose with others, part words or are words of their own.

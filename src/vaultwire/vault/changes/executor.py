@@ -147,7 +147,7 @@ class Changes:
             pass
         self._tell_index(intent)
         if len(needed) != len(planned):
-            self._index.take_up(path for step in planned for path in paths_of(step))
+            self._index.queue_changes(path for step in planned for path in paths_of(step))
         return Change(number, now, author, files_of(intent.steps), undoes)
 
     def _try_to_roll_back(self, intent: Intent, staged: StagedChange, begun: int) -> None:
@@ -205,7 +205,7 @@ class Changes:
         for step, prior in zip(intent.steps, intent.priors, strict=True):
             named = [path for path in (*paths_of(step), prior.place) if not path.startswith(".")]
             (folders if prior.is_folder else paths).update(named)
-        self._index.take_up(sorted(paths), sorted(folders))
+        self._index.queue_changes(sorted(paths), sorted(folders))
 
     def _folders_made_by(self, number: int) -> tuple[str, ...]:
         detailed = self._journal.load(number)

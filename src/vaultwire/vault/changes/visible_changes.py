@@ -50,7 +50,7 @@ class VisibleChanges:
         return files.may_be_seen(path) and path not in private
 
     def _is_private(self, number: int) -> bool:
-        if not self._files.private_marks:
+        if not self._files.hides_private_notes:
             return False
         known = self._private.get(number)
         if known is None:

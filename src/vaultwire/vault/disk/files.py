@@ -56,12 +56,12 @@ class Files:
     """The files of one vault, under ``root`` (resolved). It takes names as VaultPath and raises VaultError.
 
     ``vault.visibility`` has a subclass for runs that may not see all files: ``hides_some`` says so; ``stamp`` is a text that
-    is equal for equal rules; ``private_marks`` are the rules that make a note private, as a text for another process.
+    is equal for equal rules; ``hides_private_notes`` says whether the text of a note can make it private.
     """
 
     hides_some = False
     stamp = ""
-    private_marks = ""
+    hides_private_notes = False
 
     def __init__(self, root: str, max_bytes: int) -> None:
         self._root = VaultRoot(root)

@@ -37,14 +37,8 @@ class PrivacyRules:
         }
         self._names = (*self._properties, *self._tags)
 
-    @classmethod
-    def from_json(cls, text: str) -> PrivacyRules:
-        """Return the rules that ``to_json`` wrote."""
-        tags, properties = json.loads(text)
-        return cls(tags, properties)
-
     def to_json(self) -> str:
-        """Return the rules as a text, for another process."""
+        """Return the same text for the same tags and properties."""
         return json.dumps([sorted(self._tags), self._properties])
 
     def is_private_note(self, data: bytes) -> bool:

@@ -67,7 +67,7 @@ class VisibleFiles(Files):
         # To read every note at each walk would take seconds.
         self._verdicts: dict[str, _Verdict] = {}
         self.stamp = rules.stamp
-        self.private_marks = "" if rules.privacy is None else rules.privacy.to_json()
+        self.hides_private_notes = rules.privacy is not None
 
     # ------------------------------------------------------------------ looking
 
@@ -236,35 +236,6 @@ class VisibleFiles(Files):
         if now - modified_ns > _CLOCK_TICK_NS:
             self._verdicts[file.path] = _Verdict(len(data), modified_ns, stamp, is_private)
         return is_private
-
-
-class PrivacyOnly:
-    """Rules about private text and nothing else, for a process that gets only paths that may be seen."""
-
-    stamp = ""
-    follows_links = True
-
-    def __init__(self, privacy: PrivacyRules) -> None:
-        self.privacy: PrivacyRules | None = privacy
-
-    def sees(self, path: str) -> bool:  # noqa: ARG002
-        """Return True."""
-        return True
-
-    def sees_folder(self, folder: str) -> bool | None:  # noqa: ARG002
-        """Return True."""
-        return True
-
-    def may_change(self, path: str) -> bool:  # noqa: ARG002
-        """Return False."""
-        return False
-
-
-def open_files(root: str, max_bytes: int, private_marks: str) -> Files:
-    """Return the files of a vault without the notes that these marks (``Files.private_marks``) make private."""
-    if not private_marks:
-        return Files(root, max_bytes)
-    return VisibleFiles(root, max_bytes, PrivacyOnly(PrivacyRules.from_json(private_marks)))
 
 
 def _not_there(path: VaultPath) -> VaultError:
