@@ -13,8 +13,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from conformance.features import FixtureFeatures
 from conformance.fixtures import Fixtures
-from conformance.offers import FixtureOffers
 from support.vaults import open_vault
 from vaultwire.protocol.events import Identity
 from vaultwire.protocol.revisions import Revision
@@ -45,7 +45,7 @@ def make_handlers(vault: Path) -> Handlers:
         Fixtures(subscriptions).toolset(),
         lambda: open_vault(vault),
         Policy(),
-        open_offers=lambda _: FixtureOffers(),
+        open_features=lambda _: FixtureFeatures(),
         subscriptions=subscriptions,
     )
 

@@ -56,7 +56,7 @@ SINS = [
     ("Plans", "vault/plans/targets.py", "import vaultwire.vault.plans.moving"),
     ("Editing", "vault/editing/workbench.py", "import vaultwire.vault.editing.making"),
     ("The toolkit", "toolkit/sets.py", "import vaultwire.toolkit.registry"),
-    ("The server", "server/answers.py", "import vaultwire.server.workers"),
+    ("The server", "server/results.py", "import vaultwire.server.workers"),
     ("Only tools and those who list or run them know the toolkit", "trust/policy.py", "import vaultwire.toolkit.sets"),
     ("No transport imports another", "transports/second.py", "import vaultwire.transports.stdio"),
     ("Only the command line and the composition root see", "transports/stdio.py", "import vaultwire.config"),

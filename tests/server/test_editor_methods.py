@@ -14,7 +14,7 @@ from support.vaults import open_vault, write_vault
 from vaultwire.editor.diffs import Proposals
 from vaultwire.editor.state import EditorState
 from vaultwire.server.editors.methods import Bridge, Peer
-from vaultwire.server.editors.shapes import Shapes
+from vaultwire.server.editors.notifications import Shapes
 from vaultwire.server.editors.tools import TOOLS
 
 NAMES = st.sampled_from([tool["name"] for tool in TOOLS] + ["executeCode", ""])

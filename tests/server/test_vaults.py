@@ -23,8 +23,8 @@ from vaultwire.protocol import jsonrpc, quick_json
 from vaultwire.protocol.dialects import MCP
 from vaultwire.protocol.events import Peer, Request
 from vaultwire.protocol.revisions import LATEST_HANDSHAKE
-from vaultwire.server.answers import Refusal, Result
 from vaultwire.server.handlers import Handlers
+from vaultwire.server.results import Refusal, Result
 from vaultwire.server.tasks import Job
 from vaultwire.server.vaults import Vaults
 from vaultwire.toolkit.catalog import Toolset, load_catalog

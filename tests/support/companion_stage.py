@@ -15,7 +15,7 @@ from vaultwire.editor.diffs import Decision, Proposals
 from vaultwire.editor.state import EditorState
 from vaultwire.server.editors.ide_companion import Bounds
 from vaultwire.server.editors.methods import Bridge
-from vaultwire.server.editors.shapes import Shapes
+from vaultwire.server.editors.notifications import Shapes
 
 PATIENT = Bounds(quiet=0.0, look=60.0, lost=60.0)
 WATCHFUL = Bounds(quiet=0.0, look=0.01, lost=0.0)

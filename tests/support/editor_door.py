@@ -15,7 +15,7 @@ from vaultwire.desk.serving import Desk
 from vaultwire.editor.diffs import Decision, Proposals
 from vaultwire.editor.state import EditorState, Mention, Selection
 from vaultwire.server.editors.methods import Bridge, Peer
-from vaultwire.server.editors.shapes import Shapes
+from vaultwire.server.editors.notifications import Shapes
 from vaultwire.transports.editor_socket import TOKEN_HEADER, Bounds, EditorSocket, hosts
 from vaultwire.transports.lock_file import new_link
 

@@ -22,7 +22,7 @@ from vaultwire.desk.serving import Desk
 from vaultwire.editor.diffs import Decision, Proposals
 from vaultwire.editor.state import EditorState, Mention, Selection, Spot
 from vaultwire.server.editors.methods import Bridge
-from vaultwire.server.editors.shapes import Shapes
+from vaultwire.server.editors.notifications import Shapes
 from vaultwire.transports.editor_socket import TOKEN_HEADER, Bounds, EditorSocket, hosts
 
 TOKEN = "0a5d7c1e-7d1c-4c1c-9a5e-7d1c4c1c9a5e"

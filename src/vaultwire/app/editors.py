@@ -20,7 +20,7 @@ from vaultwire.editor.diffs import Proposals
 from vaultwire.editor.state import EditorState
 from vaultwire.editor.workspace import Following
 from vaultwire.server.editors.methods import Bridge
-from vaultwire.server.editors.shapes import Shapes
+from vaultwire.server.editors.notifications import Shapes
 from vaultwire.transports.editor_socket import EditorSocket, hosts
 from vaultwire.transports.lock_file import (
     Identity,

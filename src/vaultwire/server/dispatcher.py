@@ -231,7 +231,7 @@ class _Connection(Workers):
             is_last = any(isinstance(event, Exit) for event in events)  # in a batch there may be more beside it
             mine = tasks.pop() if tasks and not is_last and self._has_successor() else None
             for task in tasks:
-                self.reading_lane.put(task)
+                self.read_queue.put(task)
             if mine is not None or is_last:
                 return mine
 
@@ -250,7 +250,7 @@ class _Connection(Workers):
         for event in events if not is_known else ():
             task = self.act(event, self.session, self)
             if task is not None:
-                self.reading_lane.put(task)
+                self.read_queue.put(task)
 
     # ------------------------------------------------------------------ out (all hold the lock)
 

@@ -1,7 +1,7 @@
 """What each method does: request in, answer out. The table at the head of the class is the list of methods served.
 
 Knows the protocol's shapes and the tools; knows no thread and no wire. A handler either answers at once or returns the
-job a worker runs. What resources, prompts and completions answer is ``offers``' matter.
+job a worker runs. What resources, prompts and completions answer is ``features``' matter.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import gc
 
 from vaultwire.protocol import jsonrpc
 from vaultwire.protocol.dialects import known_name
-from vaultwire.server.answers import POLICY_DENIED, TOOL_NOT_FOUND, Refusal, Result, Wording, to_listed, to_refusal
+from vaultwire.server.results import POLICY_DENIED, TOOL_NOT_FOUND, Refusal, Result, Wording, to_listed, to_refusal
 from vaultwire.server.subscriptions import RESOURCE_CHANGES, Listening, Subscriptions, watch
 from vaultwire.server.tasks import Job, Work
 from vaultwire.server.vaults import Vaults
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from vaultwire.protocol.dialects import Dialect
     from vaultwire.protocol.events import Request
     from vaultwire.protocol.messages import JsonObject
-    from vaultwire.server.answers import Answer
-    from vaultwire.server.gate import Gate
-    from vaultwire.server.shapes import Offering
+    from vaultwire.server.interfaces import Features
+    from vaultwire.server.middleware import Middleware
+    from vaultwire.server.results import Answer
     from vaultwire.toolkit.catalog import Toolset
     from vaultwire.toolkit.registry import Client
     from vaultwire.trust.policy import Policy
@@ -43,7 +43,7 @@ _TOOLS_CACHE_SCOPE = "private"
 _MAY_ASK = ("resources/read", "prompts/get")
 
 # What else a vault offers, and which deadline each has.
-_OFFERED = {
+_FEATURES = {
     "resources/list": "search",
     "resources/templates/list": "file",
     "resources/read": "file",
@@ -100,7 +100,7 @@ class ToolCall(Job):
 if TYPE_CHECKING:
 
     class Running(Protocol):
-        """What runs calls: ``server.running``."""
+        """What runs calls: ``server.call_runner``."""
 
         def run_tool(self, call: ToolCall, vaults: Vaults, toolset: Toolset, client: Client) -> Answer:
             """Run a tool and answer its call."""
@@ -126,31 +126,32 @@ class Handlers:
         seconds: Mapping[str, float] = SECONDS_BY_TIME_CLASS,
         prompts_folder: str | None = None,
         *,
-        open_offers: Callable[[Vault], Offering] | None = None,
+        open_features: Callable[[Vault], Features] | None = None,
         subscriptions: Subscriptions | None = None,
-        gate: Gate | None = None,
+        middleware: Middleware | None = None,
         lists: Callable[[str], bool] = lambda _: True,
     ) -> None:
         """``open_vault`` is called once, when a call first needs the vault; of named vaults there is one for each.
 
-        ``prompts_folder`` is a folder in a vault. ``open_offers`` offers something else than the first vault's notes.
-        ``gate`` is what every request passes, ``lists`` which tools are listed to everybody; the others can be called, too.
+        ``prompts_folder`` is a folder in a vault. ``open_features`` offers something else than the first vault's notes.
+        ``middleware`` is what every request passes. ``lists`` says which tools are listed to everybody; the others can be
+        called, too.
         """
         self.vaults = Vaults(open_vault if isinstance(open_vault, dict) else {"": open_vault}, self._load)
         self.toolset = toolset.over(self.vaults.names)
-        self._offers: Offering | None = None
+        self._features: Features | None = None
         self._policy = policy
         self._seconds = seconds
         self._prompts_folder = prompts_folder
-        self._open_offers = open_offers
+        self._open_features = open_features
         self.subscriptions = subscriptions or Subscriptions()
-        self._gate = gate
+        self._middleware = middleware
         self._lists = lists
         self._running: Running | None = None  # the code that runs calls, once it is loaded
         self._table: dict[str, Callable[[Request, Dialect], Answer | Job | Listening]] = {
             "tools/list": self._list_tools,
             "tools/call": self._call_tool,
-            **dict.fromkeys(_OFFERED, self._offer),
+            **dict.fromkeys(_FEATURES, self._answer_feature),
             "subscriptions/listen": self._subscribe,
         }
         if RESOURCE_CHANGES in self.subscriptions.kinds:
@@ -167,9 +168,9 @@ class Handlers:
     def handle(self, request: Request, dialect: Dialect) -> Answer | Job | Listening:
         """Answer the request, or return the job that will, or that it stays open. Quick: runs on the thread that reads."""
         handle = self._table[request.method]
-        if self._gate is None:
+        if self._middleware is None:
             return handle(request, dialect)
-        return self._gate.handle(request, dialect, handle, self.toolset.descriptions)
+        return self._middleware.handle(request, dialect, handle, self.toolset.descriptions)
 
     def describe(self, tool: str) -> dict[str, Any] | None:
         """Return a tool's description, however its name is spelt; None if there is none of this name."""
@@ -189,29 +190,29 @@ class Handlers:
         """Load the code that calls need, and return what runs them."""
         if self._running is None:
             self.vaults.load()  # two threads must not import at once
-            import vaultwire.server.running as loaded  # noqa: PLC0415 - loaded by now
+            import vaultwire.server.call_runner as loaded  # noqa: PLC0415 - loaded by now
 
             self._running = loaded
         return self._running
 
     def _load(self) -> None:
         """Load the code that calls need, on one thread at a time."""
-        import vaultwire.server.running  # noqa: PLC0415
+        import vaultwire.server.call_runner  # noqa: PLC0415
 
         self.toolset.tools  # noqa: B018 - loads them
-        if self._open_offers is None:
-            import vaultwire.server.joined_offers  # noqa: F401, PLC0415 - as the tools, not at start
+        if self._open_features is None:
+            import vaultwire.server.features.several_vaults  # noqa: F401, PLC0415 - as the tools, not at start
 
-    def _offering(self) -> Offering:
+    def _all_features(self) -> Features:
         self.vaults.load()
-        if self._offers is None:  # if two threads make one each, they are alike
-            if self._open_offers is not None:
-                self._offers = self._open_offers(self.vaults.get(self.vaults.names[0]))
+        if self._features is None:  # if two threads make one each, they are alike
+            if self._open_features is not None:
+                self._features = self._open_features(self.vaults.get(self.vaults.names[0]))
             else:
-                from vaultwire.server.joined_offers import make_offers  # noqa: PLC0415 - loaded by now
+                from vaultwire.server.features.several_vaults import make_features  # noqa: PLC0415 - loaded by now
 
-                self._offers = make_offers(self.vaults, self._prompts_folder)
-        return self._offers
+                self._features = make_features(self.vaults, self._prompts_folder)
+        return self._features
 
     def offered(self, request: Request) -> list[dict[str, Any]]:
         """Return the tools that whoever asks may call."""
@@ -287,19 +288,19 @@ class Handlers:
 
     # ------------------------------------------------------------------ resources, prompts, completions
 
-    def _offer(self, request: Request, _: Dialect) -> Job:
+    def _answer_feature(self, request: Request, _: Dialect) -> Job:
         def give_up(code: str, message: str) -> Answer:
             return Refusal(jsonrpc.INTERNAL_ERROR, message, {"errorCode": code})
 
         def run(client: Client) -> Answer:
-            offers = self._offering()
+            features = self._all_features()
             asked = (request.method, request.params, request.revision, client)
             try:
                 if self._policy.allows_everything:
-                    return Result(offers.answer(*asked))
-                from vaultwire.server.offer_rules import answer_allowed  # noqa: PLC0415 - only under a policy
+                    return Result(features.answer(*asked))
+                from vaultwire.server.features.access import answer_if_allowed  # noqa: PLC0415 - only under a policy
 
-                return Result(answer_allowed(offers, *asked, lambda tool: self._may_read_by(tool, request)))
+                return Result(answer_if_allowed(features, *asked, lambda tool: self._may_read_by(tool, request)))
             except VaultError as error:
                 return to_refusal(error, request)
 
@@ -309,7 +310,7 @@ class Handlers:
             if request.method not in _MAY_ASK
             else lambda client: self.load().run_asking(run, request, give_up, client),
             give_up,
-            self._seconds[_OFFERED[request.method]],
+            self._seconds[_FEATURES[request.method]],
             changes_vault=False,
         )
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from vaultwire.protocol.events import Peer, Request
     from vaultwire.protocol.messages import JsonObject
     from vaultwire.protocol.session import Session
-    from vaultwire.server.shapes import Locked, Outlet
+    from vaultwire.server.interfaces import Locked, Outlet
 
 # What a client may ask to hear of (2026-07-28, "Subscriptions"), and how it is told.
 LIST_CHANGES = {

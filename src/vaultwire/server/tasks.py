@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from vaultwire.protocol.events import Question, Request
     from vaultwire.protocol.messages import Json, JsonObject
     from vaultwire.protocol.session import Session
-    from vaultwire.server.answers import Answer
-    from vaultwire.server.shapes import Outlet
+    from vaultwire.server.interfaces import Outlet
+    from vaultwire.server.results import Answer
     from vaultwire.toolkit.registry import Ask
 
     class Owner(Protocol):
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
             """Have the watchdog look when the task's deadline comes. Holds the lock."""
 
     class Queue(Protocol):
-        """What a task sees of the queue it was taken from (``lanes.Lane``)."""
+        """What a task sees of the queue it was taken from (``queues.WorkQueue``)."""
 
         def replace_thread(self, task: Task) -> None:
             """Count no longer on the thread of a task that was abandoned."""
@@ -110,7 +110,7 @@ class Task:
     """One job on its way; what the job sees of it is ``Client``."""
 
     __slots__ = (
-        "deadline", "has_started", "id", "is_abandoned", "job", "lane", "outlet", "request", "session", "stopped",
+        "deadline", "has_started", "id", "is_abandoned", "job", "outlet", "queue", "request", "session", "stopped",
         "woken", "workers",
     )  # fmt: skip
 
@@ -120,7 +120,7 @@ class Task:
         self.request = request
         self.job = job
         self.outlet = outlet
-        self.lane: Queue | None = None  # None: a thread that is not a lane's works on it
+        self.queue: Queue | None = None  # None: a thread that is not a queue's works on it
         self.has_started = False
         self.is_abandoned = False  # past its deadline while it ran: its thread may never come back
         self.deadline = time.monotonic() + job.seconds
@@ -177,15 +177,15 @@ class Task:
                 questions[key], frame = self.session.ask(ask.method, ask.params)
                 questions[key].waiting = woken
                 self._send(frame)
-        if self.lane is not None:
-            self.lane.lend_thread(self)
+        if self.queue is not None:
+            self.queue.lend_thread(self)
         try:
             while not self.stopped and self.outlet.can_ask and not all(map(_is_answered, questions.values())):
                 woken.wait()
                 woken.clear()
         finally:
-            if self.lane is not None:
-                self.lane.take_back_thread(self)
+            if self.queue is not None:
+                self.queue.take_back_thread(self)
             with self.workers.lock:
                 self.woken = None
                 for question in questions.values():

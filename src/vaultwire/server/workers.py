@@ -3,7 +3,7 @@
 Reading calls run side by side; calls that change a vault run on one thread of that vault's own, whoever they come from, and
 so are applied one by one, each client's in the order in which they came. A watchdog answers for calls that pass their
 deadline. Where answers go is an ``Outlet``'s matter, who reads requests the doors' (``dispatcher``, ``exchange``). Threads
-are started here, in ``lanes`` and in ``dispatcher``.
+are started here, in ``queues`` and in ``dispatcher``.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ import time
 
 from vaultwire.protocol.events import Answered, Cancel, Request, Send
 from vaultwire.protocol.jsonrpc import INTERNAL_ERROR
-from vaultwire.server.answers import INTERNAL, Refusal, Result
-from vaultwire.server.lanes import Lane
+from vaultwire.server.results import INTERNAL, Refusal, Result
 from vaultwire.server.subscriptions import Listening
 from vaultwire.server.tasks import Job, Task, client_of
+from vaultwire.server.work_queue import WorkQueue
 from vaultwire.vault.errors import TIMEOUT, Stopped
 
 TYPE_CHECKING = False
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from vaultwire.protocol.dialects import Dialect
     from vaultwire.protocol.events import Event
     from vaultwire.protocol.session import Session
-    from vaultwire.server.answers import Answer
-    from vaultwire.server.shapes import Outlet
+    from vaultwire.server.interfaces import Outlet
+    from vaultwire.server.results import Answer
     from vaultwire.server.subscriptions import Subscriptions
 
     class Methods(Protocol):
@@ -86,9 +86,9 @@ class Workers:
         self._earlier = threading.Condition(self.lock)
         self._watched_until = 0.0  # when the watchdog looks again; 0.0: it has not been started
         # By the vault's name: a long change in one vault holds up nothing in another.
-        self._changing_lanes: dict[str, Lane] = {}
-        self.reading_lane = Lane(self.run, READERS + 1, READERS, client_of)
-        self.run_soon: Callable[[Task], None] = self.reading_lane.put
+        self._write_queues: dict[str, WorkQueue] = {}
+        self.read_queue = WorkQueue(self.run, READERS + 1, READERS, client_of)
+        self.run_soon: Callable[[Task], None] = self.read_queue.put
         """Have a thread run a reading task. For doors whose one thread reads for all clients and so never runs a task:
         any file may keep its reader waiting, one on a share or in a cloud for as long as the network does."""
 
@@ -96,7 +96,7 @@ class Workers:
         """Hand tasks over together that ``run_soon`` gets before the thread that calls it gets to what ``soon`` was given."""
         from vaultwire.server.handover import Handover  # noqa: PLC0415 - not before a first answer on stdout
 
-        self.run_soon = Handover(soon, self.reading_lane.put_all).put
+        self.run_soon = Handover(soon, self.read_queue.put_all).put
 
     def act(self, event: Event, session: Session, outlet: Outlet) -> Task | None:
         """Do what the event asks for; return the task of a reading call, which somebody has to take."""
@@ -153,15 +153,15 @@ class Workers:
             self.watch(task)
         if not answer.changes_vault:
             return task
-        self._changing_lane(answer.vault).put(task)
+        self._write_queue(answer.vault).put(task)
         return None
 
-    def _changing_lane(self, vault: str) -> Lane:
+    def _write_queue(self, vault: str) -> WorkQueue:
         with self.lock:
-            lane = self._changing_lanes.get(vault)
-            if lane is None:
-                lane = self._changing_lanes[vault] = Lane(self.run, 1, client_of=client_of)
-            return lane
+            queue = self._write_queues.get(vault)
+            if queue is None:
+                queue = self._write_queues[vault] = WorkQueue(self.run, 1, client_of=client_of)
+            return queue
 
     def _is_too_much(self, task: Task) -> bool:
         """Tell whether as many calls are under way as may be; a client alone may have half of them. Holds the lock."""
@@ -248,8 +248,8 @@ class Workers:
             self._ended.notify_all()
         if task.has_started:  # one that still waits for a thread is skipped when its turn comes
             task.is_abandoned = True
-            if task.lane is not None:
-                task.lane.replace_thread(task)
+            if task.queue is not None:
+                task.queue.replace_thread(task)
             else:
                 self.lose_thread()
         job = task.job
@@ -258,7 +258,7 @@ class Workers:
         self._answer(task.session, task.request, job.give_up(TIMEOUT, message), task.outlet)
 
     def lose_thread(self) -> None:
-        """Count no longer on the thread of an abandoned task that was in no lane. Holds the lock."""
+        """Count no longer on the thread of an abandoned task that was in no queue. Holds the lock."""
 
     # ------------------------------------------------------------------ out (all hold the lock)
 

@@ -14,9 +14,9 @@ from typing import NamedTuple
 
 from vaultwire.editor.state import Selection
 from vaultwire.protocol import jsonrpc
-from vaultwire.server.answers import Refusal, Result
 from vaultwire.server.editors.tools import COMPANION_TOOLS, argument, name_argument
 from vaultwire.server.http.streams import Stream
+from vaultwire.server.results import Refusal, Result
 from vaultwire.server.subscriptions import Subscriptions
 from vaultwire.server.tasks import Job, Work
 from vaultwire.trust.limits import SECONDS_BY_TIME_CLASS
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from vaultwire.protocol.dialects import Dialect
     from vaultwire.protocol.events import Request
     from vaultwire.protocol.session import Session
-    from vaultwire.server.answers import Answer
     from vaultwire.server.editors.methods import Bridge
-    from vaultwire.server.shapes import Locked, Outlet
+    from vaultwire.server.interfaces import Locked, Outlet
+    from vaultwire.server.results import Answer
 
 # Clients show their model 10 files and 16,384 characters of what is selected; of one more they say that it was cut.
 _MOST_FILES = 10

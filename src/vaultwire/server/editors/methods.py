@@ -19,7 +19,7 @@ from vaultwire.protocol import jsonrpc
 from vaultwire.protocol.revisions import LATEST_HANDSHAKE, negotiate
 from vaultwire.server.editors.diagnostics import MODELS_CALL, Diagnostics
 from vaultwire.server.editors.frames import parse_frame
-from vaultwire.server.editors.shapes import Quirks, Shapes, quirks_of
+from vaultwire.server.editors.notifications import Quirks, Shapes, quirks_of
 from vaultwire.server.editors.tools import TOOLS, argument, name_argument
 from vaultwire.trust.limits import MAX_NOTE_BYTES
 from vaultwire.vault.disk.plain import plain_text

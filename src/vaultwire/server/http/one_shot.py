@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 
 from vaultwire.protocol.dialects import MCP
-from vaultwire.server.answers import Refusal, Result
+from vaultwire.server.results import Refusal, Result
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from vaultwire.protocol.events import Request
     from vaultwire.protocol.messages import Json, JsonObject
-    from vaultwire.server.answers import Answer
     from vaultwire.server.handlers import Handlers
+    from vaultwire.server.results import Answer
     from vaultwire.server.workers import Workers
 
 

@@ -9,7 +9,7 @@ import threading
 
 from vaultwire import __version__
 from vaultwire.protocol import jsonrpc
-from vaultwire.server.answers import TOOL_NOT_FOUND, Refusal, Result
+from vaultwire.server.results import TOOL_NOT_FOUND, Refusal, Result
 from vaultwire.server.subscriptions import Subscriptions
 from vaultwire.server.tasks import Job, Work
 from vaultwire.transports.relay.connections import Lost, Unreachable
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from vaultwire.protocol.dialects import Dialect
     from vaultwire.protocol.events import Request
     from vaultwire.protocol.messages import JsonObject
-    from vaultwire.server.answers import Answer
+    from vaultwire.server.results import Answer
     from vaultwire.server.subscriptions import Listening
     from vaultwire.transports.relay.connections import Connections
 

@@ -36,7 +36,7 @@ class Outlet(Protocol):
         """Let the client ask for the rest later, where it can (2025-11-25, "Sending Messages to the Server")."""
 
 
-class Offering(Protocol):
+class Features(Protocol):
     """What a server offers besides tools: resources, prompts, completions."""
 
     def answer(self, method: str, params: JsonObject, revision: Revision, client: Client) -> JsonObject:

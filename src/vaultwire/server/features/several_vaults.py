@@ -1,7 +1,7 @@
 """What several vaults offer together: one list of resources and one of prompts, each entry naming the vault it is of.
 
 A resource's URI names its vault. Our own prompts take a vault's name as an argument; those of a vault's notes have it in
-their name. What one vault answers is ``offers``' matter; with a single vault nothing here is used.
+their name. What one vault answers is ``features``' matter; with a single vault nothing here is used.
 """
 
 from __future__ import annotations
@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from vaultwire.protocol.revisions import Revision
-from vaultwire.server.offers import (
+from vaultwire.server.features.one_vault import (
     CHANGING_TTL_MS,
     TEMPLATES_TTL_MS,
-    Offers,
+    VaultFeatures,
     argument_in,
     caching,
     object_in,
@@ -41,22 +41,22 @@ from vaultwire.vault.model import Progress
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from vaultwire.protocol.messages import JsonObject
-    from vaultwire.server.shapes import Offering
+    from vaultwire.server.interfaces import Features
 
 # Between a vault's name and a prompt's. Neither holds it: ``plain_name`` puts single ones between words.
 _BETWEEN = "__"
 
 
-def make_offers(vaults: Vaults, prompts_folder: str | None) -> Offering:
+def make_features(vaults: Vaults, prompts_folder: str | None) -> Features:
     """Return what the vaults offer, or the one there is."""
     return (
-        JoinedOffers(vaults, prompts_folder)
+        CombinedFeatures(vaults, prompts_folder)
         if vaults.are_several
-        else Offers(vaults.get(vaults.names[0]), prompts_folder)
+        else VaultFeatures(vaults.get(vaults.names[0]), prompts_folder)
     )
 
 
-class JoinedOffers:
+class CombinedFeatures:
     """The answers of one server, over several vaults. ``prompts_folder`` is the same in each, None for no prompts but ours."""
 
     def __init__(self, vaults: Vaults, prompts_folder: str | None) -> None:
@@ -88,7 +88,7 @@ class JoinedOffers:
             name = self._vaults.name(vault_of(cursor) or "")
         except VaultError:
             raise VaultError(INVALID_ARGUMENTS, "cursor must be the nextCursor of an earlier answer") from None
-        page = self._offers(name).answer("resources/list", {"cursor": cursor}, revision, progress)
+        page = self._features_of(name).answer("resources/list", {"cursor": cursor}, revision, progress)
         following = names.index(name) + 1
         if "nextCursor" not in page and following < len(names):
             page["nextCursor"] = root_of(names[following])
@@ -106,10 +106,10 @@ class JoinedOffers:
         named = vault_of(text_in(params, "uri"))
         # A URI of another kind is refused as it is where there is one vault.
         name = self._vaults.names[0] if named is None else self._vaults.name(named)
-        return self._offers(name).answer("resources/read", params, revision, progress)
+        return self._features_of(name).answer("resources/read", params, revision, progress)
 
-    def _offers(self, name: str) -> Offers:
-        return Offers(self._vaults.get(name), self._prompts_folder)
+    def _features_of(self, name: str) -> VaultFeatures:
+        return VaultFeatures(self._vaults.get(name), self._prompts_folder)
 
     # ------------------------------------------------------------------ prompts
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from vaultwire.server.tasks import Task
 
 
-class Lane:
+class WorkQueue:
     """A queue of tasks and the threads that take from it, started when they are first needed."""
 
     def __init__(
@@ -43,7 +43,7 @@ class Lane:
         """Do as ``put`` does with each of them, one after the other."""
         with self._lock:
             for task in tasks:
-                task.lane = self
+                task.queue = self
                 self._waiting.setdefault(self._client_of(task), []).append(task)
             self._find_thread()
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 import functools
 
 from vaultwire.protocol.revisions import MISSING_CLIENT_CAPABILITY
-from vaultwire.server.answers import Refusal, to_refusal
-from vaultwire.server.inputs import run_in_rounds
+from vaultwire.server.multi_round_trip import run_round
+from vaultwire.server.results import Refusal, to_refusal
 from vaultwire.toolkit.registry import CLIENT_CANNOT, CapabilityMissing, Failure, invoke
 from vaultwire.vault.errors import FILE_NOT_FOUND, VaultError
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from vaultwire.protocol.events import Request
     from vaultwire.protocol.messages import JsonObject
-    from vaultwire.server.answers import Answer, Wording
+    from vaultwire.server.results import Answer, Wording
     from vaultwire.server.vaults import Vaults
     from vaultwire.toolkit.catalog import Toolset
     from vaultwire.toolkit.registry import Client
@@ -63,7 +63,7 @@ def run_asking(
     """
     try:
         if request.revision.asks_in_results:
-            return run_in_rounds(run, client, request)
+            return run_round(run, client, request)
         return run(client)
     except VaultError as error:
         return to_refusal(error, request)

@@ -40,7 +40,7 @@ TEMPLATES_TTL_MS = 3_600_000
 _CACHE_SCOPE = "private"
 
 
-class Offers:
+class VaultFeatures:
     """The answers of one server, over one vault. ``prompts_folder`` is vault-relative, None for no prompts but ours."""
 
     def __init__(self, vault: Vault, prompts_folder: str | None) -> None:

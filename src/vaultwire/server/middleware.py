@@ -10,7 +10,7 @@ import time
 
 from vaultwire.protocol.dialects import known_name
 from vaultwire.protocol.jsonrpc import INTERNAL_ERROR
-from vaultwire.server.answers import Refusal, Result, Wording
+from vaultwire.server.results import Refusal, Result, Wording
 from vaultwire.server.tasks import Job
 from vaultwire.trust.rates import Rates, TooOften
 from vaultwire.vault.errors import TOO_LARGE, Stopped, VaultError
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from vaultwire.protocol.dialects import Dialect
     from vaultwire.protocol.events import Request
-    from vaultwire.server.answers import Answer
+    from vaultwire.server.results import Answer
     from vaultwire.server.subscriptions import Listening
     from vaultwire.trust.audit import Asked, Audit
     from vaultwire.trust.limits import Restraints
@@ -38,7 +38,7 @@ RATE_LIMITED = "RATE_LIMITED"
 _CANCELLED = "CANCELLED"  # as the record knows it, which need not be loaded
 
 
-class Gate:
+class Middleware:
     """The limits and the record of one server."""
 
     def __init__(
@@ -126,17 +126,17 @@ class Gate:
 class _Passing(Job):
     """A job with what goes before and behind it."""
 
-    __slots__ = ("_fail", "_gate", "_job", "_passage")
+    __slots__ = ("_fail", "_job", "_middleware", "_passage")
 
-    def __init__(self, gate: Gate, job: Job, passage: _Passage, fail: Fail) -> None:
+    def __init__(self, middleware: Middleware, job: Job, passage: _Passage, fail: Fail) -> None:
         super().__init__(job.name, job.seconds, changes_vault=job.changes_vault, vault=job.vault)
-        self._gate = gate
+        self._middleware = middleware
         self._job = job
         self._passage = passage
         self._fail = fail
 
     def run(self, client: Any) -> Answer:
-        return self._gate.run(self._job, self._passage, self._fail, client)
+        return self._middleware.run(self._job, self._passage, self._fail, client)
 
     def give_up(self, code: str, message: str) -> Answer:
         with contextlib.suppress(VaultError):  # it was not done, which is what is to be said anyway
@@ -151,8 +151,10 @@ class _Passing(Job):
         return self._job.show(names)
 
 
-def make_gate(asked: Restraints, complain: Callable[[str], None], *, rates: Mapping[str, int]) -> Gate | None:
-    """Return the gate of a run, None if nothing has to pass one. ``rates``: where none were asked for.
+def make_middleware(
+    asked: Restraints, complain: Callable[[str], None], *, rates: Mapping[str, int]
+) -> Middleware | None:
+    """Return the middleware of a run, None if nothing has to pass one. ``rates``: where none were asked for.
 
     Raises OSError where there is to be a log and cannot be.
     """
@@ -167,7 +169,7 @@ def make_gate(asked: Restraints, complain: Callable[[str], None], *, rates: Mapp
     most = {**rates, **(asked.rates or {})}
     if audit is None and not most and asked.most_characters is None:
         return None
-    return Gate(audit, Rates(most, time.monotonic) if most else None, asked.most_characters)
+    return Middleware(audit, Rates(most, time.monotonic) if most else None, asked.most_characters)
 
 
 class _Passage:

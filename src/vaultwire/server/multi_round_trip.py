@@ -22,14 +22,14 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from vaultwire.protocol.events import Request
-from vaultwire.server.answers import Result
+from vaultwire.server.results import Result
 from vaultwire.toolkit.registry import Ask, Client, check_capabilities, is_answer
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from vaultwire.protocol.messages import Json, JsonObject
-    from vaultwire.server.answers import Answer
+    from vaultwire.server.results import Answer
 
 # Known to this process only: what it signed means nothing to the next one.
 _KEY = os.urandom(32)
@@ -92,7 +92,7 @@ class Rounds:
         return {key: self._answers[key] for key in wanted}
 
 
-def run_in_rounds(run: Callable[[Client], Answer], client: Client, request: Request) -> Answer:
+def run_round(run: Callable[[Client], Answer], client: Client, request: Request) -> Answer:
     """Run the work with all answers given so far. Raises VaultError for a state that does not count, and as ``Client.ask``."""
     answers = _answers_of(request)
     try:

@@ -9,15 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from vaultwire.protocol.revisions import Revision
-from vaultwire.server.answers import POLICY_DENIED
-from vaultwire.server.offers import CHANGING_TTL_MS, caching, to_completed
+from vaultwire.server.features.one_vault import CHANGING_TTL_MS, caching, to_completed
+from vaultwire.server.results import POLICY_DENIED
 from vaultwire.tools.completions import meaning_of
 from vaultwire.vault.errors import VaultError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from vaultwire.protocol.messages import JsonObject
-    from vaultwire.server.shapes import Offering
+    from vaultwire.server.interfaces import Features
     from vaultwire.toolkit.registry import Client
 
 READING, LISTING = "read_note", "list_notes"
@@ -39,8 +39,8 @@ _NEEDED_FOR_VALUES = {
 }
 
 
-def answer_allowed(
-    offers: Offering, method: str, params: JsonObject, revision: Revision, client: Client, may: Callable[[str], bool]
+def answer_if_allowed(
+    features: Features, method: str, params: JsonObject, revision: Revision, client: Client, may: Callable[[str], bool]
 ) -> JsonObject:
     """Return the result of a request as far as a client gets it that ``may`` call some tools only.
 
@@ -48,7 +48,7 @@ def answer_allowed(
     """
     lacking = next((tool for tool in _needed(method, params) if not may(tool)), None)
     if lacking is None:
-        result = offers.answer(method, params, revision, client)
+        result = features.answer(method, params, revision, client)
         if method == "prompts/list" and not may(LISTING):
             result["prompts"] = [prompt for prompt in result["prompts"] if prompt["name"] != _REVIEW]
         return result
