@@ -209,9 +209,7 @@ def test_a_client_alone_may_have_half_of_the_calls_under_way(stage: Stage, vault
             params = {"name": "hang", "arguments": {"gate": "a"}}
             message = {"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": params}
             for event in session.receive_parsed(message):
-                task = workers.act(event, session, outlet)
-                if task is not None:
-                    workers.read_queue.put(task)
+                workers.act(event, session, outlet)
         return [answer["result"]["_meta"]["errorCode"] for answer in outlet.answers]
 
     assert post("flood", 15) == ["SERVER_BUSY"] * 5

@@ -120,7 +120,7 @@ class Task:
         self.request = request
         self.job = job
         self.outlet = outlet
-        self.queue: Queue | None = None  # None: a thread that is not a queue's works on it
+        self.queue: Queue  # the one it was put into
         self.has_started = False
         self.is_abandoned = False  # past its deadline while it ran: its thread may never come back
         self.deadline = time.monotonic() + job.seconds
@@ -177,15 +177,13 @@ class Task:
                 questions[key], frame = self.session.ask(ask.method, ask.params)
                 questions[key].waiting = woken
                 self._send(frame)
-        if self.queue is not None:
-            self.queue.lend_thread(self)
+        self.queue.lend_thread(self)
         try:
             while not self.stopped and self.outlet.can_ask and not all(map(_is_answered, questions.values())):
                 woken.wait()
                 woken.clear()
         finally:
-            if self.queue is not None:
-                self.queue.take_back_thread(self)
+            self.queue.take_back_thread(self)
             with self.workers.lock:
                 self.woken = None
                 for question in questions.values():

@@ -98,11 +98,11 @@ class Workers:
 
         self.run_soon = Handover(soon, self.read_queue.put_all).put
 
-    def act(self, event: Event, session: Session, outlet: Outlet) -> Task | None:
-        """Do what the event asks for; return the task of a reading call, which somebody has to take."""
-        if isinstance(event, Request):  # as most are
-            return self._call(event, session, outlet)
+    def act(self, event: Event, session: Session, outlet: Outlet) -> None:
+        """Do what the event asks for, or have a thread do it."""
         match event:
+            case Request():
+                self._call(event, session, outlet)
             case Send(frame, code):
                 with self.lock:
                     outlet.answer(frame, code)
@@ -113,7 +113,6 @@ class Workers:
                 with self.lock:
                     if question.waiting is not None:
                         question.waiting.set()
-        return None
 
     def wake_asking(self) -> None:
         """Have the tasks that wait for the client look again whether they still can. Holds the lock."""
@@ -130,7 +129,7 @@ class Workers:
         else:
             self.handlers.subscriptions.end(request)
 
-    def _call(self, request: Request, session: Session, outlet: Outlet) -> Task | None:
+    def _call(self, request: Request, session: Session, outlet: Outlet) -> None:
         try:
             answer = self.handlers.handle(request, session.dialect)
         except Exception:  # noqa: BLE001 - whatever it is, the client must get an answer
@@ -142,19 +141,19 @@ class Workers:
                     self.handlers.subscriptions.listen(self, session, outlet, request, answer)
                 else:
                     self._answer(session, request, answer, outlet)
-            return None
+            return
         task = Task(self, session, request, answer, outlet)
         with self.lock:
             if self._is_too_much(task):
                 message = "The server works on too many calls at once; try again when some are done."
                 self._answer(session, request, answer.give_up(BUSY, message), outlet)
-                return None
+                return
             self._tasks[request] = task
             self.watch(task)
-        if not answer.changes_vault:
-            return task
-        self._write_queue(answer.vault).put(task)
-        return None
+        if answer.changes_vault:
+            self._write_queue(answer.vault).put(task)
+        else:
+            self.run_soon(task)
 
     def _write_queue(self, vault: str) -> WorkQueue:
         with self.lock:
@@ -248,17 +247,11 @@ class Workers:
             self._ended.notify_all()
         if task.has_started:  # one that still waits for a thread is skipped when its turn comes
             task.is_abandoned = True
-            if task.queue is not None:
-                task.queue.replace_thread(task)
-            else:
-                self.lose_thread()
+            task.queue.replace_thread(task)
         job = task.job
         unsure = " It may still have happened: read the note to see." if job.changes_vault else ""
         message = f"{job.name} took longer than {job.seconds:g} seconds and was stopped.{unsure}"
         self._answer(task.session, task.request, job.give_up(TIMEOUT, message), task.outlet)
-
-    def lose_thread(self) -> None:
-        """Count no longer on the thread of an abandoned task that was in no queue. Holds the lock."""
 
     # ------------------------------------------------------------------ out (all hold the lock)
 

@@ -26,9 +26,7 @@ if TYPE_CHECKING:
 def ask(workers: Workers, request: Request, on_answer: Callable[[Answer], None]) -> None:
     """Have the request answered. ``on_answer`` is called once, on whatever thread it may be, and must not wait."""
     single: Any = _Single(on_answer)  # the little of a session and of an outlet that the workers need
-    task = workers.act(request, single, single)
-    if task is not None:
-        workers.run_soon(task)
+    workers.act(request, single, single)
 
 
 class Tending:
