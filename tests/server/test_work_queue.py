@@ -145,6 +145,22 @@ def test_a_task_that_waits_for_a_person_holds_up_nobody() -> None:
     row.wait_until_done(2)
 
 
+def test_threads_that_stood_in_for_lent_ones_end() -> None:
+    row = Row(1)
+    for number in range(20):
+        asking = row.put("a", f"asking {number}", waits=True)
+        assert asking.begun.wait(PATIENCE)
+        behind = row.put("a", f"behind {number}", waits=True)
+        row.queue.lend_thread(asking)
+        assert behind.begun.wait(PATIENCE)
+        row.queue.take_back_thread(asking)
+        asking.released.set()
+        behind.released.set()
+        row.wait_until_done(2 * number + 2)
+    assert row.put("a", "last").begun.wait(PATIENCE)  # by then each of the others has ended
+    assert row.queue._threads == 1
+
+
 def test_very_many_clients_and_tasks_all_get_their_turn() -> None:
     row = Row(4, 2)
     for number in range(2000):

@@ -127,6 +127,9 @@ class _Alone:
     def report(self, _done: int, _total: int, _message: str) -> None:
         """Say nothing: nobody waits."""
 
+    def confirm(self, _question: object) -> None:
+        """Ask nobody: nothing is changed."""
+
 
 def _hold(folder: str, key: str, root: str) -> contextlib.ExitStack:
     """Return what ends the hold on being the editor of a vault. Raises ConfigError if another process has it."""

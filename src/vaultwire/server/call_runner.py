@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 
 from vaultwire.protocol.revisions import MISSING_CLIENT_CAPABILITY
+from vaultwire.server.confirmation import run_confirmed
 from vaultwire.server.multi_round_trip import run_round
 from vaultwire.server.results import Refusal, to_refusal
 from vaultwire.toolkit.registry import CLIENT_CANNOT, CapabilityMissing, Failure, invoke
@@ -47,7 +48,8 @@ def run_tool(call: Call, vaults: Vaults, toolset: Toolset, client: Client) -> An
 def _run(call: Call, vaults: Vaults, toolset: Toolset, client: Client) -> Answer:
     name = call.name
     vault = vaults.used_by(call.request.peer, call.vault, name)
-    outcome = invoke(toolset.tool(name), call.description, call.arguments, vault, client)
+    run = functools.partial(invoke, toolset.tool(name), call.description, call.arguments, vault)
+    outcome = run_confirmed(run, client, call.description, call.arguments)
     if isinstance(outcome, Failure):
         message = outcome.message + (vaults.aside(call.vault) if outcome.code == FILE_NOT_FOUND else "")
         return call.wording.failure(outcome.code, message, outcome.details)

@@ -18,10 +18,11 @@ import json
 import os
 import threading
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from vaultwire.protocol.events import Request
+from vaultwire.server.client_proxy import ClientProxy
 from vaultwire.server.results import Result
 from vaultwire.toolkit.registry import Ask, Client, check_capabilities, is_answer
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
@@ -49,39 +50,20 @@ class InputRequired(Exception):  # noqa: N818 - an answer, not a failure
         self.wanted = wanted
 
 
-class Rounds:
-    """What the work of one request sees of its client: all as ever, but questions are answered from earlier rounds."""
+class Rounds(ClientProxy):
+    """A client whose questions are answered from earlier rounds."""
 
-    __slots__ = ("_answers", "_client", "capabilities")
+    __slots__ = ("_answers", "_capabilities")
 
     def __init__(self, client: Client, request: Request, answers: Mapping[str, Any]) -> None:
-        self._client = client
+        super().__init__(client)
         self._answers = answers
-        self.capabilities = request.capabilities
+        self._capabilities = request.capabilities
 
-    def check(self) -> None:
-        """As the client's."""
-        self._client.check()
-
-    def report(self, done: int, total: int, message: str) -> None:
-        """As the client's."""
-        self._client.report(done, total, message)
-
-    def log(self, level: str, data: Any, logger: str = "vaultwire.tools") -> None:
-        """As the client's."""
-        self._client.log(level, data, logger)
-
-    def tools(self) -> Sequence[dict[str, Any]]:
-        """As the client's."""
-        return self._client.tools()
-
-    def show(self, tools: Collection[str]) -> bool:
-        """As the client's."""
-        return self._client.show(tools)
-
-    def hang_up(self) -> None:
-        """As the client's."""
-        self._client.hang_up()
+    @property
+    def capabilities(self) -> Mapping[str, Any]:
+        """What the request says that its client can do: it can always be asked with the result."""
+        return self._capabilities
 
     def ask(self, wanted: Mapping[str, Ask]) -> dict[str, JsonObject]:
         """Return the client's answers. Raises InputRequired while some are missing, and CapabilityMissing."""

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from vaultwire.server.interfaces import Outlet
     from vaultwire.server.results import Answer
     from vaultwire.toolkit.registry import Ask
+    from vaultwire.vault.model import Confirmation
 
     class Owner(Protocol):
         """What a task sees of the workers it belongs to (``workers.Workers``)."""
@@ -144,6 +145,9 @@ class Task:
             with self.workers.lock:
                 self._send(self.session.report(self.request, done, total, message))
 
+    def confirm(self, question: Confirmation) -> None:
+        """Go on: where the client can ask its person, ``confirmation`` has done so."""
+
     def log(self, level: str, data: Json, logger: str = "vaultwire.tools") -> None:
         """Send the client a log message, if it asked for those of this level."""
         with self.workers.lock:
@@ -164,15 +168,16 @@ class Task:
                 self.outlet.hang_up()
 
     def ask(self, wanted: Mapping[str, Ask]) -> dict[str, JsonObject]:
-        """Ask the client and wait. Raises VaultError when it refuses, ``Stopped``, and CapabilityMissing."""
+        """Ask the client and wait. Raises VaultError when it refuses or does not answer, ``Stopped``, CapabilityMissing."""
         from vaultwire.toolkit.registry import check_answers, check_capabilities  # noqa: PLC0415 - loaded with the tools
 
         check_capabilities(wanted, self.capabilities)
         woken = threading.Event()
         with self.workers.lock:
             questions: dict[str, Question] = {}
+            until = time.monotonic() + ASKING_SECONDS
             left = self.deadline - time.monotonic()
-            self.woken, self.deadline = woken, time.monotonic() + ASKING_SECONDS
+            self.woken, self.deadline = woken, float("inf")  # the watchdog has no part in this
             for key, ask in wanted.items():
                 questions[key], frame = self.session.ask(ask.method, ask.params)
                 questions[key].waiting = woken
@@ -180,7 +185,8 @@ class Task:
         self.queue.lend_thread(self)
         try:
             while not self.stopped and self.outlet.can_ask and not all(map(_is_answered, questions.values())):
-                woken.wait()
+                if not woken.wait(until - time.monotonic()):
+                    break
                 woken.clear()
         finally:
             self.queue.take_back_thread(self)

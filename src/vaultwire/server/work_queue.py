@@ -55,16 +55,14 @@ class WorkQueue:
             self._find_thread()
 
     def lend_thread(self, task: Task) -> None:
-        """Count no longer on a thread that waits for a person. One that changes the vault keeps the others waiting."""
-        if self._most > 1:
-            self.replace_thread(task)
+        """Count no longer on a thread that waits for a person: the tasks behind it go on, also those of its client."""
+        self.replace_thread(task)
 
     def take_back_thread(self, task: Task) -> None:
         """Count on the thread again; for a while there may be more than the most."""
-        if self._most > 1:
-            with self._lock:
-                self._threads += 1
-                self._enter(task)
+        with self._lock:
+            self._threads += 1
+            self._enter(task)
 
     def _find_thread(self) -> None:
         """See that what waits is taken soon. Holds the lock.
@@ -116,6 +114,10 @@ class WorkQueue:
             with self._lock:
                 if task is not None:
                     self._leave(task)
+                if self._threads > self._most:  # a lent one is back: one of them ends
+                    self._threads -= 1
+                    self._find_thread()
+                    return
                 task = self._take()
                 if task is None:
                     self._idle.append(bell)

@@ -276,8 +276,15 @@ class IndexReport(NamedTuple):
     not_watched: str
 
 
+class Confirmation(NamedTuple):
+    """A question to a person before a change is made. Another plan has another ``key``, the same plan the same."""
+
+    key: str
+    message: str
+
+
 class Progress(Protocol):
-    """How long work hears that nobody waits for it any more, and says how far it got."""
+    """How long work hears that nobody waits for it any more, says how far it got, and asks before it goes on."""
 
     def check(self) -> None:
         """Raise ``Stopped`` if the caller cancelled or the deadline passed. Cheap: call it once a note."""
@@ -285,15 +292,25 @@ class Progress(Protocol):
     def report(self, done: int, total: int, message: str) -> None:
         """Say how far the work is."""
 
+    def confirm(self, question: Confirmation) -> None:
+        """Have the person agree, where there is one who can be asked; returns if they do, or if there is none.
+
+        Raises an exception of the caller's own where they have not agreed. Nothing may be changed before, and the plan is
+        made again afterwards: call it inside ``held``, which is left while the person thinks.
+        """
+
 
 class NoProgress:
-    """For callers that neither cancel nor listen."""
+    """For callers that neither cancel nor listen, and where nobody can be asked."""
 
     def check(self) -> None:
         """Never stops."""
 
     def report(self, done: int, total: int, message: str) -> None:
         """Say it to nobody."""
+
+    def confirm(self, question: Confirmation) -> None:
+        """Ask nobody."""
 
 
 NO_PROGRESS: Progress = NoProgress()

@@ -21,7 +21,7 @@ from vaultwire.vault.index.store.memory_text import MemoryText
 from vaultwire.vault.index.store.stored_index import StoredIndex
 from vaultwire.vault.index.store.tantivy_text import TantivyText
 from vaultwire.vault.index.store.text import TextIndex
-from vaultwire.vault.model import NO_PROGRESS, Found, VaultPath
+from vaultwire.vault.model import NO_PROGRESS, Found, NoProgress, VaultPath
 from vaultwire.vault.search.query import parse_query
 from vaultwire.vault.visibility.excludes import Excludes
 
@@ -246,7 +246,7 @@ def test_a_note_that_cannot_be_read_is_counted_and_stops_nothing(
     assert "Projects/Deep/Gamma.md" in tags_by_note(index)
 
 
-class _StopsAt:
+class _StopsAt(NoProgress):
     """A caller that goes away after some checks."""
 
     def __init__(self, checks: int) -> None:

@@ -20,7 +20,7 @@ from vaultwire.vault.index.store import reading_ahead, upkeep
 from vaultwire.vault.index.store.grams import Grams
 from vaultwire.vault.index.store.reading import Reading, ToRead, read_note
 from vaultwire.vault.index.store.reading_ahead import read_all
-from vaultwire.vault.model import VaultPath
+from vaultwire.vault.model import NoProgress, VaultPath
 from vaultwire.vault.visibility.privacy import Privacy
 from vaultwire.vault.visibility.visible_files import OnlyPrivacy, VisibleFiles
 
@@ -189,7 +189,7 @@ def test_one_killed_at_any_moment_costs_nothing(root: Path, started: list[subpro
     assert len(started) == len(range(0, 3 * CHUNK, 4))
 
 
-class _AtNote:
+class _AtNote(NoProgress):
     """Progress that does something when so many notes were taken up."""
 
     def __init__(self, number: int, processes: list[subprocess.Popen[bytes]], *, stops: bool) -> None:

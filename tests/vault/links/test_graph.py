@@ -25,7 +25,7 @@ from vaultwire.vault.index.store.linking import link_graph
 from vaultwire.vault.index.store.schema import Record
 from vaultwire.vault.link_graph import PAIR_SHIFT, Direction, Hub, LinkGraph, Neighbour, Texts, Unresolved
 from vaultwire.vault.links.resolution import LinkTargets, linkpath_of
-from vaultwire.vault.model import NO_PROGRESS, NoteStat, VaultPath
+from vaultwire.vault.model import NO_PROGRESS, NoProgress, NoteStat, VaultPath
 
 HELP = Path(__file__).parents[4] / "shared" / "vaults" / "obsidian-help"
 ALL = 1 << 30
@@ -289,7 +289,7 @@ def test_it_takes_little_memory() -> None:
     assert kept < 3_000_000 / 2  # half of what a fifth of 50,000 notes may take: 15 MB in all
 
 
-class _Listener:
+class _Listener(NoProgress):
     """A caller that goes away after some checks, and hears how far the work is."""
 
     def __init__(self, checks: int) -> None:

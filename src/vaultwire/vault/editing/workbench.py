@@ -19,9 +19,10 @@ from vaultwire.vault.disk.etags import etag_of, whole_etag
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.disk.paths import is_note
 from vaultwire.vault.disk.plain import plain_text
+from vaultwire.vault.editing.confirmation import confirmation_of_many
 from vaultwire.vault.errors import NOT_READ, STALE_EDIT, VaultError
 from vaultwire.vault.index.port import Index
-from vaultwire.vault.model import Progress, VaultPath
+from vaultwire.vault.model import Confirmation, Progress, VaultPath
 from vaultwire.vault.settings.obsidian_settings import KeptSettings
 
 # A difference is for a caller to see whether its edit still makes sense; a longer one says "read it again".
@@ -97,18 +98,25 @@ class Workbench:
         *,
         dry_run: bool,
         undoes: int | None = None,
+        confirmation: Confirmation | None = None,
     ) -> Done:
         """Carry the steps out, inside ``held``; with ``dry_run`` only say what they are. See ``Changes.carry_out``.
 
-        Raises VaultError (NOT_READ) if the caller must have read every note that is edited, and has not.
+        A person is asked first for the ``confirmation``, or for one of their own if the steps change many notes. Raises
+        VaultError (NOT_READ) if the caller must have read every note that is edited, and has not; and what
+        ``Progress.confirm`` raises.
         """
         wanted = tidied(list(steps))
         self._check_read(wanted)
-        if dry_run:
+        question = confirmation or confirmation_of_many(self.files, wanted, self._tool)
+        if dry_run or question is not None:
             for step in wanted:
                 for path in paths_of(step):
                     self.files.check_change(path)
+        if dry_run:
             return Done(None, wanted, list(notices))
+        if question is not None:
+            progress.confirm(question)
         change = self.changes.carry_out(wanted, Author(self.caller.client, self._tool), progress, undoes)
         for step in wanted:
             if not isinstance(step, Write):

@@ -11,6 +11,7 @@ from vaultwire.vault.disk.etags import etag_of
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.disk.paths import MAX_NAME_BYTES, TRASH, check_new_names, fold, parse_note_path
 from vaultwire.vault.disk.plain import to_bytes
+from vaultwire.vault.editing.confirmation import confirmation_of_removal
 from vaultwire.vault.editing.workbench import Workbench
 from vaultwire.vault.errors import (
     AMBIGUOUS_NAME,
@@ -22,7 +23,7 @@ from vaultwire.vault.errors import (
 )
 from vaultwire.vault.links.naming import find, locate
 from vaultwire.vault.links.resolve import wanted_paths
-from vaultwire.vault.model import NO_PROGRESS, Deleted, Progress, VaultPath, WriteMode, Written
+from vaultwire.vault.model import NO_PROGRESS, Confirmation, Deleted, Progress, VaultPath, WriteMode, Written
 from vaultwire.vault.plans.moving import check_no_namesake, is_path, plan_arrival
 
 _BOM = "\ufeff"
@@ -80,13 +81,14 @@ class Writing:
             data = self._files.read(path).data
             self._bench.check(path, data, if_match)
             if permanent:
-                return Deleted(path, None, self._carry_out([Write(path, data, None)], progress))
+                question = confirmation_of_removal(self._files.name, path, data)
+                return Deleted(path, None, self._carry_out([Write(path, data, None)], progress, question))
             trash_path = free_trash_path(self._files, path)
             return Deleted(path, trash_path, self._carry_out([Move(path, trash_path)], progress))
 
-    def _carry_out(self, steps: list[Step], progress: Progress) -> int:
+    def _carry_out(self, steps: list[Step], progress: Progress, confirmation: Confirmation | None = None) -> int:
         """Take the steps and return the change's number."""
-        change = self._bench.finish(steps, [], progress, dry_run=False).change
+        change = self._bench.finish(steps, [], progress, dry_run=False, confirmation=confirmation).change
         return 0 if change is None else change.id
 
     def _locate(self, name: str, progress: Progress) -> VaultPath:

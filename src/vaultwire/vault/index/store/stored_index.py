@@ -397,3 +397,6 @@ class _UntilClosed:
 
     def report(self, done: int, total: int, message: str) -> None:
         """Say it to nobody."""
+
+    def confirm(self, question: object) -> None:
+        """Ask nobody: nothing is changed here."""
