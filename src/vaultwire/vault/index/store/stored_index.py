@@ -26,6 +26,7 @@ from vaultwire.vault.model import (
     Found,
     IndexReport,
     NamedNote,
+    NoProgress,
     NoteStat,
     Progress,
     PropertyKinds,
@@ -384,7 +385,7 @@ class StoredIndex:
         return self._closing.is_set()
 
 
-class _UntilClosed:
+class _UntilClosed(NoProgress):
     """Progress of work that nobody waits for and that ends with the index."""
 
     def __init__(self, index: StoredIndex) -> None:
@@ -394,9 +395,3 @@ class _UntilClosed:
         """Raise Stopped once the index is closed."""
         if self._index.is_closed:
             raise Stopped
-
-    def report(self, done: int, total: int, message: str) -> None:
-        """Say it to nobody."""
-
-    def confirm(self, question: object) -> None:
-        """Ask nobody: nothing is changed here."""
