@@ -21,16 +21,16 @@ from pathlib import Path
 from support import stores
 from support.vaults import write_vault
 from vaultwire.vault.model import NO_PROGRESS
-from vaultwire.vault.index.store import upkeep
+from vaultwire.vault.index.store import updater
 from vaultwire.vault.index.store.catalog import Catalog
-from vaultwire.vault.index.store.words_in_use import WordsInUse
+from vaultwire.vault.index.store.vocabulary_store import VocabularyStore
 
 where, backend = sys.argv[1:]
 (text,) = (one for one in stores.BACKENDS if one.__name__ == backend)
-upkeep._BATCH = upkeep._MANY = 2  # several batches of few notes
+updater._BATCH = updater._MANY = 2  # several batches of few notes
 STEPS = [
-    (Catalog, "_create index store touch forget settle add_words set_meta"),
-    (WordsInUse, "store"),
+    (Catalog, "_create create_sql_indexes store touch forget mark_indexed add_words set_meta"),
+    (VocabularyStore, "store"),
     (text, "start_writing put remove commit stop_writing"),
 ]
 VAULT = "".join(f"=== sub/{number}.md\nred apple {number} #n{number} [[{number + 1}]]\n" for number in range(4))

@@ -43,7 +43,7 @@ AUTHOR = Author("tests", "killing")
 class NoIndex:
     """What an index hears of changes, which is nobody's business here."""
 
-    def take_up(self, paths: Any, folders: Any = ()) -> None:
+    def queue_changes(self, paths: Any, folders: Any = ()) -> None:
         """Hear nothing."""
 
 

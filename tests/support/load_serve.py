@@ -18,7 +18,7 @@ from vaultwire.config import make_config, make_serving
 from vaultwire.protocol.revisions import Revision
 from vaultwire.protocol.session import Session
 from vaultwire.transports.http_server import Limits
-from vaultwire.vault.kept import KEPT, MOST_KEPT_BYTES
+from vaultwire.vault.memory_budget import MAX_MEMORY_BYTES, MEMORY_BUDGET
 
 PAGE = os.sysconf("SC_PAGE_SIZE")
 
@@ -27,9 +27,9 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--vault")
     parser.add_argument("--port", type=int)
-    parser.add_argument("--most", type=int, default=MOST_KEPT_BYTES)
+    parser.add_argument("--most", type=int, default=MAX_MEMORY_BYTES)
     options = parser.parse_args()
-    KEPT.most = options.most
+    MEMORY_BUDGET.max_bytes = options.most
     config = make_config(options.vault)
     handlers = app.make_handlers(config)
     sessions: weakref.WeakSet[Session] = weakref.WeakSet()
@@ -51,7 +51,7 @@ def main() -> None:
             "files": len(os.listdir("/proc/self/fd")),
             "threads": threading.active_count(),
             "bytes": resident,
-            "kept": KEPT.total,
+            "kept": MEMORY_BUDGET.total,
         }
 
     loop: asyncio.AbstractEventLoop

@@ -9,11 +9,11 @@ from typing import Any
 from support.vaults import vault_over
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.index.store.fts5_text import Fts5Text
-from vaultwire.vault.index.store.home import Home
+from vaultwire.vault.index.store.index_folder import IndexFolder
 from vaultwire.vault.index.store.memory_text import MemoryText
 from vaultwire.vault.index.store.stored_index import StoredIndex
 from vaultwire.vault.index.store.tantivy_text import TantivyText
-from vaultwire.vault.index.store.text import TextIndex
+from vaultwire.vault.index.store.text_index import TextIndex
 from vaultwire.vault.model import NO_PROGRESS, VaultPath
 from vaultwire.vault.search.query import parse_query
 from vaultwire.vault.settings.obsidian_settings import KeptSettings
@@ -55,11 +55,11 @@ QUERIES = [
 
 def open_stored(
     root: Path, cache: Path | None, backend: Backend = TantivyText, max_bytes: int = MAX_BYTES
-) -> tuple[Vault, StoredIndex, Home]:
+) -> tuple[Vault, StoredIndex, IndexFolder]:
     """Return the engine over a folder, its index, and where that is kept; in memory, if there is no ``cache``."""
     files = Files(str(root), max_bytes)
     rules = KeptSettings(files.root)
-    home = Home(files.root, str(cache) if cache else None, backend)
+    home = IndexFolder(files.root, str(cache) if cache else None, backend)
     index = StoredIndex(files, home, KeptExcludes(files.root, rules).get)
     return vault_over(files, index, rules), index, home
 

@@ -17,7 +17,7 @@ import pytest
 from support.loaded import Server
 from support.serving import PATIENCE
 from support.wire import STATELESS_REVISION, envelope
-from vaultwire.vault.kept import MOST_KEPT_BYTES
+from vaultwire.vault.memory_budget import MAX_MEMORY_BYTES
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="asks the kernel for memory and open files")
 
@@ -299,7 +299,7 @@ def test_many_clients_that_break_off_anywhere_leave_nothing_behind(
         "threads": warm["threads"],
         "sessions": warm["sessions"] + sum(client.lost_sessions for client in clients),
         "bytes": int(MOST_GROWTH * warm["bytes"]),
-        "kept": MOST_KEPT_BYTES,
+        "kept": MAX_MEMORY_BYTES,
     }
     counts = server.settled(most)
 

@@ -26,7 +26,7 @@ from vaultwire.server.subscriptions import LIST_CHANGES, RESOURCE_CHANGES, Subsc
 from vaultwire.server.workers import Workers
 from vaultwire.transports import streamable_http
 from vaultwire.trust.policy import Policy
-from vaultwire.vault.kept import Held, Kept
+from vaultwire.vault.memory_budget import MemoryBudget, Reservation
 
 BOTH = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
 CURL = {"Content-Type": "application/json", "Accept": "*/*"}
@@ -606,9 +606,9 @@ def test_so_many_calls_are_under_way_even_of_clients_that_hung_up(
 def test_sessions_used_longest_ago_are_let_go_when_all_together_keep_too_much(
     door: Door, stage: AskingStage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    account = Kept(60_000)
+    account = MemoryBudget(60_000)
     for module in (streams, exchange):
-        monkeypatch.setattr(module, "KEPT", account)
+        monkeypatch.setattr(module, "MEMORY_BUDGET", account)
     first, at_work, third = door.open(), door.open(), door.open()
     call = at_work.call("count", {"progressToken": 1}, gate="a")
     assert call.event() is not None
@@ -623,9 +623,9 @@ def test_sessions_used_longest_ago_are_let_go_when_all_together_keep_too_much(
 def test_a_long_message_is_refused_while_others_are_worked_on(
     door: Door, stage: AskingStage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    account = Kept(1_000_000)
-    monkeypatch.setattr(exchange, "KEPT", account)
-    monkeypatch.setattr(streams, "Held", lambda size: Held(size, account))
+    account = MemoryBudget(1_000_000)
+    monkeypatch.setattr(exchange, "MEMORY_BUDGET", account)
+    monkeypatch.setattr(streams, "Reservation", lambda size: Reservation(size, account))
     client = door.open()
     waiting = client.post("tools/call", {"name": "wait", "arguments": {"gate": "a"}, "_meta": {"x": "y" * 700_000}}, 2)
     refused = client.post("ping", {"x": "y" * 700_000}, 3)

@@ -18,7 +18,7 @@ from vaultwire.server.editors.methods import Bridge
 from vaultwire.server.workers import Workers
 from vaultwire.transports import guard, http_server, listening, lock_file, observing, streamable_http
 from vaultwire.trust.limits import MAX_CALLS, MAX_MESSAGE_BYTES
-from vaultwire.vault.kept import KEPT
+from vaultwire.vault.memory_budget import MEMORY_BUDGET
 
 _FILES: dict[str, tuple[Callable[[], str], type[lock_file.GeminiFile | lock_file.QwenFile]]] = {
     "gemini": (lock_file.gemini_folder, lock_file.GeminiFile),
@@ -59,7 +59,7 @@ class CompanionDoor:
         self.port: int = self._listener.getsockname()[1]
         reached = lock_file.Identity(self.port, self._token)
         self._files = [make(folder(), reached, root, name) for folder, make in map(_FILES.__getitem__, clients)]
-        self._workers = Workers(self.companion, most_tasks=MAX_CALLS, has_room=KEPT.has_room)
+        self._workers = Workers(self.companion, most_tasks=MAX_CALLS, has_room=MEMORY_BUDGET.has_room)
         self._mcp = streamable_http.make_app(self._workers, self._new_session, guard.KEY_NAME)
         self._ready = threading.Event()
         self._stop: Callable[[], None] = lambda: None

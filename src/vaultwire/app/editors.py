@@ -192,7 +192,7 @@ class EditorDoor:
             LinkFile(folder, "plugin", self.root, plugin_link),
             LinkFile(folder, "commands", self.root, command_link),
         ]
-        works = {"socket": self._socket.run, "tend": vault.tend, "follow": self._follow}
+        works = {"socket": self._socket.run, "tend": vault.run_watch_loop, "follow": self._follow}
         self._threads = [threading.Thread(target=work, name=f"vaultwire-editor-{name}") for name, work in works.items()]
         proposals.listen(self._open_page)
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from vaultwire.vault.disk.files import Files
     from vaultwire.vault.disk.survey import Fingerprint, Survey
     from vaultwire.vault.index.store.stored_index import StoredIndex
-    from vaultwire.vault.index.store.text import TextIndex
+    from vaultwire.vault.index.store.text_index import TextIndex
     from vaultwire.vault.model import IndexReport
     from vaultwire.vault.settings.obsidian_settings import KeptSettings
     from vaultwire.vault.vault import Vault
@@ -191,13 +191,13 @@ def open_settings(files: Files) -> KeptSettings:
 
 def open_index(files: Files, cache: str | None) -> StoredIndex:
     """Return the index over a vault's files, kept in the cache folder; in memory, if that is None."""
-    from vaultwire.vault.index.store.home import Home  # noqa: PLC0415
+    from vaultwire.vault.index.store.index_folder import IndexFolder  # noqa: PLC0415
     from vaultwire.vault.index.store.stored_index import StoredIndex  # noqa: PLC0415
     from vaultwire.vault.settings.obsidian_settings import KeptSettings  # noqa: PLC0415
     from vaultwire.vault.visibility.excludes import KeptExcludes  # noqa: PLC0415 - after the first answer
 
-    home = Home(files.root, cache, _text_backend(), files.stamp)
-    return StoredIndex(files, home, KeptExcludes(files.root, KeptSettings(files.root)).get)
+    folder = IndexFolder(files.root, cache, _text_backend(), files.stamp)
+    return StoredIndex(files, folder, KeptExcludes(files.root, KeptSettings(files.root)).get)
 
 
 def _text_backend() -> Callable[[str | None], TextIndex]:

@@ -51,7 +51,7 @@ def serve_http(
     from vaultwire.server.http.one_shot import Tending, ask  # noqa: PLC0415
     from vaultwire.server.workers import Workers  # noqa: PLC0415
     from vaultwire.transports import guard, http_server, listening, observing, openapi, rest, streamable_http  # noqa: PLC0415
-    from vaultwire.vault.kept import KEPT  # noqa: PLC0415
+    from vaultwire.vault.memory_budget import MEMORY_BUDGET  # noqa: PLC0415
 
     observer = observing.Observer(log_json=serving.log_json, metrics=serving.metrics)
     observer.take_stderr()
@@ -68,7 +68,7 @@ def serve_http(
         most_tasks=MAX_CALLS,
         current_id=observer.current_id,
         on_crash=observer.crashed,
-        has_room=KEPT.has_room,
+        has_room=MEMORY_BUDGET.has_room,
     )
     tending = Tending(handlers)
 

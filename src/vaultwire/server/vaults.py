@@ -130,7 +130,7 @@ class Vaults:
             for name in self._opened:
                 self._tend_beside(name)
         try:
-            first.tend(on_true)
+            first.run_watch_loop(on_true)
         finally:
             for thread in self._tended:
                 thread.join()
@@ -153,6 +153,6 @@ class Vaults:
         if self._tended is None or self._is_closed or name == self.names[0]:
             return
         # No daemon: a thread frozen while it imports holds a lock the process's end needs.
-        thread = threading.Thread(target=self._opened[name].tend, name="vaultwire-tending")
+        thread = threading.Thread(target=self._opened[name].run_watch_loop, name="vaultwire-tending")
         self._tended.append(thread)
         thread.start()

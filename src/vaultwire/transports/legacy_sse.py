@@ -11,7 +11,7 @@ from urllib.parse import parse_qs
 
 from vaultwire.protocol import http, jsonrpc
 from vaultwire.server.http.legacy_sessions import Pairs
-from vaultwire.vault.kept import weight
+from vaultwire.vault.memory_budget import estimated_bytes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -132,7 +132,7 @@ class LegacySse:
         except jsonrpc.MessageError as error:
             await _refuse(send, 400, error.message)
             return
-        if self._pairs.post(pair, parsed, weight(body)):
+        if self._pairs.post(pair, parsed, estimated_bytes(body)):
             await _answer(send, 202, b"Accepted")
         else:
             await _refuse(send, 503, "Too many requests are worked on; wait for answers", (b"retry-after", b"1"))

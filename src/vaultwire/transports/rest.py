@@ -18,7 +18,7 @@ from vaultwire.protocol.events import Peer, Request
 from vaultwire.protocol.jsonrpc import MessageError, json_type, parse_json
 from vaultwire.protocol.revisions import LATEST_HANDSHAKE
 from vaultwire.server.results import TOOL_NOT_FOUND, Refusal, Result
-from vaultwire.vault.kept import KEPT, SMALL, Held, weight
+from vaultwire.vault.memory_budget import MEMORY_BUDGET, UNCOUNTED_BYTES, Reservation, estimated_bytes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ class Rest:
             caller = self._callers[key] = _Caller(key)
         return caller
 
-    async def _answer(self, request: Request, held: Held | None = None) -> Answer:
+    async def _answer(self, request: Request, held: Reservation | None = None) -> Answer:
         """Have the request answered; ``held`` counts its message until then, also when the client has left."""
         loop = asyncio.get_running_loop()
         answer: asyncio.Future[Answer] = loop.create_future()
@@ -170,8 +170,8 @@ class Rest:
         body = await _read(receive)
         if body is None:
             return  # the client is gone
-        size = weight(body)
-        if size > SMALL and not KEPT.has_room(size):
+        size = estimated_bytes(body)
+        if size > UNCOUNTED_BYTES and not MEMORY_BUDGET.has_room(size):
             await _send_error(send, 429, "Too many large requests are worked on", None, (b"retry-after", b"1"))
             return
         try:
@@ -179,7 +179,7 @@ class Rest:
         except _InvalidBody as problem:
             await _send_error(send, 400, "The request body cannot be used", str(problem))
             return
-        held = Held(size)
+        held = Reservation(size)
         answer = await self._answer(_request("tools/call", {"name": name, "arguments": arguments}, peer), held)
         seconds = _retry_after(answer)
         if isinstance(answer, Result) and seconds is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from vaultwire.vault.kept import KEPT
+from vaultwire.vault.memory_budget import MEMORY_BUDGET
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ class Caller:
 
     def saw(self, path: VaultPath, etag: str, data: bytes) -> None:
         """Remember that the note was read, and what it held by then."""
-        with KEPT.lock:
+        with MEMORY_BUDGET.lock:
             if self._etags.pop(path, None) is None:
                 self._read_bytes += _cost(path)
             self._etags[path] = etag
@@ -47,7 +47,7 @@ class Caller:
                 while self._text_bytes > _MAX_KEPT_BYTES:
                     oldest = next(iter(self._texts))
                     self._text_bytes -= _cost(oldest[0]) + len(self._texts.pop(oldest))
-            KEPT.use(self, self._read_bytes + self._text_bytes)
+            MEMORY_BUDGET.record(self, self._read_bytes + self._text_bytes)
 
     def has_read(self, path: VaultPath) -> bool:
         """Tell whether the note was read, or written, in this session."""
@@ -55,7 +55,7 @@ class Caller:
 
     def moved(self, source: VaultPath, target: VaultPath) -> None:
         """Know the note by its new path."""
-        with KEPT.lock:
+        with MEMORY_BUDGET.lock:
             etag = self._forget(source)
             if etag is not None:
                 self._forget(target)
@@ -66,8 +66,8 @@ class Caller:
         """Return the bytes the note had when it was read under this etag, None if they are not kept."""
         return self._texts.get((path, etag))
 
-    def let_go(self) -> int:
-        """Forget it all. See ``Keeper``."""
+    def evict(self) -> int:
+        """Forget it all. See ``MemoryHolder``."""
         self._etags, self._texts = {}, {}
         self._read_bytes = self._text_bytes = 0
         return 0

@@ -1,7 +1,7 @@
 """How all notes and attachments of a vault are linked, in numbers: who links to whom, and what is asked of that.
 
 Pure and small: files are numbers in path order, a link is one of them beside the other. Who fills it in, and where a link
-leads, is said in ``vault.index.store.linking`` and ``vault.links.resolution``.
+leads, is said in ``vault.index.store.link_graph_builder`` and ``vault.links.resolution``.
 """
 
 from __future__ import annotations

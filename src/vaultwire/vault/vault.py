@@ -86,16 +86,16 @@ class Vault:
         """What the person has set in Obsidian."""
         return self._settings.get()
 
-    def tend(self, on_true: Callable[[], None] | None = None) -> None:
+    def run_watch_loop(self, on_ready: Callable[[], None] | None = None) -> None:
         """Settle what a killed process left half-way, then keep the index true of the files, until ``close``.
 
-        On the caller's thread. See ``Changes.settle``, ``Index.tend``.
+        On the caller's thread. See ``Changes.settle``, ``Index.run_watch_loop``.
         """
         self._bench.changes.settle()
-        self._index.tend(on_true)
+        self._index.run_watch_loop(on_ready)
 
     def close(self) -> None:
-        """End ``tend``. Safe from any thread."""
+        """End ``run_watch_loop``. Safe from any thread."""
         self._index.close()
 
     @property

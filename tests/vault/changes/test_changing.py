@@ -35,7 +35,7 @@ from vaultwire.vault.errors import (
     Stopped,
     VaultError,
 )
-from vaultwire.vault.index.store.home import Home
+from vaultwire.vault.index.store.index_folder import IndexFolder
 from vaultwire.vault.index.store.memory_text import MemoryText
 from vaultwire.vault.index.store.stored_index import StoredIndex
 from vaultwire.vault.model import NO_PROGRESS, NoProgress, VaultPath
@@ -400,7 +400,7 @@ def test_the_index_hears_of_every_file_that_a_change_touched(root: Path, tmp_pat
     class Heard(NoIndex):
         heard: tuple[list[str], list[str]] = ([], [])
 
-        def take_up(self, paths: Any, folders: Any = ()) -> None:
+        def queue_changes(self, paths: Any, folders: Any = ()) -> None:
             self.heard = list(paths), list(folders)
 
     index = Heard()
@@ -424,7 +424,7 @@ def test_trouble_of_the_index_fails_no_change_and_is_over_with_its_cause(root: P
             raise trouble[0]
         return kept.get()
 
-    index = StoredIndex(files, Home(files.root, None, MemoryText), excludes)
+    index = StoredIndex(files, IndexFolder(files.root, None, MemoryText), excludes)
     vault = vault_over(files, index, KeptSettings(files.root))
     assert vault.search("apple", "", 0, 9).total == 0
     for error in (OSError(errno.EIO, "Input/output error"), RuntimeError("a mistake of the index")):

@@ -22,9 +22,9 @@ from vaultwire.markdown.link_spans import link_spans
 from vaultwire.markdown.parse import parse_note
 from vaultwire.markdown.tag_spans import tag_spans
 from vaultwire.vault.disk.files import Files
-from vaultwire.vault.index.store import upkeep
-from vaultwire.vault.index.store.grams import Grams
-from vaultwire.vault.index.store.reading import Reading, ToRead, read_note
+from vaultwire.vault.index.store import updater
+from vaultwire.vault.index.store.ngrams import NgramFilter
+from vaultwire.vault.index.store.note_reader import NoteContent, NoteToRead, read_note
 from vaultwire.vault.index.store.stored_index import StoredIndex
 from vaultwire.vault.links import graph
 from vaultwire.vault.links.sections import section_span
@@ -58,9 +58,9 @@ def test_a_note_of_any_shape_costs_in_proportion_to_its_length(tmp_path: Path, n
         data = of_bytes(NOTES[name], size)
         (tmp_path / path).write_bytes(data)
 
-        def read(path: VaultPath = path) -> Reading:
-            reading = read_note(files, ToRead(path, 0, None, for_text=True), Grams("a e i"))
-            assert isinstance(reading, Reading)
+        def read(path: VaultPath = path) -> NoteContent:
+            reading = read_note(files, NoteToRead(path, 0, None, for_text=True), NgramFilter("a e i"))
+            assert isinstance(reading, NoteContent)
             return reading
 
         reading = read()
@@ -254,16 +254,16 @@ def test_a_note_that_its_reader_fails_at_takes_search_away_from_none(tmp_path: P
 def test_what_waits_in_memory_to_be_written_down_is_bounded() -> None:
     """As many bytes as a batch may have, and one note more."""
     sizes = [3_000] * 1_200 + [10_000_000] * 3 + [900_000] * 5 + [0] * 600
-    changed: list[upkeep.Change] = [
+    changed: list[updater.Change] = [
         (NoteStat(VaultPath(f"{number}.md"), size, 0, 0), None) for number, size in enumerate(sizes)
     ]
-    batches = list(upkeep._batches(changed))
+    batches = list(updater._batches(changed))
     assert [change for batch in batches for change in batch] == changed
     for batch in batches:
-        assert 0 < len(batch) <= upkeep._BATCH
-        assert sum(stat.size for stat, _ in batch[:-1]) <= upkeep._BATCH_BYTES
-    assert list(upkeep._batches([])) == []
-    pictures: list[upkeep.Change] = [
+        assert 0 < len(batch) <= updater._BATCH
+        assert sum(stat.size for stat, _ in batch[:-1]) <= updater._BATCH_BYTES
+    assert list(updater._batches([])) == []
+    pictures: list[updater.Change] = [
         (NoteStat(VaultPath(f"{number}.png"), 10_000_000, 0, 0), None) for number in range(9)
     ]
-    assert list(upkeep._batches(pictures)) == [pictures]
+    assert list(updater._batches(pictures)) == [pictures]

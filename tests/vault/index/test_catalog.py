@@ -49,7 +49,7 @@ def test_a_folder_is_as_seen_only_if_nothing_of_it_is_open(
 ) -> None:
     catalog = Catalog(None)
     catalog.store(known)
-    assert catalog.has_as_seen("f", [stat_of(path) for path in seen]) is is_as_seen
+    assert catalog.is_folder_unchanged("f", [stat_of(path) for path in seen]) is is_as_seen
     catalog.close()
 
 
@@ -57,14 +57,14 @@ def test_a_folder_is_as_seen_only_if_nothing_of_it_is_open(
 def test_a_file_of_another_size_time_or_stamp_is_not_as_seen(other: tuple[int, int, int]) -> None:
     catalog = Catalog(None)
     catalog.store([A])
-    assert not catalog.has_as_seen("f", [NoteStat(VaultPath("f/A.md"), *other)])
+    assert not catalog.is_folder_unchanged("f", [NoteStat(VaultPath("f/A.md"), *other)])
     catalog.close()
 
 
 def test_only_an_empty_catalog_does_without_indexes_and_only_meanwhile() -> None:
     catalog = Catalog(None)
     for expected in (set(), set(INDEXES)):
-        with catalog.unindexed():
+        with catalog.without_sql_indexes():
             assert indexes_of(catalog) == expected
             catalog.store([A])
         assert indexes_of(catalog) == set(INDEXES)
@@ -73,7 +73,7 @@ def test_only_an_empty_catalog_does_without_indexes_and_only_meanwhile() -> None
 
 def test_a_first_build_that_was_cut_short_has_its_indexes_at_the_next_start(tmp_path: Path) -> None:
     catalog = Catalog(str(tmp_path / "catalog"))
-    with catalog.unindexed():
+    with catalog.without_sql_indexes():
         killed = shutil.copytree(tmp_path, tmp_path / "killed")  # what a process leaves that ends here
     catalog.close()
     with sqlite3.connect(killed / "catalog") as connection:

@@ -17,12 +17,12 @@ import pytest
 from support import stores
 from support.stores import BACKENDS, Backend, difference, open_stored
 from support.vaults import write_vault
-from vaultwire.vault.index.store import upkeep
+from vaultwire.vault.index.store import updater
 from vaultwire.vault.index.store.memory_text import MemoryText
 from vaultwire.vault.index.store.schema import INDEXES
 from vaultwire.vault.index.store.stored_index import StoredIndex
 from vaultwire.vault.index.store.tantivy_text import TantivyText
-from vaultwire.vault.index.store.text import BrokenTextIndexError
+from vaultwire.vault.index.store.text_index import BrokenTextIndexError
 
 QUERIES = ["red", "-red", "#late", "'red apple' OR pear", "本語"]
 KEEPING = [backend for backend in BACKENDS if backend.__name__ != "MemoryText"]
@@ -250,7 +250,7 @@ def test_a_first_build_whose_commit_fails_is_made_anew_with_all_its_indexes(
     root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The text index commits on another thread, while the catalog notes down that it has."""
-    monkeypatch.setattr(upkeep, "_MANY", 5)
+    monkeypatch.setattr(updater, "_MANY", 5)
     failures = ["of the first build"]
 
     class FailingOnce(TantivyText):
@@ -264,7 +264,7 @@ def test_a_first_build_whose_commit_fails_is_made_anew_with_all_its_indexes(
     assert (failures, home.problem) == ([], "")
     catalog = index._parts.catalog
     assert set(INDEXES) <= {name for (name,) in catalog.rows("SELECT name FROM sqlite_master WHERE type = 'index'")}
-    assert not catalog.is_behind()
+    assert not catalog.has_pending()
 
 
 def test_what_earlier_versions_kept_of_the_vault_is_removed(root: Path, tmp_path: Path) -> None:

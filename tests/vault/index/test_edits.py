@@ -15,7 +15,7 @@ from hypothesis.stateful import RuleBasedStateMachine, rule, run_state_machine_a
 from support.stores import BACKENDS, QUERIES, Backend, answers, answers_of_new, difference, open_stored
 from support.vaults import write_vault
 from vaultwire.vault.errors import VaultError
-from vaultwire.vault.index.store import grams
+from vaultwire.vault.index.store import ngrams
 from vaultwire.vault.index.store.memory_text import MemoryText
 from vaultwire.vault.model import NO_PROGRESS
 from vaultwire.vault.search.query import parse_query
@@ -152,10 +152,10 @@ class _Life(RuleBasedStateMachine):
 def test_whatever_happens_the_kept_index_says_what_a_new_one_says(
     backend: Backend, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # A few notes have grams to be marked with, as thousands have; those of the new index are others.
-    monkeypatch.setattr(grams, "_LEAST", 1)
-    monkeypatch.setattr(grams, "_SHARE", 0.1)
-    monkeypatch.setattr(grams, "_USUAL", 0.3)
+    # A few notes have ngrams to be marked with, as thousands have; those of the new index are others.
+    monkeypatch.setattr(ngrams, "_LEAST", 1)
+    monkeypatch.setattr(ngrams, "_SHARE", 0.1)
+    monkeypatch.setattr(ngrams, "_USUAL", 0.3)
 
     class Life(_Life):
         pass

@@ -20,11 +20,11 @@ from vaultwire.vault.disk.paths import fold
 from vaultwire.vault.errors import VaultError
 from vaultwire.vault.index.port import Index
 from vaultwire.vault.index.store.fts5_text import Fts5Text
-from vaultwire.vault.index.store.home import Home
+from vaultwire.vault.index.store.index_folder import IndexFolder
 from vaultwire.vault.index.store.memory_text import MemoryText
 from vaultwire.vault.index.store.stored_index import StoredIndex
 from vaultwire.vault.index.store.tantivy_text import TantivyText
-from vaultwire.vault.index.store.text import TextIndex
+from vaultwire.vault.index.store.text_index import TextIndex
 from vaultwire.vault.links.names import Names, slips_between
 from vaultwire.vault.model import NO_PROGRESS, VaultPath
 from vaultwire.vault.search.finding import (
@@ -85,7 +85,7 @@ tags: outdoor
 
 def open_over(root: Path, backend: Callable[[str | None], TextIndex] = MemoryText) -> StoredIndex:
     files = Files(str(root), 10_000)
-    return StoredIndex(files, Home(files.root, None, backend), lambda: Excludes(("Hidden/",)))
+    return StoredIndex(files, IndexFolder(files.root, None, backend), lambda: Excludes(("Hidden/",)))
 
 
 @pytest.fixture(params=BACKENDS, ids=lambda backend: str(backend.__name__))

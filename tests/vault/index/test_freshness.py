@@ -37,8 +37,8 @@ def tended(root: Path, tmp_path: Path) -> Iterator[tuple[Vault, StoredIndex]]:
 
 
 @contextmanager
-def tending(vault: Vault, on_true: Callable[[], None] | None = None) -> Iterator[None]:
-    thread = threading.Thread(target=vault.tend, args=(on_true,))
+def tending(vault: Vault, on_ready: Callable[[], None] | None = None) -> Iterator[None]:
+    thread = threading.Thread(target=vault.run_watch_loop, args=(on_ready,))
     thread.start()
     try:
         yield

@@ -30,7 +30,7 @@ queries = ["red", "pear", "-red", "word7", "#fruit"]
 vault, index, home = open_stored(Path(root), Path(cache), globals()[backend])
 crashed = []
 threading.excepthook = lambda hook: crashed.append(hook.exc_value)
-thread = threading.Thread(target=index.tend)
+thread = threading.Thread(target=index.run_watch_loop)
 if is_tended == "True":
     thread.start()
 resource.setrlimit(resource.RLIMIT_FSIZE, (int(limit), resource.getrlimit(resource.RLIMIT_FSIZE)[1]))
@@ -67,7 +67,7 @@ def test_an_index_that_cannot_be_written_costs_no_answer(tmp_path: Path, backend
 WRITER = """
 import resource, sys
 from vaultwire.vault.index.store.tantivy_text import TantivyText
-from vaultwire.vault.index.store.text import BrokenTextIndexError, TextDocument
+from vaultwire.vault.index.store.text_index import BrokenTextIndexError, TextDocument
 text = TantivyText(sys.argv[1])
 assert text.start_writing()
 text.put(TextDocument(1, {"body": "red apple"}, {}), is_new=True)

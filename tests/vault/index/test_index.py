@@ -16,11 +16,11 @@ from vaultwire.vault.disk.files import Files
 from vaultwire.vault.errors import Stopped
 from vaultwire.vault.index.port import Index
 from vaultwire.vault.index.store.fts5_text import Fts5Text
-from vaultwire.vault.index.store.home import Home
+from vaultwire.vault.index.store.index_folder import IndexFolder
 from vaultwire.vault.index.store.memory_text import MemoryText
 from vaultwire.vault.index.store.stored_index import StoredIndex
 from vaultwire.vault.index.store.tantivy_text import TantivyText
-from vaultwire.vault.index.store.text import TextIndex
+from vaultwire.vault.index.store.text_index import TextIndex
 from vaultwire.vault.model import NO_PROGRESS, Found, NoProgress, VaultPath
 from vaultwire.vault.search.query import parse_query
 from vaultwire.vault.visibility.excludes import Excludes
@@ -57,7 +57,7 @@ def open_index(request: pytest.FixtureRequest) -> Callable[[Path], Index]:
 
     def open_over(root: Path) -> StoredIndex:
         files = Files(str(root), MAX_BYTES)
-        return StoredIndex(files, Home(files.root, None, backend), Excludes)
+        return StoredIndex(files, IndexFolder(files.root, None, backend), Excludes)
 
     return open_over
 
@@ -376,7 +376,7 @@ def test_searches_look_into_the_cards_of_canvases(
         result = search(index, query)
         assert sorted(paths(result)) == sorted(found)
         assert (result.total, result.searched, result.skipped) == (len(found), 11, 0)
-        assert index._upkeep.flush()
+        assert index._updater.flush()
 
 
 def test_a_card_is_shown_on_its_line_of_the_canvas(boards: Path, open_index: Callable[[Path], Index]) -> None:
@@ -385,7 +385,7 @@ def test_a_card_is_shown_on_its_line_of_the_canvas(boards: Path, open_index: Cal
     for _ in range(2):
         (hit,) = search(index, "boil OR kitchen").hits
         assert hit.lines == [(3, "Plum jam - [ ] boil #sweet [[Garden]]"), (4, "Kitchen shelf")]
-        assert index._upkeep.flush()
+        assert index._updater.flush()
     assert [hit.lines for hit in search(index, "plum path:Flat").hits] == [[(1, "--- plum one \u00b7 two")]]
     assert CANVAS.split("\n")[2].count("Plum jam") == 1
 
@@ -407,7 +407,7 @@ def test_a_canvas_that_changes_goes_or_cannot_be_read_is_taken_up(
     index = open_index(boards)
     assert isinstance(index, StoredIndex)
     assert paths(search(index, "kitchen")) == ["Boards/Jam session.canvas"]
-    assert index._upkeep.flush()
+    assert index._updater.flush()
     jam, flat = boards / "Boards/Jam session.canvas", boards / "Boards/Flat.canvas"
     jam.write_text(CANVAS.replace("Kitchen", "Cellar"))
     flat.write_text('{"nodes":[{"text":"kitchen' + "x" * MAX_BYTES + '"}]}')

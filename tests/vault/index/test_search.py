@@ -12,13 +12,13 @@ from vaultwire.markdown.parse import parse_note
 from vaultwire.vault.disk.plain import plain_text
 from vaultwire.vault.errors import VaultError
 from vaultwire.vault.index.store.fts5_text import Fts5Text
-from vaultwire.vault.index.store.grams import Grams
 from vaultwire.vault.index.store.memory_text import MemoryText
-from vaultwire.vault.index.store.plan import Vocabularies, as_written, make_plan
+from vaultwire.vault.index.store.ngrams import NgramFilter
+from vaultwire.vault.index.store.search_plan import Vocabularies, as_written, make_plan
 from vaultwire.vault.index.store.tantivy_text import TantivyText
-from vaultwire.vault.index.store.text import TextDocument, TextIndex, to_fields
+from vaultwire.vault.index.store.text_index import TextDocument, TextIndex, to_fields
+from vaultwire.vault.index.store.tokenizer import BREAK
 from vaultwire.vault.index.store.vocabulary import Vocabulary
-from vaultwire.vault.index.store.words import BREAK
 from vaultwire.vault.search.matching import Matcher
 from vaultwire.vault.search.query import Query, parse_query
 
@@ -80,7 +80,7 @@ GROUPS = ["", "-", "content:", "file:", "tag:", "line:", "-content:"]
 
 @st.composite
 def vaults_and_queries(draw: st.DrawFn, *, plain: bool) -> tuple[dict[str, str], list[str], str]:
-    """Draw notes, queries and grams out of the same few pieces, so that they have to do with each other."""
+    """Draw notes, queries and ngrams out of the same few pieces, so that they have to do with each other."""
     pieces = ["a", "b", " ", "é", "日本"]
     if plain:
         pieces = draw(st.lists(st.sampled_from(PIECES), min_size=1, max_size=5, unique=True))
@@ -106,8 +106,8 @@ def vaults_and_queries(draw: st.DrawFn, *, plain: bool) -> tuple[dict[str, str],
         ),
         max_leaves=3,
     )
-    grams = st.lists(st.sampled_from(GRAMS), unique=True).map(" ".join)
-    return vault, draw(st.lists(queries, min_size=1, max_size=8)), draw(grams)
+    ngrams = st.lists(st.sampled_from(GRAMS), unique=True).map(" ".join)
+    return vault, draw(st.lists(queries, min_size=1, max_size=8)), draw(ngrams)
 
 
 def parsed(text: str) -> Query | None:
@@ -122,11 +122,11 @@ def brute_force(query: Query, vault: dict[str, str]) -> set[str]:
     return {path for path, text in vault.items() if Matcher(query).match(path, text) is not None}
 
 
-def documents(vault: dict[str, str], grams: Grams) -> tuple[dict[int, str], list[TextDocument], Vocabularies]:
+def documents(vault: dict[str, str], ngrams: NgramFilter) -> tuple[dict[int, str], list[TextDocument], Vocabularies]:
     """Return the notes as a text index gets them, and the words in use."""
     by_id = dict(enumerate(vault, start=1))
     found = [
-        TextDocument(note_id, *to_fields(path, vault[path], parse_note(vault[path]), grams))
+        TextDocument(note_id, *to_fields(path, vault[path], parse_note(vault[path]), ngrams))
         for note_id, path in by_id.items()
     ]
     words: list[set[str]] = [set(), set()]
@@ -148,8 +148,8 @@ def check_plans(
     And that notes that it finds with their diacritics come first.
     """
     vault = {path: plain_text(text.encode()) for path, text in vault.items()}
-    grams = Grams(marked)
-    by_id, found, vocabularies = documents(vault, grams)
+    ngrams = NgramFilter(marked)
+    by_id, found, vocabularies = documents(vault, ngrams)
     index = backend(None)
     index.start_writing()
     for document in found:
@@ -160,7 +160,7 @@ def check_plans(
         query = parsed(text)
         if query is None:
             continue
-        planned = make_plan(query.expression, vocabularies, grams)
+        planned = make_plan(query.expression, vocabularies, ngrams)
         hits = index.search(planned.plan, (), 0, None)
         got = {by_id[note_id] for note_id in hits.ids}
         expected = brute_force(query, vault)

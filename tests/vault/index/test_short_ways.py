@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from vaultwire.vault.disk.plain import plain_text
 from vaultwire.vault.errors import VaultError
-from vaultwire.vault.index.store.words import folded_words, spaced_words
+from vaultwire.vault.index.store.tokenizer import folded_words, spaced_words
 from vaultwire.vault.search.matching import Match, Matcher
 from vaultwire.vault.search.query import parse_query
 from vaultwire.vault.search.terms import BASES, bare_folded, bare_text, fold_text

@@ -5,10 +5,10 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vaultwire.vault.index.store.grams import Grams
-from vaultwire.vault.index.store.plan import AnyOf, AnyWord, Lifted, Vocabularies, make_plan
+from vaultwire.vault.index.store.ngrams import NgramFilter
+from vaultwire.vault.index.store.search_plan import AnyOf, AnyWord, Boosted, Vocabularies, make_plan
+from vaultwire.vault.index.store.tokenizer import BREAK, words_of
 from vaultwire.vault.index.store.vocabulary import Stored, Vocabulary
-from vaultwire.vault.index.store.words import BREAK, words_of
 from vaultwire.vault.search.query import parse_query
 from vaultwire.vault.search.terms import bare_text, fold_text
 
@@ -78,8 +78,8 @@ def test_which_words_are_near_does_not_depend_on_the_order_in_which_they_came_in
     vocabulary = Vocabulary()
     for word in words:
         vocabulary.add({word})
-    plan = make_plan(parse_query("content:red").expression, Vocabularies(vocabulary, Vocabulary()), Grams()).plan
-    assert isinstance(plan, Lifted)
+    plan = make_plan(parse_query("content:red").expression, Vocabularies(vocabulary, Vocabulary()), NgramFilter()).plan
+    assert isinstance(plan, Boosted)
     assert isinstance(plan.plan, AnyOf)
     in_text = plan.plan.parts[0]
     assert isinstance(in_text, AnyWord)

@@ -21,7 +21,7 @@ from vaultwire.vault.disk.paths import is_note
 from vaultwire.vault.errors import Stopped
 from vaultwire.vault.index.store.catalog import Catalog
 from vaultwire.vault.index.store.facts import to_facts
-from vaultwire.vault.index.store.linking import link_graph
+from vaultwire.vault.index.store.link_graph_builder import link_graph
 from vaultwire.vault.index.store.schema import Record
 from vaultwire.vault.link_graph import PAIR_SHIFT, Direction, Hub, LinkGraph, Neighbour, Texts, Unresolved
 from vaultwire.vault.links.resolution import LinkTargets, linkpath_of

@@ -17,14 +17,11 @@ from vaultwire.toolkit.registry import Failure, Outcome
 from vaultwire.trust.policy_paths import PathRules, Rule
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.errors import FILE_NOT_FOUND, NOTE_EXISTS, POLICY_DENIED, VaultError
-from vaultwire.vault.index.store.grams import Grams
-from vaultwire.vault.index.store.reading import ToRead
-from vaultwire.vault.index.store.reading_ahead import read_all
 from vaultwire.vault.model import NO_PROGRESS, VaultPath
 from vaultwire.vault.search.query import parse_query
 from vaultwire.vault.vault import Vault
 from vaultwire.vault.visibility.privacy import Privacy
-from vaultwire.vault.visibility.visible_files import VisibleFiles, open_files
+from vaultwire.vault.visibility.visible_files import VisibleFiles
 
 VAULT = """
 === Open.md
@@ -363,7 +360,6 @@ def test_a_value_can_be_what_makes_a_note_private() -> None:
     assert privacy.covers(b"---\nstatus: draft\n---\n")
     assert privacy.covers(b"---\nstatus: [old, DRAFT]\n---\n")
     assert not privacy.covers(b"---\nstatus: done\n---\n")
-    assert Privacy.loaded(privacy.dumped()).covers(b"---\nstatus: draft\n---\n")
 
 
 def test_a_note_too_large_to_look_into_is_not_there_where_notes_may_be_private(tmp_path: Path) -> None:
@@ -376,14 +372,6 @@ def test_a_note_too_large_to_look_into_is_not_there_where_notes_may_be_private(t
         files.read(VaultPath("Large.md"))
     vault = open_vault(tmp_path, 1000, rules=PathRules(**PRIVATE))
     assert refusal(vault, "read_note", path="Large.md")[0] == FILE_NOT_FOUND
-
-
-def test_a_second_process_reads_no_private_note(root: Path) -> None:
-    files = VisibleFiles(str(root), 10_000, PathRules(**PRIVATE))
-    theirs = open_files(str(root), 10_000, files.private_marks)
-    assert theirs.look_at(VaultPath("Diary.md")) is None
-    assert theirs.look_at(VaultPath("Open.md")) is not None
-    assert not open_files(str(root), 10_000, "").hides_some
 
 
 def test_a_hidden_file_of_any_shape_is_in_no_list_count_or_problem(root: Path, tmp_path: Path) -> None:
@@ -738,15 +726,6 @@ def test_an_index_that_no_run_has_used_for_long_is_removed(root: Path, tmp_path:
     open_index(VisibleFiles(str(root), 10_000, PathRules(**PRIVATE)), str(cache)).close()
     assert not old.exists()
     assert len(list(cache.iterdir())) == 1
-
-
-def test_the_second_process_of_a_first_look_passes_private_notes_over(root: Path) -> None:
-    files = VisibleFiles(str(root), 10_000, PathRules(**PRIVATE))
-    # As if they had turned private since the look at the folder: so many that a second process reads some.
-    wanted = [ToRead(VaultPath("Diary.md"), 0, None, for_text=True)] * 2_000
-    assert all(isinstance(reading, str) for reading in read_all(files, wanted, 1_000, Grams()))
-    fine = [ToRead(VaultPath("Open.md"), 0, None, for_text=True)] * 2_000
-    assert not any(isinstance(reading, str) for reading in read_all(files, fine, 1_000, Grams()))
 
 
 def test_why_a_vault_is_not_watched_names_no_folder(root: Path) -> None:

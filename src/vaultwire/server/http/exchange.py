@@ -15,7 +15,7 @@ from vaultwire.protocol.events import MAX_NAME, Peer, Request, Send, meta_of
 from vaultwire.protocol.http import HeaderMismatch, Headers
 from vaultwire.protocol.revisions import HEADER_MISMATCH, META_CLIENT_INFO
 from vaultwire.server.http.streams import HttpSession, Stream
-from vaultwire.vault.kept import KEPT, SMALL, weight
+from vaultwire.vault.memory_budget import MEMORY_BUDGET, UNCOUNTED_BYTES, estimated_bytes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -65,10 +65,10 @@ class Exchanges:
 
     def post(self, headers: Headers, body: bytes, principal: str = "") -> Reply | Stream:
         """Take one message. ``principal`` is whose key it came with, empty for nobody's."""
-        size = weight(body)
-        if size <= SMALL:
+        size = estimated_bytes(body)
+        if size <= UNCOUNTED_BYTES:
             return self._post(headers, body, principal)
-        if not KEPT.has_room(size):
+        if not MEMORY_BUDGET.has_room(size):
             return Reply(503, b"", (b"retry-after", b"1"))
         answered = self._post(headers, body, principal)
         if isinstance(answered, Stream):

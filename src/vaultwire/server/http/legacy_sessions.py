@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import secrets
 
-from vaultwire.vault.kept import KEPT, SMALL
+from vaultwire.vault.memory_budget import MEMORY_BUDGET, UNCOUNTED_BYTES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ class Pair:
 
     def send(self, frame: bytes) -> None:
         """Take a frame."""
-        with KEPT.lock:
+        with MEMORY_BUDGET.lock:
             if self.is_over:
                 return
             self._frames.append(frame)
@@ -88,20 +88,20 @@ class Pair:
 
     def take(self) -> list[bytes]:
         """Return what has come since."""
-        with KEPT.lock:
+        with MEMORY_BUDGET.lock:
             frames, self._frames, self._size = self._frames, [], 0
             self._count()
             return frames
 
     def take_in(self, size: int) -> None:
         """Count a message of so many bytes until nothing is worked on."""
-        with KEPT.lock:
-            self._asked = (self._asked if self.session.in_flight else 0) + (size if size > SMALL else 0)
+        with MEMORY_BUDGET.lock:
+            self._asked = (self._asked if self.session.in_flight else 0) + (size if size > UNCOUNTED_BYTES else 0)
             self._count()
 
     def leave(self) -> None:
         """Take no more, and keep nothing."""
-        with KEPT.lock:
+        with MEMORY_BUDGET.lock:
             self.is_over = True
             self.can_ask = False
             self._frames, self._size = [], 0
@@ -110,10 +110,10 @@ class Pair:
     def _count(self) -> None:
         if not self.session.in_flight:
             self._asked = 0
-        KEPT.use(self, self._size + self._asked)
+        MEMORY_BUDGET.record(self, self._size + self._asked)
 
-    def let_go(self) -> int:
-        """End, if there is something to be dropped: its client does not read. See ``Keeper``."""
+    def evict(self) -> int:
+        """End, if there is something to be dropped: its client does not read. See ``MemoryHolder``."""
         if self._size:
             self.is_over = True
             self.can_ask = False
@@ -149,7 +149,7 @@ class Pairs:
     def post(self, pair: Pair, message: Json, size: int) -> bool:
         """Take one message, of so many bytes; False if too many are worked on."""
         session = pair.session
-        if session.in_flight >= MAX_IN_FLIGHT or (size > SMALL and not KEPT.has_room(size)):
+        if session.in_flight >= MAX_IN_FLIGHT or (size > UNCOUNTED_BYTES and not MEMORY_BUDGET.has_room(size)):
             return False
         pair.take_in(size)
         with self._workers.lock:

@@ -2,7 +2,7 @@
 
 Frames come from workers, on any thread, and are taken by whoever writes to the wire; a stream that belongs to a session
 keeps what it sent, so that a client whose connection broke can ask for the rest (2025-11-25, "Resumability and
-Redelivery"). All of it is bounded, for each session and for all together (``vault.kept``). What frames look like on the
+Redelivery"). All of it is bounded, for each session and all together (``vault.memory_budget``). What frames look like on the
 wire is ``protocol.http``'s matter.
 """
 
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 
-from vaultwire.vault.kept import KEPT, SMALL, Held
+from vaultwire.vault.memory_budget import MEMORY_BUDGET, UNCOUNTED_BYTES, Reservation
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ class Stream:
     def __init__(self, workers: Workers, revision: Revision, *, takes_more: bool, kept: bool = False) -> None:
         """``takes_more``: the client takes other frames than the answer; ``kept``: it may ask for them again."""
         self._lock = workers.lock
-        self._held: Held | None = None  # the message that it answers, as long as that is worked on
+        self._held: Reservation | None = None  # the message that it answers, as long as that is worked on
         self.keeper: HttpSession | None = None  # which counts its frames
         self._wake: Callable[[], None] | None = None
         self._base = 1  # the number of the first of the frames
@@ -66,9 +66,9 @@ class Stream:
 
     def hold(self, size: int) -> None:
         """Count the message that is answered here, of so many bytes, until it is answered."""
-        with KEPT.lock:
+        with MEMORY_BUDGET.lock:
             if not self.done:
-                self._held = Held(size)
+                self._held = Reservation(size)
 
     def send(self, frame: bytes) -> None:
         """Take a frame that is not the last."""
@@ -85,7 +85,7 @@ class Stream:
 
     def abandon(self) -> None:
         """Take no more."""
-        with KEPT.lock:
+        with MEMORY_BUDGET.lock:
             self.done = True
             if self._held is not None:
                 self._held.end()
@@ -94,7 +94,7 @@ class Stream:
         self.wake()
 
     def _add(self, frame: bytes, most: int) -> None:
-        with KEPT.lock:
+        with MEMORY_BUDGET.lock:
             self.frames.append(frame)
             self.size += len(frame)
             if len(self.frames) > most:
@@ -106,11 +106,11 @@ class Stream:
         """Have the account know how much is kept here."""
         if self.keeper is not None:
             self.keeper.count()
-        elif self.size > SMALL:
-            KEPT.use(self, self.size)
+        elif self.size > UNCOUNTED_BYTES:
+            MEMORY_BUDGET.record(self, self.size)
 
-    def let_go(self) -> int:
-        """Keep what is there: a client waits for it, and its connection counts as well. See ``Keeper``."""
+    def evict(self) -> int:
+        """Keep what is there: a client waits for it, and its connection counts as well. See ``MemoryHolder``."""
         return self.size
 
     def empty(self) -> None:
@@ -162,12 +162,12 @@ class Stream:
 
     def take(self, after: int) -> tuple[int, list[bytes]]:
         """Return the frames behind the frame of this number, and the number of the first of them."""
-        with KEPT.lock:
+        with MEMORY_BUDGET.lock:
             start = max(after + 1, self._base)
             frames = self.frames[start - self._base :]
             if not self.kept and self.frames:
                 self.empty()
-                KEPT.use(self, 0)
+                MEMORY_BUDGET.record(self, 0)
             return start, frames
 
     def is_over(self, after: int) -> bool:
@@ -196,11 +196,11 @@ class HttpSession:
 
     def keep(self, stream: Stream) -> None:
         """Give the stream a number by which the client can come back to it; forget the oldest that have ended."""
-        with KEPT.lock:
+        with MEMORY_BUDGET.lock:
             self._numbers += 1
             stream.number = self._numbers
             self.streams[stream.number] = stream
-            KEPT.use(stream, 0)
+            MEMORY_BUDGET.record(stream, 0)
             stream.keeper = self
             ended = self._ended()
             size = sum(stream.size for stream in ended)
@@ -217,17 +217,17 @@ class HttpSession:
     def use(self) -> None:
         """Take note that the client is there."""
         self.used = time.monotonic()
-        with KEPT.lock:
+        with MEMORY_BUDGET.lock:
             self._base = _SESSION_BYTES + self.session.peer.size
             self.count()
 
     def count(self) -> None:
         """Have the account know how much is kept. Holds its lock."""
         if not self.is_over:
-            KEPT.use(self, self._base + sum(stream.size for stream in self.streams.values()))
+            MEMORY_BUDGET.record(self, self._base + sum(stream.size for stream in self.streams.values()))
 
-    def let_go(self) -> int:
-        """End, or forget what has been said if an answer is awaited or being sent. See ``Keeper``."""
+    def evict(self) -> int:
+        """End, or forget what has been said if an answer is awaited or being sent. See ``MemoryHolder``."""
         if self.session.in_flight or any(
             stream.is_attached for stream in self.streams.values() if stream is not self.aside
         ):

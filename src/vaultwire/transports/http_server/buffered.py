@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from vaultwire.vault.kept import KEPT, SMALL
+from vaultwire.vault.memory_budget import MEMORY_BUDGET, UNCOUNTED_BYTES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 class Buffered:
-    """The bytes of one connection, as the account of memory knows them. Fills its ``Keeper``."""
+    """The bytes of one connection, as the account of memory knows them. Fills its ``MemoryHolder``."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, transport: asyncio.Transport) -> None:
         self.is_blocked = False
@@ -26,9 +26,9 @@ class Buffered:
     def count(self) -> None:
         """Tell the account how many bytes there are."""
         size = self.coming + (self._transport.get_write_buffer_size() if self.is_blocked else 0)
-        if self._is_counted or size > SMALL:
-            self._is_counted = size > SMALL
-            KEPT.use(self, size if self._is_counted else 0)
+        if self._is_counted or size > UNCOUNTED_BYTES:
+            self._is_counted = size > UNCOUNTED_BYTES
+            MEMORY_BUDGET.record(self, size if self._is_counted else 0)
 
     def stalled_seconds(self, now: float) -> float:
         """Return for how long the client has taken nothing of what waits for it. To be asked every now and then."""
@@ -40,7 +40,7 @@ class Buffered:
         self._unsent = unsent
         return now - self._unsent_since
 
-    def let_go(self) -> int:
+    def evict(self) -> int:
         """Hang up: others need the memory, and this client has not read or sent for longer than they."""
         self._is_counted = False
         try:

@@ -150,7 +150,7 @@ class Changes:
             pass
         self._tell_index(intent)
         if len(wanted) != len(planned):
-            self._index.take_up(path for step in planned for path in paths_of(step))
+            self._index.queue_changes(path for step in planned for path in paths_of(step))
         return Change(number, now, author, files_of(intent.steps), undoes)
 
     def _ready(self, number: int) -> None:
@@ -219,7 +219,7 @@ class Changes:
         for step, site in zip(intent.steps, intent.sites, strict=True):
             named = [path for path in (*paths_of(step), site.place) if not path.startswith(".")]
             (folders if site.is_folder else paths).update(named)
-        self._index.take_up(sorted(paths), sorted(folders))
+        self._index.queue_changes(sorted(paths), sorted(folders))
 
     def _made_by(self, number: int) -> tuple[str, ...]:
         """Return the folders that a change made."""

@@ -59,7 +59,7 @@ class Files:
     """The files of one vault, under ``root`` (resolved). Names come in as VaultPath, errors go out as VaultError.
 
     ``visibility`` has one for runs that may not see all of them: ``hides_some`` says so, ``stamp`` which they are (the same
-    text for the same rules), ``private_marks`` what makes a note private, for another process.
+    text for the same rules), ``private_marks`` says what makes a note private.
     """
 
     hides_some = False

@@ -103,18 +103,18 @@ class Index(Protocol):
     def link_graph(self, progress: Progress) -> LinkGraph:
         """Return how all notes are linked; the same object as long as nothing changes."""
 
-    def take_up(self, paths: Iterable[str], folders: Iterable[str] = ()) -> None:
+    def queue_changes(self, paths: Iterable[str], folders: Iterable[str] = ()) -> None:
         """Hear that this process has just changed these files, and files anywhere below these folders.
 
         Never raises, waits for nobody and reads nothing: the change is made already, and no trouble of the index may
         make it look like a failed one. The next call takes the files up.
         """
 
-    def tend(self, on_true: Callable[[], None] | None = None) -> None:
+    def run_watch_loop(self, on_ready: Callable[[], None] | None = None) -> None:
         """Watch the files and take up what changes, until ``close``; returns at once where files cannot be watched.
 
-        ``on_true`` is called once, on the caller's thread, as soon as the index is true of the files.
+        ``on_ready`` is called once, on the caller's thread, as soon as the index is true of the files.
         """
 
     def close(self) -> None:
-        """End ``tend``. Safe from any thread."""
+        """End ``run_watch_loop``. Safe from any thread."""

@@ -37,14 +37,8 @@ class Privacy:
         }
         self._names = (*self._properties, *self._tags)
 
-    @classmethod
-    def loaded(cls, text: str) -> Privacy:
-        """Return the one that was dumped to the text."""
-        tags, properties = json.loads(text)
-        return cls(tags, properties)
-
     def dumped(self) -> str:
-        """Return a text for another process."""
+        """Return the same text for the same tags and properties."""
         return json.dumps([sorted(self._tags), self._properties])
 
     def covers(self, data: bytes) -> bool:

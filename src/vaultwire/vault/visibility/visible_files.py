@@ -246,34 +246,5 @@ class VisibleFiles(Files):
         return is_private
 
 
-class OnlyPrivacy:
-    """Rules about nothing but private text, for a process that is given paths which may be seen."""
-
-    stamp = ""
-    follows_links = True
-
-    def __init__(self, privacy: Privacy) -> None:
-        self.privacy: Privacy | None = privacy
-
-    def sees(self, path: str) -> bool:  # noqa: ARG002
-        """Say yes."""
-        return True
-
-    def sees_folder(self, folder: str) -> bool | None:  # noqa: ARG002
-        """Say yes."""
-        return True
-
-    def may_change(self, path: str) -> bool:  # noqa: ARG002
-        """Say no."""
-        return False
-
-
-def open_files(root: str, max_bytes: int, private_marks: str) -> Files:
-    """Return the files of a vault without the notes that are private by these marks (``Files.private_marks``)."""
-    if not private_marks:
-        return Files(root, max_bytes)
-    return VisibleFiles(root, max_bytes, OnlyPrivacy(Privacy.loaded(private_marks)))
-
-
 def _not_there(path: VaultPath) -> VaultError:
     return VaultError(FILE_NOT_FOUND, f"No note {path!r} is there to read.", path=path)

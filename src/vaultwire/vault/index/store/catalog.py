@@ -2,7 +2,7 @@
 
 Derived state, shared by every process that serves the vault: whoever sees a change first writes it down, the others find it
 there. What the text index still has to take up is written down here too (``pending``), so a process killed at any moment
-leaves nothing half known. Questions are asked in ``vault.index.store.lookup``.
+leaves nothing half known. Questions are asked in ``vault.index.store.catalog_queries``.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from vaultwire.vault.index.store.filing import Filing, forget_note
-from vaultwire.vault.index.store.schema import FORMAT, INDEXES, TABLES, UNREAD, Known, Record, Row
+from vaultwire.vault.index.store.catalog_writer import CatalogWriter, forget_note
+from vaultwire.vault.index.store.schema import FORMAT, INDEXES, TABLES, UNREAD, FileRow, KnownFile, Record
 from vaultwire.vault.model import NoteStat, VaultPath
 
 # Other processes write too, for milliseconds at a time; after so long something is wrong.
@@ -67,7 +67,7 @@ class Catalog:
                     connection.execute(statement)
                 connection.execute(f"PRAGMA user_version = {FORMAT}")
                 self.set_meta("text", f"text-{os.urandom(6).hex()}")
-            self.index()  # a process was killed before it came to it
+            self.create_sql_indexes()  # a process may have been killed before it did
 
     def close(self) -> None:
         """Close the connections."""
@@ -114,14 +114,14 @@ class Catalog:
 
     # ------------------------------------------------------------------ files
 
-    def folder(self, folder: str) -> dict[VaultPath, Known]:
+    def folder(self, folder: str) -> dict[VaultPath, KnownFile]:
         """Return what is known of the files right in a folder."""
         rows = self.rows(
             "SELECT path, size, modified, stamp, is_racy, hidden, digest FROM files WHERE folder = ?", (folder,)
         )
-        return {row[0]: Known(*row[1:]) for row in rows}
+        return {row[0]: KnownFile(*row[1:]) for row in rows}
 
-    def has_as_seen(self, folder: str, stats: list[NoteStat]) -> bool:
+    def is_folder_unchanged(self, folder: str, stats: list[NoteStat]) -> bool:
         """Tell whether the files right in a folder are these, and all that is known of each can be relied on.
 
         That is not so of hidden ones either. ``stats`` are in path order. A third of the time that ``folder`` takes.
@@ -131,20 +131,20 @@ class Catalog:
         rows.sort()  # most often they are in order
         return rows == stats
 
-    def known(self, path: str) -> Known | None:
+    def known(self, path: str) -> KnownFile | None:
         """Return what is known of one file."""
         rows = self.rows("SELECT size, modified, stamp, is_racy, hidden, digest FROM files WHERE path = ?", (path,))
-        return Known(*rows[0]) if rows else None
+        return KnownFile(*rows[0]) if rows else None
 
     def folders(self) -> set[str]:
         """Return every folder that has files."""
         return {folder for (folder,) in self.rows("SELECT DISTINCT folder FROM files")}
 
-    def unsettled(self) -> list[Row]:
+    def not_indexed(self) -> list[FileRow]:
         """Return the notes that the text index does not have as they are."""
         return list(self._files("state > 0", ()))
 
-    def is_behind(self) -> bool:
+    def has_pending(self) -> bool:
         """Tell whether the text index has something to take up."""
         # SQLite does not see by itself that the index of those over 0 has them.
         pending = "SELECT 1 FROM files WHERE state > 0 AND state = 1"
@@ -160,12 +160,12 @@ class Catalog:
         rows = self.rows(f"SELECT id, path, size, modified, stamp, is_racy FROM files WHERE id IN ({_marks(ids)})", ids)
         return {row[0]: (NoteStat(*row[1:5]), bool(row[5])) for row in rows}
 
-    def _files(self, condition: str, values: Sequence[Any]) -> Iterator[Row]:
+    def _files(self, condition: str, values: Sequence[Any]) -> Iterator[FileRow]:
         statement = (
             f"SELECT id, path, size, modified, stamp, is_note, hidden, state, digest FROM files WHERE {condition}"
         )
         for note_id, path, size, modified, stamp, is_note, hidden, *rest in self.rows(statement, values):
-            yield Row(note_id, NoteStat(path, size, modified, stamp), bool(is_note), bool(hidden), *rest)
+            yield FileRow(note_id, NoteStat(path, size, modified, stamp), bool(is_note), bool(hidden), *rest)
 
     # ------------------------------------------------------------------ changing
 
@@ -176,14 +176,14 @@ class Catalog:
         """
         with self.writing() as connection:
             batch = list(records)
-            filing = Filing(connection, batch)
+            filing = CatalogWriter(connection, batch)
             ids = [filing.add(record) for record in batch]
             filing.end()
             self._count_change(connection)
         return ids, filing.first_new
 
     @contextmanager
-    def unindexed(self) -> Iterator[None]:
+    def without_sql_indexes(self) -> Iterator[None]:
         """Do without indexes, if there is nothing yet: filing the rows of a first build then takes two thirds of the time."""
         with self.writing() as connection:
             if connection.execute("SELECT 1 FROM files LIMIT 1").fetchone() is None:
@@ -192,9 +192,9 @@ class Catalog:
         try:
             yield
         finally:
-            self.index()
+            self.create_sql_indexes()
 
-    def index(self) -> None:
+    def create_sql_indexes(self) -> None:
         """Make the indexes that are not there."""
         with self.writing() as connection:
             for name, of in INDEXES.items():
@@ -232,7 +232,7 @@ class Catalog:
         """Return the ids of notes that are gone and may still be in the text index."""
         return [note_id for (note_id,) in self.rows("SELECT id FROM gone")]
 
-    def settle(self, taken: Iterable[Row], gone: Iterable[int]) -> int:
+    def mark_indexed(self, taken: Iterable[FileRow], gone: Iterable[int]) -> int:
         """Write down that the text index has these notes as they were, and no longer those that are gone.
 
         Return how many commits of the text index there are now.

@@ -10,22 +10,22 @@ from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from vaultwire.vault.index.store.plan import (
+from vaultwire.vault.index.store.search_plan import (
     WEIGHTS,
     AllOf,
     AnyOf,
     AnyWord,
-    Everything,
-    Lifted,
+    Boosted,
+    ExactValue,
+    MatchAll,
     NoneOf,
+    Phrase,
     Plan,
-    SideBySide,
-    Whole,
     as_written,
     has_loose,
 )
-from vaultwire.vault.index.store.text import (
-    MARK_FIELDS,
+from vaultwire.vault.index.store.text_index import (
+    NGRAM_FIELDS,
     VALUE_FIELDS,
     WORD_FIELDS,
     BrokenTextIndexError,
@@ -36,18 +36,18 @@ from vaultwire.vault.index.store.text import (
 _FILE = "text.sqlite3"
 # A column that holds the same in every note: FTS5 can leave notes out of others only.
 _EVERY = "every"
-_FIELDS = (*WORD_FIELDS, *(field for field in VALUE_FIELDS if field not in MARK_FIELDS), _EVERY)
+_FIELDS = (*WORD_FIELDS, *(field for field in VALUE_FIELDS if field not in NGRAM_FIELDS), _EVERY)
 # Words come with blanks between them. What is not ASCII is a letter to this tokenizer, and so is the word for a break.
 _TOKENS = """tokenize = "ascii tokenchars '|_'\""""
 # Marks apart: what is in a note's row counts for its length, and so for its rank.
-_TABLES = {"notes": _FIELDS, "marks": MARK_FIELDS}
+_TABLES = {"notes": _FIELDS, "marks": NGRAM_FIELDS}
 _RANK = f"bm25(notes, {', '.join(str(WEIGHTS.get(field, 1.0)) for field in _FIELDS)})"
 # What a note gets that holds the word inside others only: ranking by a thousand words takes seconds here.
 _UNRANKED = 0.2
 
 
 class Fts5Text:
-    """Fills ``vault.index.store.text.TextIndex``."""
+    """Fills ``vault.index.store.text_index.TextIndex``."""
 
     def __init__(self, folder: str | None) -> None:
         """``folder``: where it is kept; None for memory. Raises BrokenTextIndexError if what is there is no such index."""
@@ -85,14 +85,14 @@ class Fts5Text:
     def _ids(self, plan: Plan) -> set[int]:
         """Return what the plan finds. Sets, because FTS5 reads no expression that is nested a few dozen deep."""
         if isinstance(plan, AllOf):
-            return set.intersection(*map(self._ids, plan.parts)) if plan.parts else self._ids(Everything())
+            return set.intersection(*map(self._ids, plan.parts)) if plan.parts else self._ids(MatchAll())
         if isinstance(plan, AnyOf):
             return set[int]().union(*map(self._ids, plan.parts))
         if isinstance(plan, NoneOf):
-            return self._ids(Everything()) - self._ids(plan.part)
-        if isinstance(plan, Lifted):
+            return self._ids(MatchAll()) - self._ids(plan.part)
+        if isinstance(plan, Boosted):
             return self._ids(plan.plan)
-        table = "marks" if isinstance(plan, Whole) and plan.field in MARK_FIELDS else "notes"
+        table = "marks" if isinstance(plan, ExactValue) and plan.field in NGRAM_FIELDS else "notes"
         rows = self._rows(f"SELECT rowid FROM {table} WHERE {table} MATCH ?", _match(plan)) if _match(plan) else []
         return {note_id for (note_id,) in rows}
 
@@ -171,25 +171,25 @@ def _connect(place: str) -> sqlite3.Connection:
     return connection
 
 
-def _leaves(plan: Plan) -> list[AnyWord | SideBySide | Whole]:
+def _leaves(plan: Plan) -> list[AnyWord | Phrase | ExactValue]:
     """Return the parts of the plan that are worth ranking by. Who is found by these alone is left out later."""
-    if isinstance(plan, Lifted):
-        return [leaf for part in (plan.plan, *plan.lifts) for leaf in _leaves(part)]
+    if isinstance(plan, Boosted):
+        return [leaf for part in (plan.plan, *plan.boosts) for leaf in _leaves(part)]
     if isinstance(plan, (AllOf, AnyOf)):
         return [leaf for part in plan.parts for leaf in _leaves(part)]
     if isinstance(plan, AnyWord):
         return [plan._replace(others=())] if plan.same or plan.near else []
-    return [plan] if isinstance(plan, SideBySide) or (isinstance(plan, Whole) and plan.field in _FIELDS) else []
+    return [plan] if isinstance(plan, Phrase) or (isinstance(plan, ExactValue) and plan.field in _FIELDS) else []
 
 
-def _match(plan: Everything | AnyWord | SideBySide | Whole) -> str:
+def _match(plan: MatchAll | AnyWord | Phrase | ExactValue) -> str:
     """Return the plan as FTS5 writes it; empty, if it finds nothing."""
-    if isinstance(plan, Everything):
+    if isinstance(plan, MatchAll):
         return f'{_EVERY} : "1"'
     if isinstance(plan, AnyWord):
         words = " OR ".join(f'"{word}"' for word in (*plan.same, *plan.near, *plan.others, *plan.loose))
         return f"{plan.field} : ({words})" if words else ""
-    if isinstance(plan, SideBySide):
+    if isinstance(plan, Phrase):
         return f'{plan.field} : "{" ".join(plan.words)}"'
     return f'{plan.field} : "{_one_word(plan.value)}"'
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from vaultwire.vault.index.store.plan import (
+from vaultwire.vault.index.store.search_plan import (
     FIRST,
     NEAR_WEIGHT,
     OTHER_WEIGHT,
@@ -12,19 +12,19 @@ from vaultwire.vault.index.store.plan import (
     AllOf,
     AnyOf,
     AnyWord,
-    Everything,
-    Lifted,
+    Boosted,
+    MatchAll,
     NoneOf,
+    Phrase,
     Plan,
-    SideBySide,
     as_written,
     has_loose,
 )
-from vaultwire.vault.index.store.text import TextDocument, TextHits
+from vaultwire.vault.index.store.text_index import TextDocument, TextHits
 
 
 class MemoryText:
-    """Fills ``vault.index.store.text.TextIndex``: what is put is kept at once, what is committed can be found."""
+    """Fills ``vault.index.store.text_index.TextIndex``: what is put is kept at once, what is committed can be found."""
 
     def __init__(self, folder: str | None = None) -> None:  # noqa: ARG002 - as the other backends'
         """``folder`` is not used."""
@@ -80,7 +80,7 @@ class MemoryText:
 
 def _score(plan: Plan, document: TextDocument) -> float | None:
     """Return how well the note fits the plan, None if it does not."""
-    if isinstance(plan, Everything):
+    if isinstance(plan, MatchAll):
         return 0.0
     if isinstance(plan, AllOf):
         scores = [_score(part, document) for part in plan.parts]
@@ -88,9 +88,9 @@ def _score(plan: Plan, document: TextDocument) -> float | None:
     if isinstance(plan, AnyOf):
         found = [score for part in plan.parts if (score := _score(part, document)) is not None]
         return sum(found) if found else None
-    if isinstance(plan, Lifted):
+    if isinstance(plan, Boosted):
         score = _score(plan.plan, document)
-        return None if score is None else score + sum(_score(lift, document) or 0.0 for lift in plan.lifts)
+        return None if score is None else score + sum(_score(boost, document) or 0.0 for boost in plan.boosts)
     if isinstance(plan, NoneOf):
         return 0.0 if _score(plan.part, document) is None else None
     if isinstance(plan, AnyWord):
@@ -105,7 +105,7 @@ def _score(plan: Plan, document: TextDocument) -> float | None:
             for word in group
         )
         return WEIGHTS[plan.field] * share or None
-    if isinstance(plan, SideBySide):
+    if isinstance(plan, Phrase):
         wanted = f" {' '.join(plan.words)} "
         words_apart = f" {' '.join(filter(None, document.words[plan.field].split(' ')))} "
         return WEIGHTS[plan.field] if wanted in words_apart else None

@@ -8,20 +8,17 @@ from vaultwire.vault.model import NoteStat
 
 # Part of the cache folder's name: a catalog of another shape, or of notes that were read in another way, is never opened,
 # only left behind and removed.
-FORMAT = 10
+FORMAT = 11
 
 # What the text index has of a note: all; not this version of it yet; nothing ever, so that each search reads it.
-SETTLED, PENDING, READ_EACH_TIME = range(3)
+INDEXED, PENDING, NOT_INDEXABLE = range(3)
 
 UNREAD = 0
 """The digest of a file that was not read."""
 
 # In ``meta`` names lie apart from values: some of those have a megabyte, which looking for any other name would read.
-# How many notes are searched is kept there, too: counting 50,000 takes 2 ms, after each change.
 TABLES = """
 CREATE TABLE meta (name TEXT PRIMARY KEY, value);
-
-INSERT INTO meta VALUES ('searched', 0);
 
 CREATE TABLE files (
     id INTEGER PRIMARY KEY,
@@ -103,14 +100,14 @@ class Record(NamedTuple):
     stat: NoteStat
     is_note: bool
     hidden: bool = False
-    state: int = SETTLED
+    state: int = INDEXED
     digest: int = UNREAD
     is_racy: bool = False
     problem: str | None = None
     facts: Facts | None = None
 
 
-class Known(NamedTuple):
+class KnownFile(NamedTuple):
     """What tells whether a file has to be read again."""
 
     size: int
@@ -121,7 +118,7 @@ class Known(NamedTuple):
     digest: int
 
 
-class Row(NamedTuple):
+class FileRow(NamedTuple):
     """A file as the catalog has it."""
 
     id: int

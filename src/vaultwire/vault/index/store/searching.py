@@ -8,13 +8,13 @@ from typing import NamedTuple, Self
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.disk.paths import is_note
 from vaultwire.vault.errors import VaultError
-from vaultwire.vault.index.store import lookup
+from vaultwire.vault.index.store import catalog_queries
 from vaultwire.vault.index.store.catalog import Catalog
-from vaultwire.vault.index.store.grams import Grams
-from vaultwire.vault.index.store.home import Parts
-from vaultwire.vault.index.store.plan import FOLDER, AllOf, Whole, make_plan
-from vaultwire.vault.index.store.schema import Row
-from vaultwire.vault.index.store.text import TextHits
+from vaultwire.vault.index.store.index_folder import IndexParts
+from vaultwire.vault.index.store.ngrams import NgramFilter
+from vaultwire.vault.index.store.schema import FileRow
+from vaultwire.vault.index.store.search_plan import FOLDER, AllOf, ExactValue, make_plan
+from vaultwire.vault.index.store.text_index import TextHits
 from vaultwire.vault.model import Found, Hit, NoteStat, Progress, VaultPath
 from vaultwire.vault.search.matching import Matcher
 from vaultwire.vault.search.query import Query
@@ -38,16 +38,16 @@ class Snapshot(NamedTuple):
 
     version: tuple[int, int]
     commits: int | None
-    rows: list[Row]
+    rows: list[FileRow]
     left_out: frozenset[int]
-    counts: dict[VaultPath | None, lookup.Counts]
+    counts: dict[VaultPath | None, catalog_queries.Counts]
     found: dict[tuple[str, VaultPath | None], TextHits]
     stats: dict[int, tuple[NoteStat, bool]]
 
     @classmethod
     def of(cls, catalog: Catalog, version: tuple[int, int]) -> Self:
         """Take one."""
-        rows = catalog.unsettled()
+        rows = catalog.not_indexed()
         left_out = frozenset([*(row.id for row in rows), *catalog.gone()])
         # Asked last: what is settled by now and was not before is read from its file; the other way round it would be lost.
         commits = catalog.meta("commits")
@@ -74,7 +74,7 @@ class Snapshot(NamedTuple):
 class Search:
     """One query over one vault. Make one for each search: regular expressions have one budget of time in it."""
 
-    def __init__(self, files: Files, parts: Parts, query: Query, progress: Progress) -> None:
+    def __init__(self, files: Files, parts: IndexParts, query: Query, progress: Progress) -> None:
         self._files = files
         self._parts = parts
         self._query = query
@@ -87,7 +87,7 @@ class Search:
         """Return one page."""
         counts = snapshot.counts.get(folder)
         if counts is None:
-            counts = snapshot.counts[folder] = lookup.count_searched(self._parts.catalog, folder)
+            counts = snapshot.counts[folder] = catalog_queries.count_searched(self._parts.catalog, folder)
         below = f"{folder}/" if folder else ""
         looked_at = list(self._look([row.stat.path for row in snapshot.rows if row.stat.path.startswith(below)]))
         # What was looked at may belong on any page.
@@ -95,8 +95,8 @@ class Search:
         found = snapshot.found.get((self._query.text, folder)) if end <= _KEPT_NOTES else None
         if found is None:
             words = self._parts.words
-            planned = make_plan(self._query.expression, words.vocabularies, words.grams() or Grams())
-            plan = planned.plan if folder is None else AllOf((planned.plan, Whole(FOLDER, folder)))
+            planned = make_plan(self._query.expression, words.vocabularies, words.ngrams() or NgramFilter())
+            plan = planned.plan if folder is None else AllOf((planned.plan, ExactValue(FOLDER, folder)))
             if not planned.is_exact:
                 looked_at += self._look_all(self._parts.text.search(plan, snapshot.left_out, 0, None).ids)
                 looked_at.sort(key=_by_rank)

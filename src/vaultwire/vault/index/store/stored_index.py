@@ -1,7 +1,7 @@
-"""The index: catalog and text index together, kept true of the files. Fills ``vault.index.port.Index``.
+"""The index: catalog and text index, kept up to date with the files. Implements ``vault.index.port.Index``.
 
-Where the vault is watched (``tend``), changes are taken up as they happen and a call finds them done; where it is not, each
-call looks at all files first. Text is only ever shown as it is in the file by then.
+Where the vault is watched (``run_watch_loop``), changes are applied as they happen, and a call finds them applied. Where it
+is not watched, each call checks all files first. Text is only ever shown as it is in the file at that moment.
 """
 
 from __future__ import annotations
@@ -9,17 +9,17 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from vaultwire.markdown.model import Link
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.disk.watch import Changes, Watch, open_watch
 from vaultwire.vault.errors import Stopped, VaultError
-from vaultwire.vault.index.store import finding, linking, lookup, overview
+from vaultwire.vault.index.store import catalog_queries, link_graph_builder, note_finder, summaries
 from vaultwire.vault.index.store.catalog import Catalog
-from vaultwire.vault.index.store.home import Home, Parts, is_broken
+from vaultwire.vault.index.store.index_folder import IndexFolder, IndexParts, is_broken
 from vaultwire.vault.index.store.searching import Search, Snapshot
-from vaultwire.vault.index.store.upkeep import Upkeep
+from vaultwire.vault.index.store.updater import IndexUpdater
 from vaultwire.vault.link_graph import LinkGraph
 from vaultwire.vault.model import (
     NO_PROGRESS,
@@ -43,70 +43,71 @@ from vaultwire.vault.visibility.excludes import Excludes
 
 _Answer = TypeVar("_Answer")
 
-# What is changed comes in bursts; the text index takes up one that has been over for so long.
+# Changes come in bursts. The text index gets them when nothing has changed for so long.
 _QUIET_SECONDS = 0.3
-# So long after the last news all files are looked at again: memory-mapped writes, network volumes on macOS and a kernel
-# that lost events under load are reported by no watch.
+# After so long without changes all files are checked again. No watch reports memory-mapped writes, changes on network
+# volumes (macOS), and events that the kernel dropped under load.
 _LONG_SECONDS = 300.0
-# A call that finds the index broken so often gives up: its own two tries, and those that others rebuilt meanwhile.
-_MOST_TRIES = 5
-# How soon to try again when a watch has died.
+# A call that finds the index broken so often fails: its own two attempts, and those that others rebuilt meanwhile.
+_MAX_ATTEMPTS = 5
+# How soon to watch again after a watch has died.
 _RETRY_SECONDS = 5.0
 
 
 class StoredIndex:
-    """One vault's index in this process."""
+    """One vault's index in this process. For what each answer is see the port."""
 
-    def __init__(self, files: Files, home: Home, excludes: Callable[[], Excludes]) -> None:
+    def __init__(self, files: Files, folder: IndexFolder, excludes: Callable[[], Excludes]) -> None:
         self._files = files
-        self._home = home
+        self._folder = folder
         self._excludes = excludes
         self._watch: Watch | None = None
-        self._is_tended = False
-        self._on_true: Callable[[], None] | None = None  # see tend
-        self._breaks = 0  # how often it was begun anew since it last was sound
-        self._touching = threading.Lock()
-        # Changed by this process, not yet taken up: files, and folders with a "/" behind; each with when, as a count.
-        self._touched: dict[str, int] = {}
-        self._touches = 0
+        self._has_watch_loop = False
+        self._on_ready: Callable[[], None] | None = None  # see run_watch_loop
+        self._rebuilds = 0  # since the index last was sound
+        self._queue_lock = threading.Lock()
+        # Changed by this process and not yet applied: files, and folders with a "/" behind. Each with a count that says when.
+        self._queued: dict[str, int] = {}
+        self._queue_count = 0
         self._closing = threading.Event()
         self.unwatched: list[str] = []  # why the vault is not watched
         self._open()
 
     def _open(self) -> None:
-        """Open the index, or begin a new one; until it was looked over once it is not known to be sound."""
-        self._parts: Parts = self._home.open()
-        self._upkeep = Upkeep(self._files, self._parts, self._excludes)
+        """Open the index or begin a new one. The first check of all files tells whether it is sound."""
+        self._parts: IndexParts = self._folder.open()
+        self._updater = IndexUpdater(self._files, self._parts, self._excludes)
         self._snapshot: Snapshot | None = None
-        self._names: tuple[int, finding.NoteNames] | None = None
-        self._tags: tuple[int, list[TagCount]] | None = None
-        self._graph: tuple[int, LinkGraph] | None = None  # with the catalog's count of changes
+        self._remembered: dict[str, tuple[int, Any]] = {}
         self._is_checked = False
 
     # ------------------------------------------------------------------ answers
 
     def notes(self, folder: VaultPath | None, progress: Progress) -> list[NoteStat]:
-        """Return every note, in path order."""
-        return self._ask(lambda catalog: lookup.notes(catalog, folder), progress)
+        """See the port."""
+        return self._ask(lambda catalog: catalog_queries.notes(catalog, folder), progress)
 
     def named(self, names: Collection[str], progress: Progress) -> list[VaultPath] | None:
-        """Return every note whose file name is one of these, whatever the case; None instead of waiting for long."""
-        if self._is_tended and not self._is_checked:
+        """See the port."""
+        if self._has_watch_loop and not self._is_checked:
             return None
-        return self._ask(lambda catalog: lookup.named(catalog, names), progress)
+        return self._ask(lambda catalog: catalog_queries.named(catalog, names), progress)
 
     def recent(self, folder: VaultPath | None, limit: int, progress: Progress) -> tuple[list[NoteStat], int]:
-        """Return the notes changed last, the latest first, and how many there are in all."""
+        """See the port."""
         return self._ask(
-            lambda catalog: (lookup.recent(catalog, folder, limit), lookup.count_notes(catalog, folder)),
+            lambda catalog: (
+                catalog_queries.recent(catalog, folder, limit),
+                catalog_queries.count_notes(catalog, folder),
+            ),
             progress,
         )
 
     def search(self, query: Query, folder: VaultPath | None, offset: int, limit: int, progress: Progress) -> Found:
-        """Return ``limit`` notes that match, best first, and how many match in all."""
+        """See the port."""
 
         def answer(catalog: Catalog) -> Found:
-            snapshot = self._take_up_commits(catalog)
+            snapshot = self._current_snapshot(catalog)
             return Search(self._files, self._parts, query, progress).run(snapshot, folder, offset, limit)
 
         return self._ask(answer, progress)
@@ -114,27 +115,23 @@ class StoredIndex:
     def find(
         self, wanted: Wanted, folder: VaultPath | None, offset: int, limit: int, progress: Progress
     ) -> tuple[list[NamedNote], int]:
-        """Return ``limit`` notes that are as wanted, in the order wanted, and how many are in all."""
+        """See the port."""
 
         def answer(catalog: Catalog) -> tuple[list[NamedNote], int]:
-            return finding.find(catalog, lambda: self._names_in(catalog), wanted, folder, offset, limit)
+            def names() -> note_finder.NoteNames:
+                return self._remember("names", catalog, lambda: note_finder.NoteNames(catalog))
+
+            return note_finder.find(catalog, names, wanted, folder, offset, limit)
 
         return self._ask(answer, progress)
 
-    def _names_in(self, catalog: Catalog) -> finding.NoteNames:
-        changes = catalog.changes()
-        kept = self._names
-        if kept is None or kept[0] != changes:
-            kept = self._names = (changes, finding.NoteNames(catalog))
-        return kept[1]
-
     def properties(self, name: str, folder: VaultPath | None, progress: Progress) -> list[PropertyKinds]:
-        """Return the properties in use, most used first; only the one of that name, if it is given."""
-        return self._ask(lambda catalog: overview.properties(catalog, name, folder), progress)
+        """See the port."""
+        return self._ask(lambda catalog: summaries.properties(catalog, name, folder), progress)
 
     def property_values(self, name: str, folder: VaultPath | None, progress: Progress) -> list[ValueUse]:
-        """Return the values of a property, most used first."""
-        return self._ask(lambda catalog: overview.property_values(catalog, name, folder), progress)
+        """See the port."""
+        return self._ask(lambda catalog: summaries.property_values(catalog, name, folder), progress)
 
     def tasks(
         self,
@@ -145,76 +142,76 @@ class StoredIndex:
         limit: int,
         progress: Progress,
     ) -> tuple[list[TaskPlace], int]:
-        """Return ``limit`` tasks that are as wanted, in path and line order, and how many are in all."""
-        return self._ask(lambda catalog: overview.tasks(catalog, wanted, path, folder, offset, limit), progress)
+        """See the port."""
+        return self._ask(lambda catalog: summaries.tasks(catalog, wanted, path, folder, offset, limit), progress)
 
     def stats(self, limit: int, progress: Progress) -> VaultStats:
-        """Return the vault in numbers, with ``limit`` of the largest folders and of the problems."""
-        found = self._ask(lambda catalog: overview.stats(catalog, limit), progress)
-        # A system's own words name the folder at which it failed, which may be hidden in this run.
+        """See the port."""
+        found = self._ask(lambda catalog: summaries.stats(catalog, limit), progress)
+        # The system's own message names the folder at which it failed, and that folder may be hidden in this run.
         reasons = ["the system refuses"] * bool(self.unwatched) if self._files.hides_some else self.unwatched
-        return found._replace(is_watched=self._is_watched, unwatched=tuple(reasons), unkept=self._home.problem)
+        return found._replace(is_watched=self._is_watched, unwatched=tuple(reasons), unkept=self._folder.problem)
 
     def paths(self, progress: Progress) -> list[VaultPath]:
-        """Return every file a link may lead to, notes and attachments, in path order."""
-        return self._ask(lookup.paths, progress)
+        """See the port."""
+        return self._ask(catalog_queries.paths, progress)
 
     def tagged(self, tags: Sequence[str], folder: VaultPath | None, progress: Progress, *, every: bool) -> list[Tagged]:
-        """Return the notes that have every one of the tags, or any of them, in path order."""
-        return self._ask(lambda catalog: lookup.tagged(catalog, tags, folder, every=every), progress)
+        """See the port."""
+        return self._ask(lambda catalog: catalog_queries.tagged(catalog, tags, folder, every=every), progress)
 
     def excluded_with(self, tag: str, name: str, progress: Progress) -> list[VaultPath]:
-        """Return the excluded notes that have the tag, or one below it, or else the property, in path order."""
-        return self._ask(lambda catalog: lookup.excluded_with(catalog, tag, name), progress)
+        """See the port."""
+        return self._ask(lambda catalog: catalog_queries.excluded_with(catalog, tag, name), progress)
 
     def count_tags(self, folder: VaultPath | None, progress: Progress) -> list[TagCount]:
-        """Return the tags in use and those above them, most used first."""
-
-        def answer(catalog: Catalog) -> list[TagCount]:
-            if folder is not None:
-                return lookup.count_tags(catalog, folder)
-            changes = catalog.changes()
-            kept = self._tags
-            if kept is None or kept[0] != changes:
-                kept = self._tags = (changes, lookup.count_tags(catalog, None))
-            return kept[1]
-
-        return self._ask(answer, progress)
+        """See the port."""
+        return self._ask(lambda catalog: catalog_queries.count_tags(catalog, folder), progress)
 
     def incoming(self, path: VaultPath, progress: Progress) -> list[tuple[VaultPath, Link]]:
-        """Return every link in another note that leads to the file, in path and line order."""
-        return self._ask(lambda catalog: lookup.incoming(catalog, path), progress)
+        """See the port."""
+        return self._ask(lambda catalog: catalog_queries.incoming(catalog, path), progress)
 
     def links_asking(
         self, names: Collection[str], below: Collection[VaultPath], progress: Progress
     ) -> list[tuple[VaultPath, str]]:
-        """Return note and linktext of every link of one of the names, and of every link in the notes and folders given."""
-        return self._ask(lambda catalog: lookup.links_asking(catalog, names, below), progress)
+        """See the port."""
+        return self._ask(lambda catalog: catalog_queries.links_asking(catalog, names, below), progress)
 
     def resolve_all(self, source: VaultPath, links: list[Link], progress: Progress) -> list[VaultPath | None]:
-        """Return where each link of a note leads, None if nowhere."""
-        return self._ask(lambda catalog: lookup.resolve_all(catalog, source, links), progress)
+        """See the port."""
+        return self._ask(lambda catalog: catalog_queries.resolve_all(catalog, source, links), progress)
 
     def link_graph(self, progress: Progress) -> LinkGraph:
-        """Return how all notes are linked; the same object as long as nothing changes."""
+        """See the port."""
+        return self._ask(
+            lambda catalog: self._remember("graph", catalog, lambda: link_graph_builder.link_graph(catalog, progress)),
+            progress,
+        )
 
-        def answer(catalog: Catalog) -> LinkGraph:
-            changes = catalog.changes()  # asked first: a change that comes in between is taken up by the next call
-            kept = self._graph
-            if kept is None or kept[0] != changes:
-                kept = self._graph = (changes, linking.link_graph(catalog, progress))
-            return kept[1]
+    def _remember(self, key: str, catalog: Catalog, make: Callable[[], _Answer]) -> _Answer:
+        """Return what ``make`` gives, made again only after the catalog has changed.
 
-        return self._ask(answer, progress)
+        For the names of all notes (10,000 take 30 ms) and the graph of all links (200 ms).
+        """
+        changes = catalog.changes()  # read first: the next call sees a change that comes in between
+        remembered = self._remembered.get(key)
+        if remembered is None or remembered[0] != changes:
+            remembered = self._remembered[key] = (changes, make())
+        answer: _Answer = remembered[1]
+        return answer
 
-    def _take_up_commits(self, catalog: Catalog) -> Snapshot:
-        """Return what the text index lacks, read before its commits are taken up: what comes in between is just not shown."""
+    def _current_snapshot(self, catalog: Catalog) -> Snapshot:
+        """Return what the text index lacks, and load its commits after reading that.
+
+        In this order: a note that is committed in between is read from its file, in the other order it would be lost.
+        """
         version = catalog.version()
         snapshot = self._snapshot
         if snapshot is None or snapshot.version != version:
             latest = Snapshot.of(catalog, version)
             if snapshot is None or snapshot.commits != latest.commits:
-                if latest.commits != self._upkeep.committed:
+                if latest.commits != self._updater.committed:
                     self._parts.text.refresh()
                 self._parts.words.refresh()
             snapshot = self._snapshot = latest
@@ -222,86 +219,85 @@ class StoredIndex:
 
     # ------------------------------------------------------------------ freshness
 
-    def take_up(self, paths: Iterable[str], folders: Iterable[str] = ()) -> None:
-        """Note files that this process has just changed: the next call takes them up, watched or not. See the port.
+    def queue_changes(self, paths: Iterable[str], folders: Iterable[str] = ()) -> None:
+        """See the port. Where the vault is watched, the watch loop mostly applies the change before the next call does."""
+        with self._queue_lock:
+            self._queue_count += 1
+            self._queued |= dict.fromkeys(paths, self._queue_count)
+            self._queued |= dict.fromkeys((f"{folder}/" for folder in folders), self._queue_count)
 
-        Where they are watched, the tending thread mostly is earlier: it hears of them too.
-        """
-        with self._touching:
-            self._touches += 1
-            self._touched |= dict.fromkeys(paths, self._touches)
-            self._touched |= dict.fromkeys((f"{folder}/" for folder in folders), self._touches)
+    def _apply_queued(self) -> None:
+        with self._queue_lock:
+            queued = dict(self._queued)
+        if queued:
+            folders = [path[:-1] for path in queued if path.endswith("/")]
+            self._updater.check([path for path in queued if not path.endswith("/")], folders)
+            # Emptied only now: other calls wait meanwhile, and what could not be applied stays for the next attempt.
+            # So does what was queued once more meanwhile.
+            with self._queue_lock:
+                self._queued = {path: when for path, when in self._queued.items() if when != queued.get(path)}
 
-    def _take_up_touched(self) -> None:
-        with self._touching:
-            touched = dict(self._touched)
-        if touched:
-            folders = [path[:-1] for path in touched if path.endswith("/")]
-            self._upkeep.check([path for path in touched if not path.endswith("/")], folders)
-            # Only now, so that whoever comes meanwhile waits, and what could not be taken up is tried again; and not
-            # what was changed again meanwhile.
-            with self._touching:
-                self._touched = {path: when for path, when in self._touched.items() if when != touched.get(path)}
-
-    def tend(self, on_true: Callable[[], None] | None = None) -> None:
-        """Watch the files and take up what changes, until ``close``. See the port."""
-        self._is_tended = True
-        self._on_true = on_true
+    def run_watch_loop(self, on_ready: Callable[[], None] | None = None) -> None:
+        """See the port."""
+        self._has_watch_loop = True
+        self._on_ready = on_ready
         try:
             while not self.is_closed:
-                # While nobody looks at files, who would look at all of them, in vain: watched they are looked at anew.
-                with self._upkeep.working(_UntilClosed(self)):
+                # Under the lock: a check of all files that began before the watch would have to be repeated.
+                with self._updater.working(_UntilClosed(self)):
                     reasons: list[str] = []
                     watch = open_watch(self._files.root, reasons)
                     self.unwatched = reasons
-                    # What changed before the watch was there, it does not report.
+                    # The watch does not report what changed before it was there.
                     self._is_checked = False
                     self._watch = watch
-                self._tend_by(watch)
+                self._run_watch(watch)
                 # The vault was moved, its drive is gone, or nothing there can be watched.
                 self._closing.wait(_LONG_SECONDS if watch is None else _RETRY_SECONDS)
         except Stopped:
             return
         finally:
-            self._watch = None  # whatever ended this: from now on each call looks for itself
+            self._watch = None  # from now on each call checks all files itself
 
-    def _tend_by(self, watch: Watch | None) -> None:
-        """Take up what a watch reports as long as it lives."""
+    def _run_watch(self, watch: Watch | None) -> None:
+        """Apply what a watch reports as long as it lives."""
         if self.is_closed and watch is not None:
             watch.close()
         while True:
             try:
                 self._ask(lambda _: None, _UntilClosed(self))
-                on_true, self._on_true = self._on_true, None
-                if on_true is not None:
-                    on_true()
+                on_ready, self._on_ready = self._on_ready, None
+                if on_ready is not None:
+                    on_ready()
                 while watch is not None and watch.is_alive:
-                    self._tend_once(watch)
+                    self._watch_once(watch)
             except VaultError:  # the vault is gone, and each call says so until it is back
                 self._is_checked = False
             if watch is None or not watch.is_alive:
                 return
             watch.wait(_RETRY_SECONDS)
 
-    def _tend_once(self, watch: Watch) -> None:
-        is_behind = self._ask(lambda catalog: catalog.is_behind(), NO_PROGRESS, check=False)
-        changes = self._news(watch, _QUIET_SECONDS if is_behind else _LONG_SECONDS)
+    def _watch_once(self, watch: Watch) -> None:
+        """Wait for changes and apply them; when there are none, flush the text index or check all files."""
+        has_pending = self._ask(lambda catalog: catalog.has_pending(), NO_PROGRESS, check=False)
+        changes = self._next_changes(watch, _QUIET_SECONDS if has_pending else _LONG_SECONDS)
         if self.is_closed:
             return
         if changes.settings_changed or "" in changes.rescan:
             self._is_checked = False
             self._ask(lambda _: None, _UntilClosed(self))
         elif changes.paths or changes.rescan:
-            self._ask(lambda _: self._upkeep.check(changes.paths, changes.rescan), NO_PROGRESS, check=False)
-        elif not is_behind:
-            self._ask(lambda _: self._upkeep.look_over(_UntilClosed(self)), NO_PROGRESS, check=False)
+            self._ask(lambda _: self._updater.check(changes.paths, changes.rescan), NO_PROGRESS, check=False)
+        elif has_pending:
+            self._ask(lambda _: self._updater.flush(_UntilClosed(self)), NO_PROGRESS, check=False)
         else:
-            self._ask(lambda _: self._upkeep.flush(_UntilClosed(self)), NO_PROGRESS, check=False)
+            self._ask(lambda _: self._updater.check_all_in_background(_UntilClosed(self)), NO_PROGRESS, check=False)
 
-    def _news(self, watch: Watch, seconds: float) -> Changes:
-        """Return what changes, as soon as anything does, or nothing after so many seconds.
+    def _next_changes(self, watch: Watch, seconds: float) -> Changes:
+        """Return the next changes as soon as there are any; none after so many seconds.
 
-        The watch hears of hidden files, too: of each that we write first beside a note, of each click in Obsidian.
+        The watch also wakes for hidden files: for each temporary file that we write beside a note, for each click in
+        Obsidian. These are not changes, and the wait goes on.
         """
         until = time.monotonic() + seconds
         while True:
@@ -310,51 +306,51 @@ class StoredIndex:
                 return changes
 
     def _ask(self, question: Callable[[Catalog], _Answer], progress: Progress, *, check: bool = True) -> _Answer:
-        """Return the answer from an index that is true of the files. A broken one is rebuilt, then kept in memory."""
-        for tries in range(_MOST_TRIES):
+        """Bring the index up to date and return the answer. A broken index is rebuilt; if that breaks too, in memory."""
+        for attempt in range(_MAX_ATTEMPTS):
             parts = self._parts
             try:
                 if check:
-                    self._make_true(progress)
+                    self._bring_up_to_date(progress)
                 return question(parts.catalog)
             except Exception as error:
-                if tries == _MOST_TRIES - 1 or not is_broken(error):
+                if attempt == _MAX_ATTEMPTS - 1 or not is_broken(error):
                     raise
-                self._begin_anew(parts, error, progress, is_lasting=tries > 0)
+                self._rebuild(parts, error, progress, is_repeated=attempt > 0)
             check = True
-        raise AssertionError  # the last one returns or raises
+        raise AssertionError  # the last attempt returns or raises
 
-    def _begin_anew(self, parts: Parts, error: Exception, progress: Progress, *, is_lasting: bool) -> None:
-        """Rebuild a broken index; where the new one breaks too, on a full disk say, in memory.
+    def _rebuild(self, parts: IndexParts, error: Exception, progress: Progress, *, is_repeated: bool) -> None:
+        """Replace a broken index by a new one, in memory where the new one breaks too, for example on a full disk.
 
-        ``is_lasting``: the caller has come to a broken one before.
+        ``is_repeated``: the caller has met a broken index before.
         """
-        with self._upkeep.working(progress):
+        with self._updater.working(progress):
             if self._parts is not parts:
-                return  # another call has
-            if self._breaks or is_lasting:
-                self._home.keep_in_memory(error)
+                return  # another call has rebuilt it
+            if self._rebuilds or is_repeated:
+                self._folder.keep_in_memory(error)
             else:
                 try:
-                    self._home.wipe(parts)
-                except OSError as refused:  # there is not even room for a folder
-                    self._home.keep_in_memory(refused)
-            self._breaks += 1
+                    self._folder.wipe(parts)
+                except OSError as refused:  # no room even for a folder
+                    self._folder.keep_in_memory(refused)
+            self._rebuilds += 1
             self._open()
 
-    def _make_true(self, progress: Progress) -> None:
-        if self._is_true:
+    def _bring_up_to_date(self, progress: Progress) -> None:
+        if self._is_checked and self._is_watched and not self._queued:
             return
-        with self._upkeep.working(progress):
+        with self._updater.working(progress):
             if not (self._is_checked and self._is_watched):
-                self._upkeep.check_all(progress)
-                self._upkeep.flush(progress)
+                self._updater.check_all(progress)
+                self._updater.flush(progress)
                 self._is_checked = True
-                self._breaks = 0
-            self._take_up_touched()
+                self._rebuilds = 0
+            self._apply_queued()
 
     def report(self) -> IndexReport:
-        """Look the vault over and return how the index is kept."""
+        """Check all files and return how the index is stored."""
         started = time.perf_counter()
         self._ask(lambda _: None, NO_PROGRESS)
         seconds = time.perf_counter() - started
@@ -362,18 +358,14 @@ class StoredIndex:
         watch = open_watch(self._files.root, reasons)
         if watch is not None:
             watch.close()
-        return IndexReport(self._home.folder, self._home.problem, seconds, "; ".join(reasons))
-
-    @property
-    def _is_true(self) -> bool:
-        return self._is_checked and self._is_watched and not self._touched
+        return IndexReport(self._folder.folder, self._folder.problem, seconds, "; ".join(reasons))
 
     @property
     def _is_watched(self) -> bool:
         return self._watch is not None and self._watch.is_alive
 
     def close(self) -> None:
-        """Stop tending and give up the files. Safe from any thread."""
+        """End the watch loop. Safe from any thread."""
         self._closing.set()
         watch = self._watch
         if watch is not None:
@@ -386,7 +378,7 @@ class StoredIndex:
 
 
 class _UntilClosed(NoProgress):
-    """Progress of work that nobody waits for and that ends with the index."""
+    """Progress of work that no caller waits for. It ends when the index is closed."""
 
     def __init__(self, index: StoredIndex) -> None:
         self._index = index

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from tantivy import Document, Index, IndexWriter, Occur, Query, SchemaBuilder, TextAnalyzerBuilder, Tokenizer
 
 from vaultwire.vault.index.store.allocator import keep_little
-from vaultwire.vault.index.store.plan import (
+from vaultwire.vault.index.store.search_plan import (
     FIRST,
     NEAR_WEIGHT,
     OTHER_WEIGHT,
@@ -17,17 +17,17 @@ from vaultwire.vault.index.store.plan import (
     AllOf,
     AnyOf,
     AnyWord,
-    Everything,
-    Lifted,
+    Boosted,
+    ExactValue,
+    MatchAll,
     NoneOf,
+    Phrase,
     Plan,
-    SideBySide,
-    Whole,
     as_written,
     has_loose,
 )
-from vaultwire.vault.index.store.text import (
-    MARK_FIELDS,
+from vaultwire.vault.index.store.text_index import (
+    NGRAM_FIELDS,
     VALUE_FIELDS,
     WORD_FIELDS,
     BrokenTextIndexError,
@@ -46,7 +46,7 @@ _MANY_WORDS = 600
 
 
 class TantivyText:
-    """Fills ``vault.index.store.text.TextIndex``."""
+    """Fills ``vault.index.store.text_index.TextIndex``."""
 
     def __init__(self, folder: str | None) -> None:
         """``folder``: where it is kept; None for memory. Raises BrokenTextIndexError if what is there is no such index."""
@@ -56,7 +56,7 @@ class TantivyText:
             builder.add_text_field(field, tokenizer_name=_WORDS, index_option="position")
         for field in VALUE_FIELDS:
             builder.add_text_field(
-                field, tokenizer_name=_WORDS if field in MARK_FIELDS else _VALUES, index_option="basic"
+                field, tokenizer_name=_WORDS if field in NGRAM_FIELDS else _VALUES, index_option="basic"
             )
         self._schema = builder.build()
         if folder is not None:
@@ -121,7 +121,7 @@ class TantivyText:
                 kept.add_text(field, words)
         for field, values in document.values.items():
             # A text of twenty words costs as much as one of a single word.
-            for value in [" ".join(values)] if field in MARK_FIELDS and values else values:
+            for value in [" ".join(values)] if field in NGRAM_FIELDS and values else values:
                 kept.add_text(field, value)
         writer = self._its_writer()
         with _sound():
@@ -163,14 +163,14 @@ class TantivyText:
 
     def _query(self, plan: Plan, *, sets_apart: bool = False) -> Query:
         """Return the plan as the library's. ``sets_apart``: words as written score ``FIRST`` more than loose ones."""
-        if isinstance(plan, Everything):
+        if isinstance(plan, MatchAll):
             return Query.const_score_query(Query.all_query(), 0.0)
         if isinstance(plan, AnyOf) and not (sets_apart and has_loose(plan)):
             # One flat list of words is found faster than lists of lists.
             return _any([query for part in plan.parts for query in self._alternatives(part)])
-        if isinstance(plan, SideBySide):
-            return self._side_by_side(plan)
-        if isinstance(plan, Whole):
+        if isinstance(plan, Phrase):
+            return self._phrase_query(plan)
+        if isinstance(plan, ExactValue):
             return Query.const_score_query(Query.term_query(self._schema, plan.field, plan.value, "basic"), 1.0)
         return _all(self._clauses(plan, sets_apart=sets_apart))
 
@@ -178,7 +178,7 @@ class TantivyText:
         """Return the plan as what must and what should hold: the library copies what goes into a query, so into few."""
         clauses = self._clauses_of_part(plan, sets_apart=sets_apart)
         if not any(occur == Occur.Must for occur, _ in clauses):
-            clauses.append((Occur.Must, self._query(Everything())))
+            clauses.append((Occur.Must, self._query(MatchAll())))
         return clauses
 
     def _clauses_of_part(self, plan: Plan, *, sets_apart: bool) -> list[tuple[Occur, Query]]:
@@ -189,16 +189,16 @@ class TantivyText:
             return [(Occur.MustNot, self._query(plan.part))]
         if isinstance(plan, AnyWord):
             return self._clauses_of_part(AnyOf((plan,)), sets_apart=sets_apart)
-        if isinstance(plan, Lifted):
+        if isinstance(plan, Boosted):
             parts = plan.plan.parts if isinstance(plan.plan, AnyOf) else (plan.plan,)
-            if lacking := [part for part in parts if isinstance(part, NoneOf)]:
-                words = tuple(part for part in parts if part not in lacking)
-                return self._nearly_all(lacking[0].part, words, plan.lifts, sets_apart=sets_apart)
-            lifts = [query for lift in plan.lifts for query in self._alternatives(lift)]
+            if absent := [part for part in parts if isinstance(part, NoneOf)]:
+                words = tuple(part for part in parts if part not in absent)
+                return self._nearly_all(absent[0].part, words, plan.boosts, sets_apart=sets_apart)
+            boosts = [query for boost in plan.boosts for query in self._alternatives(boost)]
             if sets_apart and isinstance(plan.plan, AnyOf) and has_loose(plan.plan):
-                return self._apart(plan.plan, lifts)
+                return self._apart(plan.plan, boosts)
             found = self._clauses_of_part(plan.plan, sets_apart=False)
-            return [*found, *((Occur.Should, query) for query in lifts)]
+            return [*found, *((Occur.Should, query) for query in boosts)]
         if isinstance(plan, AnyOf) and sets_apart and has_loose(plan):
             return self._apart(plan, [])
         return [(Occur.Must, self._query(plan))]
@@ -210,7 +210,7 @@ class TantivyText:
         nothing but words sooner, and ranks then only what everything else holds for as well. For a word alone, which all
         that is found is ranked by, that takes longer.
         """
-        if not (isinstance(plan, Lifted) and isinstance(plan.plan, AnyOf) and not (sets_apart and has_loose(plan))):
+        if not (isinstance(plan, Boosted) and isinstance(plan.plan, AnyOf) and not (sets_apart and has_loose(plan))):
             return self._clauses_of_part(plan, sets_apart=sets_apart)
         words = [part for part in plan.plan.parts if isinstance(part, AnyWord)]
         if len(words) < len(plan.plan.parts) or not any(part.others for part in words):
@@ -221,33 +221,33 @@ class TantivyText:
             for query in self._terms(part.field, (*part.same, *part.near, *part.others, *part.loose))
         ]
         ranks = [part._replace(others=(), loose=()) for part in words]
-        lifts = [query for lift in (*ranks, *plan.lifts) for query in self._alternatives(lift)]
+        boosts = [query for boost in (*ranks, *plan.boosts) for query in self._alternatives(boost)]
         return [
             (Occur.Must, Query.const_score_query(_any(found), OTHER_WEIGHT)),
-            *((Occur.Should, query) for query in lifts),
+            *((Occur.Should, query) for query in boosts),
         ]
 
     def _nearly_all(
-        self, lacking: Plan, words: tuple[Plan, ...], lifts: Sequence[Plan], *, sets_apart: bool
+        self, absent: Plan, words: tuple[Plan, ...], boosts: Sequence[Plan], *, sets_apart: bool
     ) -> list[tuple[Occur, Query]]:
-        """Return the clauses for what is planned for a gram: all notes but those that lack it, unless a word finds them.
+        """Return the clauses for what is planned for a ngram: all notes but those that lack it, unless a word finds them.
 
-        The few that are left out are found in a fraction of the time that it takes to list all others. And what lifts notes
+        The few that are left out are found in a fraction of the time that it takes to list all others. And what boosts notes
         by the same for all stays apart from the words that do: the library walks a list of nothing but words sooner.
         """
         is_apart = sets_apart and any(map(has_loose, words))
-        ranks = [self._query(lift) for lift in lifts if isinstance(lift, Whole)]
+        ranks = [self._query(boost) for boost in boosts if isinstance(boost, ExactValue)]
         if is_apart:
-            loose = self._query(AllOf((lacking, AnyOf(words))))
+            loose = self._query(AllOf((absent, AnyOf(words))))
             ranks.append(Query.const_score_query(loose, 0.1 - FIRST))
-        clauses = [(Occur.MustNot, self._query(AllOf((lacking, *map(NoneOf, words)))))]
+        clauses = [(Occur.MustNot, self._query(AllOf((absent, *map(NoneOf, words)))))]
         if ranks:
             every = Query.const_score_query(Query.all_query(), FIRST if is_apart else 0.0)
             clauses.append((Occur.Must, _all([(Occur.Must, every), *((Occur.Should, rank) for rank in ranks)])))
-        others = [query for lift in lifts if not isinstance(lift, Whole) for query in self._alternatives(lift)]
+        others = [query for boost in boosts if not isinstance(boost, ExactValue) for query in self._alternatives(boost)]
         return [*clauses, *((Occur.Should, query) for query in others)]
 
-    def _apart(self, words: AnyOf, lifts: list[Query]) -> list[tuple[Occur, Query]]:
+    def _apart(self, words: AnyOf, boosts: list[Query]) -> list[tuple[Occur, Query]]:
         """Return the clauses for words and phrases, those as written far above those without their diacritics."""
         written: list[Query] = []
         phrases: list[Query] = []
@@ -256,9 +256,9 @@ class TantivyText:
             if isinstance(part, AnyWord):
                 written += self._terms(part.field, (*part.same, *part.near, *part.others))
                 loose += self._terms(part.field, part.loose)
-                lifts = [*lifts, *self._alternatives(AnyWord(part.field, part.same, part.near))]
-            elif isinstance(part, SideBySide):
-                (loose if part.is_loose else phrases).append(self._side_by_side(part))
+                boosts = [*boosts, *self._alternatives(AnyWord(part.field, part.same, part.near))]
+            elif isinstance(part, Phrase):
+                (loose if part.is_loose else phrases).append(self._phrase_query(part))
             else:
                 written.append(self._query(part))
         found = [Query.const_score_query(_any(loose), 0.1)]
@@ -268,7 +268,7 @@ class TantivyText:
             # Ranked by themselves, and by what all notes have: to look for them twice, as for words, would take twice as long.
             first = Query.const_score_query(Query.all_query(), FIRST)
             found.append(_all([(Occur.Must, _any(phrases)), (Occur.Must, first)]))
-        return [(Occur.Must, _any(found)), *((Occur.Should, query) for query in lifts)]
+        return [(Occur.Must, _any(found)), *((Occur.Should, query) for query in boosts)]
 
     def _terms(self, field: str, words: Sequence[str | int]) -> list[Query]:
         if len(words) >= _MANY_WORDS:
@@ -294,7 +294,7 @@ class TantivyText:
             found.append(Query.const_score_query(others, OTHER_WEIGHT * weight))
         return found
 
-    def _side_by_side(self, plan: SideBySide) -> Query:
+    def _phrase_query(self, plan: Phrase) -> Query:
         if len(plan.words) == 1:
             query = Query.term_query(self._schema, plan.field, plan.words[0])
         else:
@@ -314,10 +314,10 @@ def _loose_leaves(plan: Plan) -> int | None:
     """Return how many words or phrases, all of them asked for, may be found loose; None if they are asked for otherwise."""
     if not has_loose(plan):
         return 0
-    if isinstance(plan, Lifted):
+    if isinstance(plan, Boosted):
         return _loose_leaves(plan.plan)
     if isinstance(plan, AnyOf):
-        return 1 if all(isinstance(part, (AnyWord, SideBySide)) or not has_loose(part) for part in plan.parts) else None
+        return 1 if all(isinstance(part, (AnyWord, Phrase)) or not has_loose(part) for part in plan.parts) else None
     if isinstance(plan, AllOf):
         counts = [_loose_leaves(part) for part in plan.parts]
         return None if None in counts else sum(count for count in counts if count)

@@ -21,7 +21,7 @@ _PART = re.compile(
 _IN_GROUP = re.compile(rf"\\.|{_SET}|[()\[]|[^\\()\[\]]++|\]", re.DOTALL)
 
 
-def required_texts(source: str) -> list[str]:
+def required_literals(source: str) -> list[str]:
     """Return texts all of which stand, whatever the case, in any text the expression matches."""
     texts = [""]
     position = 0

@@ -16,10 +16,10 @@ from support.stores import BACKENDS, MAX_BYTES, Backend, answers, answers_of_new
 from support.vaults import write_in_place, write_vault
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.disk.watch import open_watch
-from vaultwire.vault.index.store import stored_index, upkeep
-from vaultwire.vault.index.store.home import Home
+from vaultwire.vault.index.store import stored_index, updater
+from vaultwire.vault.index.store.index_folder import IndexFolder
 from vaultwire.vault.index.store.memory_text import MemoryText
-from vaultwire.vault.index.store.plan import Everything
+from vaultwire.vault.index.store.search_plan import MatchAll
 from vaultwire.vault.index.store.stored_index import StoredIndex
 from vaultwire.vault.model import NO_PROGRESS, NoProgress, NoteStat, VaultPath
 from vaultwire.vault.search.query import parse_query
@@ -141,7 +141,7 @@ def test_words_of_many_new_notes_are_known_at_once_and_to_the_next_start(
     root: Path, tmp_path: Path, backend: Backend, count: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of some notes each one's are added, of most all words in use are found out anew."""
-    monkeypatch.setattr(upkeep, "_MANY", 3)
+    monkeypatch.setattr(updater, "_MANY", 3)
     for number in range(32):
         (root / f"{number}.md").write_text("pear")
     _, index, _ = open_stored(root, tmp_path / "cache", backend)
@@ -170,16 +170,18 @@ class SlowToCommit(MemoryText):
 
 
 @pytest.fixture
-def tended() -> Iterator[Callable[[StoredIndex], None]]:
-    """Has an index tended until the end of the test."""
+def watched() -> Iterator[Callable[[StoredIndex], None]]:
+    """Runs an index's watch loop until the end of the test."""
     running: list[tuple[StoredIndex, threading.Thread]] = []
 
-    def tend(index: StoredIndex) -> None:
-        thread = threading.Thread(target=index.tend)
+    def watch(index: StoredIndex) -> None:
+        ready = threading.Event()
+        thread = threading.Thread(target=index.run_watch_loop, args=(ready.set,))
         running.append((index, thread))
         thread.start()
+        assert ready.wait(PATIENCE)
 
-    yield tend
+    yield watch
     for index, thread in running:
         index.close()
         thread.join(PATIENCE)
@@ -197,7 +199,7 @@ class Opens(NoProgress):
 
 
 def test_whoever_asks_while_another_takes_up_a_change_waits_for_it(
-    root: Path, tended: Callable[[StoredIndex], None]
+    root: Path, watched: Callable[[StoredIndex], None]
 ) -> None:
     begun, may_go = threading.Event(), threading.Event()
     files = Files(str(root), MAX_BYTES)
@@ -209,12 +211,10 @@ def test_whoever_asks_while_another_takes_up_a_change_waits_for_it(
             assert may_go.wait(PATIENCE)
         return kept.get()
 
-    index = StoredIndex(files, Home(files.root, None, MemoryText), excludes)
-    tended(index)
-    while not index.stats(1, NO_PROGRESS).is_watched:
-        pass
+    index = StoredIndex(files, IndexFolder(files.root, None, MemoryText), excludes)
+    watched(index)
     assert total(index, "red") == 9
-    index.take_up(["new.md"])
+    index.queue_changes(["new.md"])
     first = threading.Thread(target=total, args=(index, "red"), name="the first")
     first.start()
     try:
@@ -234,10 +234,10 @@ def looked_over(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("looked_over")
 def test_what_no_watch_hears_of_is_seen_when_all_files_are_looked_at_again(
-    root: Path, tmp_path: Path, tended: Callable[[StoredIndex], None]
+    root: Path, tmp_path: Path, watched: Callable[[StoredIndex], None]
 ) -> None:
     _, index, _ = open_stored(root, tmp_path / "cache")
-    tended(index)
+    watched(index)
     assert total(index, "red") == 9
     until = time.monotonic() + PATIENCE
     with (root / "sub/1.md").open("r+b") as file, mmap.mmap(file.fileno(), 0) as memory:
@@ -249,7 +249,7 @@ def test_what_no_watch_hears_of_is_seen_when_all_files_are_looked_at_again(
 
 @pytest.mark.usefixtures("looked_over")
 def test_nobody_waits_until_all_files_have_been_looked_at_again(
-    root: Path, tended: Callable[[StoredIndex], None]
+    root: Path, watched: Callable[[StoredIndex], None]
 ) -> None:
     is_checked, begun, may_go, gone_on = (threading.Event() for _ in range(4))
 
@@ -263,17 +263,15 @@ def test_nobody_waits_until_all_files_have_been_looked_at_again(
 
     files = Slow(str(root), MAX_BYTES)
     kept = KeptExcludes(files.root, KeptSettings(files.root))
-    index = StoredIndex(files, Home(files.root, None, MemoryText), kept.get)
-    tended(index)
-    while not index.stats(1, NO_PROGRESS).is_watched:
-        pass
+    index = StoredIndex(files, IndexFolder(files.root, None, MemoryText), kept.get)
+    watched(index)
     assert total(index, "red") == 9
     is_checked.set()
     try:
         assert begun.wait(PATIENCE)
         (root / "new.md").write_text("red apple")
         (root / "sub/1.md").unlink()
-        index.take_up(["new.md", "sub/1.md"])
+        index.queue_changes(["new.md", "sub/1.md"])
         assert (total(index, "red"), total(index, "apple")) == (9, 9)
         assert not gone_on.is_set()
     finally:
@@ -281,7 +279,7 @@ def test_nobody_waits_until_all_files_have_been_looked_at_again(
 
 
 def test_what_is_written_while_the_text_index_commits_is_found_at_once_and_kept(
-    root: Path, tended: Callable[[StoredIndex], None]
+    root: Path, watched: Callable[[StoredIndex], None]
 ) -> None:
     made: list[SlowToCommit] = []
 
@@ -290,7 +288,7 @@ def test_what_is_written_while_the_text_index_commits_is_found_at_once_and_kept(
         return made[-1]
 
     vault, index, _ = open_stored(root, None, backend)
-    tended(index)
+    watched(index)
     assert total(index, "red") == 9
     (text,) = made
     text.may_end.clear()
@@ -303,7 +301,7 @@ def test_what_is_written_while_the_text_index_commits_is_found_at_once_and_kept(
         was = place.stat()
         place.write_text("pear two")
         os.utime(place, ns=(was.st_atime_ns, was.st_mtime_ns))  # as if within the same tick of the file system's clock
-        index.take_up(["new.md"])
+        index.queue_changes(["new.md"])
         vault.writing.write("newer.md", "pear three", "create")
         vault.writing.delete("sub/1.md", permanent=True)
         assert [total(index, query) for query in ("pear", "one", "two", "three", "red")] == [2, 0, 1, 1, 8]
@@ -312,16 +310,16 @@ def test_what_is_written_while_the_text_index_commits_is_found_at_once_and_kept(
     finally:
         text.may_end.set()
     until = time.monotonic() + PATIENCE
-    while index._parts.catalog.is_behind():
+    while index._parts.catalog.has_pending():
         assert time.monotonic() < until
         text.begun.clear()
         text.begun.wait(0.05)
     queries = ["pear", "one", "two", "three", "red"]
     assert difference(answers(index, queries), answers_of_new(root, queries)) == {}
-    assert text.search(Everything(), (), 0, None).total == 10
+    assert text.search(MatchAll(), (), 0, None).total == 10
 
 
-def test_hidden_files_that_change_are_no_news(root: Path) -> None:
+def test_hidden_files_that_change_are_no_next_changes(root: Path) -> None:
     _, index, _ = open_stored(root, None, MemoryText)
     (root / ".obsidian").mkdir()
     watch = open_watch(str(root))
@@ -329,8 +327,8 @@ def test_hidden_files_that_change_are_no_news(root: Path) -> None:
     (root / ".obsidian/workspace.json").write_text("[]")
     (root / ".hidden.tmp").write_text("new text")
     before = time.monotonic()
-    assert not any(index._news(watch, 0.3))
+    assert not any(index._next_changes(watch, 0.3))
     assert time.monotonic() - before >= 0.3
     (root / "sub/1.md").write_text("pear")
-    assert index._news(watch, PATIENCE).paths == {"sub/1.md"}
+    assert index._next_changes(watch, PATIENCE).paths == {"sub/1.md"}
     watch.close()

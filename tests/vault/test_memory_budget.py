@@ -11,7 +11,7 @@ import tracemalloc
 import pytest
 
 from vaultwire.vault.caller import Caller
-from vaultwire.vault.kept import KEPT, SMALL, Held, Kept, weight
+from vaultwire.vault.memory_budget import MEMORY_BUDGET, UNCOUNTED_BYTES, MemoryBudget, Reservation, estimated_bytes
 from vaultwire.vault.model import VaultPath
 
 
@@ -21,13 +21,13 @@ class Box:
     def __init__(self, fixed: int = 0) -> None:
         self.size = self.fixed = fixed
 
-    def let_go(self) -> int:
+    def evict(self) -> int:
         self.size = self.fixed
         return self.size
 
 
 def test_who_was_used_longest_ago_drops_what_it_has_until_there_is_room() -> None:
-    account = Kept(800)
+    account = MemoryBudget(800)
     first, second, third, fixed = Box(), Box(), Box(), Box(200)
     for box in (fixed, first, second, third):
         box.size = 200
@@ -45,7 +45,7 @@ def test_who_was_used_longest_ago_drops_what_it_has_until_there_is_room() -> Non
 
 
 def test_the_latest_is_not_dropped_however_much_it_is() -> None:
-    account = Kept(100)
+    account = MemoryBudget(100)
     box = Box()
     box.size = 500
     account.use(box, 500)
@@ -55,7 +55,7 @@ def test_the_latest_is_not_dropped_however_much_it_is() -> None:
 
 
 def test_what_nobody_has_any_more_counts_no_more() -> None:
-    account = Kept(1000)
+    account = MemoryBudget(1000)
     boxes = [Box() for _ in range(10)]
     for box in boxes:
         account.use(box, 50)
@@ -66,7 +66,7 @@ def test_what_nobody_has_any_more_counts_no_more() -> None:
 def test_the_total_is_the_sum_whatever_happens(request: pytest.FixtureRequest) -> None:
     seed = request.config.getoption("hypothesis_seed")
     chance = random.Random(f"{seed}")
-    account = Kept(5000)
+    account = MemoryBudget(5000)
     boxes = [Box() for _ in range(40)]
     for _ in range(5000):
         number = chance.randrange(len(boxes))
@@ -84,10 +84,10 @@ def test_the_total_is_the_sum_whatever_happens(request: pytest.FixtureRequest) -
 
 
 def test_a_message_counts_until_it_is_answered() -> None:
-    account = Kept(100 * SMALL)
-    small, large = Held(SMALL, account), Held(SMALL + 1, account)
-    assert account.total == SMALL + 1
-    assert not account.has_room(100 * SMALL)
+    account = MemoryBudget(100 * UNCOUNTED_BYTES)
+    small, large = Reservation(UNCOUNTED_BYTES, account), Reservation(UNCOUNTED_BYTES + 1, account)
+    assert account.total == UNCOUNTED_BYTES + 1
+    assert not account.has_room(100 * UNCOUNTED_BYTES)
     large.end()
     large.end()
     small.end()
@@ -100,13 +100,13 @@ def test_a_text_weighs_no_less_than_it_takes(text: str, spelt: str) -> None:
 
     whole = "x" * 100_000 + text
     message = json.dumps(whole, ensure_ascii=spelt == "escaped").encode()
-    assert weight(message) + 100 > sys.getsizeof(json.loads(message))
+    assert estimated_bytes(message) + 100 > sys.getsizeof(json.loads(message))
 
 
 def test_what_callers_have_read_costs_what_the_account_says(monkeypatch: pytest.MonkeyPatch) -> None:
     gc.collect()
-    monkeypatch.setattr(KEPT, "most", KEPT.total + 64_000_000)
-    before = KEPT.total
+    monkeypatch.setattr(MEMORY_BUDGET, "max_bytes", MEMORY_BUDGET.total + 64_000_000)
+    before = MEMORY_BUDGET.total
     tracemalloc.start()
     try:
         callers = [Caller(f"caller {number}") for number in range(8)]
@@ -116,10 +116,10 @@ def test_what_callers_have_read_costs_what_the_account_says(monkeypatch: pytest.
                 caller.saw(path, f"etag-{note:020d}", b"%d" % note * (note % 300))
         gc.collect()
         taken, _ = tracemalloc.get_traced_memory()
-        counted = KEPT.total - before
+        counted = MEMORY_BUDGET.total - before
         assert 0.5 * counted < taken < 1.1 * counted
-        monkeypatch.setattr(KEPT, "most", before + 1_000_000)
-        assert KEPT.has_room(0)
+        monkeypatch.setattr(MEMORY_BUDGET, "max_bytes", before + 1_000_000)
+        assert MEMORY_BUDGET.has_room(0)
         gc.collect()
         left, _ = tracemalloc.get_traced_memory()
         assert left < 0.2 * taken
@@ -132,7 +132,7 @@ def test_a_caller_that_was_let_go_goes_on() -> None:
     caller, path = Caller(), VaultPath("Note.md")
     caller.saw(path, "one", b"text")
     assert caller.text_of(path, "one") == b"text"
-    assert caller.let_go() == 0
+    assert caller.evict() == 0
     assert (caller.has_read(path), caller.text_of(path, "one")) == (False, None)
     caller.saw(path, "two", b"more")
     caller.moved(path, VaultPath("Moved.md"))

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple, TypeAlias
 
-from vaultwire.vault.index.store.grams import Grams
-from vaultwire.vault.index.store.literals import required_texts
+from vaultwire.vault.index.store.ngrams import NgramFilter
+from vaultwire.vault.index.store.regex_literals import required_literals
+from vaultwire.vault.index.store.tokenizer import BREAK, words_of
 from vaultwire.vault.index.store.vocabulary import Vocabulary
-from vaultwire.vault.index.store.words import BREAK, words_of
 from vaultwire.vault.search.query import And, Expression, Not, Or, Property, Within
 from vaultwire.vault.search.terms import Pattern, Text, bare_text, fold_text, is_unspaced
 
@@ -29,12 +29,12 @@ FIRST = 10_000.0
 # Fields of whole values: every tag and those above it, every folder a note lies below, names of properties, kinds.
 TAG_PATH, FOLDER, PROPERTY, KIND = "tag_path", "folder", "property", "kind"
 HAS_TASK = "task"
-# Those of the grams that a note's text lacks and that its name holds.
-LACKED, NAMED = "lacked", "named"
+# Those of the ngrams that a note's text lacks and that its name holds.
+ABSENT_NGRAMS, NAME_NGRAMS = "absent_ngrams", "name_ngrams"
 
-# Parts of a note's text, so what stands there is found without them. They only lift a note: what YAML makes of an alias
+# IndexParts of a note's text, so what stands there is found without them. They only boost a note: what YAML makes of an alias
 # need not stand in the text as it is.
-_LIFTING = (ALIAS, HEADING, TAG)
+_BOOSTING = (ALIAS, HEADING, TAG)
 _OF_PATHS = (NAME, FILE, PATH)
 # So many words that begin with the one typed are ranked by how rare each is, the shortest first; all others that hold it
 # count alike. Ranking a thousand of them takes 3 ms and says no more.
@@ -43,7 +43,7 @@ _MAX_NEAR = 4
 _MAX_SPELLINGS = 8
 
 
-class Everything(NamedTuple):
+class MatchAll(NamedTuple):
     """Every note."""
 
 
@@ -60,7 +60,7 @@ class AnyWord(NamedTuple):
     loose: tuple[str, ...] = ()
 
 
-class SideBySide(NamedTuple):
+class Phrase(NamedTuple):
     """Notes with the words in this order and nothing between them. ``is_loose``: not with the diacritics asked for."""
 
     field: str
@@ -68,7 +68,7 @@ class SideBySide(NamedTuple):
     is_loose: bool = False
 
 
-class Whole(NamedTuple):
+class ExactValue(NamedTuple):
     """Notes with the value in a field of whole values."""
 
     field: str
@@ -93,14 +93,14 @@ class NoneOf(NamedTuple):
     part: Plan
 
 
-class Lifted(NamedTuple):
+class Boosted(NamedTuple):
     """Notes that the plan finds. Those that the other plans find too rank above the rest."""
 
     plan: Plan
-    lifts: tuple[Plan, ...]
+    boosts: tuple[Plan, ...]
 
 
-Plan: TypeAlias = Everything | AnyWord | SideBySide | Whole | AllOf | AnyOf | NoneOf | Lifted
+Plan: TypeAlias = MatchAll | AnyWord | Phrase | ExactValue | AllOf | AnyOf | NoneOf | Boosted
 
 
 class Planned(NamedTuple):
@@ -117,9 +117,9 @@ class Vocabularies(NamedTuple):
     paths: Vocabulary
 
 
-def make_plan(expression: Expression, vocabularies: Vocabularies, grams: Grams) -> Planned:
-    """Return which notes may match the expression. ``grams`` are those that the notes are marked with."""
-    planner = _Planner(vocabularies, grams)
+def make_plan(expression: Expression, vocabularies: Vocabularies, ngrams: NgramFilter) -> Planned:
+    """Return which notes may match the expression. ``ngrams`` are those that the notes are marked with."""
+    planner = _Planner(vocabularies, ngrams)
     plan = planner.plan(expression)
     return Planned(plan, planner.is_exact)
 
@@ -128,37 +128,37 @@ def has_loose(plan: Plan) -> bool:
     """Tell whether the plan may find notes that match only where diacritics are left out."""
     if isinstance(plan, AnyWord):
         return bool(plan.loose)
-    if isinstance(plan, SideBySide):
+    if isinstance(plan, Phrase):
         return plan.is_loose
     if isinstance(plan, (AllOf, AnyOf)):
         return any(map(has_loose, plan.parts))
-    return isinstance(plan, Lifted) and has_loose(plan.plan)
+    return isinstance(plan, Boosted) and has_loose(plan.plan)
 
 
 def as_written(plan: Plan) -> Plan:
     """Return the plan for those notes that match with their diacritics."""
     if isinstance(plan, AnyWord):
         return plan._replace(loose=())
-    if isinstance(plan, SideBySide):
+    if isinstance(plan, Phrase):
         return AnyOf(()) if plan.is_loose else plan
     if isinstance(plan, (AllOf, AnyOf)):
         return type(plan)(tuple(map(as_written, plan.parts)))
-    return as_written(plan.plan) if isinstance(plan, Lifted) else plan
+    return as_written(plan.plan) if isinstance(plan, Boosted) else plan
 
 
 class _Planner:
     """One walk over an expression."""
 
-    def __init__(self, vocabularies: Vocabularies, grams: Grams) -> None:
+    def __init__(self, vocabularies: Vocabularies, ngrams: NgramFilter) -> None:
         self._vocabularies = vocabularies
-        self._grams = grams
+        self._ngrams = ngrams
         self._found: dict[tuple[Vocabulary, str], list[str]] = {}  # words in use by what they hold
         self.is_exact = True
 
     def plan(self, part: Expression, fields: tuple[str, ...] = (BODY, NAME)) -> Plan:
         """Return the plan for a part that is looked for in the fields of one note."""
         if isinstance(part, And):
-            return AllOf(tuple(self.plan(inner, fields) for inner in part.parts)) if part.parts else Everything()
+            return AllOf(tuple(self.plan(inner, fields) for inner in part.parts)) if part.parts else MatchAll()
         if isinstance(part, Or):
             return AnyOf(tuple(self.plan(inner, fields) for inner in part.parts))
         if isinstance(part, Not):
@@ -175,16 +175,16 @@ class _Planner:
         """Return the plan for a regular expression: notes with the words it cannot match without."""
         texts = [
             self._inside(word, fields)
-            for text in required_texts(pattern.source)
+            for text in required_literals(pattern.source)
             for word in words_of(fold_text(text))
             if word != BREAK and bare_text(word)
         ]
         self.is_exact = False
-        return AllOf(tuple(texts)) if texts else Everything()
+        return AllOf(tuple(texts)) if texts else MatchAll()
 
     def _open(self) -> Plan:
         self.is_exact = False
-        return Everything()
+        return MatchAll()
 
     def _without(self, part: Not, plan: Callable[[Expression], Plan]) -> Plan:
         # Without notes that match too much would be without some that should be there.
@@ -203,12 +203,12 @@ class _Planner:
             return self._tag(part)
         inner = self._in_piece(part)
         self.is_exact = False
-        return AllOf((inner, Whole(KIND, HAS_TASK))) if operator.startswith("task") else inner
+        return AllOf((inner, ExactValue(KIND, HAS_TASK))) if operator.startswith("task") else inner
 
     def _in_piece(self, part: Expression) -> Plan:
         """Return the plan for a part that must hold in one piece of a note: what is not in one may be in another."""
         if isinstance(part, And):
-            return AllOf(tuple(self._in_piece(inner) for inner in part.parts)) if part.parts else Everything()
+            return AllOf(tuple(self._in_piece(inner) for inner in part.parts)) if part.parts else MatchAll()
         if isinstance(part, Or):
             return AnyOf(tuple(self._in_piece(inner) for inner in part.parts))
         if isinstance(part, Pattern):
@@ -217,7 +217,7 @@ class _Planner:
 
     def _tag(self, part: Expression) -> Plan:
         if isinstance(part, And):
-            return AllOf(tuple(self._tag(inner) for inner in part.parts)) if part.parts else Everything()
+            return AllOf(tuple(self._tag(inner) for inner in part.parts)) if part.parts else MatchAll()
         if isinstance(part, Or):
             return AnyOf(tuple(self._tag(inner) for inner in part.parts))
         if isinstance(part, Not):
@@ -226,7 +226,7 @@ class _Planner:
             return self._open()
         self.is_exact &= not part.match_case
         value = whole_value(part.text)
-        return Whole(TAG_PATH, value) if value else self._open()
+        return ExactValue(TAG_PATH, value) if value else self._open()
 
     def _property(self, wanted: Property) -> Plan:
         self.is_exact &= wanted.value is None
@@ -238,7 +238,7 @@ class _Planner:
         if not isinstance(name, Text):
             return self._open()
         self.is_exact &= not name.match_case
-        return Whole(PROPERTY, whole_value(name.text))
+        return ExactValue(PROPERTY, whole_value(name.text))
 
     # ------------------------------------------------------------------ words
 
@@ -254,7 +254,7 @@ class _Planner:
         if len(words) == 1 and not is_unspaced(words[0]):
             return self._inside(words[0], fields)
         if all(map(is_unspaced, words)):
-            return _lifted_by_itself(SideBySide(field, tuple(words)) for field in fields)
+            return _boosted_by_itself(Phrase(field, tuple(words)) for field in fields)
         # Ends lie inside longer words, and what a break is made of only the note can tell.
         self.is_exact = False
         return AllOf(tuple(self._inside(word, fields) for word in dict.fromkeys(solid)))
@@ -264,7 +264,7 @@ class _Planner:
             self.is_exact = False
             solid = dict.fromkeys(word for word in words if word != BREAK)
             return AllOf(tuple(AnyOf(tuple(self._same(word, field) for field in fields)) for word in solid))
-        spellings: list[SideBySide] = []
+        spellings: list[Phrase] = []
         for field in fields:
             alternatives: list[tuple[str, ...]] = [()]
             for word in words:
@@ -274,8 +274,8 @@ class _Planner:
                     self.is_exact = False
                     return AllOf(tuple(AnyOf(tuple(self._same(word, field) for field in fields)) for word in words))
             wanted = tuple(words)
-            spellings += [SideBySide(field, spelt, is_loose=spelt != wanted) for spelt in alternatives]
-        return _lifted_by_itself(spellings)
+            spellings += [Phrase(field, spelt, is_loose=spelt != wanted) for spelt in alternatives]
+        return _boosted_by_itself(spellings)
 
     def _same(self, word: str, field: str) -> Plan:
         return AnyWord(field, tuple(self._spellings(word, field)))
@@ -289,9 +289,9 @@ class _Planner:
 
     def _inside(self, word: str, fields: tuple[str, ...]) -> Plan:
         """Return the plan for a word that may lie inside longer ones."""
-        if word in self._grams and BODY in fields:
-            return _usual(word, [self._close_to(word, field) for field in fields])
-        return _lifted_by_itself(self._word(word, field) for field in fields)
+        if word in self._ngrams and BODY in fields:
+            return _usual(word, [self._near(word, field) for field in fields])
+        return _boosted_by_itself(self._word(word, field) for field in fields)
 
     def _word(self, word: str, field: str) -> AnyWord:
         """Return the plan for a word that may lie inside longer ones, in one field."""
@@ -303,7 +303,7 @@ class _Planner:
         others = [other for other in written if other not in near and other != word]
         return AnyWord(field, same, near, tuple(others), tuple(loose))
 
-    def _close_to(self, word: str, field: str) -> AnyWord:
+    def _near(self, word: str, field: str) -> AnyWord:
         """Return the same without the many words that merely hold it."""
         vocabulary = self._vocabulary(field)
         return AnyWord(
@@ -329,35 +329,35 @@ def _closest(word: str, beginning: list[str]) -> tuple[tuple[str, ...], tuple[st
     return tuple(same), tuple(near[:_MAX_NEAR])
 
 
-def _lifted_by_itself(parts: Iterable[AnyWord | SideBySide]) -> Plan:
+def _boosted_by_itself(parts: Iterable[AnyWord | Phrase]) -> Plan:
     """Return the plan for what any of the parts finds, lifted where that is what the note is about."""
     found = tuple(parts)
-    return _lifted(AnyOf(found), _lifts_of(found))
+    return _boosted(AnyOf(found), _boosts_of(found))
 
 
-def _lifted(found: Plan, lifts: Iterable[Plan]) -> Plan:
-    lifted_by = tuple(lifts)
-    return Lifted(found, lifted_by) if lifted_by else found
+def _boosted(found: Plan, boosts: Iterable[Plan]) -> Plan:
+    lifted_by = tuple(boosts)
+    return Boosted(found, lifted_by) if lifted_by else found
 
 
-def _lifts_of(parts: Iterable[AnyWord | SideBySide]) -> Iterator[Plan]:
+def _boosts_of(parts: Iterable[AnyWord | Phrase]) -> Iterator[Plan]:
     """Yield the plans for what is found in a text, in those parts of it that say what it is about."""
     for part in parts:
         if part.field != BODY:
             continue
-        if isinstance(part, SideBySide):
-            yield from (part._replace(field=field) for field in _LIFTING)
+        if isinstance(part, Phrase):
+            yield from (part._replace(field=field) for field in _BOOSTING)
         elif part.same or part.near:
-            yield from (AnyWord(field, part.same, part.near) for field in _LIFTING)
+            yield from (AnyWord(field, part.same, part.near) for field in _BOOSTING)
 
 
-def _usual(gram: str, parts: Sequence[AnyWord]) -> Plan:
-    """Return the plan for a word that is a gram: all notes but those marked as lacking it."""
-    named = [Whole(NAMED, gram) for part in parts if part.field == NAME]
-    found: Plan = NoneOf(AllOf((Whole(LACKED, gram), *map(NoneOf, named))))
+def _usual(ngram: str, parts: Sequence[AnyWord]) -> Plan:
+    """Return the plan for a word that is a ngram: all notes but those marked as absent it."""
+    named = [ExactValue(NAME_NGRAMS, ngram) for part in parts if part.field == NAME]
+    found: Plan = NoneOf(AllOf((ExactValue(ABSENT_NGRAMS, ngram), *map(NoneOf, named))))
     loose = [AnyWord(part.field, (), loose=part.loose) for part in parts if part.loose]
     ranks = [AnyWord(part.field, part.same, part.near) for part in parts if part.same or part.near]
-    return _lifted(AnyOf((found, *loose)) if loose else found, [*ranks, *named, *_lifts_of(parts)])
+    return _boosted(AnyOf((found, *loose)) if loose else found, [*ranks, *named, *_boosts_of(parts)])
 
 
 def whole_value(text: str) -> str:

@@ -10,8 +10,9 @@ from typing import NamedTuple, Protocol, TypeAlias
 
 from vaultwire.markdown.bounds import tags_and_above
 from vaultwire.markdown.model import ParsedNote
-from vaultwire.vault.index.store.grams import Grams
-from vaultwire.vault.index.store.plan import (
+from vaultwire.vault.index.store.ngrams import NgramFilter
+from vaultwire.vault.index.store.search_plan import (
+    ABSENT_NGRAMS,
     ALIAS,
     BODY,
     FILE,
@@ -19,9 +20,8 @@ from vaultwire.vault.index.store.plan import (
     HAS_TASK,
     HEADING,
     KIND,
-    LACKED,
     NAME,
-    NAMED,
+    NAME_NGRAMS,
     PATH,
     PROPERTY,
     TAG,
@@ -29,14 +29,14 @@ from vaultwire.vault.index.store.plan import (
     Plan,
     whole_value,
 )
-from vaultwire.vault.index.store.words import folded_words
+from vaultwire.vault.index.store.tokenizer import folded_words
 from vaultwire.vault.search.searched import searched_name
 
 WORD_FIELDS = (BODY, NAME, ALIAS, HEADING, TAG, FILE, PATH)
-MARK_FIELDS = (LACKED, NAMED)
-"""The fields of values that ``Grams`` gives: many to a note, and none with a blank in it."""
+NGRAM_FIELDS = (ABSENT_NGRAMS, NAME_NGRAMS)
+"""The fields of values that ``NgramFilter`` gives: many to a note, and none with a blank in it."""
 
-VALUE_FIELDS = (TAG_PATH, FOLDER, PROPERTY, KIND, *MARK_FIELDS)
+VALUE_FIELDS = (TAG_PATH, FOLDER, PROPERTY, KIND, *NGRAM_FIELDS)
 
 
 Fields: TypeAlias = tuple[dict[str, str], dict[str, list[str]]]
@@ -64,7 +64,7 @@ class BrokenTextIndexError(Exception):
 
 
 class TextIndex(Protocol):
-    """One backend. Reading is safe from several threads; writing is the matter of one thread at a time."""
+    """One backend. NoteContent is safe from several threads; writing is the matter of one thread at a time."""
 
     def search(self, plan: Plan, without: Collection[int], offset: int, limit: int | None) -> TextHits:
         """Return notes the plan finds, but for those with the ids ``without``; all from ``offset`` on if no ``limit``.
@@ -97,7 +97,7 @@ class TextIndex(Protocol):
         """Give up files and memory."""
 
 
-def to_fields(path: str, text: str, parsed: ParsedNote, grams: Grams) -> Fields:
+def to_fields(path: str, text: str, parsed: ParsedNote, ngrams: NgramFilter) -> Fields:
     """Return what text indexes keep of a note."""
     folders = path.split("/")[:-1]
     words = {
@@ -114,8 +114,8 @@ def to_fields(path: str, text: str, parsed: ParsedNote, grams: Grams) -> Fields:
         FOLDER: ["/".join(folders[:depth]) for depth in range(1, len(folders) + 1)],
         PROPERTY: list(dict.fromkeys(map(whole_value, parsed.frontmatter.values))),
         KIND: [HAS_TASK] if parsed.tasks else [],
-        LACKED: grams.lacking(words[BODY]),
-        NAMED: grams.held(words[NAME]),
+        ABSENT_NGRAMS: ngrams.absent(words[BODY]),
+        NAME_NGRAMS: ngrams.present(words[NAME]),
     }
     return words, values
 

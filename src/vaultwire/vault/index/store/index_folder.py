@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 from vaultwire.vault.disk.process_lock import ProcessLock
 from vaultwire.vault.index.store.catalog import Catalog
-from vaultwire.vault.index.store.plan import Everything
-from vaultwire.vault.index.store.schema import FORMAT, SETTLED, UNREAD
-from vaultwire.vault.index.store.text import BrokenTextIndexError, TextIndex
-from vaultwire.vault.index.store.words_in_use import WordsInUse
+from vaultwire.vault.index.store.schema import FORMAT, INDEXED, UNREAD
+from vaultwire.vault.index.store.search_plan import MatchAll
+from vaultwire.vault.index.store.text_index import BrokenTextIndexError, TextIndex
+from vaultwire.vault.index.store.vocabulary_store import VocabularyStore
 
 _CATALOG = "catalog.sqlite3"
 # One for what is there, one for what was begun anew, one for another process that did so at the same time.
@@ -23,19 +23,19 @@ _MAX_TRIES = 3
 # a run that goes on for longer keeps the files it has open, or makes them anew.
 _UNUSED_SECONDS = 30 * 24 * 3600
 _WHAT_TO_DO = "Make room there, or set VAULTWIRE_CACHE to a folder on another disk."
-_SETTLED = f"SELECT count(*) FROM files WHERE NOT hidden AND state = {SETTLED} AND digest <> {UNREAD}"
+_INDEXED = f"SELECT count(*) FROM files WHERE NOT hidden AND state = {INDEXED} AND digest <> {UNREAD}"
 
 
-class Parts(NamedTuple):
+class IndexParts(NamedTuple):
     """An open index."""
 
     catalog: Catalog
     text: TextIndex
-    words: WordsInUse
+    words: VocabularyStore
     process_lock: ProcessLock
 
 
-class Home:
+class IndexFolder:
     """The folder of one vault's index below the cache folder; in memory where there is none."""
 
     def __init__(
@@ -53,7 +53,7 @@ class Home:
             key = hashlib.blake2b(os.fsencode(vault), digest_size=12).hexdigest()
             self.folder = os.path.join(cache, f"v{FORMAT}-{key}{'-' * bool(stamp)}{stamp}")
 
-    def open(self) -> Parts:
+    def open(self) -> IndexParts:
         """Open what is there, or begin anew."""
         if self.folder is not None:
             try:
@@ -75,7 +75,7 @@ class Home:
             self.folder = None
         return self._open(None)
 
-    def _open(self, folder: str | None) -> Parts:
+    def _open(self, folder: str | None) -> IndexParts:
         place = None
         if folder is not None:
             self._generation = max([1, *self._generations()])
@@ -89,7 +89,7 @@ class Home:
                 self.problem = ""
             path = None if folder is None else os.path.join(folder, "lock")
             lock = ProcessLock(path, "another process is indexing the vault")
-            return Parts(catalog, text, WordsInUse(catalog), lock)
+            return IndexParts(catalog, text, VocabularyStore(catalog), lock)
         except BaseException:
             catalog.close()
             raise
@@ -106,7 +106,7 @@ class Home:
             if there in older or (there.startswith(alike) and time.time() - os.stat(place).st_mtime > _UNUSED_SECONDS):
                 _remove(place)
 
-    def wipe(self, parts: Parts) -> None:
+    def wipe(self, parts: IndexParts) -> None:
         """Close a broken index, to begin anew. Other processes that have it open find it broken in turn, or keep theirs."""
         parts.text.close()
         parts.catalog.close()
@@ -156,10 +156,10 @@ def _check(catalog: Catalog, text: TextIndex) -> None:
     """
     for _ in range(_MAX_TRIES):
         version = catalog.version()
-        (settled,) = catalog.rows(_SETTLED)[0]
-        left_out = [*(row.id for row in catalog.unsettled()), *catalog.gone()]
+        (settled,) = catalog.rows(_INDEXED)[0]
+        left_out = [*(row.id for row in catalog.not_indexed()), *catalog.gone()]
         text.refresh()
-        total = text.search(Everything(), left_out, 0, 1).total
+        total = text.search(MatchAll(), left_out, 0, 1).total
         if catalog.version() == version:  # else another process was at it meanwhile
             if total != settled:
                 raise BrokenTextIndexError(f"the text index has {total} notes, the catalog {settled}")

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vaultwire.vault.index.store.grams import Grams
-from vaultwire.vault.index.store.literals import required_texts
-from vaultwire.vault.index.store.plan import Everything, Vocabularies, make_plan
+from vaultwire.vault.index.store.ngrams import NgramFilter
+from vaultwire.vault.index.store.regex_literals import required_literals
+from vaultwire.vault.index.store.search_plan import MatchAll, Vocabularies, make_plan
 from vaultwire.vault.index.store.vocabulary import Vocabulary
 from vaultwire.vault.search.query import parse_query
 from vaultwire.vault.search.terms import BadRegexError, Budget, Forms, Pattern, RegexNeedle, bare_folded, check_regex
@@ -37,7 +37,7 @@ CASES = [
 
 @pytest.mark.parametrize(("source", "texts"), CASES)
 def test_these_texts_are_needed(source: str, texts: list[str]) -> None:
-    assert required_texts(source) == texts
+    assert required_literals(source) == texts
 
 
 PIECES = [
@@ -75,13 +75,13 @@ def test_whatever_matches_holds_the_needed_texts(source: str, texts: list[str]) 
     needle = RegexNeedle(Pattern(0, source, match_case=False), Budget(2.0))
     for text in texts:
         if needle.find(Forms(text), 0) >= 0:
-            assert all(bare_folded(needed) in bare_folded(text) for needed in required_texts(source))
+            assert all(bare_folded(needed) in bare_folded(text) for needed in required_literals(source))
 
 
 def test_a_pattern_is_looked_for_where_its_words_are() -> None:
     vocabularies = Vocabularies(Vocabulary(), Vocabulary())
     vocabularies.texts.add({"garden", "hothouse"})
-    planned = make_plan(parse_query("/house of? t/").expression, vocabularies, Grams())
+    planned = make_plan(parse_query("/house of? t/").expression, vocabularies, NgramFilter())
     assert not planned.is_exact
     assert "hothouse" in repr(planned.plan)
-    assert make_plan(parse_query("/a|b/").expression, vocabularies, Grams()).plan == Everything()
+    assert make_plan(parse_query("/a|b/").expression, vocabularies, NgramFilter()).plan == MatchAll()

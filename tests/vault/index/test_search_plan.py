@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from vaultwire.vault.index.store.grams import Grams
-from vaultwire.vault.index.store.plan import Planned, Vocabularies, make_plan
+from vaultwire.vault.index.store.ngrams import NgramFilter
+from vaultwire.vault.index.store.search_plan import Planned, Vocabularies, make_plan
 from vaultwire.vault.index.store.vocabulary import Vocabulary
 from vaultwire.vault.search.query import parse_query
 
@@ -13,7 +13,7 @@ from vaultwire.vault.search.query import parse_query
 def plan_of(query: str) -> Planned:
     texts = Vocabulary()
     texts.add({"red", "apple", "crème"})
-    return make_plan(parse_query(query).expression, Vocabularies(texts, Vocabulary()), Grams())
+    return make_plan(parse_query(query).expression, Vocabularies(texts, Vocabulary()), NgramFilter())
 
 
 EXACT = [

@@ -10,8 +10,8 @@ from vaultwire.markdown.parse import has_tag
 from vaultwire.markdown.yaml_core import PropertyValue
 from vaultwire.vault.disk.paths import fold
 from vaultwire.vault.index.store.catalog import Catalog
-from vaultwire.vault.index.store.finding import MAX_OFFSET, from_stored
-from vaultwire.vault.index.store.lookup import below
+from vaultwire.vault.index.store.catalog_queries import below
+from vaultwire.vault.index.store.note_finder import MAX_OFFSET, from_stored
 from vaultwire.vault.index.store.schema import UNREAD
 from vaultwire.vault.model import (
     FileKind,

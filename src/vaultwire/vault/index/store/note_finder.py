@@ -14,7 +14,7 @@ from typing import Any
 from vaultwire.markdown.yaml_core import PropertyValue
 from vaultwire.vault.disk.paths import NOTE_SUFFIX, fold
 from vaultwire.vault.index.store.catalog import Catalog
-from vaultwire.vault.index.store.lookup import below
+from vaultwire.vault.index.store.catalog_queries import below
 from vaultwire.vault.links.names import Names
 from vaultwire.vault.model import NamedNote, NoteStat, VaultPath
 from vaultwire.vault.search.finding import Condition, Wanted

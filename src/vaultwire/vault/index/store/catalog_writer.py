@@ -12,7 +12,7 @@ from vaultwire.vault.disk.paths import fold
 from vaultwire.vault.index.store.schema import FACTS, Record
 
 
-class Filing:
+class CatalogWriter:
     """Rows of a batch of records, gathered by table: one statement a table takes half the time of one a note."""
 
     def __init__(self, connection: sqlite3.Connection, records: Sequence[Record]) -> None:
@@ -27,7 +27,6 @@ class Filing:
         ).fetchone()
         self.first_new = self._next = last + 1
         self._files: list[tuple[Any, ...]] = []
-        self._searched = 0
         self._known: list[tuple[int]] = []
         self._rows: dict[str, list[tuple[Any, ...]]] = {table: [] for table in FACTS}
 
@@ -39,7 +38,6 @@ class Filing:
             self._known.append((note_id,))
         else:
             note_id, self._next = self._next, self._next + 1
-        self._searched += record.is_note and not record.hidden
         folder, _, name = stat.path.rpartition("/")
         self._files.append(
             (
@@ -69,8 +67,6 @@ class Filing:
         if self._known:
             known = [note for (note,) in self._known]
             count_tags(self._connection, _tags_of(self._connection, known), -1)
-            self._searched -= _searched_of(self._connection, known)
-        count_searched(self._connection, self._searched)
         count_tags(self._connection, Counter(tag for _, tag, _ in self._rows["tagged"]), 1)
         for table, rows in self._rows.items():
             if self._known:
@@ -90,16 +86,9 @@ class Filing:
 
 def forget_note(connection: sqlite3.Connection, note_id: int) -> None:
     """Take out all that is known of what a note holds."""
-    count_searched(connection, -_searched_of(connection, [note_id]))
     count_tags(connection, _tags_of(connection, [note_id]), -1)
     for table in FACTS:
         connection.execute(f"DELETE FROM {table} WHERE note = ?", (note_id,))
-
-
-def count_searched(connection: sqlite3.Connection, more: int) -> None:
-    """Count more or fewer notes that are searched."""
-    if more:
-        connection.execute("UPDATE meta SET value = value + ? WHERE name = 'searched'", (more,))
 
 
 def count_tags(connection: sqlite3.Connection, notes: Counter[str], sign: int) -> None:
@@ -110,12 +99,6 @@ def count_tags(connection: sqlite3.Connection, notes: Counter[str], sign: int) -
     )
     if sign < 0:
         connection.executemany("DELETE FROM tag_counts WHERE tag = ? AND notes = 0", [(tag,) for tag in notes])
-
-
-def _searched_of(connection: sqlite3.Connection, note_ids: list[int]) -> int:
-    statement = f"SELECT count(*) FROM files WHERE id IN ({', '.join('?' * len(note_ids))}) AND is_note AND NOT hidden"
-    (count,) = connection.execute(statement, note_ids).fetchone()
-    return int(count)
 
 
 def _tags_of(connection: sqlite3.Connection, note_ids: list[int]) -> Counter[str]:

@@ -1,4 +1,4 @@
-"""The vocabularies of one vault and its grams: in memory to look through, in the catalog to start with."""
+"""The vocabularies of one vault and its ngrams: in memory to look through, in the catalog to start with."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ import threading
 from collections.abc import Iterable
 
 from vaultwire.vault.index.store.catalog import Catalog
-from vaultwire.vault.index.store.grams import Grams
-from vaultwire.vault.index.store.plan import BODY, PATH, Vocabularies
-from vaultwire.vault.index.store.text import TextDocument
+from vaultwire.vault.index.store.ngrams import NgramFilter
+from vaultwire.vault.index.store.search_plan import BODY, PATH, Vocabularies
+from vaultwire.vault.index.store.text_index import TextDocument
+from vaultwire.vault.index.store.tokenizer import BREAK
 from vaultwire.vault.index.store.vocabulary import Stored, Vocabulary
-from vaultwire.vault.index.store.words import BREAK
 
 # New words are kept one by one until there are so many: loading as many takes 5 ms at every start.
 _MAX_SINGLE = 5_000
 _STORED, _VERSION = (("words_of_texts", "places_of_texts"), ("words_of_paths", "places_of_paths")), "words_version"
-_GRAMS = "grams"
+_NGRAMS = "ngrams"
 
 
-class WordsInUse:
+class VocabularyStore:
     """One process's copy. The one that writes the text index adds to it and stores; the others refresh."""
 
     def __init__(self, catalog: Catalog) -> None:
@@ -27,24 +27,24 @@ class WordsInUse:
         # Which version of what is stored was taken up, and which of the words kept one by one was the last: both at once.
         self._taken: tuple[int | None, int] = (None, 0)
         self._new: dict[bool, set[str]] = {False: set(), True: set()}
-        self._grams: Grams | None = None  # until it is known that they were learned: from then on they stay
+        self._ngrams: NgramFilter | None = None  # until it is known that they were learned: from then on they stay
         self.vocabularies = Vocabularies(Vocabulary(), Vocabulary())
         self.refresh()
 
-    def grams(self) -> Grams | None:
-        """Return the grams the notes in the text index are marked with, None if they have yet to be learned."""
-        if self._grams is None:
-            kept = self._catalog.meta(_GRAMS)
-            self._grams = None if kept is None else Grams(kept)
-        return self._grams
+    def ngrams(self) -> NgramFilter | None:
+        """Return the ngrams the notes in the text index are marked with, None if they have yet to be learned."""
+        if self._ngrams is None:
+            kept = self._catalog.meta(_NGRAMS)
+            self._ngrams = None if kept is None else NgramFilter(kept)
+        return self._ngrams
 
-    def learn_grams(self, texts: Iterable[str]) -> Grams:
+    def learn_ngrams(self, texts: Iterable[str]) -> NgramFilter:
         """Learn them, from the words of some notes. Only for whoever has the right to write the text index."""
-        grams = Grams.learn(texts)
+        ngrams = NgramFilter.learn(texts)
         # First for all: notes that other processes put in must be marked alike.
-        self._catalog.set_meta(_GRAMS, grams.kept)
-        self._grams = grams
-        return grams
+        self._catalog.set_meta(_NGRAMS, ngrams.kept)
+        self._ngrams = ngrams
+        return ngrams
 
     def refresh(self) -> None:
         """Take up what was stored, by whatever process, since."""
@@ -76,7 +76,7 @@ class WordsInUse:
             with self._lock:
                 self._new[of_paths] |= self.vocabularies[of_paths].add(words)
 
-    def begin_anew(self, texts: set[str], paths: set[str]) -> None:
+    def replace_all(self, texts: set[str], paths: set[str]) -> None:
         """Have these words and no others; ``store`` writes all of them down."""
         with self._lock:
             self.vocabularies = Vocabularies(Vocabulary(), Vocabulary())

@@ -1,4 +1,4 @@
-"""Grams: what very many words and nearly all notes hold is learned once, and every note is marked for it ever after."""
+"""The n-gram filter is learned once; after that every note is stored with the n-grams that it lacks."""
 
 from __future__ import annotations
 
@@ -8,8 +8,16 @@ import pytest
 
 from support.stores import BACKENDS, Backend, open_stored
 from support.vaults import write_vault
-from vaultwire.vault.index.store.grams import Grams
-from vaultwire.vault.index.store.plan import LACKED, AllOf, Lifted, NoneOf, Vocabularies, Whole, make_plan
+from vaultwire.vault.index.store.ngrams import NgramFilter
+from vaultwire.vault.index.store.search_plan import (
+    ABSENT_NGRAMS,
+    AllOf,
+    Boosted,
+    ExactValue,
+    NoneOf,
+    Vocabularies,
+    make_plan,
+)
 from vaultwire.vault.index.store.stored_index import StoredIndex
 from vaultwire.vault.index.store.vocabulary import Vocabulary
 from vaultwire.vault.model import NO_PROGRESS, VaultPath
@@ -22,46 +30,46 @@ NOTES = [
 
 
 def test_what_most_words_and_notes_hold_is_learned() -> None:
-    grams = Grams.learn(NOTES)
-    assert "er" in grams
-    assert "er0" not in grams, "in a few words"
-    assert "erx" not in grams, "in none"
-    assert Grams(grams.kept).kept == grams.kept
-    assert "er" in Grams(grams.kept)
+    ngrams = NgramFilter.learn(NOTES)
+    assert "er" in ngrams
+    assert "er0" not in ngrams, "in a few words"
+    assert "erx" not in ngrams, "in none"
+    assert NgramFilter(ngrams.kept).kept == ngrams.kept
+    assert "er" in NgramFilter(ngrams.kept)
 
 
 def test_of_few_words_nothing_is_learned() -> None:
-    assert Grams.learn(["red apple", "red apples"]).kept == ""
-    assert Grams.learn([]).kept == ""
+    assert NgramFilter.learn(["red apple", "red apples"]).kept == ""
+    assert NgramFilter.learn([]).kept == ""
 
 
 def test_what_few_notes_hold_is_not_learned() -> None:
-    assert "er" not in Grams.learn([*NOTES, *["red apple"] * 9])
+    assert "er" not in NgramFilter.learn([*NOTES, *["red apple"] * 9])
 
 
 def test_what_has_diacritics_is_not_learned() -> None:
     """It is looked for without them, too, and that is by words."""
-    grams = Grams.learn([note.replace("er", "ér") for note in NOTES])
-    assert "r" in grams
-    assert "é" not in grams
-    assert "ér" not in grams
+    ngrams = NgramFilter.learn([note.replace("er", "ér") for note in NOTES])
+    assert "r" in ngrams
+    assert "é" not in ngrams
+    assert "ér" not in ngrams
 
 
 def test_a_note_is_marked_with_what_it_lacks_and_what_its_name_holds() -> None:
-    grams = Grams("a er re")
-    assert grams.lacking("her | are") == []
-    assert grams.lacking("he | r are") == ["er"], "within a word"
-    assert grams.lacking("") == ["a", "er", "re"]
-    assert grams.held("are") == ["a", "re"]
+    ngrams = NgramFilter("a er re")
+    assert ngrams.absent("her | are") == []
+    assert ngrams.absent("he | r are") == ["er"], "within a word"
+    assert ngrams.absent("") == ["a", "er", "re"]
+    assert ngrams.present("are") == ["a", "re"]
 
 
 def test_a_word_that_is_a_gram_is_looked_up_by_its_mark_alone() -> None:
     texts = Vocabulary()
     texts.add({f"x{number}er" for number in range(99)} | {"er", "era"})
-    plan = make_plan(parse_query("content:er").expression, Vocabularies(texts, Vocabulary()), Grams("er")).plan
-    assert isinstance(plan, Lifted)
-    assert plan.plan == NoneOf(AllOf((Whole(LACKED, "er"),)))
-    assert "x" not in str(plan.lifts)
+    plan = make_plan(parse_query("content:er").expression, Vocabularies(texts, Vocabulary()), NgramFilter("er")).plan
+    assert isinstance(plan, Boosted)
+    assert plan.plan == NoneOf(AllOf((ExactValue(ABSENT_NGRAMS, "er"),)))
+    assert "x" not in str(plan.boosts)
 
 
 @pytest.mark.parametrize("backend", BACKENDS[1:], ids=lambda backend: str(backend.__name__))
@@ -72,15 +80,15 @@ def test_every_note_is_marked_whenever_it_comes_and_whoever_takes_it_up(backend:
     _, index, _ = open_stored(root, tmp_path / "cache", backend)
     everywhere = {f"{number}.md" for number in range(len(NOTES))}
     assert found(index, "er") == everywhere
-    index._upkeep.flush()
-    assert "er" in (index._parts.words.grams() or Grams())
+    index._updater.flush()
+    assert "er" in (index._parts.words.ngrams() or NgramFilter())
     assert found(early, "er") == everywhere
     (root / "0.md").write_text("red apple")
     (root / "1.md").write_text("rivers")
     (root / "late.md").write_text("e r")
     (root / "her.md").write_text("rivér")
-    early.take_up(["0.md", "1.md", "late.md", "her.md"])
-    early._upkeep.flush()
+    early.queue_changes(["0.md", "1.md", "late.md", "her.md"])
+    early._updater.flush()
     for each in (early, index, open_stored(root, tmp_path / "cache", backend)[1]):
         assert found(each, "er") == everywhere - {"0.md"} | {"her.md"}
         assert found(each, "content:er") == everywhere - {"0.md"} | {"her.md"}, "without its diacritics"
@@ -97,9 +105,9 @@ def test_names_that_hold_it_come_first(backend: Backend, tmp_path: Path) -> None
     root = write_vault(tmp_path / "vault", f"{texts}=== others.md\nred\n=== uperx.md\n{NOTES[0]}")
     _, index, _ = open_stored(root, tmp_path / "cache", backend)
     index.notes(None, NO_PROGRESS)
-    index._upkeep.flush()
-    assert "er" in (index._parts.words.grams() or Grams())
-    assert "ers" not in (index._parts.words.grams() or Grams())
+    index._updater.flush()
+    assert "er" in (index._parts.words.ngrams() or NgramFilter())
+    assert "ers" not in (index._parts.words.ngrams() or NgramFilter())
     best = index.search(parse_query("er"), None, 0, 2, NO_PROGRESS)
     assert {hit.path for hit in best.hits} == {"others.md", "uperx.md"}
     assert found(index, "ers") == {"others.md"}

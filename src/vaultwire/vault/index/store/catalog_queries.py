@@ -55,27 +55,19 @@ class Counts(NamedTuple):
 def count_searched(catalog: Catalog, folder: VaultPath | None) -> Counts:
     """Return how many notes and canvases below the folder are searched: those that are not hidden."""
     condition, values = below(folder)
-    (canvases,) = catalog.rows(
-        "SELECT count(*) FROM files INDEXED BY files_canvases"
-        f" WHERE NOT is_note AND NOT hidden AND digest <> 0 AND {condition}",
-        values,
-    )[0]
+    visible = f"NOT hidden AND {condition}"
+    (canvases,) = catalog.rows(f"SELECT count(*) FROM files WHERE NOT is_note AND digest <> 0 AND {visible}", values)[0]
     unread = catalog.rows(
-        "SELECT is_note FROM files INDEXED BY files_problem"
-        f" WHERE problem IS NOT NULL AND digest = {UNREAD} AND NOT hidden AND {condition}",
-        values,
+        f"SELECT is_note FROM files WHERE problem IS NOT NULL AND digest = {UNREAD} AND {visible}", values
     )
     return Counts(count_notes(catalog, folder) - sum(as_note for (as_note,) in unread) + canvases, len(unread))
 
 
 def count_notes(catalog: Catalog, folder: VaultPath | None) -> int:
     """Return how many notes there are below the folder that are not hidden."""
-    if folder is None:
-        return int(catalog.meta("searched"))
     condition, values = below(folder)
-    visible = f"is_note AND NOT hidden AND {condition}"
-    (there,) = catalog.rows(f"SELECT count(*) FROM files INDEXED BY files_visible WHERE {visible}", values)[0]
-    return int(there)
+    (count,) = catalog.rows(f"SELECT count(*) FROM files WHERE is_note AND NOT hidden AND {condition}", values)[0]
+    return int(count)
 
 
 def recent(catalog: Catalog, folder: VaultPath | None, limit: int) -> list[NoteStat]:

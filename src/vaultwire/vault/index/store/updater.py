@@ -1,0 +1,355 @@
+"""The index updater: finds out which files changed, reads them, and writes catalog and text index.
+
+It does not watch the disk and does not decide when to look: ``stored_index`` does.
+
+The catalog comes first, in small transactions. The text index follows, because its commits cost more. The catalog marks
+what the text index still lacks, and searches read those notes themselves. So a process that is killed at any moment leaves
+marks, and the next process finishes the work.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, nullcontext
+from typing import NamedTuple, TypeAlias
+
+from vaultwire.vault.disk.files import Files
+from vaultwire.vault.disk.paths import is_note
+from vaultwire.vault.index.store.catalog_queries import count_notes
+from vaultwire.vault.index.store.index_folder import IndexParts
+from vaultwire.vault.index.store.ngrams import NgramFilter
+from vaultwire.vault.index.store.note_reader import NoteToRead, read_note
+from vaultwire.vault.index.store.schema import PENDING, UNREAD, FileRow, KnownFile, Record
+from vaultwire.vault.index.store.search_plan import BODY, PATH
+from vaultwire.vault.index.store.text_index import Fields, TextDocument
+from vaultwire.vault.index.store.tokenizer import folded_words
+from vaultwire.vault.model import NO_PROGRESS, NoteStat, Progress, VaultPath
+from vaultwire.vault.search.searched import is_searched, read_searched
+from vaultwire.vault.visibility.excludes import Excludes
+
+# More changes than this go into the text index at once; fewer wait for the next flush.
+_MANY = 200
+# Changes to this share of all notes count as a rebuild: the vocabulary is then read from the text index, at 0.04 ms for each
+# note there is. Adding the words of one note takes 0.15 ms.
+_REBUILD_SHARE = 0.25
+# Files in one transaction: other writers wait 0.1 s at most.
+_BATCH = 500
+# Bytes of notes in one transaction: what was read waits in memory, up to 150 bytes for each byte of a note.
+_BATCH_BYTES = 2_000_000
+# So many notes tell which n-grams most words hold, about as well as ten times as many do.
+_SAMPLE = 50
+# Seconds between two looks whether a waiting caller is still there.
+_POLL_SECONDS = 0.05
+_EXCLUDES = "excludes"
+
+Change: TypeAlias = tuple[NoteStat, KnownFile | None]
+
+
+class _Found(NamedTuple):
+    """What the updater found in a file: the record for the catalog (None if the catalog has it), fields for the text index."""
+
+    record: Record | None
+    is_racy: bool = False
+    fields: Fields | None = None
+
+
+class IndexUpdater:
+    """Updates one vault's index in this process. Safe to call from several threads: one works, the others wait."""
+
+    def __init__(self, files: Files, parts: IndexParts, excludes: Callable[[], Excludes]) -> None:
+        self._files = files
+        self._catalog, self._text, self._words, self._process_lock = parts
+        self._excludes = excludes
+        self._lock = threading.RLock()
+        self._is_committing = False
+        self._done = self._total = 0  # progress of the work, for those who wait for it
+        self.committed: int | None = None
+        """The catalog's count of text index commits after the last commit made here: this process has that one loaded."""
+
+    # ------------------------------------------------------------------ finding changes
+
+    def check_all(self, progress: Progress) -> None:
+        """Check every file and apply what changed. One process at a time: what one has read, the others need not read."""
+        with self.working(progress), self._process_lock.held(progress):
+            rules = self._excludes()
+            self._check_folder("", rules, progress)
+            if rules.stamp != (self._catalog.meta(_EXCLUDES) or ""):
+                self._catalog.set_meta(_EXCLUDES, rules.stamp)
+
+    def check_all_in_background(self, progress: Progress) -> None:
+        """Check every file as ``check_all`` does, but make callers wait only while changes are applied."""
+        rules = self._excludes()
+        if rules.stamp != (self._catalog.meta(_EXCLUDES) or ""):
+            self.check_all(progress)
+            return
+        changed, lost = self._changes_below("", rules, progress)
+        if changed or lost:
+            # Each is checked again: others may have changed it meanwhile, and have applied that.
+            self.check([*(stat.path for stat, _ in changed), *lost], progress=progress)
+
+    def check(self, paths: Iterable[str], folders: Iterable[str] = (), progress: Progress = NO_PROGRESS) -> None:
+        """Check these files, and all files below these folders, and apply what changed."""
+        with self.working(progress):
+            rules = self._excludes()
+            changed: list[Change] = []
+            lost: list[str] = []
+            for path in sorted(set(paths)):
+                progress.check()
+                stat, known = self._files.look_at(VaultPath(path)), self._catalog.known(path)
+                if stat is None:
+                    lost += [path] if known else []
+                elif _must_be_read(stat, known, rules):
+                    changed.append((stat, known))
+            self._apply_changes(changed, lost, rules, progress)
+            for folder in sorted(set(folders)):
+                self._check_folder(folder, rules, progress)
+
+    def _check_folder(self, start: str, rules: Excludes, progress: Progress) -> None:
+        changed, lost = self._changes_below(start, rules, progress)
+        self._apply_changes(changed, lost, rules, progress)
+
+    def _changes_below(self, start: str, rules: Excludes, progress: Progress) -> tuple[list[Change], list[str]]:
+        """Return the files below a folder that are new or changed, in path order, and the paths of those that are gone."""
+        changed: list[Change] = []
+        lost: list[str] = []
+        gone = {folder for folder in self._catalog.folders() if not start or f"{folder}/".startswith(f"{start}/")}
+        for folder, stats in self._files.walk_folders(VaultPath(start) if start else None):
+            progress.check()
+            gone.discard(folder)
+            if rules.is_empty and self._catalog.is_folder_unchanged(folder, stats):
+                continue
+            known = self._catalog.folder(folder)
+            for stat in stats:
+                was = known.pop(stat.path, None)
+                if _must_be_read(stat, was, rules):
+                    changed.append((stat, was))
+            lost += known
+        for folder in gone:
+            lost += self._catalog.folder(folder)
+        # Search shows notes of equal rank in the order in which they were indexed.
+        changed.sort(key=lambda change: change[0].path)
+        return changed, lost
+
+    @contextmanager
+    def working(self, progress: Progress) -> Iterator[None]:
+        """Hold the updater's lock. While waiting for it, report the progress of the thread that has it."""
+        while not self._lock.acquire(timeout=_POLL_SECONDS):
+            progress.check()
+            if self._total:
+                self._report(progress)
+        try:
+            yield
+        finally:
+            self._lock.release()
+
+    def _report(self, progress: Progress) -> None:
+        progress.report(self._done, self._total, f"indexing: {self._done} of {self._total} files")
+
+    @contextmanager
+    def _unlocked(self) -> Iterator[None]:
+        """Let other threads use the catalog meanwhile, but not the text index. No effect where the lock is held twice."""
+        self._is_committing = True
+        self._lock.release()
+        try:
+            yield
+        finally:
+            self._lock.acquire()
+            self._is_committing = False
+
+    # ------------------------------------------------------------------ applying changes
+
+    def _apply_changes(self, changed: list[Change], lost: list[str], rules: Excludes, progress: Progress) -> None:
+        """Write to the catalog what new and changed files hold, and remove lost files; many go to the text index, too."""
+        if lost:
+            self._catalog.forget(lost)
+        is_many = len(changed) > _MANY and self._start_writing()
+        is_rebuild = is_many and self._is_rebuild(len(changed))
+        indexed: list[FileRow] = []
+        self._done, self._total = 0, len(changed)
+        try:
+            ngrams = NgramFilter()
+            if is_many:
+                paths = [stat.path for stat, _ in changed]
+                ngrams = self._ngram_filter([each for each in paths if is_searched(each) and not rules.hides(each)])
+            with self._catalog.without_sql_indexes() if is_rebuild else nullcontext():
+                for batch in _batches(changed):
+                    self._report(progress)
+                    found = []
+                    for change in batch:
+                        progress.check()
+                        found.append(self._read(change, ngrams, hidden=rules.hides(change[0].path), for_text=is_many))
+                    rows = self._write_to_catalog(found, batch)
+                    if is_many:
+                        for row, each, is_new in rows:
+                            self._put(row, each.fields, is_new=is_new, adds_words=not is_rebuild)
+                            indexed.append(row)
+                    self._done += len(found)
+                if is_many:
+                    self._commit(indexed, [], is_rebuild=is_rebuild)
+        finally:
+            self._done = self._total = 0
+            if is_many:
+                self._text.stop_writing()
+
+    def _read(self, change: Change, ngrams: NgramFilter, *, hidden: bool, for_text: bool) -> _Found:
+        """Read a changed file. A file that cannot be read gives nothing to write if the catalog says so already."""
+        stat, known = change
+        if not is_searched(stat.path):
+            return _Found(Record(stat, is_note=False, hidden=hidden))
+        digest = known.digest if known is not None and known.hidden == hidden else None
+        note = NoteToRead(stat.path, stat.modified_ns, digest, for_text and not hidden)
+        content = read_note(self._files, note, ngrams)
+        if isinstance(content, str):
+            return _Found(None if digest == UNREAD else _unreadable(stat, content, hidden=hidden))
+        if content.facts is None:
+            return _Found(None, content.is_racy)
+        _, is_racy, state, problem, facts, fields = content
+        record = Record(stat, is_note(stat.path), hidden, state, content.digest, is_racy, problem, facts)
+        return _Found(record, is_racy, fields)
+
+    def _write_to_catalog(self, found: list[_Found], batch: list[Change]) -> list[tuple[FileRow, _Found, bool]]:
+        """Write what was found. Return the notes the text index lacks, each with whether it is new there."""
+        touched = [
+            (stat, each.is_racy)
+            for (stat, known), each in zip(batch, found, strict=True)
+            if each.record is None and (known is None or (*stat[1:], each.is_racy) != known[:4])
+        ]
+        if touched:
+            self._catalog.touch(touched)
+        new = [(each.record, each) for each in found if each.record is not None]
+        if not new:
+            return []
+        ids, first_new = self._catalog.store(record for record, _ in new)
+        return [
+            (
+                FileRow(note_id, record.stat, record.is_note, record.hidden, record.state, record.digest),
+                each,
+                note_id >= first_new,
+            )
+            for note_id, (record, each) in zip(ids, new, strict=True)
+            if record.state == PENDING
+        ]
+
+    def _is_rebuild(self, count: int) -> bool:
+        """Tell whether so many changed notes hold most of the words there will be."""
+        return count > max(_MANY, _REBUILD_SHARE * count_notes(self._catalog, None))
+
+    def _start_writing(self) -> bool:
+        """Take the right to write the text index; False if another process or thread has it."""
+        return not self._is_committing and self._text.start_writing()
+
+    def _ngram_filter(self, paths: list[VaultPath]) -> NgramFilter:
+        """Return the n-gram filter of the text index, learned from these notes if there is none. Needs the right to write."""
+        ngrams = self._words.ngrams()
+        if ngrams is None:
+            texts = (read_searched(self._files, path) for path in paths[:: len(paths) // _SAMPLE + 1])
+            ngrams = self._words.learn_ngrams(folded_words(text) for text in texts if text is not None)
+        return ngrams
+
+    def _put(self, row: FileRow, fields: Fields | None, *, is_new: bool = False, adds_words: bool) -> None:
+        """Put a note into the text index and its words into the vocabulary; take it out if it is hidden or has no fields."""
+        if row.hidden or fields is None:
+            self._text.remove(row.id)
+            return
+        document = TextDocument(row.id, *fields)
+        self._text.put(document, is_new=is_new)
+        if adds_words:
+            self._words.add(document)
+
+    def flush(self, progress: Progress = NO_PROGRESS) -> bool:
+        """Bring the text index up to the catalog. Return False if another process or thread is writing it."""
+        with self.working(progress):
+            rows = [row for row in self._catalog.not_indexed() if row.state == PENDING]
+            gone = self._catalog.gone()
+            if not (rows or gone):
+                return True
+            if not self._start_writing():
+                return False
+            try:
+                for note_id in gone:
+                    self._text.remove(note_id)
+                is_rebuild = self._is_rebuild(len(rows))
+                ngrams = self._ngram_filter([row.stat.path for row in rows if not row.hidden])
+                for number, row in enumerate(rows):
+                    progress.check()
+                    # Without the known digest: the text index needs the fields even if the note has not changed.
+                    note = NoteToRead(row.stat.path, row.stat.modified_ns, None, not row.hidden)
+                    content = read_note(self._files, note, ngrams)
+                    if isinstance(content, str):  # unreadable now: each later check tries it again
+                        self._catalog.store([_unreadable(row.stat, content, hidden=row.hidden)])
+                        rows[number] = row._replace(digest=UNREAD)
+                    fields = None if isinstance(content, str) else content.fields
+                    self._put(row, fields, adds_words=not is_rebuild)
+                self._commit(rows, gone, is_rebuild=is_rebuild, unlocks=True)
+            finally:
+                self._text.stop_writing()
+            return True
+
+    def _commit(self, indexed: list[FileRow], gone: list[int], *, is_rebuild: bool, unlocks: bool = False) -> None:
+        """Commit the text index. ``is_rebuild``: read the whole vocabulary from it.
+
+        ``unlocks``: let other threads work meanwhile. Notes that they change keep their marks in the catalog.
+        """
+        if not is_rebuild:
+            with self._unlocked() if unlocks else nullcontext():  # 20 ms, mostly waiting for the disk
+                self._text.commit()
+        with self._catalog.writing():
+            if is_rebuild:
+                # Half a second for 10,000 notes, without the interpreter's lock: the catalog's work is done meanwhile.
+                with _on_thread(self._text.commit):
+                    committed = self._catalog.mark_indexed(indexed, gone)
+                    self._catalog.create_sql_indexes()
+                self._words.replace_all(self._text.words(BODY), self._text.words(PATH))
+            else:
+                committed = self._catalog.mark_indexed(indexed, gone)
+            self._words.store()
+        self.committed = committed
+
+
+@contextmanager
+def _on_thread(work: Callable[[], None]) -> Iterator[None]:
+    """Do the work on another thread while the block runs, then wait for its end. Raises what the work raises."""
+    raised: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            work()
+        except BaseException as error:  # noqa: BLE001 - raised below
+            raised.append(error)
+
+    thread = threading.Thread(target=run, name="vaultwire-commit", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        thread.join()
+    if raised:
+        raise raised[0]
+
+
+def _batches(changed: list[Change]) -> Iterator[list[Change]]:
+    """Yield the changes in parts, each for one transaction."""
+    start = size = 0
+    for number, (stat, _) in enumerate(changed):
+        size += stat.size if is_note(stat.path) else 0
+        if number + 1 - start == _BATCH or size > _BATCH_BYTES:
+            yield changed[start : number + 1]
+            start, size = number + 1, 0
+    if start < len(changed):
+        yield changed[start:]
+
+
+def _must_be_read(stat: NoteStat, known: KnownFile | None, rules: Excludes) -> bool:
+    """Tell whether the file is new, differs from what is known, or is hidden by other rules than before."""
+    return (
+        known is None
+        or known.is_racy
+        or (stat.size, stat.modified_ns, stat.stamp) != known[:3]
+        or rules.hides(stat.path) != known.hidden
+        or (known.digest == UNREAD and is_searched(stat.path))  # permissions and clouds change no time
+    )
+
+
+def _unreadable(stat: NoteStat, problem: str, *, hidden: bool) -> Record:
+    return Record(stat, is_note=is_note(stat.path), hidden=hidden, state=PENDING, problem=problem)
