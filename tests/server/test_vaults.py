@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
@@ -31,10 +31,16 @@ from vaultwire.toolkit.catalog import Toolset, load_catalog
 from vaultwire.toolkit.sets import OUTSIDE
 from vaultwire.trust.policy import Policy
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VAULT_NOT_FOUND
-from vaultwire.vault.model import NO_PROGRESS
+from vaultwire.vault.model import NoProgress
 from vaultwire.vault.vault import Vault
 
 NAMES = ("Work", "Home")
+
+
+class Nobody(NoProgress):
+    """A client that can be asked nothing."""
+
+    capabilities: Mapping[str, Any] = {}
 
 
 class Opened:
@@ -133,7 +139,7 @@ def test_many_threads_get_the_same_vault(opened: Opened) -> None:
 
 @contextmanager
 def tending(vaults: Vaults) -> Iterator[threading.Thread]:
-    thread = threading.Thread(target=vaults.tend)
+    thread = threading.Thread(target=vaults.run_index_updaters)
     thread.start()
     try:
         yield thread
@@ -181,7 +187,7 @@ def test_a_library_writes_messages_once_the_vault_has_been_looked_over(
     monkeypatch.setattr(jsonrpc, "_quick_write", None)
     handlers = Handlers(Toolset(load_catalog, load_tools), {"Work": lambda: opened.vaults.get("Work")}, Policy())
     until = time.monotonic() + PATIENCE
-    thread = threading.Thread(target=handlers.tend)
+    thread = threading.Thread(target=handlers.run_background)
     thread.start()
     try:
         while jsonrpc._quick_write is not quick_json.write:
@@ -242,7 +248,7 @@ class Both:
     def ask(self, method: str, params: dict[str, Any]) -> Result | Refusal:
         answer = self.handlers.handle(Request(1, method, params, LATEST_HANDSHAKE, self._peer), MCP)
         if isinstance(answer, Job):
-            answer = answer.run(NO_PROGRESS)
+            answer = answer.run(Nobody())
         assert isinstance(answer, Result | Refusal)
         if isinstance(answer, Result):
             self._keep(answer.value)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import itertools
 import json
@@ -77,6 +78,16 @@ class HttpClient:
     def notify(self, method: str, **params: Any) -> None:
         """Send what is not answered, on a connection of its own: another may be busy with a call."""
         self._post_aside(self._message(method, params))
+
+    def unasked(self) -> Iterator[Any]:
+        """Yield what the server says unasked, on a connection of its own."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.server.port, timeout=PATIENCE)
+        headers = {"Accept": "text/event-stream", "Mcp-Session-Id": self._session}
+        connection.request("GET", "/mcp", headers={**headers, "MCP-Protocol-Version": self._revision})
+        with contextlib.closing(connection), connection.getresponse() as answer:
+            for line in answer:
+                if line.startswith(b"data: ") and line.strip() != b"data:":
+                    yield json.loads(line.removeprefix(b"data: "))
 
     def respond(self, id_: Any, result: dict[str, Any]) -> None:
         """Answer a request of the server's."""

@@ -126,6 +126,11 @@ class Server:
             if message.get("id") == id_ and "method" not in message:
                 return
 
+    def unasked(self) -> Iterator[Any]:
+        """Yield what the server says unasked. Nothing else may be read from it meanwhile."""
+        while True:
+            yield self.receive()
+
     def respond(self, id_: Any, result: dict[str, Any]) -> None:
         """Answer a request of the server's."""
         self.send({"jsonrpc": "2.0", "id": id_, "result": result})

@@ -142,7 +142,7 @@ def _identity(config: Config, handlers: Handlers) -> Identity:
             "completions": {},
             "logging": {},
             "prompts": {"listChanged": False},
-            "resources": {"listChanged": False, "subscribe": False},
+            "resources": {"listChanged": True, "subscribe": True},
             "tools": {"listChanged": _choice(config).can_grow},
         },
         instructions=instructions(read_only=handlers.read_only, vaults=tuple(config.vaults)),

@@ -6,12 +6,20 @@ job a worker runs. What resources, prompts and completions answer is ``features`
 
 from __future__ import annotations
 
-import gc
-
 from vaultwire.protocol import jsonrpc
 from vaultwire.protocol.dialects import known_name
-from vaultwire.server.results import POLICY_DENIED, TOOL_NOT_FOUND, Refusal, Result, Wording, to_listed, to_refusal
-from vaultwire.server.subscriptions import RESOURCE_CHANGES, Listening, Subscriptions, watch
+from vaultwire.server.results import (
+    LISTING,
+    POLICY_DENIED,
+    READING,
+    TOOL_NOT_FOUND,
+    Refusal,
+    Result,
+    Wording,
+    to_listed,
+    to_refusal,
+)
+from vaultwire.server.subscriptions import RESOURCE_LIST, RESOURCE_UPDATES, Listening, Subscriptions, watch
 from vaultwire.server.tasks import Job, Work
 from vaultwire.server.vaults import Vaults
 from vaultwire.trust.limits import SECONDS_BY_TIME_CLASS
@@ -23,7 +31,7 @@ if TYPE_CHECKING:
     from typing import Any, Protocol
 
     from vaultwire.protocol.dialects import Dialect
-    from vaultwire.protocol.events import Request
+    from vaultwire.protocol.events import Peer, Request
     from vaultwire.protocol.messages import JsonObject
     from vaultwire.server.interfaces import Features
     from vaultwire.server.middleware import Middleware
@@ -31,6 +39,7 @@ if TYPE_CHECKING:
     from vaultwire.toolkit.catalog import Toolset
     from vaultwire.toolkit.registry import Client
     from vaultwire.trust.policy import Policy
+    from vaultwire.vault.index.port import OnChange
     from vaultwire.vault.vault import Vault
 
 TOOLS_PER_PAGE = 100  # far above what we have; clients that page are served all the same
@@ -144,7 +153,8 @@ class Handlers:
         self._seconds = seconds
         self._prompts_folder = prompts_folder
         self._open_features = open_features
-        self.subscriptions = subscriptions or Subscriptions()
+        self.subscriptions = subscriptions or Subscriptions((RESOURCE_LIST, RESOURCE_UPDATES))
+        self.subscriptions.may_hear = self._may_hear
         self._middleware = middleware
         self._lists = lists
         self._running: Running | None = None  # the code that runs calls, once it is loaded
@@ -154,7 +164,7 @@ class Handlers:
             **dict.fromkeys(_FEATURES, self._answer_feature),
             "subscriptions/listen": self._subscribe,
         }
-        if RESOURCE_CHANGES in self.subscriptions.kinds:
+        if RESOURCE_UPDATES in self.subscriptions.kinds:
             self._table |= dict.fromkeys(("resources/subscribe", "resources/unsubscribe"), self._subscribe)
 
         self.methods = frozenset(self._table)
@@ -176,15 +186,20 @@ class Handlers:
         """Return a tool's description, however its name is spelt; None if there is none of this name."""
         return self.toolset.descriptions.get(known_name(tool, self.toolset.descriptions) or "")
 
-    def tend(self) -> None:
-        """Load what the first call would otherwise wait for, then keep the vault's index true of the files until ``close``."""
+    def run_background(self) -> None:
+        """Load the code that the first call needs, then run the index updaters of the vaults until ``close``."""
         self.vaults.get(self.vaults.names[0])
-        _keep_what_is_loaded()
-        self.vaults.tend(_quicken)
+        self.vaults.run_index_updaters(jsonrpc.quicken, self._report_changes)
 
     def close(self) -> None:
-        """End ``tend``. Safe from any thread."""
+        """End ``run_background``. Safe from any thread."""
         self.vaults.close()
+
+    def _report_changes(self, vault: Vault) -> OnChange:
+        """Return what tells subscribers of a vault's changes."""
+        from vaultwire.server.resource_changes import ResourceChanges  # noqa: PLC0415 - loaded with the tools
+
+        return ResourceChanges(vault, self.subscriptions).report
 
     def load(self) -> Running:
         """Load the code that calls need, and return what runs them."""
@@ -320,11 +335,16 @@ class Handlers:
 
     # ------------------------------------------------------------------ changes
 
+    def _may_hear(self, peer: Peer, kind: str) -> bool:
+        """Tell whether a client may hear of changes: those of resources tell who may read them, and list them, the same."""
+        tool = {RESOURCE_UPDATES: READING, RESOURCE_LIST: LISTING}.get(kind)
+        return tool is None or self._policy.allows({"readOnlyHint": True}, tool, peer.name, peer.authority)
+
     def _subscribe(self, request: Request, _: Dialect) -> Answer | Listening:
         try:
             if request.method == "subscriptions/listen":
-                return self.subscriptions.honoured(request.params)
-            watch(request)
+                return self.subscriptions.honoured(request.params, request.peer)
+            watch(request, self._may_hear)
         except VaultError as error:
             return to_refusal(error, request)
         return Result({})
@@ -343,14 +363,3 @@ def _parse_call(params: JsonObject) -> tuple[str, JsonObject] | Refusal:
         got = jsonrpc.json_type(arguments)
         return Refusal(jsonrpc.INVALID_PARAMS, f"Invalid params: arguments must be an object, got {got}")
     return name, arguments
-
-
-def _quicken() -> None:
-    """Have frames read and written sooner than by Python's own library."""
-    jsonrpc.quicken()
-    _keep_what_is_loaded()
-
-
-def _keep_what_is_loaded() -> None:
-    # Looking through it takes each full collection 5 ms, in the middle of some call.
-    gc.freeze()

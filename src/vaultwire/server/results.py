@@ -26,6 +26,9 @@ INTERNAL = "INTERNAL"
 POLICY_DENIED = "POLICY_DENIED"
 TOOL_NOT_FOUND = "TOOL_NOT_FOUND"
 
+# The tools that give what resources give: who may not call them gets neither.
+READING, LISTING = "read_note", "list_notes"
+
 
 class Result:
     """A method's answer. ``failed`` is the code of what went wrong, for a tool's failure; not all contracts show it."""

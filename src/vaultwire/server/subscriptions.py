@@ -9,11 +9,11 @@ from __future__ import annotations
 import threading
 
 from vaultwire.protocol.jsonrpc import json_type
-from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
+from vaultwire.vault.errors import INVALID_ARGUMENTS, POLICY_DENIED, VaultError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Callable, Collection, Iterable
 
     from vaultwire.protocol.events import Peer, Request
     from vaultwire.protocol.messages import JsonObject
@@ -21,12 +21,13 @@ if TYPE_CHECKING:
     from vaultwire.server.interfaces import Locked, Outlet
 
 # What a client may ask to hear of (2026-07-28, "Subscriptions"), and how it is told.
+RESOURCE_LIST = "resourcesListChanged"
 LIST_CHANGES = {
     "toolsListChanged": "notifications/tools/list_changed",
     "promptsListChanged": "notifications/prompts/list_changed",
-    "resourcesListChanged": "notifications/resources/list_changed",
+    RESOURCE_LIST: "notifications/resources/list_changed",
 }
-RESOURCE_CHANGES = "resourceSubscriptions"
+RESOURCE_UPDATES = "resourceSubscriptions"
 _RESOURCE_UPDATED = "notifications/resources/updated"
 
 
@@ -60,19 +61,29 @@ class _Listener:
         self.request = request
         self.listening = listening
 
+    @property
+    def uris(self) -> Collection[str]:
+        """The resources that it subscribed to; of the handshake era a copy, because requests change the set."""
+        return self.session.peer.watched.copy() if self.listening is None else self.listening.uris
+
     def wants(self, kind: str, uri: str | None) -> bool:
         if uri is not None:
             return uri in (self.session.peer.watched if self.listening is None else self.listening.uris)
         if self.listening is None:
-            return self.session.revision is not None  # without a handshake a client hears what it asked for, no more
+            declared = self.session.dialect.capabilities
+            is_known = declared is None or kind.removesuffix("ListChanged") in declared
+            return is_known and self.session.revision is not None  # without a handshake it hears what it asked for
         return kind in self.listening.kinds
 
 
 class Subscriptions:
-    """The listeners of one server, whatever doors they came in by. ``kinds`` is what it tells of at all."""
+    """The listeners of one server, at all its doors."""
 
     def __init__(self, kinds: Collection[str] = ()) -> None:
+        """``kinds`` is what the server tells of at all."""
         self.kinds = frozenset(kinds)
+        self.may_hear: Callable[[Peer, str], bool] = lambda _, __: True
+        """Tells whether a client may hear of a kind of changes."""
         self._lock = threading.Lock()
         self._listeners: dict[Request | Session, _Listener] = {}
 
@@ -81,17 +92,18 @@ class Subscriptions:
         """Whether nobody listens."""
         return not self._listeners
 
-    def honoured(self, params: JsonObject) -> Listening:
+    def honoured(self, params: JsonObject, peer: Peer) -> Listening:
         """Return what of a ``subscriptions/listen`` request will be told. Raises VaultError."""
         wanted = params.get("notifications")
+        told = {kind for kind in self.kinds if self.may_hear(peer, kind)}
         if not isinstance(wanted, dict):
             raise VaultError(INVALID_ARGUMENTS, f"notifications must be an object, got {json_type(wanted)}")
-        uris = wanted.get(RESOURCE_CHANGES, [])
+        uris = wanted.get(RESOURCE_UPDATES, [])
         if not isinstance(uris, list) or len(uris) > MAX_WATCHED or not all(isinstance(uri, str) for uri in uris):
-            raise VaultError(INVALID_ARGUMENTS, f"{RESOURCE_CHANGES} must be a list of at most {MAX_WATCHED} URIs")
+            raise VaultError(INVALID_ARGUMENTS, f"{RESOURCE_UPDATES} must be a list of at most {MAX_WATCHED} URIs")
         _check_length(uris)
-        kinds = frozenset(kind for kind in LIST_CHANGES if kind in self.kinds and wanted.get(kind) is True)
-        return Listening(kinds, frozenset(uris if RESOURCE_CHANGES in self.kinds else ()))
+        kinds = frozenset(kind for kind in LIST_CHANGES if kind in told and wanted.get(kind) is True)
+        return Listening(kinds, frozenset(uris if RESOURCE_UPDATES in told else ()))
 
     def listen(self, workers: Locked, session: Session, outlet: Outlet, request: Request, listening: Listening) -> None:
         """Acknowledge the request and keep it open. Holds the workers' lock."""
@@ -100,7 +112,7 @@ class Subscriptions:
             self._listeners[request] = _Listener(workers, session, outlet, request, listening)
         honoured: JsonObject = dict.fromkeys(sorted(listening.kinds), True)
         if listening.uris:
-            honoured[RESOURCE_CHANGES] = sorted(listening.uris)
+            honoured[RESOURCE_UPDATES] = sorted(listening.uris)
         outlet.send(session.tell("notifications/subscriptions/acknowledged", {"notifications": honoured}, request))
 
     def attach(self, workers: Locked, session: Session, outlet: Outlet) -> None:
@@ -136,19 +148,28 @@ class Subscriptions:
                 listener.outlet.send(listener.session.tell(LIST_CHANGES[kind], {}))
         return bool(own)
 
+    def watched(self) -> set[str]:
+        """Return the URIs that somebody subscribed to."""
+        with self._lock:
+            return {uri for listener in self._listeners.values() for uri in listener.uris}
+
     def publish(self, kind: str, uri: str | None = None) -> None:
         """Tell whoever asked that a list, or the resource of this URI, has changed. Safe from any thread."""
         if kind not in self.kinds:
             return
         method, params = (LIST_CHANGES[kind], {}) if uri is None else (_RESOURCE_UPDATED, {"uri": uri})
         with self._lock:
-            listeners = [listener for listener in self._listeners.values() if listener.wants(kind, uri)]
+            listeners = [
+                listener
+                for listener in self._listeners.values()
+                if listener.wants(kind, uri) and self.may_hear(listener.session.peer, kind)
+            ]
         for listener in listeners:
             with listener.workers.lock:
                 listener.outlet.send(listener.session.tell(method, params, listener.request))
 
 
-def watch(request: Request) -> None:
+def watch(request: Request, may_hear: Callable[[Peer, str], bool]) -> None:
     """Do what ``resources/subscribe`` and ``unsubscribe`` ask for. Raises VaultError."""
     uri, watched = request.params.get("uri"), request.peer.watched
     if not isinstance(uri, str):
@@ -156,6 +177,10 @@ def watch(request: Request) -> None:
     if request.method == "resources/unsubscribe":
         watched.discard(uri)
         return
+    if not may_hear(request.peer, RESOURCE_UPDATES):
+        raise VaultError(
+            POLICY_DENIED, "The policy of this server does not allow to read notes, nor to hear of changes."
+        )
     if len(watched) >= MAX_WATCHED and uri not in watched:
         raise VaultError(INVALID_ARGUMENTS, f"at most {MAX_WATCHED} resources can be watched")
     _check_length([*watched, uri])

@@ -64,7 +64,7 @@ class Job:
         self.vault = vault
 
     def run(self, client: Any) -> Answer:
-        """Do it and answer. ``client`` may be no more than a Progress where nobody is there to be asked."""
+        """Do it and answer. ``client`` is a ``toolkit.registry.Client``."""
         raise NotImplementedError
 
     def give_up(self, code: str, message: str) -> Answer:

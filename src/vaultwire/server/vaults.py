@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from vaultwire.protocol.events import Peer
     from vaultwire.protocol.messages import JsonObject
     from vaultwire.vault.caller import Caller
+    from vaultwire.vault.index.port import OnChange
     from vaultwire.vault.vault import Vault
 
 # Where tools take the vault's name if there are several, and where they take the number of a change.
@@ -41,7 +42,8 @@ class Vaults:
         self._by_folded = {name.casefold(): name for name in self.names}
         self._opening = threading.Lock()
         self._opened: dict[str, Vault] = {}
-        self._tended: list[threading.Thread] | None = None  # besides the first; None while nothing is tended
+        self._updaters: list[threading.Thread] | None = None  # of the other vaults; None before run_index_updaters
+        self._on_change: Callable[[Vault], OnChange] = lambda _: lambda _, __: None
         self._is_closed = False
 
     def name(self, given: str) -> str:
@@ -87,7 +89,7 @@ class Vaults:
                 self._load_once()
 
     def get(self, name: str) -> Vault:
-        """Return the vault, opened once, on whichever thread asks first; it is tended from then on if the first one is.
+        """Return the vault, opened once, on the thread that asks first. Its index updater starts if those of others run.
 
         The others wait: two engines over one vault would not see each other's edits.
         """
@@ -98,7 +100,7 @@ class Vaults:
                 vault = self._opened.get(name)
                 if vault is None:
                     vault = self._opened[name] = self._openers[name]()
-                    self._tend_beside(name)
+                    self._start_updater(name)
         return vault
 
     def used_by(self, peer: Peer, name: str, tool: str) -> Vault:
@@ -117,26 +119,30 @@ class Vaults:
             used = in_hands[tool] = self.get(name).used_by(caller, tool)
         return used
 
-    def tend(self, on_true: Callable[[], None] | None = None) -> None:
-        """Keep every vault's index true of the files, from its first use on, until ``close``. Opens the first one.
+    def run_index_updaters(
+        self, on_ready: Callable[[], None] | None = None, on_change: Callable[[Vault], OnChange] | None = None
+    ) -> None:
+        """Keep the index of every vault up to date with its files, from its first use on, until ``close``.
 
-        ``on_true`` is called once the first one's is.
+        Opens the first vault and works for it on the caller's thread. ``on_ready`` is called once its index is up to date.
+        ``on_change`` returns for a vault what hears of its changes.
         """
         first = self.get(self.names[0])
         with self._opening:
             if self._is_closed:
                 return
-            self._tended = []
+            self._updaters = []
+            self._on_change = on_change or self._on_change
             for name in self._opened:
-                self._tend_beside(name)
+                self._start_updater(name)
         try:
-            first.run_watch_loop(on_true)
+            first.run_watch_loop(on_ready, self._on_change(first))
         finally:
-            for thread in self._tended:
+            for thread in self._updaters:
                 thread.join()
 
     def close(self) -> None:
-        """End ``tend``. Safe from any thread."""
+        """End ``run_index_updaters``. Safe from any thread."""
         with self._opening:
             self._is_closed = True
             for vault in self._opened.values():
@@ -148,11 +154,14 @@ class Vaults:
             self._load()
             self._is_loaded = True
 
-    def _tend_beside(self, name: str) -> None:
-        """Tend a vault that is not the first on a thread of its own. Holds the lock."""
-        if self._tended is None or self._is_closed or name == self.names[0]:
+    def _start_updater(self, name: str) -> None:
+        """Start the index updater of a vault that is not the first, on a thread of its own. Holds the lock."""
+        if self._updaters is None or self._is_closed or name == self.names[0]:
             return
+        vault = self._opened[name]
         # No daemon: a thread frozen while it imports holds a lock the process's end needs.
-        thread = threading.Thread(target=self._opened[name].run_watch_loop, name="vaultwire-tending")
-        self._tended.append(thread)
+        thread = threading.Thread(
+            target=vault.run_watch_loop, args=(None, self._on_change(vault)), name="vaultwire-index-updater"
+        )
+        self._updaters.append(thread)
         thread.start()

@@ -118,7 +118,7 @@ class StdioStream:
 
 def run(session: Session, handlers: Handlers) -> None:
     """Serve the client at stdin and stdout until it ends the input, sends ``exit`` or a stop signal comes."""
-    serve(open_stream(), session, handlers, handlers.tend, handlers.close)
+    serve(open_stream(), session, handlers, handlers.run_background, handlers.close)
 
 
 def open_stream() -> StdioStream:

@@ -6,7 +6,7 @@ would wait for it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import TYPE_CHECKING
 
 from vaultwire.markdown import edits
@@ -19,6 +19,7 @@ from vaultwire.vault.disk.files import FileBytes
 from vaultwire.vault.disk.paths import is_note, parse_path
 from vaultwire.vault.editing.workbench import Workbench
 from vaultwire.vault.errors import FILE_NOT_FOUND, VaultError
+from vaultwire.vault.index.port import OnChange
 from vaultwire.vault.links import graph
 from vaultwire.vault.links.naming import locate, locate_file, locate_folder, locate_readable
 from vaultwire.vault.links.sections import line_count, line_span, section_span
@@ -27,6 +28,7 @@ from vaultwire.vault.model import (
     Backlink,
     Found,
     Note,
+    NoteStat,
     OutgoingLink,
     Progress,
     Structure,
@@ -86,13 +88,13 @@ class Vault:
         """What the person has set in Obsidian."""
         return self._settings.get()
 
-    def run_watch_loop(self, on_ready: Callable[[], None] | None = None) -> None:
+    def run_watch_loop(self, on_ready: Callable[[], None] | None = None, on_change: OnChange | None = None) -> None:
         """Settle what a killed process left half-way, then keep the index true of the files, until ``close``.
 
         On the caller's thread. See ``Changes.settle``, ``Index.run_watch_loop``.
         """
         self._bench.changes.settle()
-        self._index.run_watch_loop(on_ready)
+        self._index.run_watch_loop(on_ready, on_change)
 
     def close(self) -> None:
         """End ``run_watch_loop``. Safe from any thread."""
@@ -159,6 +161,17 @@ class Vault:
             return self._files.spell(parse_path(path))[1]
         except VaultError:
             return False
+
+    def look_at(self, path: str) -> NoteStat | None:
+        """Return the facts of exactly this note or attachment, None if it is not there or may not be seen."""
+        try:
+            return self._files.look_at(self._files.spell(parse_path(path))[0])
+        except VaultError:
+            return None
+
+    def listing_version(self, progress: Progress = NO_PROGRESS) -> Hashable:
+        """Return a value that differs once a file has come, gone or been renamed."""
+        return self._index.listing_version(progress)
 
     def search(self, query: str, folder: str, offset: int, limit: int, progress: Progress = NO_PROGRESS) -> Found:
         """Return one page of the notes that match. Raises VaultError for a query or folder that makes no sense."""

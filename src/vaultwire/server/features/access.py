@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from vaultwire.protocol.revisions import Revision
 from vaultwire.server.features.one_vault import CHANGING_TTL_MS, caching, to_completed
-from vaultwire.server.results import POLICY_DENIED
+from vaultwire.server.results import LISTING, POLICY_DENIED, READING
 from vaultwire.tools.completions import meaning_of
 from vaultwire.vault.errors import VaultError
 
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from vaultwire.protocol.messages import JsonObject
     from vaultwire.server.interfaces import Features
     from vaultwire.toolkit.registry import Client
-
-READING, LISTING = "read_note", "list_notes"
 
 # Prompts of the vault are notes, and their list has the first line of each; ours embed a note.
 _NEEDED = {

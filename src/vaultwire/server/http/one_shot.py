@@ -35,7 +35,7 @@ class Tending:
     def __init__(self, handlers: Handlers) -> None:
         self._handlers = handlers
         # No daemon: a thread frozen while it imports holds a lock the process's end needs.
-        self._thread = threading.Thread(target=handlers.tend, name="vaultwire-beside")
+        self._thread = threading.Thread(target=handlers.run_background, name="vaultwire-beside")
 
     def begin(self) -> None:
         """Start it."""

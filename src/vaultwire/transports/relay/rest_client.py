@@ -60,7 +60,7 @@ class RestMethods:
     def handle(self, request: Request, _: Dialect) -> Answer | Job | Listening:
         """Answer the request, or return the job that will, or that it stays open."""
         if request.method == "subscriptions/listen":
-            return self.subscriptions.honoured(request.params)
+            return self.subscriptions.honoured(request.params, request.peer)
         if request.method == "tools/list":
             return Work("tools/list", lambda _: self._list(request), _give_up, _START_SECONDS, changes_vault=False)
         name, arguments = request.params.get("name"), request.params.get("arguments") or {}

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
-from typing import Protocol
+from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
+from typing import Protocol, TypeAlias
 
 from vaultwire.markdown.model import Link
 from vaultwire.vault.link_graph import LinkGraph
@@ -22,6 +22,9 @@ from vaultwire.vault.model import (
 )
 from vaultwire.vault.search.finding import Wanted, WantedTasks
 from vaultwire.vault.search.query import Query
+
+OnChange: TypeAlias = Callable[[Collection[str], Collection[str]], object]
+"""Hears of files that may have changed, and of folders below which some may have; ``""`` is the whole vault."""
 
 
 class Index(Protocol):
@@ -103,6 +106,9 @@ class Index(Protocol):
     def link_graph(self, progress: Progress) -> LinkGraph:
         """Return how all notes are linked; the same object as long as nothing changes."""
 
+    def listing_version(self, progress: Progress) -> Hashable:
+        """Return a value that differs once a file has come, gone or been renamed."""
+
     def queue_changes(self, paths: Iterable[str], folders: Iterable[str] = ()) -> None:
         """Hear that this process has just changed these files, and files anywhere below these folders.
 
@@ -110,10 +116,11 @@ class Index(Protocol):
         make it look like a failed one. The next call takes the files up.
         """
 
-    def run_watch_loop(self, on_ready: Callable[[], None] | None = None) -> None:
+    def run_watch_loop(self, on_ready: Callable[[], None] | None = None, on_change: OnChange | None = None) -> None:
         """Watch the files and take up what changes, until ``close``; returns at once where files cannot be watched.
 
-        ``on_ready`` is called once, on the caller's thread, as soon as the index is true of the files.
+        ``on_ready`` is called once, on the caller's thread, as soon as the index is true of the files. ``on_change`` is
+        called on that thread whenever the index has applied changes, whichever program made them, once a burst is over.
         """
 
     def close(self) -> None:
