@@ -1,7 +1,7 @@
-"""What each method does: request in, answer out. The table at the head of the class is the list of methods served.
+"""The handlers: a method for each request. They know the protocol's shapes and the tools, but no thread and no wire.
 
-Knows the protocol's shapes and the tools; knows no thread and no wire. A handler either answers at once or returns the
-job a worker runs. What resources, prompts and completions answer is ``features``' matter.
+``Handlers._table`` lists the methods served. A handler answers at once, or returns the job that a worker runs. Resources,
+prompts and completions are in ``features``.
 """
 
 from __future__ import annotations
@@ -42,16 +42,16 @@ if TYPE_CHECKING:
     from vaultwire.vault.index.port import OnChange
     from vaultwire.vault.vault import Vault
 
-TOOLS_PER_PAGE = 100  # far above what we have; clients that page are served all the same
+TOOLS_PER_PAGE = 100  # more than there are
 
-# 2026-07-28, "Caching". The list depends on how the server was started and on nothing else.
+# 2026-07-28, "Caching". The list depends only on how the server was started.
 _TOOLS_TTL_MS = 3_600_000
 _TOOLS_CACHE_SCOPE = "private"
 
-# Which of what is offered may ask the client something first (2026-07-28, "Multi Round-Trip Requests"); tools may, too.
+# Methods of features that may ask the client (2026-07-28, "Multi Round-Trip Requests"); tools may, too.
 _MAY_ASK = ("resources/read", "prompts/get")
 
-# What else a vault offers, and which deadline each has.
+# The methods of features, and the time class of each.
 _FEATURES = {
     "resources/list": "search",
     "resources/templates/list": "file",
@@ -63,7 +63,7 @@ _FEATURES = {
 
 
 class ToolCall(Job):
-    """The call of a tool on its way: what was asked for, of which vault, and how it is answered."""
+    """The call of a tool."""
 
     __slots__ = ("_handlers", "arguments", "description", "request", "wording")
 
@@ -77,39 +77,36 @@ class ToolCall(Job):
         wording: Wording,
         seconds: float,
     ) -> None:
-        """``vault`` is its name; ``arguments`` are the tool's own."""
-        # As ``Job`` does it, which would be one call more for each of ours.
-        self.name = description["name"]
-        self.seconds = seconds
-        self.changes_vault = not description["annotations"]["readOnlyHint"]
+        """``vault`` is the vault's name; ``arguments`` are the tool's own."""
+        changes_vault = not description["annotations"]["readOnlyHint"]
+        super().__init__(description["name"], seconds, changes_vault=changes_vault, vault=vault)
         self._handlers = handlers
         self.request = request
         self.description = description
-        self.vault = vault
         self.arguments = arguments
         self.wording = wording
 
     def run(self, client: Client) -> Answer:
-        """As ``Job``."""
+        """See ``Job``."""
         return self._handlers.load().run_tool(self, self._handlers.vaults, self._handlers.toolset, client)
 
     def give_up(self, code: str, message: str) -> Answer:
-        """As ``Job``."""
+        """See ``Job``."""
         return self.wording.failure(code, message, {})
 
     def offered(self) -> Sequence[dict[str, Any]]:
-        """As ``Job``."""
+        """See ``Job``."""
         return self._handlers.offered(self.request)
 
     def show(self, names: Collection[str]) -> bool:
-        """As ``Job``."""
+        """See ``Job``."""
         return self._handlers.show(self.request, names)
 
 
 if TYPE_CHECKING:
 
     class Running(Protocol):
-        """What runs calls: ``server.call_runner``."""
+        """The module ``server.call_runner``."""
 
         def run_tool(self, call: ToolCall, vaults: Vaults, toolset: Toolset, client: Client) -> Answer:
             """Run a tool and answer its call."""
@@ -140,11 +137,10 @@ class Handlers:
         middleware: Middleware | None = None,
         lists: Callable[[str], bool] = lambda _: True,
     ) -> None:
-        """``open_vault`` is called once, when a call first needs the vault; of named vaults there is one for each.
+        """``open_vault`` is called once, when a call first needs the vault; for named vaults it is a table of such functions.
 
-        ``prompts_folder`` is a folder in a vault. ``open_features`` offers something else than the first vault's notes.
-        ``middleware`` is what every request passes. ``lists`` says which tools are listed to everybody; the others can be
-        called, too.
+        ``prompts_folder`` is a folder in a vault. ``open_features`` replaces the features that are made of the notes.
+        ``lists`` tells which tools are listed to every client; the others can be called, too.
         """
         self.vaults = Vaults(open_vault if isinstance(open_vault, dict) else {"": open_vault}, self._load)
         self.toolset = toolset.over(self.vaults.names)
@@ -157,7 +153,7 @@ class Handlers:
         self.subscriptions.may_hear = self._may_hear
         self._middleware = middleware
         self._lists = lists
-        self._running: Running | None = None  # the code that runs calls, once it is loaded
+        self._running: Running | None = None  # once it is loaded
         self._table: dict[str, Callable[[Request, Dialect], Answer | Job | Listening]] = {
             "tools/list": self._list_tools,
             "tools/call": self._call_tool,
@@ -168,7 +164,7 @@ class Handlers:
             self._table |= dict.fromkeys(("resources/subscribe", "resources/unsubscribe"), self._subscribe)
 
         self.methods = frozenset(self._table)
-        """The methods served, besides those the session answers itself."""
+        """The methods served, without those that the session answers itself."""
 
     @property
     def read_only(self) -> bool:
@@ -176,14 +172,14 @@ class Handlers:
         return self._policy.read_only
 
     def handle(self, request: Request, dialect: Dialect) -> Answer | Job | Listening:
-        """Answer the request, or return the job that will, or that it stays open. Quick: runs on the thread that reads."""
+        """Return the answer, the job that makes it, or a ``Listening``. Quick: it runs on the thread that reads."""
         handle = self._table[request.method]
         if self._middleware is None:
             return handle(request, dialect)
         return self._middleware.handle(request, dialect, handle, self.toolset.descriptions)
 
     def describe(self, tool: str) -> dict[str, Any] | None:
-        """Return a tool's description, however its name is spelt; None if there is none of this name."""
+        """Return a tool's description by its name in any dialect, None if there is no such tool."""
         return self.toolset.descriptions.get(known_name(tool, self.toolset.descriptions) or "")
 
     def run_background(self) -> None:
@@ -196,7 +192,7 @@ class Handlers:
         self.vaults.close()
 
     def _report_changes(self, vault: Vault) -> OnChange:
-        """Return what tells subscribers of a vault's changes."""
+        """Return the function that tells subscribers of a vault's changes."""
         from vaultwire.server.resource_changes import ResourceChanges  # noqa: PLC0415 - loaded with the tools
 
         return ResourceChanges(vault, self.subscriptions).report
@@ -220,7 +216,7 @@ class Handlers:
 
     def _all_features(self) -> Features:
         self.vaults.load()
-        if self._features is None:  # if two threads make one each, they are alike
+        if self._features is None:  # two threads may make one each; they are equal
             if self._open_features is not None:
                 self._features = self._open_features(self.vaults.get(self.vaults.names[0]))
             else:
@@ -230,7 +226,7 @@ class Handlers:
         return self._features
 
     def offered(self, request: Request) -> list[dict[str, Any]]:
-        """Return the tools that whoever asks may call."""
+        """Return the tools that the client may call."""
         peer = request.peer
         tools = self.toolset.descriptions.values()
         return [
@@ -238,13 +234,13 @@ class Handlers:
         ]
 
     def _listed(self, request: Request, dialect: Dialect) -> list[dict[str, Any]]:
-        """Return those of them that ``tools/list`` shows."""
-        also, known = request.peer.shown, self.toolset.descriptions
-        shown = [each for each in self.offered(request) if self._lists(each["name"]) or each["name"] in also]
+        """Return the tools that ``tools/list`` shows to the client."""
+        added, known = request.peer.shown, self.toolset.descriptions
+        shown = [each for each in self.offered(request) if self._lists(each["name"]) or each["name"] in added]
         return [each for each in shown if dialect.lists(each["name"], known)]
 
     def show(self, request: Request, names: Collection[str]) -> bool:
-        """List these tools to the session from now on; False where the list is the same for everybody."""
+        """List these tools to the session from now on; False where every client has the same list."""
         peer = request.peer
         more = frozenset(name for name in names if not self._lists(name)) - peer.shown
         if request.revision.stateless:
@@ -276,10 +272,10 @@ class Handlers:
     # ------------------------------------------------------------------ tools/call
 
     def _call_tool(self, request: Request, dialect: Dialect) -> Answer | Job:
-        asked = _parse_call(request.params)
-        if isinstance(asked, Refusal):
-            return asked
-        name, arguments = asked
+        call = _parse_call(request.params)
+        if isinstance(call, Refusal):
+            return call
+        name, arguments = call
         description = self.toolset.describe(name) or self.describe(name)
         tool = None if description is None else description["name"]
         wording = Wording(request.revision, dialect, tool, self.toolset.descriptions, arguments.get("path"))
@@ -291,9 +287,9 @@ class Handlers:
             return Refusal(dialect.unknown_tool, message, {"errorCode": TOOL_NOT_FOUND})
         if not self._policy.allows_everything:
             peer = request.peer
-            denied = self._policy.refusal(description["name"], description["annotations"], peer.name, peer.authority)
-            if denied is not None:
-                return wording.failure(POLICY_DENIED, denied, {})
+            refusal = self._policy.refusal(description["name"], description["annotations"], peer.name, peer.authority)
+            if refusal is not None:
+                return wording.failure(POLICY_DENIED, refusal, {})
         try:
             vault, arguments = self.vaults.pick(arguments)
         except VaultError as error:
@@ -330,13 +326,13 @@ class Handlers:
         )
 
     def _may_read_by(self, tool: str, request: Request) -> bool:
-        """Tell whether whoever asks may call a tool that reads."""
+        """Tell whether the client may call a tool that reads."""
         return self._policy.allows({"readOnlyHint": True}, tool, request.peer.name, request.peer.authority)
 
     # ------------------------------------------------------------------ changes
 
     def _may_hear(self, peer: Peer, kind: str) -> bool:
-        """Tell whether a client may hear of changes: those of resources tell who may read them, and list them, the same."""
+        """Tell whether a client may hear of changes: of a resource only if it may read it, of the list if it may list."""
         tool = {RESOURCE_UPDATES: READING, RESOURCE_LIST: LISTING}.get(kind)
         return tool is None or self._policy.allows({"readOnlyHint": True}, tool, peer.name, peer.authority)
 
@@ -351,7 +347,7 @@ class Handlers:
 
 
 def _parse_call(params: JsonObject) -> tuple[str, JsonObject] | Refusal:
-    """Return the tool's name and its arguments, or what is wrong with the call itself."""
+    """Return the tool's name and its arguments, or the error if the request has none."""
     name = params.get("name")
     arguments = params.get("arguments", {})
     if not isinstance(name, str):

@@ -1,7 +1,7 @@
-"""What several vaults offer together: one list of resources and one of prompts, each entry naming the vault it is of.
+"""The features of several vaults: one list of resources and one of prompts. Not used where there is a single vault.
 
-A resource's URI names its vault. Our own prompts take a vault's name as an argument; those of a vault's notes have it in
-their name. What one vault answers is ``features``' matter; with a single vault nothing here is used.
+A resource's URI names its vault. Our own prompts take the vault's name as an argument; prompts made of notes have it in
+their name. What one vault answers is in ``one_vault``.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ if TYPE_CHECKING:
     from vaultwire.protocol.messages import JsonObject
     from vaultwire.server.interfaces import Features
 
-# Between a vault's name and a prompt's. Neither holds it: ``plain_name`` puts single ones between words.
-_BETWEEN = "__"
+# Between a vault's name and a prompt's. Neither contains it: ``plain_name`` puts single underscores between words.
+_SEPARATOR = "__"
 
 
 def make_features(vaults: Vaults, prompts_folder: str | None) -> Features:
-    """Return what the vaults offer, or the one there is."""
+    """Return the features of the vaults, or of the only one."""
     return (
         CombinedFeatures(vaults, prompts_folder)
         if vaults.are_several
@@ -57,7 +57,7 @@ def make_features(vaults: Vaults, prompts_folder: str | None) -> Features:
 
 
 class CombinedFeatures:
-    """The answers of one server, over several vaults. ``prompts_folder`` is the same in each, None for no prompts but ours."""
+    """Resources, prompts and completions of several vaults. ``prompts_folder`` is the same in each, None for none."""
 
     def __init__(self, vaults: Vaults, prompts_folder: str | None) -> None:
         self._vaults = vaults
@@ -75,13 +75,13 @@ class CombinedFeatures:
         }
 
     def answer(self, method: str, params: JsonObject, revision: Revision, progress: Progress) -> JsonObject:
-        """Return the result of a request. Raises VaultError, ``Stopped``, and what nobody foresaw."""
+        """Return the result of a request. Raises VaultError, ``Stopped``, and what only a bug raises."""
         return self._table[method](params, revision, progress)
 
     # ------------------------------------------------------------------ resources
 
     def _list_resources(self, params: JsonObject, revision: Revision, progress: Progress) -> JsonObject:
-        """List one vault after the other, each beginning on a page of its own; cursors are URIs, and so name the vault."""
+        """List one vault after the other, each from a new page. A cursor is a URI, so it names the vault."""
         names = self._vaults.names
         cursor = text_in(params, "cursor") if params.get("cursor") is not None else root_of(names[0])
         try:
@@ -104,7 +104,7 @@ class CombinedFeatures:
 
     def _read_resource(self, params: JsonObject, revision: Revision, progress: Progress) -> JsonObject:
         named = vault_of(text_in(params, "uri"))
-        # A URI of another kind is refused as it is where there is one vault.
+        # The first vault refuses a URI of another kind.
         name = self._vaults.names[0] if named is None else self._vaults.name(named)
         return self._features_of(name).answer("resources/read", params, revision, progress)
 
@@ -125,15 +125,15 @@ class CombinedFeatures:
         name, arguments = prompt_in(params)
         vault, prompt = self._find(name, arguments, progress)
         messages = fill_prompt(self._vaults.get(vault), prompt, arguments, progress)
-        # Else the tools would look into the first one.
+        # Otherwise the tools would look into the first vault.
         return to_filled(prompt, [*messages, f"This is about the vault {vault!r}: pass it to the tools as {ARGUMENT}."])
 
     def _of_notes(self, vault: str, progress: Progress) -> dict[str, Prompt]:
-        """Return the prompts of a vault's notes by their joined names."""
+        """Return the prompts made of a vault's notes, by their names with the vault's."""
         prompts = list_prompts(self._vaults.get(vault), self._prompts_folder, progress).values()
         joined = [
             prompt._replace(
-                name=f"{self._prefixes[vault]}{_BETWEEN}{prompt.name}",
+                name=f"{self._prefixes[vault]}{_SEPARATOR}{prompt.name}",
                 title=f"{prompt.title} ({vault})",
             )
             for prompt in prompts
@@ -146,7 +146,7 @@ class CombinedFeatures:
         if name in self._ours:
             given = arguments.get(ARGUMENT, "").strip()
             return self._vaults.name(given) if given else self._vaults.names[0], self._ours[name]
-        prefix = name.partition(_BETWEEN)[0]
+        prefix = name.partition(_SEPARATOR)[0]
         for vault in self._vaults.names:
             if self._prefixes[vault] == prefix:
                 prompts = self._of_notes(vault, progress)
@@ -184,7 +184,7 @@ class CombinedFeatures:
 
 
 def _filled_in(params: JsonObject) -> dict[str, str]:
-    """Return the arguments that are filled in already (specification, Completion, from 2025-06-18: ``context``)."""
+    """Return the arguments that are filled in already (``context``; specification, Completion, from 2025-06-18)."""
     context = params.get("context")
     arguments = context.get("arguments") if isinstance(context, dict) else None
     if not isinstance(arguments, dict):
@@ -193,7 +193,7 @@ def _filled_in(params: JsonObject) -> dict[str, str]:
 
 
 def _prefixes(vaults: tuple[str, ...]) -> dict[str, str]:
-    """Return what the prompts of each vault's notes begin with: names that plain are alike get numbers."""
+    """Return the prefix of each vault's prompts. Vaults whose plain names are equal get numbers."""
     prefixes: dict[str, str] = {}
     for vault in vaults:
         prefix = free = plain_name(vault) or "vault"
