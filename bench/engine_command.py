@@ -16,12 +16,12 @@ from bench.measures import Samples
 from bench.report import environment, write_result
 
 _WARM_STARTS = 7
-# Building the index of a large vault takes half a minute, and one in a thousand of that is no noise.
+# The index of a large vault takes half a minute to build, so one build is exact enough.
 _BUILDS, _BUILDS_OF_LARGE, _LARGE = 3, 1, 20_000
 
 
 def run(sizes: Sequence[int], path: Path) -> list[str]:
-    """Measure the engine on vaults of so many notes, print the tables, write the JSON; return the missed targets."""
+    """Measure the engine on vaults of these sizes, print tables, write JSON; return the missed targets."""
     facts = environment(ripgrep=importlib.metadata.version("ripgrep"), sizes=" ".join(map(str, sizes)))
     print("\n".join(f"{name}: {value}" for name, value in facts.items()), flush=True)
     compile_sources()
@@ -33,7 +33,7 @@ def run(sizes: Sequence[int], path: Path) -> list[str]:
         print(engine_report.tables(notes, samples), flush=True)
         results.append(engine_report.to_json(notes, samples))
         missed += engine_report.missed_targets(notes, samples)
-        write_result(path, {"environment": facts, "vaults": results})  # each time: a later size may fail
+        write_result(path, {"environment": facts, "vaults": results})  # after each size: a later one may fail
     print(f"\n{engine_report.NOTE}")
     return missed
 
@@ -55,7 +55,7 @@ def _measure(notes: int, vault: Path) -> Samples:
 
 
 def say(text: str) -> None:
-    """Show how far it is, where somebody watches."""
+    """Show the progress on a terminal."""
     if sys.stderr.isatty():
         sys.stderr.write(f"\r\033[K{text}")
         sys.stderr.flush()

@@ -1,4 +1,4 @@
-"""What is measured of edits: appending to a note, and renaming one that many notes link to, on a vault of any size."""
+"""Measures edits: appending to a note, and renaming a note that many notes link to, on a vault of any size."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _BODY = "A line of some words that a person has written down.\n" * 50  # 2.6 KB,
 
 
 def measure_edits(server: Server, vault: Path, state: Path, samples: Samples) -> None:
-    """Take appends and renames, in notes of our own. Raises RuntimeError if one did not do what it is measured for."""
+    """Measure appends and renames in notes of the bench. Raises RuntimeError if one had the wrong result."""
     folder = vault / SCRATCH
     _measure_appends(server, folder, samples)
     _measure_syncs(folder, state, samples)
@@ -38,7 +38,7 @@ def _measure_appends(server: Server, folder: Path, samples: Samples) -> None:
 
 
 def _measure_syncs(folder: Path, state: Path, samples: Samples) -> None:
-    """Take what the disk itself takes for an edit: the journal and the note's new bytes synced, these put in place."""
+    """Measure the disk's part of an edit: sync the journal and the note's new bytes, rename these."""
     data = _BODY.encode()
     target = folder / "Synced.txt"
     target.write_bytes(data)
@@ -67,7 +67,7 @@ def _measure_renames(server: Server, folder: Path, samples: Samples) -> None:
     for number in range(_RENAMES):
         old, new = names[number % 2], names[1 - number % 2]
         arguments = {"path": f"{SCRATCH}/{old}.md", "to": f"{SCRATCH}/{new}.md"}
-        # Whoever asks next takes up the rename before, if nobody has yet: not this one's matter.
+        # This call applies the rename before it to the index, so that the next one does not have to.
         server.call("list_backlinks", {"path": f"{SCRATCH}/{old}.md", "limit": 1})
         before = time.perf_counter()
         server.call("move_note", {**arguments, "dry_run": True})

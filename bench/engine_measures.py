@@ -1,4 +1,4 @@
-"""What is measured of the engine on one vault: starts, searches, structure, changes, memory. Samples only, as ``measures``.
+"""Measures the engine on one vault: starts, searches, structure, changes, memory. It takes samples; reports are elsewhere.
 
 A search counts only if it finds the right notes: for some queries of each class they are compared with those that the
 corpus finds, and a run with a wrong one ends with an error.
@@ -23,24 +23,24 @@ from bench.measures import COMMAND, Samples
 
 RIPGREP = "ripgrep"
 
-# Of each class so many are asked once, uncounted and in turn with the other classes', before memory is read ...
+# So many queries of each class warm up the server, in turn with those of the other classes, before memory is read.
 _WARM_UP = 12
-# ... and so many others are timed, so many times over: hundreds of queries lie between two times of one, more than the
-# engine keeps the results of. What a kept one takes is measured apart.
+# So many others are timed, in so many rounds. Between two runs of a query there are hundreds of others, more than the engine
+# caches. Cached queries are measured apart.
 _TIMED, _ROUNDS = 40, 5
-# Of those, so many are compared with the notes and given to ripgrep: each costs a walk of the whole vault.
+# So many of those are compared with the notes and given to ripgrep: each takes a walk through the whole vault.
 _COMPARED = 5
-# Only an engine that reads all notes for a search needs longer; the rounds then end early, and p99 is the worst.
+# Only an engine that reads all notes for a search takes longer. The rounds then end early, and p99 is the slowest.
 _MOST_SECONDS = 8.0
 _CHANGES = 11
-_MOST_SECONDS_UNSEEN = 30.0  # a change from outside that no search has found by then never will be
+_MOST_SECONDS_UNSEEN = 30.0  # after so long a change from outside counts as never found
 
 
 class EngineBench:
-    """The server on one vault. Call the methods in their order: each start finds the index that the ones before left."""
+    """The server on one vault. Call the methods in order: each start uses the index of the starts before."""
 
     def __init__(self, vault: Path, folder: Path) -> None:
-        """``folder``: an empty one, for the indexes and the journal."""
+        """``folder``: an empty folder for the indexes and the journal."""
         self.samples = Samples()
         self.corpus = Corpus(vault)
         self._queries = draw(self.corpus, _WARM_UP + _TIMED)
@@ -54,7 +54,7 @@ class EngineBench:
         self._ripgrep = [str(scripts / f"rg{suffix}"), "--no-config", "-l", "-i", "-F", "--"]
 
     def measure_first_build(self, number: int) -> None:
-        """Take the start of a server that finds no index."""
+        """Measure the start of a server without an index."""
         shutil.rmtree(self._cache, ignore_errors=True)
         self._cache = self._caches / str(number)
         self._cache.mkdir(parents=True)
@@ -63,11 +63,11 @@ class EngineBench:
         self.samples.take("index MB", COMMAND, size / 1e6)
 
     def measure_warm_start(self, number: int) -> None:
-        """Take the start of a server that finds its index."""
+        """Measure the start of a server with an index."""
         self._measure_start("warm start ms", number)
 
     def measure_calls(self) -> None:
-        """Take all the rest, of one process."""
+        """Measure everything else in one process."""
         with self._server() as server:
             server.open()
             self._measure_memory(server)
@@ -117,7 +117,7 @@ class EngineBench:
                 self.samples.take("search as ripgrep's ms", kind, seconds * 1e3)
 
     def _measure_kept(self, server: Server, kind: str, queries: list[Query]) -> None:
-        """Ask each query twice in a row, as who asks for the next page does; take the second time."""
+        """Run each query twice in a row, as a client does that asks for the next page; measure the second run."""
         arguments = [{"query": query.text} for query in queries for _ in range(2)]
         for seconds in server.time_calls("search_notes", arguments, _MOST_SECONDS)[1::2]:
             self.samples.take("search again ms", kind, seconds * 1e3)
@@ -138,7 +138,7 @@ class EngineBench:
                 self.samples.take(f"{tool} ms", COMMAND, seconds * 1e3)
 
     def _measure_changes(self, server: Server) -> None:
-        """Change one note again and again, each time to a word that no other note has, and look for the word."""
+        """Change one note again and again, each time with a word that no other note has, and search for the word."""
         path = f"{SCRATCH}/Changed.md"
         target, new = self._vault / path, self._vault / SCRATCH / ".new.tmp"
         body = (self._vault / self.corpus.paths[0]).read_text(encoding="utf-8")

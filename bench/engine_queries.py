@@ -1,4 +1,4 @@
-"""What the engine is asked, and which notes answer each query: found here the slow way, in the notes themselves.
+"""Draws the queries of the bench, and finds the notes that match each query by reading all notes.
 
 That is what makes a figure worth printing. It shares no code with the engine: it reads the files, drops case and
 diacritics, and looks for the query as a piece of text.
@@ -26,12 +26,12 @@ _MARKS = re.compile(r"[\u0300-\u036f]")
 
 
 class Query(NamedTuple):
-    """A search: as the tool takes it, as ripgrep does, and what the note's text or name holds if it is found."""
+    """A search: the tool's query, ripgrep's, and the texts that a matching note's text or name contains."""
 
     text: str
     for_ripgrep: str
     held: tuple[str, ...]  # folded; all of them
-    shape: re.Pattern[str] | None = None  # what the text must match besides
+    shape: re.Pattern[str] | None = None  # a pattern that the text must match, too
 
 
 class Corpus:
@@ -40,7 +40,7 @@ class Corpus:
     def __init__(self, vault: Path) -> None:
         self.paths = sorted(path.relative_to(vault).as_posix() for path in vault.rglob("*.md"))
         self._folded: list[tuple[str, str]] = []
-        chance = random.Random(_SEED)  # noqa: S311 - the same queries in every run is what it is for
+        chance = random.Random(_SEED)  # noqa: S311 - every run must have the same queries
         sampled = set(chance.sample(self.paths, min(_SAMPLE, len(self.paths))))
         self.sample: list[str] = []
         for path in self.paths:
@@ -51,11 +51,11 @@ class Corpus:
         self._folded_sample = [note for note, path in zip(self._folded, self.paths, strict=True) if path in sampled]
 
     def found(self, query: Query) -> set[str]:
-        """Return the paths of the notes the query finds."""
+        """Return the paths of the notes that match."""
         return {path for path, note in zip(self.paths, self._folded, strict=True) if _holds(note, query)}
 
     def share(self, query: Query) -> float:
-        """Return which part of the notes the query finds, about."""
+        """Return about what share of the notes match."""
         return sum(_holds(note, query) for note in self._folded_sample) / len(self._folded_sample)
 
 
@@ -68,7 +68,7 @@ def draw(corpus: Corpus, count: int) -> dict[str, list[Query]]:
 
     def spread_words(least: float, most: float) -> Iterable[Query]:
         likely = sorted(word for word, notes in spread.items() if least <= notes / len(corpus.sample) <= most)
-        # Inside longer words it may stand in more notes than that.
+        # More notes may contain it inside longer words.
         return (query for query in map(_word, _shuffled(likely, chance)) if least <= corpus.share(query) <= most)
 
     def notes() -> Iterator[int]:
@@ -96,7 +96,7 @@ def _word(word: str) -> Query:
 
 
 def _pieces(words: list[list[str]], notes: Iterable[int], length: int) -> Iterator[Query]:
-    """Yield pieces of words that neither begin nor end one of these."""
+    """Yield pieces from the middle of words."""
     chance = random.Random(_SEED)  # noqa: S311 - as above
     for note in notes:
         word = chance.choice(words[note])
@@ -111,13 +111,13 @@ def _phrase(phrase: str) -> Query:
 
 
 def _all(words: list[str], spread: Callable[[str], int]) -> Query:
-    # One process of ripgrep finds one of the words; the rarest is the quickest.
+    # ripgrep gets one of the words; the rarest one is the fastest.
     return Query(" ".join(words), min(words, key=spread), tuple(map(_fold, words)))
 
 
 def _tag(tag: str) -> Query:
     folded = _fold(tag)
-    # In prose behind a blank, in the frontmatter a list item; itself or one below it.
+    # In prose after a space, in the frontmatter as a list item; the tag itself or a child of it.
     shape = re.compile(rf"(?:(?:^|\s)#|^  - ){re.escape(folded)}(?:/\S+)?$", re.MULTILINE)
     return Query(f"tag:#{tag}", tag, (folded,), shape)
 

@@ -1,4 +1,4 @@
-"""What the engine's samples say, against ripgrep and against the project's targets."""
+"""Reports the engine's samples, compared with ripgrep and with the project's targets."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from bench.engine_measures import RIPGREP
 from bench.measures import COMMAND, Samples
 from bench.report import aligned, by_measure, number
 
-# A vault that most people have, and one that hardly anybody has.
+# The size of a usual vault; larger ones have other targets.
 _USUAL_NOTES = 10_000
 _MOST_BUILD_MS_A_NOTE = 0.6
 _MOST_WARM_START_MS = (400.0, 1500.0)  # usual, larger
@@ -30,11 +30,11 @@ notes: found by the searches compared (median). p50: every query five times, hun
 the first time. again: p50 right after it was asked, as for the next page. {RIPGREP}: one process on the vault's folder, the
 files in the system's cache, its output read; of three words it gets the rarest only, which favours it, and of names of
 notes, diacritics, word edges and tags it knows nothing. faster: its median over our p50 of the same queries.
-What these queries find was compared with the notes themselves."""
+The hits of these queries were compared with the notes themselves."""
 
 
 class Figure(NamedTuple):
-    """One figure and what it is held against: at most ``target``, or with ``is_least`` at least."""
+    """One figure and its target: a maximum, or with ``is_least`` a minimum."""
 
     label: str
     value: float | None
@@ -58,7 +58,7 @@ class Figure(NamedTuple):
 
 
 def tables(notes: int, samples: Samples) -> str:
-    """Return both tables of one vault for a person: searches by class, and all else."""
+    """Return both tables of one vault: searches by class, and everything else."""
     searches = [
         (
             f"search, {notes:,} notes",
@@ -90,7 +90,7 @@ def tables(notes: int, samples: Samples) -> str:
 
 
 def missed_targets(notes: int, samples: Samples) -> list[str]:
-    """Return the targets this vault's figures did not meet, in words."""
+    """Return the missed targets in words."""
     return [
         f"{figure.label.strip()} at {notes:,} notes {number(figure.value)} {figure.unit}, not {figure.limit}"
         for figure in _figures(notes, samples)
@@ -99,7 +99,7 @@ def missed_targets(notes: int, samples: Samples) -> list[str]:
 
 
 def to_json(notes: int, samples: Samples) -> dict[str, Any]:
-    """Return the figures and every sample behind them."""
+    """Return the figures and all samples."""
     rows = [
         {**figure._asdict(), "label": figure.label.strip(), "met": figure.met} for figure in _figures(notes, samples)
     ]
@@ -141,7 +141,7 @@ def _other_figures(notes: int, samples: Samples) -> list[Figure]:
 
     build, warm = samples.median("first build ms", COMMAND), samples.median("warm start ms", COMMAND)
     append, synced = samples.median("append ms", COMMAND), samples.median("disk of an append ms", COMMAND)
-    # Where no index is left there was nothing to build.
+    # Without an index nothing was built.
     per_note = (build - warm) / notes if build and warm and samples.median("index MB", COMMAND) else None
     return [
         figure("empty cache: spawn to first search's answer", "first build ms"),

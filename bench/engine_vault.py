@@ -1,4 +1,4 @@
-"""The vaults the engine's figures are taken on: any number of generated notes, made once and kept for later runs.
+"""Generates the vaults of the engine's bench: any number of notes, written once and kept for later runs.
 
 What they are made of is fixed by the seed and the version. What is looked for in them is ``engine_queries``' matter.
 """
@@ -15,19 +15,19 @@ from collections.abc import Iterator
 from pathlib import Path
 
 _SEED = 20260728
-# Raised with every change that makes other notes: a kept vault of another version is not the same vault.
+# Raise it with every change that generates other notes: a kept vault of another version is not used.
 _VERSION = 1
-# Whatever a run changes lies here, and goes with it.
+# A run changes notes only in this folder, and deletes it.
 SCRATCH = "Bench scratch"
 
 _WORDS = 20_000
 _TAGS = 300
-# So many notes share one made-up name: what a person looks for by name stands in a few notes, however large the vault.
+# So many notes contain the same invented name: in a vault of any size a name is in a few notes.
 _NOTES_A_NAME = 3
 _NOTES_A_FOLDER, _FOLDERS_AN_AREA = 100, 10
-# Shortest, longest, most frequent: 3 KB on average, what a note of a kept vault has.
+# Shortest, longest, most frequent length: 3 KB on average, as in real vaults.
 _CHARACTERS = (500, 6000, 1700)
-# Short words are common ones, as in languages: so many words have at most so many syllables, the rest three.
+# Common words are short, as in languages: so many words have at most so many syllables, the rest three.
 _SYLLABLES = ((60, 1), (4000, 2))
 
 _ONSETS = [*"bdfghjklmnprstvwz", ""] * 2 + ["br", "ch", "dr", "fl", "gr", "kl", "pr", "sch", "st", "tr"]
@@ -72,7 +72,7 @@ class _Vocabulary:
     """Words, most common first; names; tags. No two alike without their diacritics."""
 
     def __init__(self, notes: int) -> None:
-        self._chance = random.Random(_SEED)  # noqa: S311 - the same notes everywhere is what it is for
+        self._chance = random.Random(_SEED)  # noqa: S311 - every machine must have the same notes
         self._taken: set[str] = set()
         self.words = [
             self._word(next((most for words, most in _SYLLABLES if rank < words), 3)) for rank in range(_WORDS)
@@ -110,7 +110,7 @@ class _Writer:
         self._names = vocabulary.names
         characters = [chr(code) for code in self._chance.sample(range(0x4E00, 0x9F00), 1200)]
         self._cjk = self._stream(["".join(self._chance.choices(characters, k=2)) for _ in range(3000)])
-        # The number keeps titles apart; the words make them look like titles.
+        # The number makes titles unique; the words make them look like titles.
         self._titles = [f"{self._some(2).capitalize()} {number}" for number in range(notes)]
 
     def write(self, root: Path) -> None:
@@ -122,12 +122,12 @@ class _Writer:
                 folder.mkdir(parents=True)
             path = folder / f"{title}.md"
             path.write_bytes(self._note(title).encode())
-            # A year's notes, one changed each few minutes: not all of them a moment ago.
+            # Spread over a year, one each few minutes: real notes did not all change just now.
             changed = 1_780_000_000 - number * (31_536_000 // self._notes)
             os.utime(path, (changed, changed))
 
     def _stream(self, words: list[str]) -> Iterator[str]:
-        """Yield words without end, as often as a language's: the n-th most common one n times as seldom (Zipf)."""
+        """Yield words without end, by Zipf's law: the n-th most common word is n times as rare as the first."""
         weights = list(itertools.accumulate(1 / rank for rank in range(1, len(words) + 1)))
         while True:
             yield from self._chance.choices(words, cum_weights=weights, k=_BATCH)
@@ -146,7 +146,7 @@ class _Writer:
             blocks.append(self._block())
             size += len(blocks[-1]) + 2
         text = "\n\n".join(blocks) + "\n"
-        # Some systems write diacritics as characters of their own.
+        # Some systems write diacritics as separate characters.
         return unicodedata.normalize("NFD", text) if chance.random() < 0.01 else text
 
     def _frontmatter(self) -> Iterator[str]:
@@ -177,7 +177,7 @@ class _Writer:
         if name:
             text += f" {name} {self._some(4)}."
         if chance.random() < 0.6:
-            # Squared: a few notes are what many link to.
+            # Squared, so that many notes link to a few.
             text += f" See [[{self._titles[int(self._notes * chance.random() ** 2)]}]]."
         if chance.random() < 0.15:
             text += f" #{next(self._tags)}"

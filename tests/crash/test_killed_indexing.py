@@ -13,7 +13,7 @@ from support.stores import BACKENDS, Backend, answers, answers_of_new, differenc
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="SIGKILL is POSIX")
 
-# Indexes a vault, then takes up changes, in a process that kills itself right before the n-th step that changes
+# Indexes a vault, then applies changes, in a process that kills itself right before the n-th step that changes
 # catalog or text index, for each n until it gets through: each time in a fresh copy, in a fresh child.
 CHILD = r"""
 import os, signal, sys

@@ -31,10 +31,10 @@ def test_who_was_used_longest_ago_drops_what_it_has_until_there_is_room() -> Non
     first, second, third, fixed = Box(), Box(), Box(), Box(200)
     for box in (fixed, first, second, third):
         box.size = 200
-        account.use(box, 200)
-    account.use(first, 200)  # so the second was used longer ago
+        account.record(box, 200)
+    account.record(first, 200)  # so the second was used longer ago
     third.size = 300
-    account.use(third, 300)
+    account.record(third, 300)
     assert [box.size for box in (fixed, first, second, third)] == [200, 200, 0, 300]
     assert account.total == 700
     assert account.has_room(100)
@@ -48,9 +48,9 @@ def test_the_latest_is_not_dropped_however_much_it_is() -> None:
     account = MemoryBudget(100)
     box = Box()
     box.size = 500
-    account.use(box, 500)
+    account.record(box, 500)
     assert (box.size, account.total) == (500, 500)
-    account.use(Box(), 1)
+    account.record(Box(), 1)
     assert box.size == 0
 
 
@@ -58,7 +58,7 @@ def test_what_nobody_has_any_more_counts_no_more() -> None:
     account = MemoryBudget(1000)
     boxes = [Box() for _ in range(10)]
     for box in boxes:
-        account.use(box, 50)
+        account.record(box, 50)
     del boxes, box
     assert account.total == 0
 
@@ -72,15 +72,15 @@ def test_the_total_is_the_sum_whatever_happens(request: pytest.FixtureRequest) -
         number = chance.randrange(len(boxes))
         if chance.random() < 0.1:
             boxes[number] = Box(chance.choice([0, 0, 0, 50]))
-            account.use(boxes[number], boxes[number].size)
+            account.record(boxes[number], boxes[number].size)
         box = boxes[number]
         box.size = max(box.fixed, chance.randrange(600))
-        account.use(box, box.size)
+        account.record(box, box.size)
         wanted = chance.randrange(3000)
-        if account.total + wanted > account.most:
+        if account.total + wanted > account.max_bytes:
             account.has_room(wanted)
         assert account.total == sum(each.size for each in boxes if each.size), f"seed {seed}"
-        assert account.total <= account.most, f"seed {seed}"
+        assert account.total <= account.max_bytes, f"seed {seed}"
 
 
 def test_a_message_counts_until_it_is_answered() -> None:

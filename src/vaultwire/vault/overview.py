@@ -1,4 +1,4 @@
-"""What is in a vault as a whole: lists, counts, conditions, daily notes, the graph of links. Reads; changes nothing."""
+"""Questions about a vault as a whole: lists, counts, conditions, daily notes, the graph of links. It changes nothing."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from vaultwire.vault.settings.obsidian_settings import Settings
 
 
 class Overview:
-    """What one caller may learn of one vault without reading its notes one by one."""
+    """Answers one caller's questions about one vault, mostly from its index."""
 
     def __init__(self, bench: Workbench) -> None:
         self._bench = bench
@@ -36,7 +36,7 @@ class Overview:
         self._settings = bench.settings
 
     def list_notes(self, folder: str, after: str | None, limit: int, progress: Progress = NO_PROGRESS) -> Listing:
-        """Return the notes below ``folder`` in path order, beginning behind the path ``after``.
+        """Return the notes below ``folder`` in path order, beginning after the path ``after``.
 
         Raises VaultError (FILE_NOT_FOUND) if there is no such folder.
         """
@@ -45,7 +45,7 @@ class Overview:
         return Listing(later[:limit], len(notes), len(later) > limit)
 
     def notes_now(self, folder: str, limit: int, progress: Progress = NO_PROGRESS) -> list[NoteStat]:
-        """Return the first notes below a small folder, in path order, as they are on the disk at this moment.
+        """Return the first notes below a small folder, in path order, from the disk and not from the index.
 
         Raises VaultError (FILE_NOT_FOUND) if there is no such folder.
         """
@@ -56,7 +56,7 @@ class Overview:
         return sorted(found)[:limit]
 
     def list_files(self, after: str | None, limit: int, progress: Progress = NO_PROGRESS) -> Listing:
-        """Return notes and attachments in path order, beginning behind the path ``after``."""
+        """Return notes and attachments in path order, beginning after the path ``after``."""
         files = []
         for file in self._files.walk(attachments=True):
             progress.check()
@@ -69,22 +69,22 @@ class Overview:
         return self._index.paths(progress)
 
     def recent(self, folder: str, limit: int, progress: Progress = NO_PROGRESS) -> Listing:
-        """Return the notes below ``folder`` that were changed last, the latest first."""
+        """Return the latest changed notes below ``folder``, the latest first."""
         notes, total = self._index.recent(locate_folder(self._files, folder), limit, progress)
         return Listing(notes, total, total > len(notes))
 
     def find(
         self, asked: Asked, folder: str, offset: int, limit: int, progress: Progress = NO_PROGRESS
     ) -> tuple[list[NamedNote], int]:
-        """Return ``limit`` notes below ``folder`` that are as asked for, and how many are in all.
+        """Return ``limit`` notes below ``folder`` that meet the conditions, and the number of all that do.
 
-        Raises VaultError: INVALID_ARGUMENTS for a condition or time that is none, FILE_NOT_FOUND for the folder.
+        Raises VaultError: INVALID_ARGUMENTS for an invalid condition or time, FILE_NOT_FOUND for the folder.
         """
         wanted = to_wanted(asked, self._bench.now().date())
         return self._index.find(wanted, locate_folder(self._files, folder), offset, limit, progress)
 
     def tagged(self, tags: list[str], *, every: bool, folder: str, progress: Progress = NO_PROGRESS) -> list[Tagged]:
-        """Return the notes, in path order, that have every one of ``tags``, or any of them. ``a`` is there in ``a/b``."""
+        """Return the notes that have every one of ``tags``, or any of them, in path order. ``a/b`` counts as ``a``, too."""
         return self._index.tagged(tags, locate_folder(self._files, folder), progress, every=every)
 
     def count_tags(self, folder: str, progress: Progress = NO_PROGRESS) -> list[TagCount]:
@@ -113,26 +113,26 @@ class Overview:
     def tasks(
         self, wanted: WantedTasks, path: str, folder: str, offset: int, limit: int, progress: Progress = NO_PROGRESS
     ) -> tuple[list[TaskPlace], int]:
-        """Return ``limit`` tasks that are as wanted, in path and line order, and how many are in all.
+        """Return ``limit`` tasks that meet the conditions, in path and line order, and the number of all that do.
 
-        ``path`` means one note, as for ``locate``, or with ``""`` all. Raises VaultError as ``locate`` does.
+        ``path`` names one note, as for ``locate``; ``""`` means all notes. Raises VaultError as ``locate`` does.
         """
         note = locate(self._files, self._index, path, progress) if path else None
         return self._index.tasks(wanted, note, locate_folder(self._files, folder), offset, limit, progress)
 
     def stats(self, limit: int, progress: Progress = NO_PROGRESS) -> VaultStats:
-        """Return the vault in numbers, with ``limit`` of the largest folders and of the problems."""
+        """Return statistics of the vault, with ``limit`` of the largest folders and of the problems."""
         return self._index.stats(limit, progress)
 
     def link_graph(self, progress: Progress = NO_PROGRESS) -> LinkGraph:
-        """Return how all notes are linked with each other and with attachments."""
+        """Return the graph of all links between notes, and from notes to attachments."""
         return self._index.link_graph(progress)
 
     def daily_note(self, day: str, progress: Progress = NO_PROGRESS) -> DailyNote:
-        """Return which note is the day's by Obsidian's settings, whether it is there or not, and those before and after it.
+        """Return the day's note by Obsidian's settings, even if there is none yet, and the daily notes before and after it.
 
-        ``day`` is what ``periodic.parse_day`` takes. Raises VaultError: INVALID_ARGUMENTS for a day that is none, and
-        ``daily_note_path``'s if the settings are at fault.
+        ``day`` is as for ``periodic.parse_day``. Raises VaultError: INVALID_ARGUMENTS for an invalid day, and as
+        ``daily_note_path`` does if the settings are invalid.
         """
         from vaultwire.vault.settings.periodic import daily_note_day, daily_note_path, parse_day  # noqa: PLC0415 - see the head
 
@@ -142,7 +142,7 @@ class Overview:
         days = [
             (its_day, note.path)
             for note in self._index.notes(None, progress)
-            # Every day's note lies equally deep; asking for the day of each note of a large vault would take a second.
+            # All daily notes are equally deep in folders. To parse every note's path in a large vault would take a second.
             if note.path.count("/") == path.count("/") and (its_day := daily_note_day(settings, note.path))
         ]
         previous = max((each for each in days if each[0] < wanted), default=(None, None))
@@ -152,6 +152,6 @@ class Overview:
     def _daily_template(self, settings: Settings) -> VaultPath | None:
         try:
             path, exists = self._files.spell(parse_note_path(settings.daily_template.strip().strip("/")))
-        except VaultError:  # none is set, or what is set is no note of the vault
+        except VaultError:  # no template is set, or it is no note of the vault
             return None
         return path if exists else None

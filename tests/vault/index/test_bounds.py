@@ -1,6 +1,6 @@
 """What one note may cost, whatever it holds: bounds on steps, memory and rows, and the others stay searchable.
 
-``make soak`` takes up notes of 10 MB, each in a process of its own, and holds what the system says of its memory to a bound.
+``make soak`` indexes notes of 10 MB, each in a process of its own, and holds what the system says of its memory to a bound.
 """
 
 from __future__ import annotations
@@ -227,7 +227,7 @@ def test_more_words_than_an_index_keeps_are_searched_all_the_same(tmp_path: Path
     index = open_stored(tmp_path / "vault", tmp_path / "cache", max_bytes=LARGE)[1]
     assert [total(index, query) for query in ("n249999e", "249999", '"n1e n2e"', "others")] == [1, 1, 1, 1]
     words = index._parts.words.vocabularies.texts
-    assert len(words.holding("n")) < 10
+    assert len(words.containing("n")) < 10
 
 
 def test_a_note_that_its_reader_fails_at_takes_search_away_from_none(tmp_path: Path) -> None:

@@ -92,7 +92,7 @@ def damaged(tmp_path: Path, number: int, sound: Path) -> Path:
 
 
 @pytest.mark.parametrize("damage", DAMAGES, ids=lambda damage: str(damage.__name__))
-def test_a_damaged_file_is_made_anew(
+def test_a_damaged_file_is_rebuilt(
     tmp_path: Path, root: Path, backend: Backend, damage: Callable[[Path], None]
 ) -> None:
     _, index, _ = open_stored(root, tmp_path / "cache", backend)
@@ -152,7 +152,7 @@ def test_a_folder_deleted_while_it_is_open_costs_no_answer(tmp_path: Path, root:
         assert difference(answers(one), answers_of_new(root)) == {}
 
 
-def test_of_two_that_find_the_index_broken_one_makes_it_anew(tmp_path: Path, root: Path, backend: Backend) -> None:
+def test_of_two_that_find_the_index_broken_one_rebuilds_it(tmp_path: Path, root: Path, backend: Backend) -> None:
     """The second takes what the first has made, and does not begin once more."""
     _, first, home = open_stored(root, tmp_path / "cache", backend)
     _, second, second_home = open_stored(root, tmp_path / "cache", backend)
@@ -170,9 +170,7 @@ def test_of_two_that_find_the_index_broken_one_makes_it_anew(tmp_path: Path, roo
         assert difference(answers(one), answers_of_new(root)) == {}
 
 
-def test_a_text_index_older_or_newer_than_its_catalog_is_made_anew(
-    tmp_path: Path, root: Path, backend: Backend
-) -> None:
+def test_a_text_index_older_or_newer_than_its_catalog_is_rebuilt(tmp_path: Path, root: Path, backend: Backend) -> None:
     """After a power cut either may have lost its last moments."""
     _, index, _ = open_stored(root, tmp_path / "cache", backend)
     answers(index)
@@ -246,7 +244,7 @@ def test_an_index_that_breaks_again_and_again_is_kept_in_memory(root: Path, tmp_
     assert difference(answers(index), answers_of_new(root)) == {}
 
 
-def test_a_first_build_whose_commit_fails_is_made_anew_with_all_its_indexes(
+def test_a_first_build_whose_commit_fails_is_rebuilt_with_all_its_indexes(
     root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The text index commits on another thread, while the catalog notes down that it has."""

@@ -152,10 +152,10 @@ class _Life(RuleBasedStateMachine):
 def test_whatever_happens_the_kept_index_says_what_a_new_one_says(
     backend: Backend, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # A few notes have ngrams to be marked with, as thousands have; those of the new index are others.
-    monkeypatch.setattr(ngrams, "_LEAST", 1)
-    monkeypatch.setattr(ngrams, "_SHARE", 0.1)
-    monkeypatch.setattr(ngrams, "_USUAL", 0.3)
+    # So that a few notes have common n-grams, as thousands have; the new index has others.
+    monkeypatch.setattr(ngrams, "_MIN_WORDS", 1)
+    monkeypatch.setattr(ngrams, "_WORD_SHARE", 0.1)
+    monkeypatch.setattr(ngrams, "_NOTE_SHARE", 0.3)
 
     class Life(_Life):
         pass

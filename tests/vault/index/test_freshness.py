@@ -1,4 +1,4 @@
-"""A tended index is true of the files soon after other programs change them, and at once after its own changes."""
+"""A watched index is up to date soon after other programs change files, and at once after its own changes."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ def root(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def tended(root: Path, tmp_path: Path) -> Iterator[tuple[Vault, StoredIndex]]:
+def watched(root: Path, tmp_path: Path) -> Iterator[tuple[Vault, StoredIndex]]:
     vault, index, _ = open_stored(root, tmp_path / "cache")
-    with tending(vault):
+    with watching(vault):
         yield vault, index
 
 
 @contextmanager
-def tending(vault: Vault, on_ready: Callable[[], None] | None = None) -> Iterator[None]:
+def watching(vault: Vault, on_ready: Callable[[], None] | None = None) -> Iterator[None]:
     thread = threading.Thread(target=vault.run_watch_loop, args=(on_ready,))
     thread.start()
     try:
@@ -80,9 +80,9 @@ CHANGES: list[tuple[Callable[[Path], object], str, int]] = [
 
 @pytest.mark.parametrize(("change", "query", "expected"), CHANGES, ids=range(len(CHANGES)))
 def test_what_another_program_does_is_seen_soon(
-    tended: tuple[Vault, StoredIndex], root: Path, change: Callable[[Path], object], query: str, expected: int
+    watched: tuple[Vault, StoredIndex], root: Path, change: Callable[[Path], object], query: str, expected: int
 ) -> None:
-    _, index = tended
+    _, index = watched
     assert total(index, "red") == 9
     change(root)
     until = time.monotonic() + PATIENCE
@@ -97,8 +97,8 @@ def is_true(index: StoredIndex, root: Path, query: str, expected: int) -> bool:
     return expected > 99 or difference(answers(index, QUERIES), answers_of_new(root, QUERIES)) == {}
 
 
-def test_what_this_program_writes_is_seen_at_once(tended: tuple[Vault, StoredIndex]) -> None:
-    vault, index = tended
+def test_what_this_program_writes_is_seen_at_once(watched: tuple[Vault, StoredIndex]) -> None:
+    vault, index = watched
     for number in range(20):
         vault.writing.write(f"new{number}.md", f"pear{number}", "create")
         assert total(index, f"pear{number}") == 1
@@ -110,7 +110,7 @@ def test_who_asks_for_it_hears_that_the_index_is_true_as_soon_as_it_is(root: Pat
     vault, index, _ = open_stored(root, tmp_path / "cache")
     heard: list[int] = []
     until = time.monotonic() + PATIENCE
-    with tending(vault, lambda: heard.append(total(index, "red"))):
+    with watching(vault, lambda: heard.append(total(index, "red"))):
         while not heard:
             assert time.monotonic() < until
         (root / "sub/1.md").write_text("pear")
@@ -120,9 +120,9 @@ def test_who_asks_for_it_hears_that_the_index_is_true_as_soon_as_it_is(root: Pat
 
 
 def test_a_vault_that_is_gone_for_a_while_is_said_to_be_and_then_seen_again(
-    tended: tuple[Vault, StoredIndex], root: Path
+    watched: tuple[Vault, StoredIndex], root: Path
 ) -> None:
-    _, index = tended
+    _, index = watched
     assert total(index, "red") == 9
     away = root.with_name("away")
     root.rename(away)

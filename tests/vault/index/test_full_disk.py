@@ -24,14 +24,14 @@ import random, resource, sys, threading
 from pathlib import Path
 from support.stores import Fts5Text, TantivyText, answers, answers_of_new, difference, open_stored
 
-root, cache, backend, limit, is_tended, seed = sys.argv[1:]
+root, cache, backend, limit, is_watched, seed = sys.argv[1:]
 random = random.Random(seed)
 queries = ["red", "pear", "-red", "word7", "#fruit"]
 vault, index, home = open_stored(Path(root), Path(cache), globals()[backend])
 crashed = []
 threading.excepthook = lambda hook: crashed.append(hook.exc_value)
 thread = threading.Thread(target=index.run_watch_loop)
-if is_tended == "True":
+if is_watched == "True":
     thread.start()
 resource.setrlimit(resource.RLIMIT_FSIZE, (int(limit), resource.getrlimit(resource.RLIMIT_FSIZE)[1]))
 try:
@@ -41,23 +41,23 @@ try:
             (Path(root) / f"{changed}.md").write_text(f"pear {words} #fruit/n{changed}\\n")
         found = answers(index, queries)
         wrong = difference(found, answers_of_new(Path(root), queries))
-        assert not wrong or is_tended == "True", wrong  # there, news may be on its way
+        assert not wrong or is_watched == "True", wrong  # there, news may be on its way
 finally:
     index.close()
-    if is_tended == "True":
+    if is_watched == "True":
         thread.join()
 assert not crashed, crashed
 print(home.problem)
 """
 
 
-@pytest.mark.parametrize("is_tended", [False, True], ids=["looked at", "tended"])
+@pytest.mark.parametrize("is_watched", [False, True], ids=["looked at", "watched"])
 @pytest.mark.parametrize("backend", ["TantivyText", "Fts5Text"])
-def test_an_index_that_cannot_be_written_costs_no_answer(tmp_path: Path, backend: str, *, is_tended: bool) -> None:
+def test_an_index_that_cannot_be_written_costs_no_answer(tmp_path: Path, backend: str, *, is_watched: bool) -> None:
     seed = os.environ.get("VAULTWIRE_SEED") or str(int.from_bytes(os.urandom(4)))
     text = "".join(f"=== {number}.md\nred apple word{number} #fruit [[{number + 1}]]\n" for number in range(200))
     root = write_vault(tmp_path / "vault", text)
-    command = [sys.executable, "-c", CHILD, str(root), str(tmp_path / "cache"), backend, LIMIT, str(is_tended)]
+    command = [sys.executable, "-c", CHILD, str(root), str(tmp_path / "cache"), backend, LIMIT, str(is_watched)]
     finished = subprocess.run([*command, seed], cwd=TESTS, capture_output=True, text=True, check=False, timeout=120)
     assert finished.returncode == 0, f"VAULTWIRE_SEED={seed}\n{finished.stderr}"
     assert f"cannot be kept in {tmp_path / 'cache'}" in finished.stdout

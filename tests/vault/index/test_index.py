@@ -401,7 +401,7 @@ def test_canvases_are_searched_and_no_notes(boards: Path, open_index: Callable[[
     assert search(index, "plum", "Boards").searched == 5
 
 
-def test_a_canvas_that_changes_goes_or_cannot_be_read_is_taken_up(
+def test_a_canvas_that_changes_goes_or_cannot_be_read_is_noticed(
     boards: Path, open_index: Callable[[Path], Index]
 ) -> None:
     index = open_index(boards)

@@ -34,13 +34,13 @@ def test_what_most_words_and_notes_hold_is_learned() -> None:
     assert "er" in ngrams
     assert "er0" not in ngrams, "in a few words"
     assert "erx" not in ngrams, "in none"
-    assert NgramFilter(ngrams.kept).kept == ngrams.kept
-    assert "er" in NgramFilter(ngrams.kept)
+    assert NgramFilter(ngrams.stored).stored == ngrams.stored
+    assert "er" in NgramFilter(ngrams.stored)
 
 
 def test_of_few_words_nothing_is_learned() -> None:
-    assert NgramFilter.learn(["red apple", "red apples"]).kept == ""
-    assert NgramFilter.learn([]).kept == ""
+    assert NgramFilter.learn(["red apple", "red apples"]).stored == ""
+    assert NgramFilter.learn([]).stored == ""
 
 
 def test_what_few_notes_hold_is_not_learned() -> None:
@@ -55,7 +55,7 @@ def test_what_has_diacritics_is_not_learned() -> None:
     assert "ér" not in ngrams
 
 
-def test_a_note_is_marked_with_what_it_lacks_and_what_its_name_holds() -> None:
+def test_a_note_is_stored_with_its_absent_ngrams_and_those_of_its_name() -> None:
     ngrams = NgramFilter("a er re")
     assert ngrams.absent("her | are") == []
     assert ngrams.absent("he | r are") == ["er"], "within a word"
@@ -63,7 +63,7 @@ def test_a_note_is_marked_with_what_it_lacks_and_what_its_name_holds() -> None:
     assert ngrams.present("are") == ["a", "re"]
 
 
-def test_a_word_that_is_a_gram_is_looked_up_by_its_mark_alone() -> None:
+def test_a_word_that_is_a_common_ngram_is_looked_up_as_such_alone() -> None:
     texts = Vocabulary()
     texts.add({f"x{number}er" for number in range(99)} | {"er", "era"})
     plan = make_plan(parse_query("content:er").expression, Vocabularies(texts, Vocabulary()), NgramFilter("er")).plan
@@ -73,7 +73,7 @@ def test_a_word_that_is_a_gram_is_looked_up_by_its_mark_alone() -> None:
 
 
 @pytest.mark.parametrize("backend", BACKENDS[1:], ids=lambda backend: str(backend.__name__))
-def test_every_note_is_marked_whenever_it_comes_and_whoever_takes_it_up(backend: Backend, tmp_path: Path) -> None:
+def test_every_note_is_stored_with_them_by_every_process_at_any_time(backend: Backend, tmp_path: Path) -> None:
     """What is learned from those that an index begins with holds for those that are changed, and for other processes."""
     root = write_vault(tmp_path / "vault", "".join(f"=== {number}.md\n{text}\n" for number, text in enumerate(NOTES)))
     _, early, _ = open_stored(root, tmp_path / "cache", backend)

@@ -73,8 +73,8 @@ PROPERTIES = [
     "/a+b/",
     "[match-case:É]",
 ]
-# What notes are marked for besides, in a vault with thousands of words.
-GRAMS = ["a", "b", "ab", "ba", "bb", "abb", "1", "12", "_", "e", "i", "u", "s", "ss", "fi", "κ"]
+# The n-gram filter of a vault with thousands of words.
+NGRAMS = ["a", "b", "ab", "ba", "bb", "abb", "1", "12", "_", "e", "i", "u", "s", "ss", "fi", "κ"]
 GROUPS = ["", "-", "content:", "file:", "tag:", "line:", "-content:"]
 
 
@@ -106,7 +106,7 @@ def vaults_and_queries(draw: st.DrawFn, *, plain: bool) -> tuple[dict[str, str],
         ),
         max_leaves=3,
     )
-    ngrams = st.lists(st.sampled_from(GRAMS), unique=True).map(" ".join)
+    ngrams = st.lists(st.sampled_from(NGRAMS), unique=True).map(" ".join)
     return vault, draw(st.lists(queries, min_size=1, max_size=8)), draw(ngrams)
 
 

@@ -95,15 +95,15 @@ COUNTED: list[tuple[Callable[[Path], object], int, int]] = [
 ]
 
 
-@pytest.mark.parametrize("takes_up", [0, 1], ids=["by one index", "by two in turn"])
-def test_the_notes_searched_are_counted_right_whoever_took_up_the_change(
-    root: Path, tmp_path: Path, takes_up: int
+@pytest.mark.parametrize("alternates", [0, 1], ids=["by one index", "by two in turn"])
+def test_the_notes_searched_are_counted_right_after_changes_by_any_process(
+    root: Path, tmp_path: Path, alternates: int
 ) -> None:
     cache = tmp_path / "cache"
     indexes = [open_stored(root, cache, MemoryText, max_bytes=2000)[1] for _ in range(2)]
     for number, (change, searched, skipped) in enumerate(COUNTED):
         change(root)
-        order = indexes[:: -1 if number & takes_up else 1]
+        order = indexes[:: -1 if number & alternates else 1]
         for index in [*order, open_stored(root, cache, MemoryText, max_bytes=2000)[1]]:
             found = index.search(parse_query("red"), None, 0, 1, NO_PROGRESS)
             assert (number, found.searched, found.skipped) == (number, searched, skipped)
@@ -127,7 +127,7 @@ def test_a_word_new_to_names_and_texts_at_once_is_known_to_the_next_start_in_bot
     assert (total(later, "file:umqua"), total(later, "content:umqua")) == (1, 1)
 
 
-def test_each_of_two_processes_takes_up_the_words_of_the_other(root: Path, tmp_path: Path) -> None:
+def test_each_of_two_processes_loads_the_words_of_the_other(root: Path, tmp_path: Path) -> None:
     indexes = [open_stored(root, tmp_path / "cache")[1] for _ in range(2)]
     for number in range(12):
         (root / "new.md").write_text(f"word{number}")
@@ -140,7 +140,7 @@ def test_each_of_two_processes_takes_up_the_words_of_the_other(root: Path, tmp_p
 def test_words_of_many_new_notes_are_known_at_once_and_to_the_next_start(
     root: Path, tmp_path: Path, backend: Backend, count: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of some notes each one's are added, of most all words in use are found out anew."""
+    """Of some notes the words are added; of most notes the whole vocabulary is read again."""
     monkeypatch.setattr(updater, "_MANY", 3)
     for number in range(32):
         (root / f"{number}.md").write_text("pear")
@@ -198,9 +198,7 @@ class Opens(NoProgress):
         self._gate.set()
 
 
-def test_whoever_asks_while_another_takes_up_a_change_waits_for_it(
-    root: Path, watched: Callable[[StoredIndex], None]
-) -> None:
+def test_a_call_waits_while_another_applies_a_change(root: Path, watched: Callable[[StoredIndex], None]) -> None:
     begun, may_go = threading.Event(), threading.Event()
     files = Files(str(root), MAX_BYTES)
     kept = KeptExcludes(files.root, KeptSettings(files.root))
@@ -227,12 +225,12 @@ def test_whoever_asks_while_another_takes_up_a_change_waits_for_it(
 
 
 @pytest.fixture
-def looked_over(monkeypatch: pytest.MonkeyPatch) -> None:
+def checked_often(monkeypatch: pytest.MonkeyPatch) -> None:
     """Has all files looked at again and again, whatever a watch hears of."""
     monkeypatch.setattr(stored_index, "_LONG_SECONDS", 0.0)
 
 
-@pytest.mark.usefixtures("looked_over")
+@pytest.mark.usefixtures("checked_often")
 def test_what_no_watch_hears_of_is_seen_when_all_files_are_looked_at_again(
     root: Path, tmp_path: Path, watched: Callable[[StoredIndex], None]
 ) -> None:
@@ -247,7 +245,7 @@ def test_what_no_watch_hears_of_is_seen_when_all_files_are_looked_at_again(
             assert time.monotonic() < until
 
 
-@pytest.mark.usefixtures("looked_over")
+@pytest.mark.usefixtures("checked_often")
 def test_nobody_waits_until_all_files_have_been_looked_at_again(
     root: Path, watched: Callable[[StoredIndex], None]
 ) -> None:

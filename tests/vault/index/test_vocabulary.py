@@ -34,10 +34,10 @@ def test_words_that_hold_a_text_are_found_each_once(stored: list[set[str]], adde
     vocabulary.add(added)
     known = set[str]().union(*stored, added)
     for bare in {bare_text(word) for word in words_of(fold_text(sought))} - {BREAK, ""}:
-        assert sorted(vocabulary.holding(bare)) == holding(known, bare)
+        assert sorted(vocabulary.containing(bare)) == holding(known, bare)
         assert sorted(vocabulary.beginning(bare)) == sorted(word for word in known if word.startswith(bare))
         loose = sorted(word for word in holding(known, bare) if bare not in word)
-        assert sorted(vocabulary.loosely_holding(bare)) == loose
+        assert sorted(vocabulary.loosely_containing(bare)) == loose
         assert sorted(vocabulary.spellings(bare)) == sorted(
             word for word in known if word != bare and bare_text(word) == bare
         )
@@ -48,12 +48,12 @@ def test_a_text_is_looked_up_by_its_rarest_characters() -> None:
     vocabulary = Vocabulary()
     vocabulary.add({*words, "wordxyl", "xylophone"})
     stored = vocabulary.stored
-    assert sorted(Vocabulary(stored).holding("xyl")) == ["wordxyl", "xylophone"]
-    assert Vocabulary(stored).holding("wordx") == ["wordxyl"]
-    assert Vocabulary(stored).holding("wordq") == []
+    assert sorted(Vocabulary(stored).containing("xyl")) == ["wordxyl", "xylophone"]
+    assert Vocabulary(stored).containing("wordx") == ["wordxyl"]
+    assert Vocabulary(stored).containing("wordq") == []
     # It is the index that says so: nobody looks through the words.
     altered = stored._replace(texts=stored.texts.replace("wordxyl", "wordxzl"))
-    assert sorted(Vocabulary(altered).holding("xyl")) == ["wordxzl", "xylophone"]
+    assert sorted(Vocabulary(altered).containing("xyl")) == ["wordxzl", "xylophone"]
 
 
 def test_an_index_takes_few_bytes() -> None:
@@ -62,15 +62,15 @@ def test_an_index_takes_few_bytes() -> None:
     vocabulary.add({"banana"})  # ban ana nan ana, and na with its end
     stored = vocabulary.stored
     assert len(stored.places) == 4 * (5 + 5 + 1)  # places, where each key's begin and end, and none of an empty string
-    assert Vocabulary(stored).holding("ana") == Vocabulary(stored).holding("na") == ["banana"]
+    assert Vocabulary(stored).containing("ana") == Vocabulary(stored).containing("na") == ["banana"]
     assert Vocabulary(stored).stored == stored
 
 
 def test_words_stored_without_an_index_are_found() -> None:
     vocabulary = Vocabulary(Stored("banana\x00\x00ete|été\x00", b""))
-    assert vocabulary.holding("nan") == ["banana"]
-    assert vocabulary.holding("et") == ["été"]
-    assert Vocabulary(vocabulary.stored).holding("ete") == ["été"]
+    assert vocabulary.containing("nan") == ["banana"]
+    assert vocabulary.containing("et") == ["été"]
+    assert Vocabulary(vocabulary.stored).containing("ete") == ["été"]
 
 
 @given(words=st.permutations(["redder", "redden", "redone", "reddest", "red", "redeem", "redhot"]))

@@ -1,4 +1,4 @@
-"""The port every index fills: what the engine asks of derived state. Deleting an index loses nothing."""
+"""The port of the index: what the engine asks of it. It holds derived data only: deleting an index loses nothing."""
 
 from __future__ import annotations
 
@@ -28,35 +28,36 @@ OnChange: TypeAlias = Callable[[Collection[str], Collection[str]], object]
 
 
 class Index(Protocol):
-    """What is in the vault. Every answer is true of the files at call time, or at the last moment a watch could tell of.
+    """Answers questions about the vault. Answers are true of the files at call time, or of the last event of a watch.
 
-    ``folder`` narrows to the notes below it. A call may have to wait until the vault is looked over: it says so by
-    ``progress.report``, and hears by ``progress.check`` whether to go on. Notes that the vault's own rules exclude are
-    there in ``notes``, ``paths``, ``resolve_all`` and ``excluded_with``; no other answer has them.
+    ``folder`` limits an answer to the notes below it. A call may have to wait until all files are checked: it calls
+    ``progress.report`` meanwhile, and ``progress.check``, which raises when the call should stop. Notes that the vault's
+    own rules exclude are in ``notes``, ``named``, ``paths``, ``links_asking``, ``resolve_all`` and ``excluded_with``, and in
+    ``tasks`` of one note; no other answer has them.
     """
 
     def notes(self, folder: VaultPath | None, progress: Progress) -> list[NoteStat]:
         """Return every note, in path order."""
 
     def named(self, names: Collection[str], progress: Progress) -> list[VaultPath] | None:
-        """Return every note whose file name is one of these, whatever the case; None instead of waiting for long."""
+        """Return every note whose file name is one of these, in any case; None instead of waiting for long."""
 
     def recent(self, folder: VaultPath | None, limit: int, progress: Progress) -> tuple[list[NoteStat], int]:
-        """Return the notes changed last, the latest first, and how many there are in all."""
+        """Return the latest changed notes, the latest first, and the number of all notes."""
 
     def search(self, query: Query, folder: VaultPath | None, offset: int, limit: int, progress: Progress) -> Found:
-        """Return ``limit`` notes that match, best first, equals in path order, and how many match in all."""
+        """Return ``limit`` notes that match, best first, equals in path order, and the number of all that match."""
 
     def find(
         self, wanted: Wanted, folder: VaultPath | None, offset: int, limit: int, progress: Progress
     ) -> tuple[list[NamedNote], int]:
-        """Return ``limit`` notes that are as wanted, in the order wanted, and how many are in all."""
+        """Return ``limit`` notes that meet the conditions, in the order asked for, and the number of all that do."""
 
     def properties(self, name: str, folder: VaultPath | None, progress: Progress) -> list[PropertyKinds]:
-        """Return the properties in use, most used first; only the one of that name, whatever its case, if it is given."""
+        """Return the properties in use, most used first; with a ``name``, in any case, only that one."""
 
     def property_values(self, name: str, folder: VaultPath | None, progress: Progress) -> list[ValueUse]:
-        """Return the values of a property, whatever its case, most used first; those of a list one by one."""
+        """Return the values of a property (its name in any case), most used first; those of a list one by one."""
 
     def tasks(
         self,
@@ -67,27 +68,28 @@ class Index(Protocol):
         limit: int,
         progress: Progress,
     ) -> tuple[list[TaskPlace], int]:
-        """Return ``limit`` tasks that are as wanted, in path and line order, and how many are in all.
+        """Return ``limit`` tasks that meet the conditions, in path and line order, and the number of all that do.
 
-        ``path`` is of the one note whose tasks count, which the vault's rules may exclude.
+        With a ``path``, only the tasks of that note, even if the vault's rules exclude it.
         """
 
     def stats(self, limit: int, progress: Progress) -> VaultStats:
-        """Return the vault in numbers, with ``limit`` of the largest folders and of the problems."""
+        """Return statistics of the vault, with ``limit`` of the largest folders and of the problems."""
 
     def paths(self, progress: Progress) -> list[VaultPath]:
         """Return every file a link may lead to, notes and attachments, in path order."""
 
     def tagged(self, tags: Sequence[str], folder: VaultPath | None, progress: Progress, *, every: bool) -> list[Tagged]:
-        """Return the notes that have every one of the tags, or any of them, in path order. ``a`` is there in ``a/b``."""
+        """Return the notes that have every one of the tags, or any of them, in path order. ``a/b`` counts as ``a``, too."""
 
     def excluded_with(self, tag: str, name: str, progress: Progress) -> list[VaultPath]:
-        """Return the notes that the vault's rules exclude and that have the tag, or one below it, or else the property of that
-        name, in path order: for those who change what all notes have. One of both is empty.
+        """Return the notes that the vault's rules exclude and that have the tag, or one below it, or else the property.
+
+        In path order, for changes to all notes that have it. Either ``tag`` or ``name`` is empty.
         """
 
     def count_tags(self, folder: VaultPath | None, progress: Progress) -> list[TagCount]:
-        """Return the tags in use and those above them, each with the notes that have it or one below; most used first."""
+        """Return the tags in use and their parent tags, each with its number of notes, children included; most used first."""
 
     def incoming(self, path: VaultPath, progress: Progress) -> list[tuple[VaultPath, Link]]:
         """Return every link in another note that leads to the file, in path and line order."""
@@ -96,32 +98,32 @@ class Index(Protocol):
         self, names: Collection[str], below: Collection[VaultPath], progress: Progress
     ) -> list[tuple[VaultPath, str]]:
         """Return note and linktext of every link that asks for one of the names (``links.name_of``), and of every link in
-        the notes and below the folders given. Notes that the vault's rules exclude have their part: their links lead
-        somewhere too.
+        the notes and below the folders given. Links in notes that the vault's rules exclude count, too.
         """
 
     def resolve_all(self, source: VaultPath, links: list[Link], progress: Progress) -> list[VaultPath | None]:
-        """Return where each link of a note leads, None for one that leads nowhere."""
+        """Return the path that each link of a note leads to, None for a broken link."""
 
     def link_graph(self, progress: Progress) -> LinkGraph:
-        """Return how all notes are linked; the same object as long as nothing changes."""
+        """Return the graph of all links; the same object as long as nothing changes."""
 
     def listing_version(self, progress: Progress) -> Hashable:
         """Return a value that differs once a file has come, gone or been renamed."""
 
     def queue_changes(self, paths: Iterable[str], folders: Iterable[str] = ()) -> None:
-        """Hear that this process has just changed these files, and files anywhere below these folders.
+        """Note that this process has just changed these files, and files anywhere below these folders.
 
-        Never raises, waits for nobody and reads nothing: the change is made already, and no trouble of the index may
-        make it look like a failed one. The next call takes the files up.
+        The next call re-reads them. This one never raises, never waits and reads nothing: the change is made already, and
+        no failure of the index may make it look failed.
         """
 
     def run_watch_loop(self, on_ready: Callable[[], None] | None = None, on_change: OnChange | None = None) -> None:
-        """Watch the files and take up what changes, until ``close``; returns at once where files cannot be watched.
+        """Watch the files and apply what changes, until ``close``, on the caller's thread.
 
-        ``on_ready`` is called once, on the caller's thread, as soon as the index is true of the files. ``on_change`` is
+        Where files cannot be watched, it tries again from time to time. ``on_ready`` is called once, on the same thread, as
+        soon as the index is up to date. ``on_change`` is
         called on that thread whenever the index has applied changes, whichever program made them, once a burst is over.
         """
 
     def close(self) -> None:
-        """End ``run_watch_loop``. Safe from any thread."""
+        """End the watch loop. Safe from any thread."""

@@ -1,12 +1,15 @@
-"""What is known of every file of a vault, in SQLite: stats, names, links, tags, properties, tasks.
+"""The catalog: what is known of every file of a vault, in SQLite: stats, names, links, tags, properties, tasks.
 
-Derived state, shared by every process that serves the vault: whoever sees a change first writes it down, the others find it
-there. What the text index still has to take up is written down here too (``pending``), so a process killed at any moment
-leaves nothing half known. Questions are asked in ``vault.index.store.catalog_queries``.
+It has the connections, the transactions, and what the index updater reads and writes. What callers ask for is in
+``catalog_queries``, ``note_finder``, ``summaries`` and ``link_graph_builder``.
+
+Every process that serves the vault shares the catalog: the first one to see a change writes it, the others find it here. The
+catalog also says what the text index still lacks (``PENDING``), so a process that is killed leaves nothing half done.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import sqlite3
 import threading
@@ -15,19 +18,30 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from vaultwire.vault.index.store.catalog_writer import CatalogWriter, forget_note
-from vaultwire.vault.index.store.schema import FORMAT, INDEXES, TABLES, UNREAD, FileRow, KnownFile, Record
+from vaultwire.vault.index.store.catalog_writer import CatalogWriter, remove_facts
+from vaultwire.vault.index.store.schema import (
+    FORMAT,
+    IN_LIST,
+    INDEXED,
+    INDEXES,
+    PENDING,
+    TABLES,
+    UNREAD,
+    FileRow,
+    KnownFile,
+    Record,
+)
 from vaultwire.vault.model import NoteStat, VaultPath
 
-# Other processes write too, for milliseconds at a time; after so long something is wrong.
+# Other processes write for milliseconds at a time. After so long something is wrong.
 _BUSY_SECONDS = 20.0
 
 
 class Catalog:
-    """One vault's catalog. Safe to use from several threads: one writes at a time, reading goes on meanwhile."""
+    """One vault's catalog. Safe to use from several threads: one thread writes at a time, others read meanwhile."""
 
     def __init__(self, path: str | None) -> None:
-        """``path``: its file; None for memory. Raises sqlite3.DatabaseError if the file is broken or no such catalog."""
+        """``path``: its file; None for memory. Raises sqlite3.DatabaseError if the file is broken or of another format."""
         self.path = path
         self._write_lock = threading.RLock()
         self._writer = self._connect()
@@ -35,7 +49,7 @@ class Catalog:
             self._reader, self._read_lock = self._writer, self._write_lock
         else:
             self._reader, self._read_lock = self._connect(), threading.RLock()
-        # Whoever forgets to close it: sqlite3 warns of connections that are just dropped (Python 3.13).
+        # For callers that forget to close it: sqlite3 warns of connections that are garbage-collected (Python 3.13).
         weakref.finalize(self, _close, self._reader, self._writer)
         self._create()
 
@@ -45,10 +59,10 @@ class Catalog:
         )
         try:
             connection.execute("PRAGMA journal_mode = WAL")
-            # Losing the last moments in a power cut is losing nothing: files are compared at every start.
+            # A power cut may lose the last transactions. Nothing is lost: files are compared at every start.
             connection.execute("PRAGMA synchronous = NORMAL")
             connection.execute("PRAGMA temp_store = MEMORY")
-            # Indexing a vault touches the same pages again and again: 8 MB of them, and checkpoints every 32 MB, not every 4.
+            # Indexing a vault touches the same pages again and again. So: 8 MB of cache, a checkpoint every 32 MB, not 4 MB.
             connection.execute("PRAGMA cache_size = -8000")
             connection.execute("PRAGMA wal_autocheckpoint = 8000")
             connection.execute("PRAGMA journal_size_limit = 4000000")
@@ -78,7 +92,7 @@ class Catalog:
 
     @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
-        """Give a connection inside one transaction, undone by an exception. May be nested; the outermost ends it."""
+        """Yield a connection inside a transaction, rolled back by an exception. May be nested; the outermost commits."""
         with self._write_lock:
             if self._writer.in_transaction:
                 yield self._writer
@@ -92,43 +106,44 @@ class Catalog:
             self._writer.execute("COMMIT")
 
     def rows(self, statement: str, values: Sequence[Any] = ()) -> list[Any]:
-        """Return the rows of a reading statement."""
+        """Return the rows of a SELECT statement."""
         with self._read_lock:
             return self._reader.execute(statement, values).fetchall()
 
     def version(self) -> tuple[int, int]:
-        """Return what differs after any change, made by whomever. Cheap: 5 µs."""
+        """Return a value that differs after each change by any process. Takes 5 µs."""
         with self._read_lock:
             (version,) = self._reader.execute("PRAGMA data_version").fetchone()
             return version, self._reader.total_changes
 
     def meta(self, name: str) -> Any:
-        """Return one of the catalog's own settings, None if it is not set."""
+        """Return a value of the table ``meta``, None if it is not set."""
         found = self.rows("SELECT value FROM meta WHERE name = ?", (name,))
         return found[0][0] if found else None
 
     def set_meta(self, name: str, value: object) -> None:
-        """Set one of the catalog's own settings."""
+        """Set a value of the table ``meta``."""
         with self.writing() as connection:
             connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, value))
 
     # ------------------------------------------------------------------ files
 
     def folder(self, folder: str) -> dict[VaultPath, KnownFile]:
-        """Return what is known of the files right in a folder."""
+        """Return what is known of the files directly in a folder."""
         rows = self.rows(
             "SELECT path, size, modified, stamp, is_racy, hidden, digest FROM files WHERE folder = ?", (folder,)
         )
         return {row[0]: KnownFile(*row[1:]) for row in rows}
 
     def is_folder_unchanged(self, folder: str, stats: list[NoteStat]) -> bool:
-        """Tell whether the files right in a folder are these, and all that is known of each can be relied on.
+        """Tell whether none of the files directly in a folder must be read: a quick way beside comparing them one by one.
 
-        That is not so of hidden ones either. ``stats`` are in path order. A third of the time that ``folder`` takes.
+        ``stats`` are all files of the folder, in path order. Hidden files are always compared one by one. Comparing whole
+        rows takes 15 ms for 10,000 notes, one by one 45 ms: at each start, and at each call where nothing can be watched.
         """
         size = f"CASE WHEN is_racy OR hidden OR (digest = {UNREAD} AND (is_note OR problem IS NOT NULL)) THEN -1 ELSE size END"
         rows = self.rows(f"SELECT path, {size}, modified, stamp FROM files WHERE folder = ?", (folder,))
-        rows.sort()  # most often they are in order
+        rows.sort()
         return rows == stats
 
     def known(self, path: str) -> KnownFile | None:
@@ -137,54 +152,54 @@ class Catalog:
         return KnownFile(*rows[0]) if rows else None
 
     def folders(self) -> set[str]:
-        """Return every folder that has files."""
+        """Return every folder that files are directly in."""
         return {folder for (folder,) in self.rows("SELECT DISTINCT folder FROM files")}
 
     def not_indexed(self) -> list[FileRow]:
-        """Return the notes that the text index does not have as they are."""
-        return list(self._files("state > 0", ()))
+        """Return the notes of which the text index lacks this version: PENDING and NOT_INDEXABLE."""
+        rows = self.rows(
+            "SELECT id, path, size, modified, stamp, is_note, hidden, state, digest FROM files WHERE state > 0"
+        )
+        return [
+            FileRow(note_id, NoteStat(*stat), bool(is_note), bool(hidden), state, digest)
+            for note_id, *stat, is_note, hidden, state, digest in rows
+        ]
 
     def has_pending(self) -> bool:
-        """Tell whether the text index has something to take up."""
-        # SQLite does not see by itself that the index of those over 0 has them.
-        pending = "SELECT 1 FROM files WHERE state > 0 AND state = 1"
+        """Tell whether a flush of the text index has something to do."""
+        # ``state > 0`` lets SQLite use the index of these.
+        pending = f"SELECT 1 FROM files WHERE state > 0 AND state = {PENDING}"
         rows = self.rows(f"SELECT 1 WHERE EXISTS ({pending}) OR EXISTS (SELECT 1 FROM gone)")
         return bool(rows)
 
     def paths(self, ids: Sequence[int]) -> dict[int, VaultPath]:
-        """Return the paths of the files with these ids, of those that are there."""
-        return dict(self.rows(f"SELECT id, path FROM files WHERE id IN ({_marks(ids)})", ids))
+        """Return the paths of the files with these ids. Ids that are gone are left out."""
+        return dict(self.rows(f"SELECT id, path FROM files WHERE id {IN_LIST}", (json.dumps(ids),)))
 
     def stats(self, ids: Sequence[int]) -> dict[int, tuple[NoteStat, bool]]:
-        """Return the stats of the files with these ids, and whether they are racy."""
-        rows = self.rows(f"SELECT id, path, size, modified, stamp, is_racy FROM files WHERE id IN ({_marks(ids)})", ids)
+        """Return the stats of the files with these ids, each with whether it is racy."""
+        statement = f"SELECT id, path, size, modified, stamp, is_racy FROM files WHERE id {IN_LIST}"
+        rows = self.rows(statement, (json.dumps(ids),))
         return {row[0]: (NoteStat(*row[1:5]), bool(row[5])) for row in rows}
-
-    def _files(self, condition: str, values: Sequence[Any]) -> Iterator[FileRow]:
-        statement = (
-            f"SELECT id, path, size, modified, stamp, is_note, hidden, state, digest FROM files WHERE {condition}"
-        )
-        for note_id, path, size, modified, stamp, is_note, hidden, *rest in self.rows(statement, values):
-            yield FileRow(note_id, NoteStat(path, size, modified, stamp), bool(is_note), bool(hidden), *rest)
 
     # ------------------------------------------------------------------ changing
 
     def store(self, records: Iterable[Record]) -> tuple[list[int], int]:
-        """Write down what was found in files, in place of what was known of them.
+        """Replace what is known of these files.
 
-        Return their ids, and the first id that is a new file's; all later ones are.
+        Return their ids, and the first id of a new file: it and all greater ids are new.
         """
         with self.writing() as connection:
             batch = list(records)
-            filing = CatalogWriter(connection, batch)
-            ids = [filing.add(record) for record in batch]
-            filing.end()
-            self._count_change(connection)
-        return ids, filing.first_new
+            writer = CatalogWriter(connection, batch)
+            ids = [writer.add(record) for record in batch]
+            writer.write()
+            self._count_up(connection, "changes")
+        return ids, writer.first_new
 
     @contextmanager
     def without_sql_indexes(self) -> Iterator[None]:
-        """Do without indexes, if there is nothing yet: filing the rows of a first build then takes two thirds of the time."""
+        """Drop the SQL indexes while the block runs, if the catalog is empty: inserting then takes two thirds of the time."""
         with self.writing() as connection:
             if connection.execute("SELECT 1 FROM files LIMIT 1").fetchone() is None:
                 for name in INDEXES:
@@ -195,13 +210,13 @@ class Catalog:
             self.create_sql_indexes()
 
     def create_sql_indexes(self) -> None:
-        """Make the indexes that are not there."""
+        """Create the SQL indexes that do not exist."""
         with self.writing() as connection:
             for name, of in INDEXES.items():
                 connection.execute(f"CREATE INDEX IF NOT EXISTS {name} ON {of}")
 
     def touch(self, stats: Iterable[tuple[NoteStat, bool]]) -> None:
-        """Write down new stats, each with whether it is racy, of files that still hold what they held."""
+        """Write new stats, each with whether it is racy, of files whose content is the same."""
         with self.writing() as connection:
             connection.executemany(
                 "UPDATE files SET size = ?, modified = ?, stamp = ?, is_racy = ? WHERE path = ?",
@@ -209,56 +224,50 @@ class Catalog:
             )
 
     def forget(self, paths: Iterable[str]) -> None:
-        """Take out files that are gone."""
+        """Remove files that are gone."""
         with self.writing() as connection:
-            self._count_change(connection)
+            self._count_up(connection, "changes")
             for path in paths:
                 found = connection.execute("SELECT id, is_note OR digest FROM files WHERE path = ?", (path,)).fetchone()
                 if found is None:
                     continue
-                forget_note(connection, found[0])
+                remove_facts(connection, [found[0]])
                 connection.execute("DELETE FROM files WHERE id = ?", found[:1])
                 if found[1]:
                     connection.execute("INSERT OR IGNORE INTO gone VALUES (?)", found[:1])
 
     def changes(self) -> int:
-        """Return what differs after any change of what is known of files, but for their stats alone."""
+        """Return a count that grows with each change of what is known of files. Changes of stats alone do not count."""
         return int(self.meta("changes") or 0)
 
-    def _count_change(self, connection: sqlite3.Connection) -> None:
-        connection.execute("INSERT INTO meta VALUES ('changes', 1) ON CONFLICT (name) DO UPDATE SET value = value + 1")
+    def _count_up(self, connection: sqlite3.Connection, name: str) -> int:
+        connection.execute("INSERT INTO meta VALUES (?, 1) ON CONFLICT (name) DO UPDATE SET value = value + 1", (name,))
+        (count,) = connection.execute("SELECT value FROM meta WHERE name = ?", (name,)).fetchone()
+        return int(count)
 
     def gone(self) -> list[int]:
-        """Return the ids of notes that are gone and may still be in the text index."""
+        """Return the ids of removed notes that may still be in the text index."""
         return [note_id for (note_id,) in self.rows("SELECT id FROM gone")]
 
     def mark_indexed(self, taken: Iterable[FileRow], gone: Iterable[int]) -> int:
-        """Write down that the text index has these notes as they were, and no longer those that are gone.
+        """Write that the text index has these versions of notes, and no longer has those that are gone.
 
-        Return how many commits of the text index there are now.
+        A note that has changed since stays PENDING. Return how many commits of the text index there are now.
         """
         with self.writing() as connection:
             connection.executemany(
-                "UPDATE files SET state = 0 WHERE id = ? AND size = ? AND modified = ? AND stamp = ? AND hidden = ?"
-                " AND digest = ? AND state = 1",
+                f"UPDATE files SET state = {INDEXED} WHERE id = ? AND size = ? AND modified = ? AND stamp = ? AND hidden = ?"
+                f" AND digest = ? AND state = {PENDING}",
                 [(row.id, *row.stat[1:], row.hidden, row.digest) for row in taken],
             )
             connection.executemany("DELETE FROM gone WHERE id = ?", [(note_id,) for note_id in gone])
-            connection.execute(
-                "INSERT INTO meta VALUES ('commits', 1) ON CONFLICT (name) DO UPDATE SET value = value + 1"
-            )
-            (commits,) = connection.execute("SELECT value FROM meta WHERE name = 'commits'").fetchone()
-        return int(commits)
+            return self._count_up(connection, "commits")
 
     def add_words(self, words: Iterable[str], *, of_paths: bool) -> None:
-        """Write down words that came into use. One may be there already."""
+        """Add words to the vocabulary. Some may be there already."""
         with self.writing() as connection:
             rows = [(word, of_paths) for word in words]
             connection.executemany("INSERT INTO words (word, of_paths) VALUES (?, ?)", rows)
-
-
-def _marks(values: Sequence[object]) -> str:
-    return ", ".join("?" * len(values))
 
 
 def _close(*connections: sqlite3.Connection) -> None:

@@ -1,28 +1,26 @@
-"""What a note says, as rows of the catalog's tables. Pure; the note's id is put before each when it is filed."""
+"""Turns a parsed note into rows of the catalog's tables. Pure. ``catalog_writer`` puts the note's id before each row."""
 
 from __future__ import annotations
 
 from json import JSONEncoder
-from json.encoder import encode_basestring
 
 from vaultwire.markdown.bounds import tags_and_above
 from vaultwire.markdown.model import ParsedNote
-from vaultwire.markdown.yaml_core import PropertyValue
 from vaultwire.vault.disk.paths import fold
 from vaultwire.vault.index.store.schema import Facts
 from vaultwire.vault.links.resolution import name_of
 from vaultwire.vault.model import VaultPath
 
-# One for all: ``json.dumps`` with arguments makes one a call, in the time of two encodings.
+# One encoder for all: ``json.dumps`` with arguments makes a new one for each call.
 _to_json = JSONEncoder(ensure_ascii=False, default=str).encode
 
 
 def to_facts(path: VaultPath, parsed: ParsedNote) -> Facts:
-    """Return the rows of ``schema.FACTS``, without the note's id."""
+    """Return the rows for the tables ``schema.FACTS``, without the note's id."""
     above: dict[str, str] = {}
     for tag in tags_and_above(parsed.tags):
         above.setdefault(fold(tag), tag)
-    # Of names that differ in case only the first counts, as for ``Frontmatter.value``: a note has a property once.
+    # Of names that differ only in case the first one counts, as for ``Frontmatter.value``.
     values = parsed.frontmatter.values
     named = {fold(name): (place, name) for place, name in reversed([*enumerate(values)])}
     return (
@@ -40,7 +38,7 @@ def to_facts(path: VaultPath, parsed: ParsedNote) -> Facts:
         [*enumerate(parsed.tags)],
         [*above.items()],
         [(place, fold(alias), alias) for place, alias in enumerate(parsed.frontmatter.texts("aliases"))],
-        [(place, folded, name, _json(values[name])) for folded, (place, name) in named.items()],
+        [(place, folded, name, _to_json(values[name])) for folded, (place, name) in named.items()],
         _tasks(parsed),
     )
 
@@ -55,14 +53,3 @@ def _tasks(parsed: ParsedNote) -> list[tuple[int, str, str, str]]:
             above, following = following.text, next(headings, None)
         rows.append((task.line, task.mark, above, task.text))
     return rows
-
-
-def _json(value: PropertyValue) -> str:
-    # Most properties are texts or lists of them, and this is a tenth of what the rest of the library takes.
-    if isinstance(value, str):
-        return encode_basestring(value)
-    if isinstance(value, list):
-        texts = [encode_basestring(item) for item in value if isinstance(item, str)]
-        if len(texts) == len(value):
-            return f"[{', '.join(texts)}]"
-    return _to_json(value)

@@ -1,4 +1,4 @@
-"""The text index backend on SQLite's FTS5: for systems for which there is no tantivy. Ten times slower, the same notes."""
+"""The text index backend on SQLite's FTS5, for systems without tantivy. It finds the same notes, ten times slower."""
 
 from __future__ import annotations
 
@@ -34,24 +34,24 @@ from vaultwire.vault.index.store.text_index import (
 )
 
 _FILE = "text.sqlite3"
-# A column that holds the same in every note: FTS5 can leave notes out of others only.
+# A column with the same value in every note: FTS5 has no query for all notes, and NOT needs a left side.
 _EVERY = "every"
 _FIELDS = (*WORD_FIELDS, *(field for field in VALUE_FIELDS if field not in NGRAM_FIELDS), _EVERY)
-# Words come with blanks between them. What is not ASCII is a letter to this tokenizer, and so is the word for a break.
+# Words come separated by spaces. This tokenizer takes non-ASCII characters for letters; we add the word for a break.
 _TOKENS = """tokenize = "ascii tokenchars '|_'\""""
-# Marks apart: what is in a note's row counts for its length, and so for its rank.
-_TABLES = {"notes": _FIELDS, "marks": NGRAM_FIELDS}
+# n-grams in a table of their own: all columns of a row count for its length, and so for its rank.
+_TABLES = {"notes": _FIELDS, "ngrams": NGRAM_FIELDS}
 _RANK = f"bm25(notes, {', '.join(str(WEIGHTS.get(field, 1.0)) for field in _FIELDS)})"
-# What a note gets that holds the word inside others only: ranking by a thousand words takes seconds here.
+# The score of a note that only contains the word inside others: ranking by a thousand words takes seconds here.
 _UNRANKED = 0.2
 
 
 class Fts5Text:
-    """Fills ``vault.index.store.text_index.TextIndex``."""
+    """Implements ``text_index.TextIndex``."""
 
     def __init__(self, folder: str | None) -> None:
-        """``folder``: where it is kept; None for memory. Raises BrokenTextIndexError if what is there is no such index."""
-        with _sound():
+        """``folder``: its folder; None for memory. Raises BrokenTextIndexError if the files there are no such index."""
+        with _checked():
             if folder is None:
                 self._writer = self._reader = _connect(":memory:")
             else:
@@ -63,13 +63,13 @@ class Fts5Text:
                     f"CREATE VIRTUAL TABLE IF NOT EXISTS {table} USING fts5({', '.join(fields)}, {_TOKENS})"
                 )
             self._writer.execute("CREATE VIRTUAL TABLE IF NOT EXISTS words USING fts5vocab(notes, col)")
-            # As in the catalog: for whoever forgets to close it.
+            # As in the catalog: for callers that forget to close it.
             weakref.finalize(self, _close, self._reader, self._writer)
         self._reading = threading.Lock()
 
     def search(self, plan: Plan, without: Collection[int], offset: int, limit: int | None) -> TextHits:
-        """Return notes the plan finds. See the port."""
-        with self._reading, _sound():
+        """See the port."""
+        with self._reading, _checked():
             found = self._ids(plan)
             ranking = " OR ".join(f"({_match(leaf)})" for leaf in _leaves(plan))
             rows = self._rows(f"SELECT rowid, {_RANK} FROM notes WHERE notes MATCH ?", ranking) if ranking else []
@@ -83,7 +83,7 @@ class Fts5Text:
         return TextHits([-note_id for _, _, note_id in page], scores, len(ranked))
 
     def _ids(self, plan: Plan) -> set[int]:
-        """Return what the plan finds. Sets, because FTS5 reads no expression that is nested a few dozen deep."""
+        """Return the ids that the plan finds. As sets, because FTS5 cannot parse expressions nested a few dozen deep."""
         if isinstance(plan, AllOf):
             return set.intersection(*map(self._ids, plan.parts)) if plan.parts else self._ids(MatchAll())
         if isinstance(plan, AnyOf):
@@ -92,7 +92,7 @@ class Fts5Text:
             return self._ids(MatchAll()) - self._ids(plan.part)
         if isinstance(plan, Boosted):
             return self._ids(plan.plan)
-        table = "marks" if isinstance(plan, ExactValue) and plan.field in NGRAM_FIELDS else "notes"
+        table = "ngrams" if isinstance(plan, ExactValue) and plan.field in NGRAM_FIELDS else "notes"
         rows = self._rows(f"SELECT rowid FROM {table} WHERE {table} MATCH ?", _match(plan)) if _match(plan) else []
         return {note_id for (note_id,) in rows}
 
@@ -100,16 +100,16 @@ class Fts5Text:
         return self._reader.execute(statement, (wanted,)).fetchall()
 
     def words(self, field: str) -> set[str]:
-        """Return the words in use in a field of words."""
-        with self._reading, _sound():
+        """See the port."""
+        with self._reading, _checked():
             rows = self._reader.execute("SELECT term FROM words WHERE col = ?", (field,)).fetchall()
         return {word for (word,) in rows}
 
     def refresh(self) -> None:
-        """Every statement sees what was committed before it."""
+        """Do nothing: every statement sees what was committed before it."""
 
     def start_writing(self) -> bool:
-        """Take the right to write; False if another process has it."""
+        """See the port."""
         if not self._writer.in_transaction:
             try:
                 self._writer.execute("BEGIN IMMEDIATE")
@@ -120,12 +120,12 @@ class Fts5Text:
         return True
 
     def put(self, document: TextDocument, *, is_new: bool = False) -> None:
-        """Add the note, or exchange what is there under its id. ``is_new``: nothing is."""
+        """See the port."""
         if not is_new:
             self.remove(document.id)
         values = {field: " ".join(map(_one_word, values)) for field, values in document.values.items()}
         texts = {**document.words, **values, _EVERY: "1"}
-        with _sound():
+        with _checked():
             for table, fields in _TABLES.items():
                 marks = ", ".join("?" * (len(fields) + 1))
                 self._writer.execute(
@@ -134,23 +134,23 @@ class Fts5Text:
                 )
 
     def remove(self, note_id: int) -> None:
-        """Take the note out, if it is there."""
-        with _sound():
+        """See the port."""
+        with _checked():
             for table in _TABLES:
                 self._writer.execute(f"DELETE FROM {table} WHERE rowid = ?", (note_id,))
 
     def commit(self) -> None:
-        """Make visible and lasting what was put and removed."""
-        with _sound():
+        """See the port."""
+        with _checked():
             self._writer.execute("COMMIT")
 
     def stop_writing(self) -> None:
-        """Give up the right to write."""
+        """See the port."""
         if self._writer.in_transaction:
             self._writer.execute("ROLLBACK")
 
     def close(self) -> None:
-        """Give up files and memory."""
+        """See the port."""
         _close(self._reader, self._writer)
 
 
@@ -160,7 +160,7 @@ def _close(*connections: sqlite3.Connection) -> None:
 
 
 def _connect(place: str) -> sqlite3.Connection:
-    # No waiting for a lock: whoever writes has it for long, and says so by having it.
+    # No waiting for a lock: a writer has it for long, and ``start_writing`` tells the caller.
     connection = sqlite3.connect(place, timeout=0, isolation_level=None, check_same_thread=False)
     try:
         connection.execute("PRAGMA journal_mode = WAL")
@@ -172,7 +172,7 @@ def _connect(place: str) -> sqlite3.Connection:
 
 
 def _leaves(plan: Plan) -> list[AnyWord | Phrase | ExactValue]:
-    """Return the parts of the plan that are worth ranking by. Who is found by these alone is left out later."""
+    """Return the parts of the plan to rank by. Notes that only these find are left out later."""
     if isinstance(plan, Boosted):
         return [leaf for part in (plan.plan, *plan.boosts) for leaf in _leaves(part)]
     if isinstance(plan, (AllOf, AnyOf)):
@@ -183,7 +183,7 @@ def _leaves(plan: Plan) -> list[AnyWord | Phrase | ExactValue]:
 
 
 def _match(plan: MatchAll | AnyWord | Phrase | ExactValue) -> str:
-    """Return the plan as FTS5 writes it; empty, if it finds nothing."""
+    """Return the plan as an FTS5 expression; empty if it finds nothing."""
     if isinstance(plan, MatchAll):
         return f'{_EVERY} : "1"'
     if isinstance(plan, AnyWord):
@@ -195,13 +195,13 @@ def _match(plan: MatchAll | AnyWord | Phrase | ExactValue) -> str:
 
 
 def _one_word(value: str) -> str:
-    """Return a word that stands for a whole value, blanks and signs and all."""
+    """Return one word for a value that may contain spaces and punctuation."""
     return "x" + value.encode().hex()
 
 
 @contextmanager
-def _sound() -> Iterator[None]:
-    """Raise BrokenTextIndexError for what SQLite says of a broken file."""
+def _checked() -> Iterator[None]:
+    """Raise BrokenTextIndexError for SQLite's errors about broken files."""
     try:
         yield
     except sqlite3.DatabaseError as error:

@@ -1,4 +1,4 @@
-"""Where one vault's index is kept, and how it is opened: what cannot be opened is made anew, what cannot be kept is not."""
+"""The folder of one vault's index: opens the index in it, begins a new one if it is broken, falls back to memory."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from vaultwire.vault.index.store.text_index import BrokenTextIndexError, TextInd
 from vaultwire.vault.index.store.vocabulary_store import VocabularyStore
 
 _CATALOG = "catalog.sqlite3"
-# One for what is there, one for what was begun anew, one for another process that did so at the same time.
+# One attempt for the present index, one for a new one, one for another process that began one at the same time.
 _MAX_TRIES = 3
-# Each set of rules about what may be seen has an index of its own. One that no run has opened for a month is left over;
-# a run that goes on for longer keeps the files it has open, or makes them anew.
+# Each set of rules about what may be seen has an index of its own. One that no run has opened for a month is deleted. A run
+# that takes longer keeps the files it has open, or builds them again.
 _UNUSED_SECONDS = 30 * 24 * 3600
 _WHAT_TO_DO = "Make room there, or set VAULTWIRE_CACHE to a folder on another disk."
-_INDEXED = f"SELECT count(*) FROM files WHERE NOT hidden AND state = {INDEXED} AND digest <> {UNREAD}"
+_COUNT_INDEXED = f"SELECT count(*) FROM files WHERE NOT hidden AND state = {INDEXED} AND digest <> {UNREAD}"
 
 
 class IndexParts(NamedTuple):
@@ -36,28 +36,28 @@ class IndexParts(NamedTuple):
 
 
 class IndexFolder:
-    """The folder of one vault's index below the cache folder; in memory where there is none."""
+    """One vault's folder below the cache folder. Without a cache folder the index is in memory."""
 
     def __init__(
         self, vault: str, cache: str | None, open_text: Callable[[str | None], TextIndex], stamp: str = ""
     ) -> None:
-        """``vault`` is the vault's resolved path; ``open_text`` opens a text index in a folder, None being memory.
+        """``vault`` is the vault's resolved path; ``open_text`` opens a text index in a folder, or in memory for None.
 
-        ``stamp`` says what of the vault is hidden in this run (``Files.stamp``): what another run may see is not in its index.
+        ``stamp`` stands for what is hidden in this run (``Files.stamp``). Runs that see other notes have another index.
         """
         self._open_text = open_text
-        self.problem = ""  # why the index is not kept
+        self.problem = ""  # why the index is in memory
         self.folder: str | None = None
-        self._generation = 1  # the index in use: each has a folder of its own, the last is the one to open
+        self._generation = 1  # each new index has a folder of its own, numbered; the last is in use
         if cache is not None:
             key = hashlib.blake2b(os.fsencode(vault), digest_size=12).hexdigest()
             self.folder = os.path.join(cache, f"v{FORMAT}-{key}{'-' * bool(stamp)}{stamp}")
 
     def open(self) -> IndexParts:
-        """Open what is there, or begin anew."""
+        """Open the index that is there, or begin a new one."""
         if self.folder is not None:
             try:
-                # What was read from notes is nobody else's business.
+                # Other users must not read what notes say.
                 os.makedirs(self.folder, mode=0o700, exist_ok=True)
                 for _ in range(_MAX_TRIES):
                     try:
@@ -66,7 +66,7 @@ class IndexFolder:
                         if not is_broken(error):
                             raise
                         self.problem = self._not_kept(error)
-                        self._begin_anew()
+                        self._begin_new()
                     else:
                         self._remove_older()
                         return parts
@@ -95,36 +95,38 @@ class IndexFolder:
             raise
 
     def _remove_older(self) -> None:
-        """Remove what earlier versions kept of this vault, and what runs with other rules did that nobody uses any more."""
+        """Delete this vault's indexes of earlier formats, and those for other rules that were not opened for a month."""
         assert self.folder is not None
         cache, name = os.path.split(self.folder)
         os.utime(self.folder)
         older = [f"v{number}-{name.partition('-')[2]}" for number in range(1, FORMAT)]
-        alike = "-".join([*name.split("-")[:2], ""])
+        same_vault = "-".join([*name.split("-")[:2], ""])
         for there in os.listdir(cache):
             place = os.path.join(cache, there)
-            if there in older or (there.startswith(alike) and time.time() - os.stat(place).st_mtime > _UNUSED_SECONDS):
+            if there in older or (
+                there.startswith(same_vault) and time.time() - os.stat(place).st_mtime > _UNUSED_SECONDS
+            ):
                 _remove(place)
 
     def wipe(self, parts: IndexParts) -> None:
-        """Close a broken index, to begin anew. Other processes that have it open find it broken in turn, or keep theirs."""
+        """Close a broken index and begin a new one. Other processes that have it open find it broken, too, or go on with it."""
         parts.text.close()
         parts.catalog.close()
-        self._begin_anew()
+        self._begin_new()
 
     def keep_in_memory(self, reason: Exception) -> None:
-        """Have the next ``open`` open an index in memory."""
+        """Make the next ``open`` open an index in memory."""
         self.problem = self._not_kept(reason)
         self.folder = None
 
     def _not_kept(self, reason: Exception) -> str:
         return f"the index cannot be kept in {self.folder}: {reason}. {_WHAT_TO_DO}"
 
-    def _begin_anew(self) -> None:
-        """Have the next ``open`` begin anew, or take what another process has begun since.
+    def _begin_new(self) -> None:
+        """Make the next ``open`` begin a new index, or open one that another process has begun since.
 
-        In a folder of another name: SQLite deletes its log by name when it closes a file, also one that is gone, and would
-        take the new one's.
+        The new one gets a folder of another name: when SQLite closes a deleted file, it deletes its log by name, and that
+        could be the new file's log.
         """
         if self.folder is None:
             return
@@ -143,7 +145,7 @@ class IndexFolder:
 
 
 def _remove(folder: str) -> None:
-    import shutil  # noqa: PLC0415 - 2 ms, for what hardly any start has to do
+    import shutil  # noqa: PLC0415 - 2 ms, and hardly any start needs it
 
     shutil.rmtree(folder, ignore_errors=True)
 
@@ -151,23 +153,23 @@ def _remove(folder: str) -> None:
 def _check(catalog: Catalog, text: TextIndex) -> None:
     """Raise BrokenTextIndexError if the text index has more or fewer notes than the catalog says.
 
-    That shows files that are gone and would be made anew, empty, and what a power cut leaves of two indexes that were
-    written one after the other.
+    That happens if its files were deleted, because the library then creates empty ones; and after a power cut, because the
+    two indexes are written one after the other.
     """
     for _ in range(_MAX_TRIES):
         version = catalog.version()
-        (settled,) = catalog.rows(_INDEXED)[0]
+        (indexed,) = catalog.rows(_COUNT_INDEXED)[0]
         left_out = [*(row.id for row in catalog.not_indexed()), *catalog.gone()]
         text.refresh()
         total = text.search(MatchAll(), left_out, 0, 1).total
-        if catalog.version() == version:  # else another process was at it meanwhile
-            if total != settled:
-                raise BrokenTextIndexError(f"the text index has {total} notes, the catalog {settled}")
+        if catalog.version() == version:  # else another process has written meanwhile
+            if total != indexed:
+                raise BrokenTextIndexError(f"the text index has {total} notes, the catalog {indexed}")
             return
 
 
 def is_broken(error: Exception) -> bool:
-    """Tell whether an error says that the index cannot be used, not that it is busy."""
+    """Tell whether an error means that the index cannot be used, and not only that it is busy."""
     if isinstance(error, sqlite3.OperationalError):
         return not ("locked" in str(error) or "busy" in str(error))
     return isinstance(error, (sqlite3.DatabaseError, BrokenTextIndexError))

@@ -1,4 +1,4 @@
-"""The text index backend that keeps nothing: every plan is tried on every note. The plainest one, to hold others against."""
+"""The text index backend in memory: it tries a plan on every note. It is slow and plain: tests compare the others to it."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ from vaultwire.vault.index.store.text_index import TextDocument, TextHits
 
 
 class MemoryText:
-    """Fills ``vault.index.store.text_index.TextIndex``: what is put is kept at once, what is committed can be found."""
+    """Implements ``text_index.TextIndex``. What is put is stored at once; what is committed can be found."""
 
-    def __init__(self, folder: str | None = None) -> None:  # noqa: ARG002 - as the other backends'
+    def __init__(self, folder: str | None = None) -> None:  # noqa: ARG002 - the other backends use it
         """``folder`` is not used."""
-        self._kept: dict[int, TextDocument] = {}
-        self._found: dict[int, TextDocument] = {}
+        self._put_notes: dict[int, TextDocument] = {}
+        self._committed: dict[int, TextDocument] = {}
 
     def search(self, plan: Plan, without: Collection[int], offset: int, limit: int | None) -> TextHits:
-        """Return notes the plan finds. See the port."""
+        """See the port."""
         written = as_written(plan) if has_loose(plan) else None
         ranked: list[tuple[float, int]] = []
-        for note_id, document in self._found.items():
+        for note_id, document in self._committed.items():
             score = None if note_id in without else _score(plan, document)
             if score is None:
                 continue
@@ -48,38 +48,38 @@ class MemoryText:
         return TextHits([note_id for _, note_id in page], scores, len(ranked))
 
     def words(self, field: str) -> set[str]:
-        """Return the words in use in a field of words."""
-        return {word for document in self._found.values() for word in document.words[field].split()}
+        """See the port."""
+        return {word for document in self._committed.values() for word in document.words[field].split()}
 
     def refresh(self) -> None:
-        """Nobody else writes here."""
+        """See the port. No other process writes here."""
 
     def start_writing(self) -> bool:
-        """Nobody else writes here."""
+        """See the port. No other process writes here."""
         return True
 
-    def put(self, document: TextDocument, *, is_new: bool = False) -> None:  # noqa: ARG002 - as the others'
-        """Add the note, or exchange what is there under its id. ``is_new``: nothing is."""
-        self._kept[document.id] = document
+    def put(self, document: TextDocument, *, is_new: bool = False) -> None:  # noqa: ARG002 - others use it
+        """See the port."""
+        self._put_notes[document.id] = document
 
     def remove(self, note_id: int) -> None:
-        """Take the note out, if it is there."""
-        self._kept.pop(note_id, None)
+        """See the port."""
+        self._put_notes.pop(note_id, None)
 
     def commit(self) -> None:
-        """Make visible what was put and removed."""
-        self._found = dict(self._kept)
+        """See the port."""
+        self._committed = dict(self._put_notes)
 
     def stop_writing(self) -> None:
-        """Drop what was not committed."""
-        self._kept = dict(self._found)
+        """See the port."""
+        self._put_notes = dict(self._committed)
 
     def close(self) -> None:
-        """Nothing to give up."""
+        """Do nothing."""
 
 
 def _score(plan: Plan, document: TextDocument) -> float | None:
-    """Return how well the note fits the plan, None if it does not."""
+    """Return the note's score, None if the plan does not find it."""
     if isinstance(plan, MatchAll):
         return 0.0
     if isinstance(plan, AllOf):

@@ -1,4 +1,4 @@
-"""The catalog's tables, and what goes into and comes out of them."""
+"""The catalog's tables and indexes, and the tuples that go in and come out. Statements are in the modules beside it."""
 
 from __future__ import annotations
 
@@ -6,17 +6,21 @@ from typing import Any, NamedTuple, TypeAlias
 
 from vaultwire.vault.model import NoteStat
 
-# Part of the cache folder's name: a catalog of another shape, or of notes that were read in another way, is never opened,
-# only left behind and removed.
+# Part of the cache folder's name. Raise it when the tables change, or what is read from notes: a catalog of another format is
+# never opened or migrated. A new one is built, and the old one is deleted.
 FORMAT = 11
 
-# What the text index has of a note: all; not this version of it yet; nothing ever, so that each search reads it.
+# The state of a note: the text index has it; it does not have this version yet; it cannot have it, so each search reads
+# the file.
 INDEXED, PENDING, NOT_INDEXABLE = range(3)
 
 UNREAD = 0
-"""The digest of a file that was not read."""
+"""The digest of a file that was not read or could not be."""
 
-# In ``meta`` names lie apart from values: some of those have a megabyte, which looking for any other name would read.
+IN_LIST = "IN (SELECT value FROM json_each(?))"
+"""A condition with any number of values: the parameter is their list as JSON."""
+
+# ``meta`` has its rows apart from its index of names: some values have a megabyte, which a search for other names would read.
 TABLES = """
 CREATE TABLE meta (name TEXT PRIMARY KEY, value);
 
@@ -63,7 +67,7 @@ CREATE TABLE tasks (note INTEGER NOT NULL, line INTEGER NOT NULL, mark TEXT NOT 
 CREATE TABLE words (id INTEGER PRIMARY KEY, word TEXT NOT NULL, of_paths INTEGER NOT NULL);
 """
 
-# Apart from the tables: a first build makes them when all rows are there, in a third of the time.
+# Apart from the tables: a first build creates them after all rows are inserted, which takes a third of the time.
 INDEXES = {
     "files_folder": "files (folder)",
     "files_name": "files (name)",
@@ -78,23 +82,23 @@ INDEXES = {
     "properties_value": "properties (name, value, note)",
 }
 
-# What notes have; ``tagged`` has each tag with those above it, of notes that are not hidden. Headings and block ids are not
-# here: whoever wants them has the note at hand.
+# The tables of a note's facts: what was read from it. ``tagged`` has each tag and its parent tags, of notes that are not
+# hidden. Headings and block ids are not stored: callers that need them read the note anyway.
 FACTS = ("links", "tags", "tagged", "aliases", "properties", "tasks")
 
 Facts: TypeAlias = tuple[list[tuple[Any, ...]], ...]
-"""A note's rows of each of these tables, without its id."""
+"""A note's rows for each of these tables, without the note's id."""
 
 NO_FACTS: Facts = tuple([] for _ in FACTS)
-"""Those of a note of which nothing is known."""
+"""The facts of a note that could not be parsed."""
 
 
 class Record(NamedTuple):
-    """What is known of one file. ``facts`` is None for an attachment and for a note that cannot be read.
+    """All that the catalog stores of one file. ``facts`` is None for an attachment and for a note that cannot be read.
 
     A canvas is an attachment with a digest: the text index has it, and it has no facts.
 
-    ``is_racy``: it was read so soon after its last change that a further one may not show in its time.
+    ``is_racy``: it was read so soon after its last change that another change may not show in its time.
     """
 
     stat: NoteStat
@@ -108,7 +112,7 @@ class Record(NamedTuple):
 
 
 class KnownFile(NamedTuple):
-    """What tells whether a file has to be read again."""
+    """What the catalog knows of a file, to tell whether the file must be read again."""
 
     size: int
     modified_ns: int
@@ -119,7 +123,7 @@ class KnownFile(NamedTuple):
 
 
 class FileRow(NamedTuple):
-    """A file as the catalog has it."""
+    """A row of the table ``files``."""
 
     id: int
     stat: NoteStat

@@ -1,8 +1,8 @@
-"""From a query to what a text index can answer: which notes may match, and whether those are just the ones that do.
+"""Turns a query into a search plan: a query that a text index can answer. It reads no note and runs no plan.
 
-A plan names words, not characters: a typed word becomes all words in use that hold it. What an index of words cannot tell
-(lines, case, patterns, punctuation, a property's value) is left open: the plan then finds too much, never too little, and
-whoever runs it looks at each note it found.
+A plan names words, not characters: a typed word becomes all words of the vocabulary that contain it. An index of words
+cannot tell lines, case, patterns, punctuation or a property's value. There the plan is not exact: it finds too much, never
+too little, and the search reads each note that it found.
 """
 
 from __future__ import annotations
@@ -17,29 +17,29 @@ from vaultwire.vault.index.store.vocabulary import Vocabulary
 from vaultwire.vault.search.query import And, Expression, Not, Or, Property, Within
 from vaultwire.vault.search.terms import Pattern, Text, bare_text, fold_text, is_unspaced
 
-# Fields of words, with what a word there adds to a note's rank beside one in its text: a name says what a note is about,
-# an alias is another name, a heading says what a part is about.
+# Fields of words, and the weight of each for ranking: a name says what a note is about, an alias is another name, a heading
+# says what a part is about.
 BODY, NAME, ALIAS, HEADING, TAG = "body", "name", "alias", "heading", "tag"
 FILE, PATH = "file", "path"
 WEIGHTS = {BODY: 1.0, NAME: 8.0, ALIAS: 6.0, HEADING: 3.0, TAG: 3.0, FILE: 8.0, PATH: 1.0}
-# A word close to the one typed counts half, one that merely holds it less than any mention.
+# The weight of a word that begins with the typed one, and of one that only contains it.
 NEAR_WEIGHT, OTHER_WEIGHT = 0.5, 0.2
-# Above any rank: sets notes that match with their diacritics before all others. tantivy's scores have 24 bits.
+# Above any score: sorts notes that match with the typed diacritics before all others. tantivy's scores have 24 bits.
 FIRST = 10_000.0
-# Fields of whole values: every tag and those above it, every folder a note lies below, names of properties, kinds.
+# Fields of exact values: tags and their parent tags, the folders above a note, names of properties, kinds.
 TAG_PATH, FOLDER, PROPERTY, KIND = "tag_path", "folder", "property", "kind"
 HAS_TASK = "task"
-# Those of the ngrams that a note's text lacks and that its name holds.
+# Of the common n-grams: those absent from a note's text, and those in its name. See ``ngrams``.
 ABSENT_NGRAMS, NAME_NGRAMS = "absent_ngrams", "name_ngrams"
 
-# IndexParts of a note's text, so what stands there is found without them. They only boost a note: what YAML makes of an alias
-# need not stand in the text as it is.
+# These are parts of a note's text, so the body finds what is there. They only boost a note: YAML may change an alias, so it
+# need not be in the text as it is.
 _BOOSTING = (ALIAS, HEADING, TAG)
 _OF_PATHS = (NAME, FILE, PATH)
-# So many words that begin with the one typed are ranked by how rare each is, the shortest first; all others that hold it
-# count alike. Ranking a thousand of them takes 3 ms and says no more.
+# So many words that begin with the typed one are scored by rarity, the shortest first. All other words that contain it count
+# the same: scoring a thousand of them takes 3 ms and ranks no better.
 _MAX_NEAR = 4
-# So many spellings of a phrase are looked for one by one; a phrase with more is looked up word by word.
+# A phrase with more spellings is looked up word by word, which is not exact.
 _MAX_SPELLINGS = 8
 
 
@@ -48,9 +48,9 @@ class MatchAll(NamedTuple):
 
 
 class AnyWord(NamedTuple):
-    """Notes with any of the words in the field: the very word, words close to it, and others that hold it.
+    """Notes with any of the words in the field: the typed word, words that begin with it, others that contain it.
 
-    ``loose`` are words that hold it only where diacritics are left out.
+    ``loose`` are words that contain it only when diacritics are left out.
     """
 
     field: str
@@ -61,7 +61,7 @@ class AnyWord(NamedTuple):
 
 
 class Phrase(NamedTuple):
-    """Notes with the words in this order and nothing between them. ``is_loose``: not with the diacritics asked for."""
+    """Notes with these words side by side. ``is_loose``: they have other diacritics than the typed ones."""
 
     field: str
     words: tuple[str, ...]
@@ -69,14 +69,14 @@ class Phrase(NamedTuple):
 
 
 class ExactValue(NamedTuple):
-    """Notes with the value in a field of whole values."""
+    """Notes with the value in a field of exact values."""
 
     field: str
     value: str
 
 
 class AllOf(NamedTuple):
-    """Notes that every part finds."""
+    """Notes that every part finds; all notes, if there are no parts."""
 
     parts: tuple[Plan, ...]
 
@@ -94,7 +94,7 @@ class NoneOf(NamedTuple):
 
 
 class Boosted(NamedTuple):
-    """Notes that the plan finds. Those that the other plans find too rank above the rest."""
+    """Notes that the plan finds. Those that the boosts find, too, rank higher."""
 
     plan: Plan
     boosts: tuple[Plan, ...]
@@ -104,28 +104,28 @@ Plan: TypeAlias = MatchAll | AnyWord | Phrase | ExactValue | AllOf | AnyOf | Non
 
 
 class Planned(NamedTuple):
-    """A plan; ``is_exact``: it finds the notes that match and no others."""
+    """A plan. ``is_exact``: it finds just the notes that match."""
 
     plan: Plan
     is_exact: bool
 
 
 class Vocabularies(NamedTuple):
-    """The words in use in notes' texts, and in their paths."""
+    """The words of notes' texts, and those of their paths."""
 
     texts: Vocabulary
     paths: Vocabulary
 
 
 def make_plan(expression: Expression, vocabularies: Vocabularies, ngrams: NgramFilter) -> Planned:
-    """Return which notes may match the expression. ``ngrams`` are those that the notes are marked with."""
+    """Return the plan for an expression. ``ngrams`` is the text index's n-gram filter."""
     planner = _Planner(vocabularies, ngrams)
     plan = planner.plan(expression)
     return Planned(plan, planner.is_exact)
 
 
 def has_loose(plan: Plan) -> bool:
-    """Tell whether the plan may find notes that match only where diacritics are left out."""
+    """Tell whether the plan may find notes that match only when diacritics are left out."""
     if isinstance(plan, AnyWord):
         return bool(plan.loose)
     if isinstance(plan, Phrase):
@@ -136,7 +136,7 @@ def has_loose(plan: Plan) -> bool:
 
 
 def as_written(plan: Plan) -> Plan:
-    """Return the plan for those notes that match with their diacritics."""
+    """Return the plan for the notes that match with the typed diacritics."""
     if isinstance(plan, AnyWord):
         return plan._replace(loose=())
     if isinstance(plan, Phrase):
@@ -152,7 +152,7 @@ class _Planner:
     def __init__(self, vocabularies: Vocabularies, ngrams: NgramFilter) -> None:
         self._vocabularies = vocabularies
         self._ngrams = ngrams
-        self._found: dict[tuple[Vocabulary, str], list[str]] = {}  # words in use by what they hold
+        self._found: dict[tuple[Vocabulary, str], list[str]] = {}  # words by the text they contain
         self.is_exact = True
 
     def plan(self, part: Expression, fields: tuple[str, ...] = (BODY, NAME)) -> Plan:
@@ -169,10 +169,10 @@ class _Planner:
             return self._within(part)
         if isinstance(part, Property):
             return self._property(part)
-        return self._pattern(part, fields) if isinstance(part, Pattern) else self._open()
+        return self._pattern(part, fields) if isinstance(part, Pattern) else self._not_exact()
 
     def _pattern(self, pattern: Pattern, fields: tuple[str, ...]) -> Plan:
-        """Return the plan for a regular expression: notes with the words it cannot match without."""
+        """Return the plan for a regular expression: notes with its required literals."""
         texts = [
             self._inside(word, fields)
             for text in required_literals(pattern.source)
@@ -182,16 +182,16 @@ class _Planner:
         self.is_exact = False
         return AllOf(tuple(texts)) if texts else MatchAll()
 
-    def _open(self) -> Plan:
+    def _not_exact(self) -> Plan:
         self.is_exact = False
         return MatchAll()
 
     def _without(self, part: Not, plan: Callable[[Expression], Plan]) -> Plan:
-        # Without notes that match too much would be without some that should be there.
+        # A plan that finds too much cannot be negated: it would leave out notes that match.
         before, self.is_exact = self.is_exact, True
         inner = plan(part.part)
         is_exact, self.is_exact = self.is_exact, before
-        return NoneOf(inner) if is_exact else self._open()
+        return NoneOf(inner) if is_exact else self._not_exact()
 
     def _within(self, within: Within) -> Plan:
         operator, part = within
@@ -206,14 +206,14 @@ class _Planner:
         return AllOf((inner, ExactValue(KIND, HAS_TASK))) if operator.startswith("task") else inner
 
     def _in_piece(self, part: Expression) -> Plan:
-        """Return the plan for a part that must hold in one piece of a note: what is not in one may be in another."""
+        """Return the plan for a part that must match one line, block, section or task; the plan only sees the whole note."""
         if isinstance(part, And):
             return AllOf(tuple(self._in_piece(inner) for inner in part.parts)) if part.parts else MatchAll()
         if isinstance(part, Or):
             return AnyOf(tuple(self._in_piece(inner) for inner in part.parts))
         if isinstance(part, Pattern):
             return self._pattern(part, (BODY,))
-        return self._text(part, (BODY,)) if isinstance(part, Text) else self._open()
+        return self._text(part, (BODY,)) if isinstance(part, Text) else self._not_exact()
 
     def _tag(self, part: Expression) -> Plan:
         if isinstance(part, And):
@@ -223,10 +223,10 @@ class _Planner:
         if isinstance(part, Not):
             return self._without(part, self._tag)
         if not isinstance(part, Text):
-            return self._open()
+            return self._not_exact()
         self.is_exact &= not part.match_case
-        value = whole_value(part.text)
-        return ExactValue(TAG_PATH, value) if value else self._open()
+        value = exact_value(part.text)
+        return ExactValue(TAG_PATH, value) if value else self._not_exact()
 
     def _property(self, wanted: Property) -> Plan:
         self.is_exact &= wanted.value is None
@@ -236,9 +236,9 @@ class _Planner:
         if isinstance(name, Or):
             return AnyOf(tuple(self._property_name(inner) for inner in name.parts))
         if not isinstance(name, Text):
-            return self._open()
+            return self._not_exact()
         self.is_exact &= not name.match_case
-        return ExactValue(PROPERTY, whole_value(name.text))
+        return ExactValue(PROPERTY, exact_value(name.text))
 
     # ------------------------------------------------------------------ words
 
@@ -247,15 +247,15 @@ class _Planner:
         folded = fold_text(text.text)
         words = words_of(folded)
         solid = [word for word in words if word != BREAK]
-        if not solid or not all(map(bare_text, solid)):  # a mark alone: nothing to look for without diacritics
-            return self._open()
+        if not solid or not all(map(bare_text, solid)):  # a diacritic alone: without diacritics nothing is left
+            return self._not_exact()
         if text.full_words:
             return self._phrase(words, fields)
         if len(words) == 1 and not is_unspaced(words[0]):
             return self._inside(words[0], fields)
         if all(map(is_unspaced, words)):
             return _boosted_by_itself(Phrase(field, tuple(words)) for field in fields)
-        # Ends lie inside longer words, and what a break is made of only the note can tell.
+        # The ends may lie inside longer words, and only the note tells what is in a break.
         self.is_exact = False
         return AllOf(tuple(self._inside(word, fields) for word in dict.fromkeys(solid)))
 
@@ -281,7 +281,7 @@ class _Planner:
         return AnyWord(field, tuple(self._spellings(word, field)))
 
     def _spellings(self, word: str, field: str) -> list[str]:
-        """Return the words that are the word but for diacritics: that without any, and those in use."""
+        """Return the word without diacritics, and all words of the vocabulary that are the same without theirs."""
         if is_unspaced(word):
             return [word]
         bare = bare_text(word)
@@ -290,47 +290,47 @@ class _Planner:
     def _inside(self, word: str, fields: tuple[str, ...]) -> Plan:
         """Return the plan for a word that may lie inside longer ones."""
         if word in self._ngrams and BODY in fields:
-            return _usual(word, [self._near(word, field) for field in fields])
+            return _common_ngram(word, [self._near_words(word, field) for field in fields])
         return _boosted_by_itself(self._word(word, field) for field in fields)
 
     def _word(self, word: str, field: str) -> AnyWord:
         """Return the plan for a word that may lie inside longer ones, in one field."""
-        holding = self._holding(bare_text(word), field)
-        # Of thousands of words none are copied without need: nearly always all are found as written.
-        loose = [other for other in holding if word not in other]
-        written = [other for other in holding if word in other] if loose else holding
+        containing = self._containing(bare_text(word), field)
+        # Nearly always all are found as written: then thousands of words need not be copied.
+        loose = [other for other in containing if word not in other]
+        written = [other for other in containing if word in other] if loose else containing
         same, near = _closest(word, [other for other in written if other.startswith(word)])
         others = [other for other in written if other not in near and other != word]
         return AnyWord(field, same, near, tuple(others), tuple(loose))
 
-    def _near(self, word: str, field: str) -> AnyWord:
-        """Return the same without the many words that merely hold it."""
+    def _near_words(self, word: str, field: str) -> AnyWord:
+        """Return the same without the many words that only contain it."""
         vocabulary = self._vocabulary(field)
         return AnyWord(
-            field, *_closest(word, vocabulary.beginning(word)), loose=tuple(vocabulary.loosely_holding(word))
+            field, *_closest(word, vocabulary.beginning(word)), loose=tuple(vocabulary.loosely_containing(word))
         )
 
     def _vocabulary(self, field: str) -> Vocabulary:
         return self._vocabularies.paths if field in _OF_PATHS else self._vocabularies.texts
 
-    def _holding(self, bare: str, field: str) -> list[str]:
+    def _containing(self, bare: str, field: str) -> list[str]:
         vocabulary = self._vocabulary(field)
         found = self._found.get((vocabulary, bare))
         if found is None:
-            found = self._found[vocabulary, bare] = vocabulary.holding(bare)
+            found = self._found[vocabulary, bare] = vocabulary.containing(bare)
         return found
 
 
 def _closest(word: str, beginning: list[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return, of the words that begin with the word, itself and those next to it."""
-    # Of equal length by letter: which words are near does not depend on the order in which they came into use.
+    """Return the word itself, if it is among those that begin with it, and the shortest others."""
+    # Equal lengths in alphabetical order: the result must not depend on the order in which words were added.
     ordered = sorted(sorted(beginning), key=len)
     same, near = (ordered[:1], ordered[1:]) if word in ordered[:1] else ([], ordered)
     return tuple(same), tuple(near[:_MAX_NEAR])
 
 
 def _boosted_by_itself(parts: Iterable[AnyWord | Phrase]) -> Plan:
-    """Return the plan for what any of the parts finds, lifted where that is what the note is about."""
+    """Return the plan for what any of the parts finds, boosted if it is in an alias, a heading or a tag."""
     found = tuple(parts)
     return _boosted(AnyOf(found), _boosts_of(found))
 
@@ -341,7 +341,7 @@ def _boosted(found: Plan, boosts: Iterable[Plan]) -> Plan:
 
 
 def _boosts_of(parts: Iterable[AnyWord | Phrase]) -> Iterator[Plan]:
-    """Yield the plans for what is found in a text, in those parts of it that say what it is about."""
+    """Yield the same words and phrases of the body for aliases, headings and tags."""
     for part in parts:
         if part.field != BODY:
             continue
@@ -351,8 +351,8 @@ def _boosts_of(parts: Iterable[AnyWord | Phrase]) -> Iterator[Plan]:
             yield from (AnyWord(field, part.same, part.near) for field in _BOOSTING)
 
 
-def _usual(ngram: str, parts: Sequence[AnyWord]) -> Plan:
-    """Return the plan for a word that is a ngram: all notes but those marked as absent it."""
+def _common_ngram(ngram: str, parts: Sequence[AnyWord]) -> Plan:
+    """Return the plan for a word that is a common n-gram: all notes but those from which it is absent."""
     named = [ExactValue(NAME_NGRAMS, ngram) for part in parts if part.field == NAME]
     found: Plan = NoneOf(AllOf((ExactValue(ABSENT_NGRAMS, ngram), *map(NoneOf, named))))
     loose = [AnyWord(part.field, (), loose=part.loose) for part in parts if part.loose]
@@ -360,6 +360,6 @@ def _usual(ngram: str, parts: Sequence[AnyWord]) -> Plan:
     return _boosted(AnyOf((found, *loose)) if loose else found, [*ranks, *named, *_boosts_of(parts)])
 
 
-def whole_value(text: str) -> str:
-    """Return a tag, folder or property name in the form in which a field of whole values holds it."""
+def exact_value(text: str) -> str:
+    """Return a tag, folder or property name as fields of exact values store it."""
     return bare_text(fold_text(text)).strip()

@@ -1,4 +1,4 @@
-"""What is in the vault as a whole: properties and their values, tasks, and the vault in numbers."""
+"""Summaries of a vault from its catalog: properties and their values, tasks, statistics."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from vaultwire.vault.search.terms import bare_text, fold_text
 
 _VISIBLE = "note NOT IN (SELECT id FROM files WHERE hidden)"
 _DAY = "[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]"
-# Values of one kind have one type (markdown.properties.property_type), so one of each kind says it for all.
+# Values of one kind have one type (markdown.properties.property_type), so one value of each kind is enough.
 _TIME = "[0-9][0-9]:[0-9][0-9]"
 _KIND = (
     f"CASE WHEN value GLOB '\"{_DAY}\"' THEN 'day'"
@@ -36,19 +36,19 @@ _KIND = (
     " WHEN value GLOB '[-0-9NI]*' THEN 'number' WHEN value IN ('true', 'false') THEN 'truth'"
     " ELSE substr(value, 1, 1) END"
 )
-# What ``str.strip`` takes off a task's mark, of all characters that an editor puts in a box by one key.
+# The spaces that ``str.strip`` would remove, as far as one key of an editor can put them into a task's box.
 _IS_OPEN = "trim(mark, char(9, 32, 160, 12288)) = ''"
 _OTHER_THAN_ASCII = "'*[^' || char(1) || '-' || char(127) || ']*'"
 
 
 def properties(catalog: Catalog, name: str, folder: VaultPath | None) -> list[PropertyKinds]:
-    """Return the properties in use below the folder, most used first; only the one of that name, if it is given."""
+    """Return the properties in use below the folder, most used first; with a ``name`` only that one."""
     within, values = _within(catalog, folder)
     if name:
         within, values = f"name = ? AND {within}", [fold(name), *values]
     kinds: dict[str, list[PropertyValue]] = {}
     notes: Counter[str] = Counter()
-    # Grouped by value first: that is the order of an index, and most notes have the value of others.
+    # Grouped by value first: that is the order of an index, and many notes have the same value.
     for folded, _, value, uses in catalog.rows(
         f"SELECT name, {_KIND} AS kind, min(value), sum(uses) FROM (SELECT name, value, count(*) AS uses FROM properties"
         f" WHERE {within} GROUP BY name, value) GROUP BY name, kind ORDER BY name, 4 DESC, kind",
@@ -68,7 +68,7 @@ def _spelling(catalog: Catalog, name: str) -> str:
 
 
 def property_values(catalog: Catalog, name: str, folder: VaultPath | None) -> list[ValueUse]:
-    """Return the values of a property below the folder, most used first; those of a list one by one."""
+    """Return the values of a property below the folder, most used first; the items of a list one by one."""
     within, values = _within(catalog, folder)
     uses: Counter[str] = Counter()
     for value, notes in catalog.rows(
@@ -80,7 +80,7 @@ def property_values(catalog: Catalog, name: str, folder: VaultPath | None) -> li
 
 
 def _within(catalog: Catalog, folder: VaultPath | None) -> tuple[str, list[Any]]:
-    """Return the condition on facts of notes that are not hidden and lie below the folder, and its values."""
+    """Return an SQL condition on facts of visible notes below the folder, and its values."""
     if folder is None:
         return (_VISIBLE if catalog.rows("SELECT 1 FROM files WHERE hidden LIMIT 1") else "1"), []
     condition, values = below(folder)
@@ -93,9 +93,9 @@ def _within(catalog: Catalog, folder: VaultPath | None) -> tuple[str, list[Any]]
 def tasks(
     catalog: Catalog, wanted: WantedTasks, path: VaultPath | None, folder: VaultPath | None, offset: int, limit: int
 ) -> tuple[list[TaskPlace], int]:
-    """Return ``limit`` tasks that are as wanted, in path and line order, and how many are.
+    """Return ``limit`` tasks that meet the conditions, in path and line order, and the number of all that do.
 
-    ``path`` is of the one note whose tasks count; it may be a hidden one.
+    With a ``path``, only the tasks of that note, even if it is hidden.
     """
     tests = ["is_note AND NOT hidden"] if path is None else ["path = ?"]
     values: list[Any] = [] if path is None else [path]
@@ -109,12 +109,12 @@ def tasks(
     if wanted.is_done is not None:
         tests.append(f"NOT {_IS_OPEN}" if wanted.is_done else _IS_OPEN)
     tag, text = wanted.tag.removeprefix("#").strip("/"), bare_text(fold_text(wanted.text))
-    if tag and path is None:  # hidden notes are not there, and one note is soon looked through
+    if tag and path is None:  # ``tagged`` lacks hidden notes, and one note needs no index
         tests.append("note IN (SELECT note FROM tagged WHERE tag = ?)")
         values.append(fold(tag))
     for part in (text, f"#{tag.lower()}" if tag else ""):
         if part and part.isascii():
-            # SQLite knows the case of ASCII only; tasks with other characters are looked at below.
+            # SQLite folds the case of ASCII only; tasks with other characters are compared below.
             tests.append(f"(instr(lower(tasks.text), ?) OR tasks.text GLOB {_OTHER_THAN_ASCII})")
             values.append(part)
     joined = f"files JOIN tasks ON note = id WHERE {' AND '.join(tests)}"
@@ -135,11 +135,11 @@ def _holds(task: str, tag: str, text: str) -> bool:
     )
 
 
-# ---------------------------------------------------------------------- in numbers
+# ---------------------------------------------------------------------- statistics
 
 
 def stats(catalog: Catalog, limit: int) -> VaultStats:
-    """Return the vault in numbers, with ``limit`` of the largest folders and of the problems."""
+    """Return statistics of the vault, with ``limit`` of the largest folders and of the problems."""
 
     def one(statement: str) -> Any:
         return catalog.rows(f"SELECT {statement}")[0][0]

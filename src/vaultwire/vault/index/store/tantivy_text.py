@@ -1,4 +1,4 @@
-"""The text index backend on tantivy (https://github.com/quickwit-oss/tantivy-py): ranked answers in well under 1 ms."""
+"""The text index backend on tantivy (https://github.com/quickwit-oss/tantivy-py): ranked hits in well under 1 ms."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 from tantivy import Document, Index, IndexWriter, Occur, Query, SchemaBuilder, TextAnalyzerBuilder, Tokenizer
 
-from vaultwire.vault.index.store.allocator import keep_little
+from vaultwire.vault.index.store.allocator import limit_kept_memory
 from vaultwire.vault.index.store.search_plan import (
     FIRST,
     NEAR_WEIGHT,
@@ -37,20 +37,20 @@ from vaultwire.vault.index.store.text_index import (
 
 _ID = "id"
 _WORDS, _VALUES = "words", "values"
-# One thread: the rest of the work on a note takes longer than this does. What fits into this much memory becomes one segment,
-# and a search takes a third of the time it takes in three; only what is used is taken, and given back at the commit.
+# The writer has one thread: reading a note takes longer than adding it. Notes that fit into this much memory become one
+# segment, and a search in one takes a third of the time of three. Only what is needed is allocated, and freed at the commit.
 _WRITER_BYTES = 300_000_000
-# From so many words on, all of one field are looked up at once: that walks the dictionary (0.4 ms for 34,000 words, so a
-# hundred words take twice as long), but then takes a third less for each word, and far less memory.
+# From so many words on, the words of a field are looked up as a set. That walks the dictionary (0.4 ms for 34,000 words, so a
+# hundred words take twice as long), but then takes a third less time for each word, and far less memory.
 _MANY_WORDS = 600
 
 
 class TantivyText:
-    """Fills ``vault.index.store.text_index.TextIndex``."""
+    """Implements ``text_index.TextIndex``."""
 
     def __init__(self, folder: str | None) -> None:
-        """``folder``: where it is kept; None for memory. Raises BrokenTextIndexError if what is there is no such index."""
-        keep_little()
+        """``folder``: its folder; None for memory. Raises BrokenTextIndexError if the files there are no such index."""
+        limit_kept_memory()
         builder = SchemaBuilder().add_integer_field(_ID, indexed=True, fast=True)
         for field in WORD_FIELDS:
             builder.add_text_field(field, tokenizer_name=_WORDS, index_option="position")
@@ -61,7 +61,7 @@ class TantivyText:
         self._schema = builder.build()
         if folder is not None:
             os.makedirs(folder, exist_ok=True)
-        with _sound():
+        with _checked():
             self._index = Index(self._schema, path=folder)
         self._index.register_tokenizer(_WORDS, TextAnalyzerBuilder(Tokenizer.whitespace()).build())
         self._index.register_tokenizer(_VALUES, TextAnalyzerBuilder(Tokenizer.raw()).build())
@@ -70,16 +70,16 @@ class TantivyText:
         self._writer: IndexWriter | None = None
 
     def search(self, plan: Plan, without: Collection[int], offset: int, limit: int | None) -> TextHits:
-        """Return notes the plan finds. See the port."""
+        """See the port."""
         searcher = self._searcher
         first = FIRST * (_loose_leaves(plan) or 1) if has_loose(plan) else 0.0
-        # The library makes room for all it is asked for, and ends the process where there is not so much.
+        # The library allocates room for ``offset + limit`` hits, and aborts the process if there is not so much memory.
         offset = min(offset, searcher.num_docs)
         most = searcher.num_docs - offset
         wanted = most if limit is None else min(limit, most)
-        with _sound():
+        with _checked():
             clauses = self._clauses_of_all(plan, first)
-            # One by one while they are few: a set of them walks the dictionary of all ids.
+            # As single terms while they are few: a set walks the dictionary of all ids.
             clauses += [(Occur.MustNot, query) for query in self._terms(_ID, list(without))]
             result = searcher.search(_all(clauses), max(1, wanted), True, offset=offset if wanted else 0)
             total: int = result.count  # type: ignore[attr-defined] # missing in the library's stub
@@ -91,18 +91,18 @@ class TantivyText:
         return TextHits([int(note_id or 0) for note_id in ids], scores, total)
 
     def words(self, field: str) -> set[str]:
-        """Return the words in use in a field of words."""
-        with _sound():
+        """See the port."""
+        with _checked():
             return {word for word, _ in self._searcher.terms_with_prefix(field, "")}
 
     def refresh(self) -> None:
-        """Take up what was committed since."""
-        with _sound():
+        """See the port."""
+        with _checked():
             self._index.reload()
             self._searcher = self._index.searcher()
 
     def start_writing(self) -> bool:
-        """Take the right to write; False if another process has it."""
+        """See the port."""
         if self._writer is None:
             try:
                 self._writer = self._index.writer(heap_size=_WRITER_BYTES, num_threads=1)
@@ -113,56 +113,56 @@ class TantivyText:
         return True
 
     def put(self, document: TextDocument, *, is_new: bool = False) -> None:
-        """Add the note, or exchange what is there under its id. ``is_new``: nothing is."""
-        kept = Document()
-        kept.add_integer(_ID, document.id)
+        """See the port."""
+        stored = Document()
+        stored.add_integer(_ID, document.id)
         for field, words in document.words.items():
             if words:
-                kept.add_text(field, words)
+                stored.add_text(field, words)
         for field, values in document.values.items():
-            # A text of twenty words costs as much as one of a single word.
+            # One text of twenty words costs as much as a text of one word.
             for value in [" ".join(values)] if field in NGRAM_FIELDS and values else values:
-                kept.add_text(field, value)
-        writer = self._its_writer()
-        with _sound():
+                stored.add_text(field, value)
+        writer = self._open_writer()
+        with _checked():
             if not is_new:
                 writer.delete_documents_by_term(_ID, document.id)
-            writer.add_document(kept)
+            writer.add_document(stored)
 
     def remove(self, note_id: int) -> None:
-        """Take the note out, if it is there."""
-        with _sound():
-            self._its_writer().delete_documents_by_term(_ID, note_id)
+        """See the port."""
+        with _checked():
+            self._open_writer().delete_documents_by_term(_ID, note_id)
 
     def commit(self) -> None:
-        """Make visible and lasting what was put and removed."""
-        with _sound():
-            self._its_writer().commit()
+        """See the port."""
+        with _checked():
+            self._open_writer().commit()
         self.refresh()
 
     def stop_writing(self) -> None:
-        """Give up the right to write."""
+        """See the port."""
         self._writer = None
 
     def close(self) -> None:
-        """Give up files and memory."""
+        """See the port."""
         self._writer = None
 
-    def _its_writer(self) -> IndexWriter:
+    def _open_writer(self) -> IndexWriter:
         assert self._writer is not None, "start_writing comes first"
         return self._writer
 
     # ------------------------------------------------------------------ plans
 
     def _clauses_of_all(self, plan: Plan, first: float) -> list[tuple[Occur, Query]]:
-        """Return what must and what should hold. ``first``: what words as written score more, if there are others."""
+        """Return the clauses of a whole plan. ``first``: the extra score of words as written, 0 without loose ones."""
         if first and not _loose_leaves(plan):
             written = Query.const_score_query(self._query(as_written(plan)), first)
             return [(Occur.Must, self._query(plan)), (Occur.Should, written)]
         return self._clauses(plan, sets_apart=bool(first))
 
     def _query(self, plan: Plan, *, sets_apart: bool = False) -> Query:
-        """Return the plan as the library's. ``sets_apart``: words as written score ``FIRST`` more than loose ones."""
+        """Return the plan as a query of the library. ``sets_apart``: words as written score ``FIRST`` more than loose ones."""
         if isinstance(plan, MatchAll):
             return Query.const_score_query(Query.all_query(), 0.0)
         if isinstance(plan, AnyOf) and not (sets_apart and has_loose(plan)):
@@ -175,14 +175,14 @@ class TantivyText:
         return _all(self._clauses(plan, sets_apart=sets_apart))
 
     def _clauses(self, plan: Plan, *, sets_apart: bool) -> list[tuple[Occur, Query]]:
-        """Return the plan as what must and what should hold: the library copies what goes into a query, so into few."""
+        """Return the plan as clauses of one boolean query, not nested: the library copies nested queries."""
         clauses = self._clauses_of_part(plan, sets_apart=sets_apart)
         if not any(occur == Occur.Must for occur, _ in clauses):
             clauses.append((Occur.Must, self._query(MatchAll())))
         return clauses
 
     def _clauses_of_part(self, plan: Plan, *, sets_apart: bool) -> list[tuple[Occur, Query]]:
-        """Return what must, must not and should hold; nothing that must where the plan only says what must not."""
+        """Return the plan as clauses. A plan that only excludes has no clause that must match."""
         if isinstance(plan, AllOf):
             return [clause for part in plan.parts for clause in self._clauses_of_one(part, sets_apart=sets_apart)]
         if isinstance(plan, NoneOf):
@@ -204,11 +204,11 @@ class TantivyText:
         return [(Occur.Must, self._query(plan))]
 
     def _clauses_of_one(self, plan: Plan, *, sets_apart: bool) -> list[tuple[Occur, Query]]:
-        """Return the clauses for one of several things that must hold.
+        """Return the clauses for one part of ``AllOf``.
 
-        A word that may lie inside others is found by all of these at once and ranked apart: the library walks a list of
-        nothing but words sooner, and ranks then only what everything else holds for as well. For a word alone, which all
-        that is found is ranked by, that takes longer.
+        A word that may lie inside others becomes one clause with all of these, and optional clauses for ranking: the library
+        walks a plain list of words faster, and ranks only the notes that all other parts find, too. For a word alone it
+        would take longer, because all notes found are ranked.
         """
         if not (isinstance(plan, Boosted) and isinstance(plan.plan, AnyOf) and not (sets_apart and has_loose(plan))):
             return self._clauses_of_part(plan, sets_apart=sets_apart)
@@ -230,10 +230,10 @@ class TantivyText:
     def _nearly_all(
         self, absent: Plan, words: tuple[Plan, ...], boosts: Sequence[Plan], *, sets_apart: bool
     ) -> list[tuple[Occur, Query]]:
-        """Return the clauses for what is planned for a ngram: all notes but those that lack it, unless a word finds them.
+        """Return the clauses for a common n-gram: all notes except those from which it is absent, unless a word finds them.
 
-        The few that are left out are found in a fraction of the time that it takes to list all others. And what boosts notes
-        by the same for all stays apart from the words that do: the library walks a list of nothing but words sooner.
+        Finding the few excluded notes takes a fraction of the time of listing all others. Boosts by exact values are kept
+        apart from boosts by words, because the library walks a plain list of words faster.
         """
         is_apart = sets_apart and any(map(has_loose, words))
         ranks = [self._query(boost) for boost in boosts if isinstance(boost, ExactValue)]
@@ -248,7 +248,7 @@ class TantivyText:
         return [*clauses, *((Occur.Should, query) for query in others)]
 
     def _apart(self, words: AnyOf, boosts: list[Query]) -> list[tuple[Occur, Query]]:
-        """Return the clauses for words and phrases, those as written far above those without their diacritics."""
+        """Return the clauses for words and phrases. Those as written score far above the loose ones."""
         written: list[Query] = []
         phrases: list[Query] = []
         loose: list[Query] = []
@@ -265,7 +265,7 @@ class TantivyText:
         if written:
             found.append(Query.const_score_query(_any(written), FIRST))
         if phrases:
-            # Ranked by themselves, and by what all notes have: to look for them twice, as for words, would take twice as long.
+            # Phrases rank by their own score plus ``FIRST``: a second query for them, as for words, would take twice as long.
             first = Query.const_score_query(Query.all_query(), FIRST)
             found.append(_all([(Occur.Must, _any(phrases)), (Occur.Must, first)]))
         return [(Occur.Must, _any(found)), *((Occur.Should, query) for query in boosts)]
@@ -276,12 +276,12 @@ class TantivyText:
         return [Query.term_query(self._schema, field, word, "basic") for word in words]
 
     def _alternatives(self, plan: Plan) -> list[Query]:
-        """Return queries any of which the plan is content with."""
+        """Return the plan as queries of which one must match."""
         if not isinstance(plan, AnyWord):
             return [self._query(plan)]
         schema, field = self._schema, plan.field
         weight = WEIGHTS[field]
-        # Most words that are looked for in all fields are in one. To ask that first takes a fifth of what looking takes.
+        # Most words are in one field only. To check that first takes a fifth of the time of a query.
         is_used = self._searcher.doc_freq
         found = [
             Query.boost_query(Query.term_query(schema, field, word), share * weight)
@@ -311,7 +311,7 @@ def _all(clauses: list[tuple[Occur, Query]]) -> Query:
 
 
 def _loose_leaves(plan: Plan) -> int | None:
-    """Return how many words or phrases, all of them asked for, may be found loose; None if they are asked for otherwise."""
+    """Count the words and phrases with loose forms, if all of them must match; None if the plan combines them otherwise."""
     if not has_loose(plan):
         return 0
     if isinstance(plan, Boosted):
@@ -325,18 +325,18 @@ def _loose_leaves(plan: Plan) -> int | None:
 
 
 def _small(score: float) -> float:
-    """Return a score under 1, in the same order."""
+    """Map a score to one below 1, in the same order."""
     return score / (score + 1)
 
 
 @contextmanager
-def _sound() -> Iterator[None]:
-    """Raise BrokenTextIndexError for what the library says of files that are gone, cut short or written over."""
+def _checked() -> Iterator[None]:
+    """Raise BrokenTextIndexError for the library's errors about files that are gone, cut short or overwritten."""
     try:
         yield
     except (ValueError, OSError) as error:
         raise BrokenTextIndexError(str(error)) from error
     except BaseException as error:
-        if type(error).__name__ != "PanicException":  # what Rust code raises that has met what cannot be
+        if type(error).__name__ != "PanicException":  # how Rust code raises a panic
             raise
         raise BrokenTextIndexError(str(error)) from error

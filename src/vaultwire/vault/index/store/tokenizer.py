@@ -1,9 +1,9 @@
-"""How text is cut into words for a text index, and the list of all words in use.
+"""The tokenizer: cuts text into words for a text index. It knows no vocabulary and no note.
 
-The one rule on which exact answers rest: a run of letters, digits, marks and underscores is a word; a character of a
-script written without blanks is a word of its own; a single blank between two words is nothing; whatever else lies
-between them is a break. So what a person types without blanks lies inside one word, or across breaks that it spells out,
-and words that stand side by side in the index stand side by side in the note.
+Exact answers rest on these rules. A run of letters, digits, marks and underscores is a word. A character of a script written
+without spaces (Chinese, Japanese) is a word of its own. A single space between two words is nothing. Anything else between
+them is a break, which is a word, too. So a text that a person types without spaces lies inside one word, or across breaks
+that it contains; and words that are adjacent in the index are adjacent in the note.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ import re
 from vaultwire.vault.search.terms import fold_text, is_composed, is_in_word, is_unspaced, letters_beyond_ascii
 
 BREAK = "|"
-"""The word that stands for a break. No other word is made of it."""
+"""The word for a break. It is in no other word."""
 
-# A piece without blanks that is longer than this may hold a word too long for a text index: tantivy drops those over
-# 65,530 bytes, FTS5 cuts them to 32,768, and a character without case may take six.
+# A piece without spaces that is longer than this may contain a word too long for a text index: tantivy drops words over
+# 65,530 bytes, FTS5 cuts them to 32,768, and a folded character may take six bytes.
 _MAX_PIECE = 5_000
 
-# So many words of one note are kept in memory, for what is typed may lie inside any of them. The largest note
-# known has 30,000; a dump of numbers has a million.
+# The vocabulary takes at most so many words of one note, because all of them are in memory. The largest note known has
+# 30,000; a dump of numbers has a million.
 _MOST_WORDS = 200_000
-# Characters that are cut into words at a time, to count them.
+# Characters that are cut into words at a time when words are counted.
 _PART = 1 << 18
 
 _ASCII_CUTS = bytes(
@@ -32,17 +32,17 @@ _ASCII_CUTS = bytes(
 _ASCII_FOLDED_CUTS = bytes.lower(_ASCII_CUTS)
 _ASCII_BYTES = bytes(range(128))
 _BREAK, _SPACED_BREAK = BREAK.encode(), f" {BREAK} ".encode()
-_EDGE = "\x01"  # beside a character that is a word of its own; a note's own such character is a break by then
-# Diacritics on a character that is a word of its own: without diacritics, as search compares, nothing stands there.
+_EDGE = "\x01"  # beside a character that is a word of its own; in notes this character is a break
+# Diacritics on a character that is a word of its own: search compares without diacritics, so nothing is left of them.
 _LOOSE_MARKS = re.compile(f"{_EDGE}[\u0300-\u036f]+")
 
 
 class _Cuts(dict[int, str]):
-    """Each character's part in cutting words, found out when it first comes up: for ``str.translate``."""
+    """What each character becomes when words are cut, for ``str.translate``. Computed on first use."""
 
     def __missing__(self, code: int) -> str:
         character = chr(code)
-        if is_unspaced(character) and not character.isspace():  # U+3000 lies among them
+        if is_unspaced(character) and not character.isspace():  # U+3000 is unspaced and a space
             cut = _EDGE + character + _EDGE
         else:
             cut = character if character == " " or is_in_word(character) else BREAK
@@ -54,21 +54,21 @@ _CUTS = _Cuts()
 
 
 def spaced_words(folded: str) -> str:
-    """Return the words and breaks of a folded text with blanks between them."""
+    """Return the words and breaks of a folded text, separated by spaces."""
     if not folded.isascii():
         others = [other for other in letters_beyond_ascii(folded) if _CUTS[ord(other)] != other]
         if any(_CUTS[ord(other)] != BREAK for other in others):
             cut = _LOOSE_MARKS.sub(_EDGE, folded.translate(_CUTS)).replace("  ", BREAK)
             cut = cut.replace(_EDGE + " ", BREAK).replace(" " + _EDGE, BREAK).replace(_EDGE, " ")
             return cut.replace(BREAK, f" {BREAK} ")
-        # Dashes and quotation marks: a few kinds at most, and then the short way for what is left.
+        # Dashes and quotation marks: a few kinds at most, and then the text is cut like ASCII.
         for other in others:
             folded = folded.replace(other, BREAK)
     return _spaced(folded.encode().translate(_ASCII_CUTS))
 
 
 class _FoldedCuts(dict[str, str | None]):
-    """What is left of a character where a text is folded and cut at once; None if that depends on those beside it."""
+    """What a character becomes when text is folded and cut at once; None if that depends on its neighbours."""
 
     def __missing__(self, character: str) -> str | None:
         cuts = None if is_composed(character) else [_CUTS[ord(folded)] for folded in fold_text(character)]
@@ -80,7 +80,7 @@ _FOLDED_CUTS = _FoldedCuts()
 
 
 def folded_words(text: str) -> str:
-    """Return ``spaced_words(fold_text(text))``, in half the time."""
+    """Return ``spaced_words(fold_text(text))`` in two thirds of the time: 0.35 s less for 10,000 notes."""
     data = text.encode("utf-8", "surrogatepass")
     if not text.isascii():
         cut = text
@@ -100,12 +100,12 @@ def _spaced(cut: bytes) -> str:
 
 
 def words_of(folded: str) -> list[str]:
-    """Return the words and breaks of a folded text in their order."""
+    """Return the words and breaks of a folded text in order."""
     return [word for word in spaced_words(folded).split(" ") if word]
 
 
 def has_too_many_words(words: str) -> bool:
-    """Tell whether there are more words than a text index should keep of one note. ``words``: with blanks between them."""
+    """Tell whether one note has too many different words for the index. ``words``: separated by spaces."""
     if len(words) <= 2 * _MOST_WORDS:
         return False
     seen: set[str] = set()
@@ -117,8 +117,8 @@ def has_too_many_words(words: str) -> bool:
 
 
 def has_endless_piece(text: str) -> bool:
-    """Tell whether the text may hold a word that a text index cannot keep."""
-    # One that is too long takes up at least one of these parts whole; splitting all of a text takes fifty times as long.
+    """Tell whether the text may contain a word that is too long for a text index."""
+    # A piece that is too long fills at least one of these parts completely. Splitting the whole text takes fifty times as long.
     parts = (text[start : start + _MAX_PIECE // 2] for start in range(0, len(text), _MAX_PIECE // 2))
     if len(text) <= _MAX_PIECE or not any(part.split(None, 1) == [part] for part in parts):
         return False

@@ -99,7 +99,7 @@ class IndexUpdater:
                 stat, known = self._files.look_at(VaultPath(path)), self._catalog.known(path)
                 if stat is None:
                     lost += [path] if known else []
-                elif _must_be_read(stat, known, rules):
+                elif must_be_read(stat, known, rules):
                     changed.append((stat, known))
             self._apply_changes(changed, lost, rules, progress)
             for folder in sorted(set(folders)):
@@ -122,7 +122,7 @@ class IndexUpdater:
             known = self._catalog.folder(folder)
             for stat in stats:
                 was = known.pop(stat.path, None)
-                if _must_be_read(stat, was, rules):
+                if must_be_read(stat, was, rules):
                     changed.append((stat, was))
             lost += known
         for folder in gone:
@@ -340,7 +340,7 @@ def _batches(changed: list[Change]) -> Iterator[list[Change]]:
         yield changed[start:]
 
 
-def _must_be_read(stat: NoteStat, known: KnownFile | None, rules: Excludes) -> bool:
+def must_be_read(stat: NoteStat, known: KnownFile | None, rules: Excludes) -> bool:
     """Tell whether the file is new, differs from what is known, or is hidden by other rules than before."""
     return (
         known is None

@@ -1,8 +1,8 @@
-"""All words in use, to find those that hold what a person typed: Obsidian's search looks inside words, an index does not.
+"""The vocabulary: all words of a vault, to find those that contain a text. Obsidian searches inside words, an index does not.
 
-The words are kept in their order, with an index of every two and three characters in them: a few microseconds for a few
-hundred words that hold a text of that length or more, out of a hundred thousand. Words that came into use since they were
-stored stand in one string, which is looked through. There may be words that are gone from every note; these find nothing.
+The words are sorted, with an index of all two and three characters in them. To find a few hundred words out of a hundred
+thousand takes some microseconds. Words that were added since they were stored are in one string, which is
+searched whole. Some words may be gone from every note; they find nothing.
 """
 
 from __future__ import annotations
@@ -18,43 +18,43 @@ from typing import NamedTuple
 
 from vaultwire.vault.search.terms import bare_text
 
-# What stands between a word's form without diacritics and the word; in no word.
+# A line of a word with diacritics is: the word without them, this mark, the word. No word has the mark.
 _MARK = "|"
-# What stands between the strings where they are stored.
-_APART = "\x00"
-# So many characters are looked up at once: with more, most lists would have a line or two; with fewer, thousands.
+# Separates the strings in the stored form.
+_SEPARATOR = "\x00"
+# The length of the index's keys. With longer keys most lists would have a line or two, with shorter ones thousands.
 _LENGTH = 3
-# Whatever begins with a text stands before the text with this behind it.
+# All texts that begin with a text sort before the text followed by this.
 _LAST = chr(sys.maxunicode)
 
 
 class Stored(NamedTuple):
-    """A vocabulary as it is stored: texts, and places in them as numbers of four bytes, the lowest first."""
+    """The stored form of a vocabulary: texts, and places in them as little-endian numbers of four bytes."""
 
     texts: str
     places: bytes
 
 
 class Vocabulary:
-    """A growing set of folded words. Not safe for two threads that add; one may add while others look."""
+    """A growing set of folded words. One thread may add while others search; not two threads that add."""
 
     def __init__(self, stored: Stored = Stored("", b"")) -> None:  # noqa: B008 - cannot be changed
-        """``stored`` is what ``stored`` of an earlier one gave."""
-        texts = [*stored.texts.split(_APART), "", "", "", ""]
+        """``stored``: the attribute ``stored`` of an earlier vocabulary."""
+        texts = [*stored.texts.split(_SEPARATOR), "", "", "", ""]
         numbers = array("I", stored.places)
         if sys.byteorder == "big":
             numbers.byteswap()
-        # Words of ASCII apart from the rest: one byte a letter, and what is not ASCII need not be sought among them.
+        # ASCII words apart from the rest: they need one byte a letter, and searches for other texts can skip them.
         self._plain = _Lines(texts[0], texts[1], numbers)
         self._rest = _Lines(texts[2], texts[3], numbers[self._plain.numbers :])
-        self._latest: list[str] = []  # lines not yet among them: joining them one by one would copy all each time
+        self._latest: list[str] = []  # lines not yet in these: joining one by one would copy all each time
         self._joining = threading.Lock()
         self._added: set[str] = set()
         self._spellings: dict[str, list[str]] | None = None
 
     @property
     def stored(self) -> Stored:
-        """The words, each once, and their index."""
+        """The stored form: all words, each once, and their index."""
         self._join()
         texts: list[str] = []
         numbers = array("I")
@@ -65,10 +65,10 @@ class Vocabulary:
             numbers += its_numbers
         if sys.byteorder == "big":
             numbers.byteswap()
-        return Stored(_APART.join(texts), numbers.tobytes())
+        return Stored(_SEPARATOR.join(texts), numbers.tobytes())
 
     def add(self, words: set[str]) -> set[str]:
-        """Add words and return those that were not added before; what was there at the start may be among them."""
+        """Add words and return those that were not added before. Words of the stored form may be among them."""
         new = words - self._added
         if new:
             self._added |= new
@@ -76,38 +76,38 @@ class Vocabulary:
                 self._latest += map(_line, new)
         return new
 
-    def holding(self, bare: str) -> list[str]:
-        """Return every word whose form without diacritics holds ``bare``, each once."""
+    def containing(self, bare: str) -> list[str]:
+        """Return every word that contains ``bare`` when its diacritics are left out, each once."""
         self._join()
-        found = self._plain.holding(bare) if bare.isascii() else []
-        return self._each_once(found + self._rest_holding(bare))
+        found = self._plain.containing(bare) if bare.isascii() else []
+        return self._each_once(found + self._rest_containing(bare))
 
     def beginning(self, bare: str) -> list[str]:
-        """Return every word that begins with the text, each once. ``bare``: without diacritics, here and below."""
+        """Return every word that begins with the text, each once. ``bare``: a text without diacritics, here and below."""
         self._join()
         found = self._plain.beginning(bare) if bare.isascii() else []
         rest = map(_word, self._rest.beginning(bare))
         return self._each_once([*found, *(word for word in rest if word.startswith(bare))])
 
-    def loosely_holding(self, bare: str) -> list[str]:
-        """Return every word that holds the text only where its diacritics are left out, each once."""
+    def loosely_containing(self, bare: str) -> list[str]:
+        """Return every word that contains the text only when its diacritics are left out, each once."""
         self._join()
-        return self._each_once([word for word in self._rest_holding(bare) if bare not in word])
+        return self._each_once([word for word in self._rest_containing(bare) if bare not in word])
 
-    def _rest_holding(self, bare: str) -> list[str]:
-        # Not: in the word itself, or across the mark.
-        return [_word(line) for line in self._rest.holding(bare) if bare in line.partition(_MARK)[0]]
+    def _rest_containing(self, bare: str) -> list[str]:
+        # Only before the mark: not in the word itself, and not across the mark.
+        return [_word(line) for line in self._rest.containing(bare) if bare in line.partition(_MARK)[0]]
 
     def _each_once(self, words: list[str]) -> list[str]:
         return words if not self._added else list(dict.fromkeys(words))
 
     def spellings(self, bare: str) -> list[str]:
-        """Return every word with diacritics whose form without them is ``bare``."""
+        """Return every word with diacritics that is ``bare`` without them."""
         self._join()
         found = self._spellings
         if found is None:
             found = {}
-            for line in self._rest.holding(_MARK):
+            for line in self._rest.containing(_MARK):
                 form, _, word = line.partition(_MARK)
                 if word not in found.setdefault(form, []):
                     found[form].append(word)
@@ -115,7 +115,7 @@ class Vocabulary:
         return found.get(bare, [])
 
     def _join(self) -> None:
-        """Have the words added last among the others."""
+        """Move the words added last to the others."""
         if not self._latest:
             return
         with self._joining:
@@ -128,20 +128,20 @@ class Vocabulary:
 
 
 class _Lines:
-    """One of the texts, a line for each word: in their order, with an index, and those that came since."""
+    """One text with a line for each word: sorted lines with an index, and the lines added since."""
 
     def __init__(self, text: str, keys: str, numbers: array[int]) -> None:
-        """``text``, ``keys``: as they were stored; ``numbers``: its own first, as ``_index`` gave them."""
+        """``text`` and ``keys`` as stored; ``numbers`` begins with those that ``_index`` returned for them."""
         self._text, self.latest = (text, "\n") if keys else ("", f"\n{text}\n")
         self._key_text = keys
-        # Where each key's places begin and the last one's end, and the places: which lines they are.
+        # Where the places of each key begin, and the end of the last ones; then the places: numbers of lines.
         self._starts = numbers[: len(keys) // _LENGTH + 1] if keys else array("I", [0])
         self._places = numbers[len(self._starts) : len(self._starts) + self._starts[-1]]
         self.numbers = len(self._starts) + len(self._places)
 
     @cached_property
     def _ordered(self) -> tuple[str, ...]:
-        """Made when first asked for, as the next two: 2 ms for 30,000 words. A list Python would look through for cycles."""
+        """Made on first use, like the next two: 2 ms for 30,000 words. A tuple, because the garbage collector skips it."""
         return tuple(self._text.split("\n")) if self._text else ()
 
     @cached_property
@@ -152,12 +152,12 @@ class _Lines:
     def _ranks(self) -> dict[str, int]:
         return {key: rank for rank, key in enumerate(self._keys)}
 
-    def holding(self, bare: str) -> list[str]:
-        """Return the lines that hold the text, and hold it before a mark."""
+    def containing(self, bare: str) -> list[str]:
+        """Return the lines that contain the text; indexed lines only if they contain it before a mark."""
         lines = self._ordered
         if len(bare) < _LENGTH - 1:
             return [line for line in lines if bare in line] + _lines_with(self.latest, bare)
-        # A line that holds it twice is named twice.
+        # The index names a line twice if it contains the key twice.
         found = [lines[place] for place in dict.fromkeys(self._places_of(bare))]
         if len(bare) > _LENGTH:
             found = [line for line in found if bare in line]
@@ -170,7 +170,7 @@ class _Lines:
         return [*found, *_lines_with(self.latest, f"\n{bare}")]
 
     def _places_of(self, bare: str) -> Sequence[int]:
-        """Return which of the lines with an index may hold the text: those that hold its rarest few characters."""
+        """Return the indexed lines that may contain the text: those with the rarest key in it."""
         if len(bare) < _LENGTH:
             start, end = (self._starts[bisect_left(self._keys, key)] for key in (bare, bare + _LAST))
             return self._places[start:end]
@@ -185,15 +185,15 @@ class _Lines:
         return self._places[start:end]
 
     def each_once(self) -> list[str]:
-        """Return the lines in their order, each once."""
+        """Return all lines sorted, each once."""
         return sorted({*self._ordered, *self.latest.split("\n")} - {""})
 
 
 def _index(lines: list[str]) -> tuple[str, array[int]]:
-    """Return keys and numbers of the lines: see ``_Lines``."""
+    """Return the index of the lines: keys and numbers. See ``_Lines``."""
     places: defaultdict[str, list[int]] = defaultdict(list)
     for place, line in enumerate(lines):
-        # The last key ends with what ends the word: whatever begins with its two characters holds them.
+        # The last key ends with the line's end: a search for two characters looks for all keys that begin with them.
         ended = f"{line}\n"
         for at in range(len(line.partition(_MARK)[0] if _MARK in line else line) - 1):
             places[ended[at : at + _LENGTH]].append(place)
@@ -216,7 +216,7 @@ def _word(line: str) -> str:
 
 
 def _lines_with(lines: str, text: str) -> list[str]:
-    """Return the lines that hold the text; it may begin with the end of the line before."""
+    """Return the lines that contain the text. The text may begin with the newline before the line."""
     find, find_back = lines.find, lines.rfind
     found: list[str] = []
     position = find(text)
