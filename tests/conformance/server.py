@@ -13,14 +13,14 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from conformance.features import FixtureFeatures
 from conformance.fixtures import Fixtures
-from conformance.offers import FixtureOffers
 from support.vaults import open_vault
 from vaultwire.protocol.events import Identity
 from vaultwire.protocol.revisions import Revision
 from vaultwire.protocol.session import Session
 from vaultwire.server.handlers import Handlers
-from vaultwire.server.subscriptions import LIST_CHANGES, RESOURCE_CHANGES, Subscriptions
+from vaultwire.server.subscriptions import LIST_CHANGES, RESOURCE_UPDATES, Subscriptions
 from vaultwire.server.workers import Workers
 from vaultwire.transports import guard, http_server, listening, observing, stdio, streamable_http
 from vaultwire.trust.policy import Policy
@@ -40,12 +40,12 @@ CAPABILITIES = {
 
 
 def make_handlers(vault: Path) -> Handlers:
-    subscriptions = Subscriptions([*LIST_CHANGES, RESOURCE_CHANGES])
+    subscriptions = Subscriptions([*LIST_CHANGES, RESOURCE_UPDATES])
     return Handlers(
         Fixtures(subscriptions).toolset(),
         lambda: open_vault(vault),
         Policy(),
-        open_offers=lambda _: FixtureOffers(),
+        open_features=lambda _: FixtureFeatures(),
         subscriptions=subscriptions,
     )
 

@@ -22,7 +22,7 @@ from vaultwire.config import make_config
 from vaultwire.protocol.dialects import DIALECTS
 from vaultwire.protocol.events import Peer, Request
 from vaultwire.protocol.revisions import LATEST_HANDSHAKE
-from vaultwire.server.answers import Refusal, Result, Wording
+from vaultwire.server.results import Refusal, Result, Wording
 from vaultwire.server.tasks import Job
 from vaultwire.toolkit.catalog import APP_CATALOG, load_catalog
 from vaultwire.trust.chained_log import records

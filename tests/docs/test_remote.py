@@ -16,7 +16,7 @@ from support.certificates import make_certificate
 from support.issuer import Issuer
 from support.serving import Serving
 from support.vaults import write_vault
-from vaultwire.server import inputs, subscriptions
+from vaultwire.server import multi_round_trip, subscriptions
 from vaultwire.server.http import exchange, streams
 from vaultwire.server.http import legacy_sessions as pairs
 from vaultwire.transports import guard, oauth, rest
@@ -88,7 +88,7 @@ def test_the_bounds_are_those_of_the_code() -> None:
         ("{} for each client", subscriptions.MAX_WATCHED),
         ("| {}, each with", pairs.MAX_PAIRS),
         ("each with {} requests", pairs.MAX_IN_FLIGHT),
-        ("15 minutes, 10,000 in all", (inputs._STATE_SECONDS, inputs._MOST_OPEN) == (900, 10_000)),
+        ("15 minutes, 10,000 in all", (multi_round_trip._STATE_SECONDS, multi_round_trip._MOST_OPEN) == (900, 10_000)),
         ("| {:.0f} seconds |", Limits().stalled),
         ("every ten seconds", oauth.AGAIN_SECONDS == 10),
     ]

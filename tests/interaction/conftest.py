@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -56,10 +56,10 @@ def doors() -> Iterator[Door]:
                 yield Door(door, revision)
 
 
-def reach(door: Door, server: Serving) -> HttpClient:
+def reach(door: Door, server: Serving, capabilities: dict[str, Any] | None = None) -> HttpClient:
     """Return a new client of a server at ``/mcp``, opened."""
     client = HttpClient(server, in_session=door.name == "session")
-    client.open(door.revision)
+    client.open(door.revision, capabilities)
     return client
 
 
@@ -84,11 +84,11 @@ def connect(door: Door, vault: Path) -> Iterator[Callable[..., Client]]:
     """Return a function that starts a server with these options and returns its opened client."""
     with ExitStack() as stack:
 
-        def start(*options: str) -> Client:
+        def start(*options: str, capabilities: dict[str, Any] | None = None) -> Client:
             if door.name != "stdio":
-                return stack.enter_context(reach(door, stack.enter_context(Serving(vault, *options))))
+                return stack.enter_context(reach(door, stack.enter_context(Serving(vault, *options)), capabilities))
             server = stack.enter_context(Server(vault, *options))
-            server.open(door.revision)
+            server.open(door.revision, capabilities)
             return server
 
         yield start

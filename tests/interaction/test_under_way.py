@@ -34,15 +34,7 @@ def asked(arguments: dict[str, Any]) -> dict[str, Any]:
 
 def said(client: Client, params: dict[str, Any]) -> Generator[tuple[int, Any]]:
     """Call a tool; yield its id with each message that comes, the answer last."""
-    if isinstance(client, HttpClient):
-        yield from client.said("tools/call", params)
-        return
-    id_ = client.post("tools/call", params)
-    while True:
-        message = client.receive()
-        yield id_, message
-        if message.get("id") == id_:
-            return
+    yield from client.said("tools/call", params)
 
 
 def cancel(client: Client, id_: int) -> None:

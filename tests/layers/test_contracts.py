@@ -60,7 +60,7 @@ SINS = [
     ("Plans", "vault/plans/targeted_edits.py", "import vaultwire.vault.plans.moving"),
     ("Editing", "vault/editing/workbench.py", "import vaultwire.vault.editing.making"),
     ("The toolkit", "toolkit/tool_sets.py", "import vaultwire.toolkit.registry"),
-    ("The server", "server/answers.py", "import vaultwire.server.workers"),
+    ("The server", "server/results.py", "import vaultwire.server.workers"),
     (
         "Only tools and those who list or run them know the toolkit",
         "trust/policy.py",

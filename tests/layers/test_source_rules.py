@@ -66,7 +66,7 @@ ONLY = {
     # vault/index/store/updater.py: the text index's commit, while the catalog is worked on.
     "threading.Thread": (
         "server/dispatcher.py",
-        "server/lanes.py",
+        "server/work_queue.py",
         "server/workers.py",
         "server/http/one_shot.py",
         "server/vaults.py",

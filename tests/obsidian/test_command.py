@@ -20,12 +20,12 @@ from vaultwire.vault.errors import (
     Stopped,
     VaultError,
 )
-from vaultwire.vault.value_types import NO_PROGRESS
+from vaultwire.vault.value_types import NO_PROGRESS, NoProgress
 
 ANYTHING = ["vault=00000000000000ab", "workspace"]
 
 
-class Impatient:
+class Impatient(NoProgress):
     """A caller who cancels at the look with this number."""
 
     def __init__(self, looks: int) -> None:
@@ -159,7 +159,7 @@ def test_who_has_cancelled_before_starts_nothing(running: Computer) -> None:
     assert running.calls() == []
 
 
-class Switch:
+class Switch(NoProgress):
     """A caller who cancels when told to."""
 
     def __init__(self) -> None:

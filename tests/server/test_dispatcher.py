@@ -9,7 +9,6 @@ import pytest
 from support.connection import Peer
 from support.toolsets import Stage
 from support.wire import HANDSHAKE_REVISIONS, STATELESS_REVISION, envelope
-from vaultwire.server import dispatcher
 from vaultwire.vault.vault import Vault
 
 # ---------------------------------------------------------------------- cancellation
@@ -89,13 +88,7 @@ def test_reading_calls_overtake_a_change_and_each_other(stage: Stage, vault: Vau
         assert peer.receive()["id"] == change
 
 
-@pytest.mark.parametrize("look_seconds", [0.0002, 0.01])
-@pytest.mark.parametrize("last_looks", [0, 1, 20])
-def test_a_call_that_takes_long_among_quick_ones_holds_up_nobody(
-    stage: Stage, vault: Vault, monkeypatch: pytest.MonkeyPatch, look_seconds: float, last_looks: int
-) -> None:
-    monkeypatch.setattr(dispatcher, "_LOOK_SECONDS", look_seconds)
-    monkeypatch.setattr(dispatcher, "_LAST_LOOKS", last_looks)
+def test_a_call_that_takes_long_among_quick_ones_holds_up_nobody(stage: Stage, vault: Vault) -> None:
     with Peer(stage, vault) as peer:
         for turn in range(20):
             for _ in range(turn % 4):

@@ -14,7 +14,7 @@ from support.vaults import open_vault, write_vault
 from vaultwire.editor.diffs import Proposals
 from vaultwire.editor.state import EditorState
 from vaultwire.server.editors.methods import Bridge, Peer
-from vaultwire.server.editors.shapes import Shapes
+from vaultwire.server.editors.notifications import ClientPaths
 from vaultwire.server.editors.tools import TOOLS
 
 NAMES = st.sampled_from([tool["name"] for tool in TOOLS] + ["executeCode", ""])
@@ -46,7 +46,7 @@ MESSAGES: st.SearchStrategy[dict[str, Any]] = st.fixed_dictionaries(
 def bridge(tmp_path_factory: pytest.TempPathFactory) -> Bridge:
     root = write_vault(tmp_path_factory.mktemp("vault"), "=== Note.md\n[[Nowhere]]\n")
     vault = open_vault(root)
-    return Bridge(lambda: vault, Shapes(str(root)), EditorState(), Proposals(), lambda _path, _line: False)
+    return Bridge(lambda: vault, ClientPaths(str(root)), EditorState(), Proposals(), lambda _path, _line: False)
 
 
 def talk(bridge: Bridge, frames: list[bytes]) -> list[Any]:
@@ -84,7 +84,7 @@ def test_no_bytes_bring_it_down(bridge: Bridge, frame: bytes) -> None:
 
 def test_paths_in_the_vault_are_known_however_a_client_writes_them(tmp_path: Path) -> None:
     (tmp_path / "My 100% Note.md").touch()
-    shapes = Shapes(str(tmp_path))
+    shapes = ClientPaths(str(tmp_path))
     place = tmp_path / "My 100% Note.md"
     for given_path in (str(place), place.as_uri(), f"file://{place}", f"file://localhost{place}", "/My 100% Note.md"):
         assert shapes.vault_path(given_path) == "My 100% Note.md"

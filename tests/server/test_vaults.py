@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,18 +22,24 @@ from vaultwire.app.engine import load_tools
 from vaultwire.protocol.dialects import MCP
 from vaultwire.protocol.events import Peer, Request
 from vaultwire.protocol.revisions import LATEST_HANDSHAKE
-from vaultwire.server.answers import Refusal, Result
 from vaultwire.server.handlers import Handlers
+from vaultwire.server.results import Refusal, Result
 from vaultwire.server.tasks import Job
 from vaultwire.server.vaults import Vaults
 from vaultwire.toolkit.catalog import Toolset, load_catalog
 from vaultwire.toolkit.tool_sets import OUTSIDE
 from vaultwire.trust.policy import Policy
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VAULT_NOT_FOUND
-from vaultwire.vault.value_types import NO_PROGRESS
+from vaultwire.vault.value_types import NoProgress
 from vaultwire.vault.vault import Vault
 
 NAMES = ("Work", "Home")
+
+
+class Nobody(NoProgress):
+    """A client that can be asked nothing."""
+
+    capabilities: Mapping[str, Any] = {}
 
 
 class Opened:
@@ -132,7 +138,7 @@ def test_many_threads_get_the_same_vault(opened: Opened) -> None:
 
 @contextmanager
 def tending(vaults: Vaults) -> Iterator[threading.Thread]:
-    thread = threading.Thread(target=vaults.tend)
+    thread = threading.Thread(target=vaults.run_index_updaters)
     thread.start()
     try:
         yield thread
@@ -222,7 +228,7 @@ class Both:
     def ask(self, method: str, params: dict[str, Any]) -> Result | Refusal:
         answer = self.handlers.handle(Request(1, method, params, LATEST_HANDSHAKE, self._peer), MCP)
         if isinstance(answer, Job):
-            answer = answer.run(NO_PROGRESS)
+            answer = answer.run(Nobody())
         assert isinstance(answer, Result | Refusal)
         if isinstance(answer, Result):
             self._keep(answer.value)

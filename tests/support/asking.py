@@ -7,6 +7,7 @@ from typing import Any
 
 from support.toolsets import Said, Stage, said
 from vaultwire.toolkit.registry import AnyTool, Ask, Client, Outcome, tool
+from vaultwire.vault.value_types import Confirmation
 from vaultwire.vault.vault import Vault
 
 ROOTS = Ask("roots/list", {})
@@ -62,4 +63,15 @@ class AskingStage(Stage):
             stage.pass_gate(gate, client)
             return said("later")
 
-        return [*super()._tools(), ask, ask_twice, ask_soon, may_ask, hang_up]
+        @tool(title="Change if agreed", time_class="file")
+        def change_if_agreed(vault: Vault, client: Client, /, name: str) -> Outcome[Said]:
+            """Change something once the person agrees.
+
+            Args:
+                name: What.
+            """
+            client.confirm(Confirmation(f"confirm-{name}", f"Change {name}?"))
+            stage.order.append(name)
+            return said("changed")
+
+        return [*super()._tools(), change_if_agreed, ask, ask_twice, ask_soon, may_ask, hang_up]

@@ -15,7 +15,7 @@ from vaultwire.editor.diffs import Decision, Proposals
 from vaultwire.editor.state import EditorState
 from vaultwire.server.editors.ide_companion import Bounds
 from vaultwire.server.editors.methods import Bridge
-from vaultwire.server.editors.shapes import Shapes
+from vaultwire.server.editors.notifications import ClientPaths
 
 PATIENT = Bounds(quiet=0.0, look=60.0, lost=60.0)
 WATCHFUL = Bounds(quiet=0.0, look=0.01, lost=0.0)
@@ -31,7 +31,9 @@ class Stage:
         self._changed = threading.Condition()
         self.proposals.listen(self._note)
         vault = open_vault(root)
-        self.bridge = Bridge(lambda: vault, Shapes(str(root)), self.state, self.proposals, lambda _path, _line: False)
+        self.bridge = Bridge(
+            lambda: vault, ClientPaths(str(root)), self.state, self.proposals, lambda _path, _line: False
+        )
         self.log: list[str] = []
         self.door = CompanionDoor(self.bridge, str(root), "Obsidian", ["gemini"], self.log.append, bounds)
         self.door.begin()

@@ -15,8 +15,8 @@ from support.wire import STATELESS_REVISION, envelope
 from vaultwire.protocol.events import Identity
 from vaultwire.protocol.session import Session
 from vaultwire.server.dispatcher import FrameTooLarge, serve
-from vaultwire.server.gate import Gate
 from vaultwire.server.handlers import Handlers
+from vaultwire.server.middleware import Middleware
 from vaultwire.trust.policy import Policy
 from vaultwire.vault.vault import Vault
 
@@ -49,7 +49,7 @@ class Peer:
         file_seconds: float = PATIENCE,
         *,
         policy: Policy | None = None,
-        gate: Gate | None = None,
+        middleware: Middleware | None = None,
         others: Mapping[str, Vault] | None = None,
     ) -> None:
         """``others`` are vaults served besides the first, which is then called ``first``."""
@@ -60,7 +60,7 @@ class Peer:
         by_class: Mapping[str, float] = {"file": file_seconds, "search": PATIENCE}
         vaults = {"first": vault, **others} if others else {"": vault}
         openers: dict[str, Callable[[], Vault]] = {name: functools.partial(vaults.__getitem__, name) for name in vaults}
-        self.handlers = Handlers(stage.toolset(), openers, policy or Policy(), by_class, gate=gate)
+        self.handlers = Handlers(stage.toolset(), openers, policy or Policy(), by_class, middleware=middleware)
         identity = Identity("test", "Test", "1", {"tools": {}, "logging": {}}, "Be kind.")
         self.session = Session(identity, self.handlers.methods)
         self._thread = threading.Thread(target=self._serve, name="test-dispatcher", daemon=True)

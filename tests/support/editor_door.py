@@ -15,7 +15,7 @@ from vaultwire.desk.serving import Desk
 from vaultwire.editor.diffs import Decision, Proposals
 from vaultwire.editor.state import EditorState, Mention, Selection
 from vaultwire.server.editors.methods import Bridge, Peer
-from vaultwire.server.editors.shapes import Shapes
+from vaultwire.server.editors.notifications import ClientPaths
 from vaultwire.transports.editor_socket import TOKEN_HEADER, Bounds, EditorSocket, hosts
 from vaultwire.transports.lock_file import new_link
 
@@ -37,7 +37,7 @@ class EditorDoor:
         self._changed = threading.Condition()
         self.state.listen(self._note(self.selections.append), self._note(self.mentions.append))
         vault = open_vault(root)
-        self.bridge = Bridge(lambda: vault, Shapes(str(root)), self.state, self.proposals, self._open)
+        self.bridge = Bridge(lambda: vault, ClientPaths(str(root)), self.state, self.proposals, self._open)
         listener = socket.create_server(("127.0.0.1", 0))
         self.port: int = listener.getsockname()[1]
         self.plugin, self.commands = new_link(self.port), new_link(self.port)

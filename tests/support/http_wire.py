@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import itertools
 import json
@@ -11,7 +12,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from support.serving import PATIENCE, Serving
-from support.wire import STATELESS_REVISION, Server, envelope
+from support.wire import CAPABILITIES, STATELESS_REVISION, Server, envelope
 
 NAMED = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
 
@@ -26,6 +27,7 @@ class HttpClient:
         self.in_session = in_session
         self._revision = ""
         self._session = ""
+        self._capabilities: dict[str, Any] = {}
         self._ids = itertools.count(1)
         self._connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=PATIENCE)
 
@@ -37,14 +39,15 @@ class HttpClient:
     ) -> None:
         self._connection.close()
 
-    def open(self, revision: str) -> Any:
+    def open(self, revision: str, capabilities: dict[str, Any] | None = None) -> Any:
         """Have all later requests speak this revision; return what the server said of itself."""
+        self._capabilities = capabilities or {}
         if revision == STATELESS_REVISION:
             self._revision = revision
             self.opened = self.request("server/discover")["result"]
             return self.opened
         info = {"name": "tests", "version": "0"}
-        params = {"protocolVersion": revision, "capabilities": {}, "clientInfo": info}
+        params = {"protocolVersion": revision, "capabilities": self._capabilities, "clientInfo": info}
         self.opened = self.request("initialize", params)["result"]
         self._revision = revision
         if self.in_session:
@@ -56,7 +59,7 @@ class HttpClient:
     def _message(self, method: str, params: dict[str, Any] | None) -> dict[str, Any]:
         params = dict(params or {})
         if self._revision == STATELESS_REVISION:
-            params["_meta"] = {**envelope(), **params.get("_meta", {})}
+            params["_meta"] = {**envelope(**{CAPABILITIES: self._capabilities}), **params.get("_meta", {})}
         return {"jsonrpc": "2.0", "method": method, "params": params}
 
     def _headers(self, message: dict[str, Any]) -> dict[str, str]:
@@ -74,7 +77,23 @@ class HttpClient:
 
     def notify(self, method: str, **params: Any) -> None:
         """Send what is not answered, on a connection of its own: another may be busy with a call."""
-        message = self._message(method, params)
+        self._post_aside(self._message(method, params))
+
+    def unasked(self) -> Iterator[Any]:
+        """Yield what the server says unasked, on a connection of its own."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.server.port, timeout=PATIENCE)
+        headers = {"Accept": "text/event-stream", "Mcp-Session-Id": self._session}
+        connection.request("GET", "/mcp", headers={**headers, "MCP-Protocol-Version": self._revision})
+        with contextlib.closing(connection), connection.getresponse() as answer:
+            for line in answer:
+                if line.startswith(b"data: ") and line.strip() != b"data:":
+                    yield json.loads(line.removeprefix(b"data: "))
+
+    def respond(self, id_: Any, result: dict[str, Any]) -> None:
+        """Answer a request of the server's."""
+        self._post_aside({"jsonrpc": "2.0", "id": id_, "result": result})
+
+    def _post_aside(self, message: dict[str, Any]) -> None:
         headers = {name.replace("-", "_"): value for name, value in self._headers(message).items()}
         assert self.server.request("POST", "/mcp", json.dumps(message).encode(), **headers).status == 202
 

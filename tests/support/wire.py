@@ -7,7 +7,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -15,6 +15,9 @@ from typing import Any, Self
 HANDSHAKE_REVISIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 STATELESS_REVISION = "2026-07-28"
 REVISIONS = (*HANDSHAKE_REVISIONS, STATELESS_REVISION)
+
+
+CAPABILITIES = "io.modelcontextprotocol/clientCapabilities"
 
 
 def envelope(**meta: Any) -> dict[str, Any]:
@@ -43,6 +46,7 @@ class Server:
         )
         self._ids = itertools.count(1)
         self._revision: str | None = None
+        self._capabilities: dict[str, Any] = {}
         self.opened: Any = None  # what the server said when a revision was opened
         self.notifications: list[dict[str, Any]] = []
 
@@ -73,15 +77,16 @@ class Server:
         assert line.endswith(b"\n"), f"the server ended; its last words: {line!r}"
         return json.loads(line)
 
-    def open(self, revision: str) -> Any:
+    def open(self, revision: str, capabilities: dict[str, Any] | None = None) -> Any:
         """Have all later requests speak this revision, after its handshake if it has one; return what the server said."""
         self._revision = revision
+        self._capabilities = capabilities or {}
         if revision == STATELESS_REVISION:
             self.opened = self.request("server/discover")["result"]
             return self.opened
         params = {
             "protocolVersion": revision,
-            "capabilities": {},
+            "capabilities": self._capabilities,
             "clientInfo": {"name": "tests", "version": "0"},
         }
         self.opened = self.request("initialize", params)["result"]
@@ -92,7 +97,7 @@ class Server:
         """Send a request of the opened revision and return its id, without waiting."""
         params = dict(params or {})
         if self._revision == STATELESS_REVISION:
-            params["_meta"] = {**envelope(), **params.get("_meta", {})}
+            params["_meta"] = {**envelope(**{CAPABILITIES: self._capabilities}), **params.get("_meta", {})}
         request_id = next(self._ids)
         self.send({"jsonrpc": "2.0", "id": request_id, "method": method, "params": params})
         return request_id
@@ -111,6 +116,24 @@ class Server:
         answer = self.request("tools/call", {"name": tool, "arguments": arguments})
         assert "result" in answer, answer
         return answer["result"]
+
+    def said(self, method: str, params: dict[str, Any] | None = None) -> Iterator[tuple[int, Any]]:
+        """Send a request; yield its id with each message that comes, the answer last."""
+        id_ = self.post(method, params)
+        while True:
+            message = self.receive()
+            yield id_, message
+            if message.get("id") == id_ and "method" not in message:
+                return
+
+    def unasked(self) -> Iterator[Any]:
+        """Yield what the server says unasked. Nothing else may be read from it meanwhile."""
+        while True:
+            yield self.receive()
+
+    def respond(self, id_: Any, result: dict[str, Any]) -> None:
+        """Answer a request of the server's."""
+        self.send({"jsonrpc": "2.0", "id": id_, "result": result})
 
     def close(self) -> tuple[int, bytes, bytes]:
         """End the input and return the exit code, what else came on stdout, and stderr."""

@@ -22,7 +22,7 @@ from vaultwire.desk.serving import Desk
 from vaultwire.editor.diffs import Decision, Proposals
 from vaultwire.editor.state import EditorState, Mention, Selection, Spot
 from vaultwire.server.editors.methods import Bridge
-from vaultwire.server.editors.shapes import Shapes
+from vaultwire.server.editors.notifications import ClientPaths
 from vaultwire.transports.editor_socket import TOKEN_HEADER, Bounds, EditorSocket, hosts
 
 TOKEN = "0a5d7c1e-7d1c-4c1c-9a5e-7d1c4c1c9a5e"
@@ -60,7 +60,7 @@ class Door:
         self.proposals = Proposals()
         self.opened: list[tuple[str, int]] = []
         self.log: list[str] = []
-        self.bridge = Bridge(lambda: open_vault(root), Shapes(str(root)), self.state, self.proposals, self._open)
+        self.bridge = Bridge(lambda: open_vault(root), ClientPaths(str(root)), self.state, self.proposals, self._open)
         listener = socket.create_server(("127.0.0.1", 0))
         self.port = listener.getsockname()[1]
         self.desk = Desk(self.proposals, {f"http://{host}" for host in hosts(self.port)})

@@ -23,7 +23,7 @@ from vaultwire.protocol.events import Identity
 from vaultwire.protocol.session import Session
 from vaultwire.server.handlers import Handlers
 from vaultwire.server.http import legacy_sessions as pairs
-from vaultwire.server.subscriptions import LIST_CHANGES, RESOURCE_CHANGES, Subscriptions
+from vaultwire.server.subscriptions import LIST_CHANGES, RESOURCE_UPDATES, Subscriptions
 from vaultwire.server.workers import Workers
 from vaultwire.transports import legacy_sse
 from vaultwire.transports.legacy_sse import LegacySse
@@ -81,7 +81,7 @@ class Listening:
 
 @pytest.fixture
 def door(stage: AskingStage, tmp_path: Path) -> Iterator[Door]:
-    subscriptions = Subscriptions([*LIST_CHANGES, RESOURCE_CHANGES])
+    subscriptions = Subscriptions([*LIST_CHANGES, RESOURCE_UPDATES])
     by_class = {"file": PATIENCE, "search": PATIENCE}
     handlers = Handlers(stage.toolset(), lambda: open_vault(tmp_path), Policy(), by_class, subscriptions=subscriptions)
     identity = Identity("test", "Test", "1", {"tools": {}, "logging": {}}, "Be kind.")
@@ -168,8 +168,8 @@ def test_a_client_hears_of_changes_once_it_has_said_hello(door: Door) -> None:
     client.request("resources/subscribe", {"uri": "obsidian://a"})
     door.handlers.subscriptions.publish("toolsListChanged")
     assert client.stream.message()["method"] == "notifications/tools/list_changed"
-    door.handlers.subscriptions.publish(RESOURCE_CHANGES, "obsidian://b")
-    door.handlers.subscriptions.publish(RESOURCE_CHANGES, "obsidian://a")
+    door.handlers.subscriptions.publish(RESOURCE_UPDATES, "obsidian://b")
+    door.handlers.subscriptions.publish(RESOURCE_UPDATES, "obsidian://a")
     assert client.stream.message()["params"] == {"uri": "obsidian://a"}
     client.stream.leave()
     assert door.handlers.subscriptions.is_empty

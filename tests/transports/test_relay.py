@@ -111,6 +111,7 @@ def test_a_killed_server_gives_an_error_and_a_new_one_at_its_place_goes_on(tmp_p
             assert "was not sent" in message
             with Serving(vault, "--port", str(server.port)):
                 call(relay, "read_note", path="Note")
+                assert relay.receive()["method"] == "notifications/resources/list_changed"
                 assert relay.receive()["result"]["content"][0]["text"] == "hello\n"
                 relay.close()
 

@@ -134,7 +134,7 @@ def test_no_code_of_tools_vault_or_markdown_is_loaded_before_the_first_answer(tm
 # Reads and searches a vault as the server's tools do, and ends with the list of what is loaded.
 ASKING = """
 import sys
-import vaultwire.server.joined_offers, vaultwire.server.running
+import vaultwire.server.features.several_vaults, vaultwire.server.call_runner
 from vaultwire.app.engine import load_first_tools, open_vault
 from vaultwire.config import make_config
 assert "search_notes" in [tool.name for tool in load_first_tools()]

@@ -22,7 +22,7 @@ from vaultwire.protocol.session import Session
 from vaultwire.server import subscriptions
 from vaultwire.server.handlers import Handlers
 from vaultwire.server.http import exchange, streams
-from vaultwire.server.subscriptions import LIST_CHANGES, RESOURCE_CHANGES, Subscriptions
+from vaultwire.server.subscriptions import LIST_CHANGES, RESOURCE_UPDATES, Subscriptions
 from vaultwire.server.workers import Workers
 from vaultwire.transports import streamable_http
 from vaultwire.trust.policy import Policy
@@ -95,7 +95,7 @@ class Client:
 
 @pytest.fixture
 def door(stage: AskingStage, tmp_path: Path) -> Iterator[Door]:
-    listeners = Subscriptions([*LIST_CHANGES, RESOURCE_CHANGES])
+    listeners = Subscriptions([*LIST_CHANGES, RESOURCE_UPDATES])
     by_class = {"file": PATIENCE, "search": PATIENCE}
     handlers = Handlers(stage.toolset(), lambda: open_vault(tmp_path), Policy(), by_class, subscriptions=listeners)
     identity = Identity("test", "Test", "1", {"tools": {}, "logging": {}}, "Be kind.")
@@ -264,8 +264,8 @@ def test_a_subscription_is_acknowledged_told_and_ended(door: Door) -> None:
     assert acknowledged["params"]["notifications"] == honoured
     publish = door.handlers.subscriptions.publish
     publish("promptsListChanged")
-    publish(RESOURCE_CHANGES, "obsidian://b")
-    publish(RESOURCE_CHANGES, "obsidian://a")
+    publish(RESOURCE_UPDATES, "obsidian://b")
+    publish(RESOURCE_UPDATES, "obsidian://a")
     publish("toolsListChanged")
     updated, changed = stream.message(), stream.message()
     assert (updated["method"], updated["params"]["uri"]) == ("notifications/resources/updated", "obsidian://a")
@@ -465,15 +465,15 @@ def test_what_nobody_asked_for_comes_on_the_stream_beside_once(door: Door) -> No
     publish("toolsListChanged")  # before anybody listens: kept
     stream = client.get()
     assert stream.message()["method"] == "notifications/tools/list_changed"
-    publish(RESOURCE_CHANGES, "obsidian://b")
-    publish(RESOURCE_CHANGES, "obsidian://a")
+    publish(RESOURCE_UPDATES, "obsidian://b")
+    publish(RESOURCE_UPDATES, "obsidian://a")
     updated = stream.message()
     assert updated["params"] == {"uri": "obsidian://a"}
     other = client.get()  # the newest listens
     while stream.event() is not None:
         pass
     assert client.post("resources/unsubscribe", {"uri": "obsidian://a"}).json()["result"] == {}
-    publish(RESOURCE_CHANGES, "obsidian://a")
+    publish(RESOURCE_UPDATES, "obsidian://a")
     publish("promptsListChanged")
     assert other.message()["method"] == "notifications/prompts/list_changed"
     door.app.close()
@@ -585,7 +585,7 @@ def test_a_client_watches_so_many_resources(door: Door, monkeypatch: pytest.Monk
     client.post("resources/unsubscribe", {"uri": "obsidian://a"})
     assert "result" in client.post("resources/subscribe", {"uri": "obsidian://c"}).json()
     for uris, status in ((["obsidian://a", "obsidian://b"], 200), (["a:", "b:", "c:"], 400)):
-        assert door.stateless("subscriptions/listen", {"notifications": {RESOURCE_CHANGES: uris}}).status == status
+        assert door.stateless("subscriptions/listen", {"notifications": {RESOURCE_UPDATES: uris}}).status == status
 
 
 def test_so_many_calls_are_under_way_even_of_clients_that_hung_up(
@@ -642,5 +642,5 @@ def test_what_a_client_says_of_itself_is_bounded(door: Door) -> None:
     client = door.open()
     for uri, fits in (("obsidian://" + "x" * 200_000, True), ("obsidian://" + "y" * 100_000, False)):
         assert ("result" in client.post("resources/subscribe", {"uri": uri}).json()) is fits
-    listen = door.stateless("subscriptions/listen", {"notifications": {RESOURCE_CHANGES: ["x" * 300_000]}})
+    listen = door.stateless("subscriptions/listen", {"notifications": {RESOURCE_UPDATES: ["x" * 300_000]}})
     assert listen.status == 400

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     from vaultwire.config import Config, Serving
     from vaultwire.protocol.revisions import Revision
-    from vaultwire.server.gate import Gate
+    from vaultwire.server.middleware import Middleware
     from vaultwire.toolkit.registry import Description
     from vaultwire.transports.relay.relaying import Target
     from vaultwire.trust.policy_file import LoadedPolicy
@@ -142,7 +142,7 @@ def _identity(config: Config, handlers: Handlers) -> Identity:
             "completions": {},
             "logging": {},
             "prompts": {"listChanged": False},
-            "resources": {"listChanged": False, "subscribe": False},
+            "resources": {"listChanged": True, "subscribe": True},
             "tools": {"listChanged": _choice(config).can_grow},
         },
         instructions=instructions(read_only=handlers.read_only, vaults=tuple(config.vaults)),
@@ -164,10 +164,10 @@ def make_handlers(config: Config) -> Handlers:
     asked = config.restraints or Restraints()
     if config.restraints is not None:
         _check_restraints(asked, bool(policy.hosts), load_descriptions(config, loaded))
-    gate = _make_gate(config, policy)
+    middleware = _make_middleware(config, policy)
     most = DIALECTS[config.dialect].most_seconds
     seconds = {name: given if most is None else min(given, most) for name, given in asked.seconds.items()}
-    return Handlers(toolset, openers, policy, seconds, config.prompts, gate=gate, lists=choice.lists)
+    return Handlers(toolset, openers, policy, seconds, config.prompts, middleware=middleware, lists=choice.lists)
 
 
 def _choice(config: Config, policy: Policy | None = None) -> Choice:
@@ -198,16 +198,16 @@ def _check_restraints(asked: Restraints, has_hosts: bool, tools: Sequence[Descri
         raise ConfigError("--allow-web needs packages that are not here: pip install 'vaultwire[web]'")
 
 
-def _make_gate(config: Config, policy: Policy) -> Gate | None:
+def _make_middleware(config: Config, policy: Policy) -> Middleware | None:
     """Return what every request passes in this run, None if nothing is asked of them."""
     rates = CONTRACT_RATES if config.dialect == SECURE.name else USUAL_RATES if policy.hosts else {}
     if config.restraints is None and not rates:
         return None
-    from vaultwire.server.gate import make_gate  # noqa: PLC0415 - only where there is one
+    from vaultwire.server.middleware import make_middleware  # noqa: PLC0415 - only where there is one
 
     asked = config.restraints or Restraints()
     try:
-        return make_gate(asked, _complain, rates=rates)
+        return make_middleware(asked, _complain, rates=rates)
     except OSError as error:
         from vaultwire.config import ConfigError  # noqa: PLC0415 - for this message only
 

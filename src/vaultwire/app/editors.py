@@ -20,7 +20,7 @@ from vaultwire.editor.diffs import Proposals
 from vaultwire.editor.state import EditorState
 from vaultwire.editor.workspace import Following
 from vaultwire.server.editors.methods import Bridge
-from vaultwire.server.editors.shapes import Shapes
+from vaultwire.server.editors.notifications import ClientPaths
 from vaultwire.transports.editor_socket import EditorSocket, hosts
 from vaultwire.transports.lock_file import (
     Identity,
@@ -127,6 +127,9 @@ class _Alone:
     def report(self, _done: int, _total: int, _message: str) -> None:
         """Say nothing: nobody waits."""
 
+    def confirm(self, _question: object) -> None:
+        """Ask nobody: nothing is changed."""
+
 
 def _hold(folder: str, key: str, root: str) -> contextlib.ExitStack:
     """Return what ends the hold on being the editor of a vault. Raises ConfigError if another process has it."""
@@ -172,7 +175,7 @@ class EditorDoor:
         self.port = self._identity.port
         self._vault = vault = open_vault(config, (), load_policy(config))
         state, proposals = EditorState(lambda path: not vault.has_file(path)), Proposals()
-        bridge = Bridge(lambda: vault, Shapes(self.root), state, proposals, self._show)
+        bridge = Bridge(lambda: vault, ClientPaths(self.root), state, proposals, self._show)
         plugin_link, command_link = new_link(self.port), new_link(self.port)
         self._desk = Desk(proposals, {f"http://{host}" for host in hosts(self.port)})
         self._plugin = PluginLink(state, proposals, plugin_link[1:], lambda: bridge.peers, on_gone=self._open_page)

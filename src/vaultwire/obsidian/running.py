@@ -32,6 +32,7 @@ from vaultwire.obsidian.shapes import (
 )
 from vaultwire.vault.changes.change import Write
 from vaultwire.vault.disk.paths import fold
+from vaultwire.vault.editing.confirmation import confirmation_of_removal
 from vaultwire.vault.editing.workbench import Done
 from vaultwire.vault.errors import (
     FILE_NOT_FOUND,
@@ -111,6 +112,9 @@ class Running(Headless):
         except VaultError as error:
             if error.code != NOT_UTF8:  # what cannot be edited can be deleted
                 raise
+        if permanent:
+            _, file = self.vault.read_file(path, 0)
+            progress.confirm(confirmation_of_removal(self.vault.name, path, file.data))
         self._app.say(progress, "delete", {"path": path}, ["permanent"] if permanent else [])
         if os.path.lexists(os.path.join(self.vault.root, path)):
             raise VaultError(WRITE_FAILED, f"Obsidian said it had deleted {path!r}, but the note is still there.")

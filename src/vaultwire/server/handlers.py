@@ -1,17 +1,25 @@
-"""What each method does: request in, answer out. The table at the head of the class is the list of methods served.
+"""The handlers: a method for each request. They know the protocol's shapes and the tools, but no thread and no wire.
 
-Knows the protocol's shapes and the tools; knows no thread and no wire. A handler either answers at once or returns the
-job a worker runs. What resources, prompts and completions answer is ``offers``' matter.
+``Handlers._table`` lists the methods served. A handler answers at once, or returns the job that a worker runs. Resources,
+prompts and completions are in ``features``.
 """
 
 from __future__ import annotations
 
-import gc
-
 from vaultwire.protocol import jsonrpc
 from vaultwire.protocol.dialects import known_name
-from vaultwire.server.answers import POLICY_DENIED, TOOL_NOT_FOUND, Refusal, Result, Wording, to_listed, to_refusal
-from vaultwire.server.subscriptions import RESOURCE_CHANGES, Listening, Subscriptions, watch
+from vaultwire.server.results import (
+    LISTING,
+    POLICY_DENIED,
+    READING,
+    TOOL_NOT_FOUND,
+    Refusal,
+    Result,
+    Wording,
+    to_listed,
+    to_refusal,
+)
+from vaultwire.server.subscriptions import RESOURCE_LIST, RESOURCE_UPDATES, Listening, Subscriptions, watch
 from vaultwire.server.tasks import Job, Work
 from vaultwire.server.vaults import Vaults
 from vaultwire.trust.limits import SECONDS_BY_TIME_CLASS
@@ -23,27 +31,28 @@ if TYPE_CHECKING:
     from typing import Any, Protocol
 
     from vaultwire.protocol.dialects import Dialect
-    from vaultwire.protocol.events import Request
+    from vaultwire.protocol.events import Peer, Request
     from vaultwire.protocol.json_types import JsonObject
-    from vaultwire.server.answers import Answer
-    from vaultwire.server.gate import Gate
-    from vaultwire.server.shapes import Offering
+    from vaultwire.server.interfaces import Features
+    from vaultwire.server.middleware import Middleware
+    from vaultwire.server.results import Answer
     from vaultwire.toolkit.catalog import Toolset
     from vaultwire.toolkit.registry import Client
     from vaultwire.trust.policy import Policy
+    from vaultwire.vault.index.port import OnChange
     from vaultwire.vault.vault import Vault
 
-TOOLS_PER_PAGE = 100  # far above what we have; clients that page are served all the same
+TOOLS_PER_PAGE = 100  # more than there are
 
-# 2026-07-28, "Caching". The list depends on how the server was started and on nothing else.
+# 2026-07-28, "Caching". The list depends only on how the server was started.
 _TOOLS_TTL_MS = 3_600_000
 _TOOLS_CACHE_SCOPE = "private"
 
-# Which of what is offered may ask the client something first (2026-07-28, "Multi Round-Trip Requests"); tools may, too.
+# Methods of features that may ask the client (2026-07-28, "Multi Round-Trip Requests"); tools may, too.
 _MAY_ASK = ("resources/read", "prompts/get")
 
-# What else a vault offers, and which deadline each has.
-_OFFERED = {
+# The methods of features, and the time class of each.
+_FEATURES = {
     "resources/list": "search",
     "resources/templates/list": "file",
     "resources/read": "file",
@@ -54,7 +63,7 @@ _OFFERED = {
 
 
 class ToolCall(Job):
-    """The call of a tool on its way: what was asked for, of which vault, and how it is answered."""
+    """The call of a tool."""
 
     __slots__ = ("_handlers", "arguments", "description", "request", "wording")
 
@@ -68,39 +77,36 @@ class ToolCall(Job):
         wording: Wording,
         seconds: float,
     ) -> None:
-        """``vault`` is its name; ``arguments`` are the tool's own."""
-        # As ``Job`` does it, which would be one call more for each of ours.
-        self.name = description["name"]
-        self.seconds = seconds
-        self.changes_vault = not description["annotations"]["readOnlyHint"]
+        """``vault`` is the vault's name; ``arguments`` are the tool's own."""
+        changes_vault = not description["annotations"]["readOnlyHint"]
+        super().__init__(description["name"], seconds, changes_vault=changes_vault, vault=vault)
         self._handlers = handlers
         self.request = request
         self.description = description
-        self.vault = vault
         self.arguments = arguments
         self.wording = wording
 
     def run(self, client: Client) -> Answer:
-        """As ``Job``."""
+        """See ``Job``."""
         return self._handlers.load().run_tool(self, self._handlers.vaults, self._handlers.toolset, client)
 
     def give_up(self, code: str, message: str) -> Answer:
-        """As ``Job``."""
+        """See ``Job``."""
         return self.wording.failure(code, message, {})
 
     def offered(self) -> Sequence[dict[str, Any]]:
-        """As ``Job``."""
+        """See ``Job``."""
         return self._handlers.offered(self.request)
 
     def show(self, names: Collection[str]) -> bool:
-        """As ``Job``."""
+        """See ``Job``."""
         return self._handlers.show(self.request, names)
 
 
 if TYPE_CHECKING:
 
     class Running(Protocol):
-        """What runs calls: ``server.running``."""
+        """The module ``server.call_runner``."""
 
         def run_tool(self, call: ToolCall, vaults: Vaults, toolset: Toolset, client: Client) -> Answer:
             """Run a tool and answer its call."""
@@ -126,38 +132,39 @@ class Handlers:
         seconds: Mapping[str, float] = SECONDS_BY_TIME_CLASS,
         prompts_folder: str | None = None,
         *,
-        open_offers: Callable[[Vault], Offering] | None = None,
+        open_features: Callable[[Vault], Features] | None = None,
         subscriptions: Subscriptions | None = None,
-        gate: Gate | None = None,
+        middleware: Middleware | None = None,
         lists: Callable[[str], bool] = lambda _: True,
     ) -> None:
-        """``open_vault`` is called once, when a call first needs the vault; of named vaults there is one for each.
+        """``open_vault`` is called once, when a call first needs the vault; for named vaults it is a table of such functions.
 
-        ``prompts_folder`` is a folder in a vault. ``open_offers`` offers something else than the first vault's notes.
-        ``gate`` is what every request passes, ``lists`` which tools are listed to everybody; the others can be called, too.
+        ``prompts_folder`` is a folder in a vault. ``open_features`` replaces the features that are made of the notes.
+        ``lists`` tells which tools are listed to every client; the others can be called, too.
         """
         self.vaults = Vaults(open_vault if isinstance(open_vault, dict) else {"": open_vault}, self._load)
         self.toolset = toolset.over(self.vaults.names)
-        self._offers: Offering | None = None
+        self._features: Features | None = None
         self._policy = policy
         self._seconds = seconds
         self._prompts_folder = prompts_folder
-        self._open_offers = open_offers
-        self.subscriptions = subscriptions or Subscriptions()
-        self._gate = gate
+        self._open_features = open_features
+        self.subscriptions = subscriptions or Subscriptions((RESOURCE_LIST, RESOURCE_UPDATES))
+        self.subscriptions.may_hear = self._may_hear
+        self._middleware = middleware
         self._lists = lists
-        self._running: Running | None = None  # the code that runs calls, once it is loaded
+        self._running: Running | None = None  # once it is loaded
         self._table: dict[str, Callable[[Request, Dialect], Answer | Job | Listening]] = {
             "tools/list": self._list_tools,
             "tools/call": self._call_tool,
-            **dict.fromkeys(_OFFERED, self._offer),
+            **dict.fromkeys(_FEATURES, self._answer_feature),
             "subscriptions/listen": self._subscribe,
         }
-        if RESOURCE_CHANGES in self.subscriptions.kinds:
+        if RESOURCE_UPDATES in self.subscriptions.kinds:
             self._table |= dict.fromkeys(("resources/subscribe", "resources/unsubscribe"), self._subscribe)
 
         self.methods = frozenset(self._table)
-        """The methods served, besides those the session answers itself."""
+        """The methods served, without those that the session answers itself."""
 
     @property
     def read_only(self) -> bool:
@@ -165,56 +172,61 @@ class Handlers:
         return self._policy.read_only
 
     def handle(self, request: Request, dialect: Dialect) -> Answer | Job | Listening:
-        """Answer the request, or return the job that will, or that it stays open. Quick: runs on the thread that reads."""
+        """Return the answer, the job that makes it, or a ``Listening``. Quick: it runs on the thread that reads."""
         handle = self._table[request.method]
-        if self._gate is None:
+        if self._middleware is None:
             return handle(request, dialect)
-        return self._gate.handle(request, dialect, handle, self.toolset.descriptions)
+        return self._middleware.handle(request, dialect, handle, self.toolset.descriptions)
 
     def describe(self, tool: str) -> dict[str, Any] | None:
-        """Return a tool's description, however its name is spelt; None if there is none of this name."""
+        """Return a tool's description by its name in any dialect, None if there is no such tool."""
         return self.toolset.descriptions.get(known_name(tool, self.toolset.descriptions) or "")
 
-    def tend(self) -> None:
-        """Load what the first call would otherwise wait for, then keep the vault's index true of the files until ``close``."""
+    def run_background(self) -> None:
+        """Load the code that the first call needs, then run the index updaters of the vaults until ``close``."""
         self.vaults.get(self.vaults.names[0])
-        _keep_what_is_loaded()
-        self.vaults.tend(_keep_what_is_loaded)
+        self.vaults.run_index_updaters(self._report_changes)
 
     def close(self) -> None:
-        """End ``tend``. Safe from any thread."""
+        """End ``run_background``. Safe from any thread."""
         self.vaults.close()
+
+    def _report_changes(self, vault: Vault) -> OnChange:
+        """Return the function that tells subscribers of a vault's changes."""
+        from vaultwire.server.resource_changes import ResourceChanges  # noqa: PLC0415 - loaded with the tools
+
+        return ResourceChanges(vault, self.subscriptions).report
 
     def load(self) -> Running:
         """Load the code that calls need, and return what runs them."""
         if self._running is None:
             self.vaults.load()  # two threads must not import at once
-            import vaultwire.server.running as loaded  # noqa: PLC0415 - loaded by now
+            import vaultwire.server.call_runner as loaded  # noqa: PLC0415 - loaded by now
 
             self._running = loaded
         return self._running
 
     def _load(self) -> None:
         """Load the code that calls need, on one thread at a time."""
-        import vaultwire.server.running  # noqa: PLC0415
+        import vaultwire.server.call_runner  # noqa: PLC0415
 
         self.toolset.tools  # noqa: B018 - loads them
-        if self._open_offers is None:
-            import vaultwire.server.joined_offers  # noqa: F401, PLC0415 - as the tools, not at start
+        if self._open_features is None:
+            import vaultwire.server.features.several_vaults  # noqa: F401, PLC0415 - as the tools, not at start
 
-    def _offering(self) -> Offering:
+    def _all_features(self) -> Features:
         self.vaults.load()
-        if self._offers is None:  # if two threads make one each, they are alike
-            if self._open_offers is not None:
-                self._offers = self._open_offers(self.vaults.get(self.vaults.names[0]))
+        if self._features is None:  # two threads may make one each; they are equal
+            if self._open_features is not None:
+                self._features = self._open_features(self.vaults.get(self.vaults.names[0]))
             else:
-                from vaultwire.server.joined_offers import make_offers  # noqa: PLC0415 - loaded by now
+                from vaultwire.server.features.several_vaults import make_features  # noqa: PLC0415 - loaded by now
 
-                self._offers = make_offers(self.vaults, self._prompts_folder)
-        return self._offers
+                self._features = make_features(self.vaults, self._prompts_folder)
+        return self._features
 
     def offered(self, request: Request) -> list[dict[str, Any]]:
-        """Return the tools that whoever asks may call."""
+        """Return the tools that the client may call."""
         peer = request.peer
         tools = self.toolset.descriptions.values()
         return [
@@ -222,13 +234,13 @@ class Handlers:
         ]
 
     def _listed(self, request: Request, dialect: Dialect) -> list[dict[str, Any]]:
-        """Return those of them that ``tools/list`` shows."""
-        also, known = request.peer.shown, self.toolset.descriptions
-        shown = [each for each in self.offered(request) if self._lists(each["name"]) or each["name"] in also]
+        """Return the tools that ``tools/list`` shows to the client."""
+        added, known = request.peer.shown, self.toolset.descriptions
+        shown = [each for each in self.offered(request) if self._lists(each["name"]) or each["name"] in added]
         return [each for each in shown if dialect.lists(each["name"], known)]
 
     def show(self, request: Request, names: Collection[str]) -> bool:
-        """List these tools to the session from now on; False where the list is the same for everybody."""
+        """List these tools to the session from now on; False where every client has the same list."""
         peer = request.peer
         more = frozenset(name for name in names if not self._lists(name)) - peer.shown
         if request.revision.stateless:
@@ -260,10 +272,10 @@ class Handlers:
     # ------------------------------------------------------------------ tools/call
 
     def _call_tool(self, request: Request, dialect: Dialect) -> Answer | Job:
-        asked = _parse_call(request.params)
-        if isinstance(asked, Refusal):
-            return asked
-        name, arguments = asked
+        call = _parse_call(request.params)
+        if isinstance(call, Refusal):
+            return call
+        name, arguments = call
         description = self.toolset.describe(name) or self.describe(name)
         tool = None if description is None else description["name"]
         wording = Wording(request.revision, dialect, tool, self.toolset.descriptions, arguments.get("path"))
@@ -275,9 +287,9 @@ class Handlers:
             return Refusal(dialect.unknown_tool, message, {"errorCode": TOOL_NOT_FOUND})
         if not self._policy.allows_everything:
             peer = request.peer
-            denied = self._policy.refusal(description["name"], description["annotations"], peer.name, peer.authority)
-            if denied is not None:
-                return wording.failure(POLICY_DENIED, denied, {})
+            refusal = self._policy.refusal(description["name"], description["annotations"], peer.name, peer.authority)
+            if refusal is not None:
+                return wording.failure(POLICY_DENIED, refusal, {})
         try:
             vault, arguments = self.vaults.pick(arguments)
         except VaultError as error:
@@ -287,19 +299,19 @@ class Handlers:
 
     # ------------------------------------------------------------------ resources, prompts, completions
 
-    def _offer(self, request: Request, _: Dialect) -> Job:
+    def _answer_feature(self, request: Request, _: Dialect) -> Job:
         def give_up(code: str, message: str) -> Answer:
             return Refusal(jsonrpc.INTERNAL_ERROR, message, {"errorCode": code})
 
         def run(client: Client) -> Answer:
-            offers = self._offering()
+            features = self._all_features()
             asked = (request.method, request.params, request.revision, client)
             try:
                 if self._policy.allows_everything:
-                    return Result(offers.answer(*asked))
-                from vaultwire.server.offer_rules import answer_allowed  # noqa: PLC0415 - only under a policy
+                    return Result(features.answer(*asked))
+                from vaultwire.server.features.access import answer_if_allowed  # noqa: PLC0415 - only under a policy
 
-                return Result(answer_allowed(offers, *asked, lambda tool: self._may_read_by(tool, request)))
+                return Result(answer_if_allowed(features, *asked, lambda tool: self._may_read_by(tool, request)))
             except VaultError as error:
                 return to_refusal(error, request)
 
@@ -309,28 +321,33 @@ class Handlers:
             if request.method not in _MAY_ASK
             else lambda client: self.load().run_asking(run, request, give_up, client),
             give_up,
-            self._seconds[_OFFERED[request.method]],
+            self._seconds[_FEATURES[request.method]],
             changes_vault=False,
         )
 
     def _may_read_by(self, tool: str, request: Request) -> bool:
-        """Tell whether whoever asks may call a tool that reads."""
+        """Tell whether the client may call a tool that reads."""
         return self._policy.allows({"readOnlyHint": True}, tool, request.peer.name, request.peer.authority)
 
     # ------------------------------------------------------------------ changes
 
+    def _may_hear(self, peer: Peer, kind: str) -> bool:
+        """Tell whether a client may hear of changes: of a resource only if it may read it, of the list if it may list."""
+        tool = {RESOURCE_UPDATES: READING, RESOURCE_LIST: LISTING}.get(kind)
+        return tool is None or self._policy.allows({"readOnlyHint": True}, tool, peer.name, peer.authority)
+
     def _subscribe(self, request: Request, _: Dialect) -> Answer | Listening:
         try:
             if request.method == "subscriptions/listen":
-                return self.subscriptions.honoured(request.params)
-            watch(request)
+                return self.subscriptions.honoured(request.params, request.peer)
+            watch(request, self._may_hear)
         except VaultError as error:
             return to_refusal(error, request)
         return Result({})
 
 
 def _parse_call(params: JsonObject) -> tuple[str, JsonObject] | Refusal:
-    """Return the tool's name and its arguments, or what is wrong with the call itself."""
+    """Return the tool's name and its arguments, or the error if the request has none."""
     name = params.get("name")
     arguments = params.get("arguments", {})
     if not isinstance(name, str):
@@ -342,8 +359,3 @@ def _parse_call(params: JsonObject) -> tuple[str, JsonObject] | Refusal:
         got = jsonrpc.json_type(arguments)
         return Refusal(jsonrpc.INVALID_PARAMS, f"Invalid params: arguments must be an object, got {got}")
     return name, arguments
-
-
-def _keep_what_is_loaded() -> None:
-    # Looking through it takes each full collection 5 ms, in the middle of some call.
-    gc.freeze()

@@ -1,7 +1,6 @@
-"""Who wants to hear of changes: open ``subscriptions/listen`` requests, and the connections of the handshake era.
+"""The subscribers: open ``subscriptions/listen`` requests (2026-07-28), and connections of the handshake era.
 
-Knows what each asked for and sends no more than that. What changes is said by whoever sees it (``publish``); which door
-a listener came in by does not matter here.
+Each is sent what it asked for and no more. What has changed is found out elsewhere, and published here.
 """
 
 from __future__ import annotations
@@ -9,35 +8,36 @@ from __future__ import annotations
 import threading
 
 from vaultwire.protocol.jsonrpc import json_type
-from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
+from vaultwire.vault.errors import INVALID_ARGUMENTS, POLICY_DENIED, VaultError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Callable, Collection, Iterable
 
     from vaultwire.protocol.events import Peer, Request
     from vaultwire.protocol.json_types import JsonObject
     from vaultwire.protocol.session import Session
-    from vaultwire.server.shapes import Locked, Outlet
+    from vaultwire.server.interfaces import Locked, Outlet
 
-# What a client may ask to hear of (2026-07-28, "Subscriptions"), and how it is told.
+# What a client may subscribe to (2026-07-28, "Subscriptions"), and the notification for it.
+RESOURCE_LIST = "resourcesListChanged"
 LIST_CHANGES = {
     "toolsListChanged": "notifications/tools/list_changed",
     "promptsListChanged": "notifications/prompts/list_changed",
-    "resourcesListChanged": "notifications/resources/list_changed",
+    RESOURCE_LIST: "notifications/resources/list_changed",
 }
-RESOURCE_CHANGES = "resourceSubscriptions"
+RESOURCE_UPDATES = "resourceSubscriptions"
 _RESOURCE_UPDATED = "notifications/resources/updated"
 
 
-# Resources one client watches: more than anybody has open, and each costs a look at every change.
+# Resources that one client may subscribe to: more than a person has open. Each is compared at every change.
 MAX_WATCHED = 1000
-# What their addresses may have together, in characters: kept as long as the client listens. Usual ones have 100.
+# Characters of their URIs together: they are kept as long as the client listens. A usual one has 100.
 MAX_WATCHED_CHARACTERS = 256 * 1024
 
 
 class Listening:
-    """The request stays open, to hear of changes: of lists (``kinds``) and of resources."""
+    """A request that stays open, with what it subscribed to: ``kinds`` of lists, and resources."""
 
     __slots__ = ("kinds", "uris")
 
@@ -47,7 +47,7 @@ class Listening:
 
 
 class _Listener:
-    """One that wants to hear; ``request`` is None for a whole connection of the handshake era."""
+    """A subscriber. ``request`` is None for a connection of the handshake era."""
 
     __slots__ = ("listening", "outlet", "request", "session", "workers")
 
@@ -60,63 +60,74 @@ class _Listener:
         self.request = request
         self.listening = listening
 
+    @property
+    def uris(self) -> Collection[str]:
+        """The resources that it subscribed to. A copy where requests change the set."""
+        return self.session.peer.watched.copy() if self.listening is None else self.listening.uris
+
     def wants(self, kind: str, uri: str | None) -> bool:
         if uri is not None:
             return uri in (self.session.peer.watched if self.listening is None else self.listening.uris)
         if self.listening is None:
-            return self.session.revision is not None  # without a handshake a client hears what it asked for, no more
+            declared = self.session.dialect.capabilities
+            is_known = declared is None or kind.removesuffix("ListChanged") in declared
+            return is_known and self.session.revision is not None  # without a handshake it hears what it asked for
         return kind in self.listening.kinds
 
 
 class Subscriptions:
-    """The listeners of one server, whatever doors they came in by. ``kinds`` is what it tells of at all."""
+    """The subscribers of one server, at all its doors."""
 
     def __init__(self, kinds: Collection[str] = ()) -> None:
+        """``kinds`` are the changes that the server tells of at all."""
         self.kinds = frozenset(kinds)
+        self.may_hear: Callable[[Peer, str], bool] = lambda _, __: True
+        """Tells whether a client may hear of a kind of changes."""
         self._lock = threading.Lock()
         self._listeners: dict[Request | Session, _Listener] = {}
 
     @property
     def is_empty(self) -> bool:
-        """Whether nobody listens."""
+        """Whether there is no subscriber."""
         return not self._listeners
 
-    def honoured(self, params: JsonObject) -> Listening:
-        """Return what of a ``subscriptions/listen`` request will be told. Raises VaultError."""
+    def honoured(self, params: JsonObject, peer: Peer) -> Listening:
+        """Return the part of a ``subscriptions/listen`` request that will be served. Raises VaultError."""
         wanted = params.get("notifications")
+        told = {kind for kind in self.kinds if self.may_hear(peer, kind)}
         if not isinstance(wanted, dict):
             raise VaultError(INVALID_ARGUMENTS, f"notifications must be an object, got {json_type(wanted)}")
-        uris = wanted.get(RESOURCE_CHANGES, [])
+        uris = wanted.get(RESOURCE_UPDATES, [])
         if not isinstance(uris, list) or len(uris) > MAX_WATCHED or not all(isinstance(uri, str) for uri in uris):
-            raise VaultError(INVALID_ARGUMENTS, f"{RESOURCE_CHANGES} must be a list of at most {MAX_WATCHED} URIs")
+            raise VaultError(INVALID_ARGUMENTS, f"{RESOURCE_UPDATES} must be a list of at most {MAX_WATCHED} URIs")
         _check_length(uris)
-        kinds = frozenset(kind for kind in LIST_CHANGES if kind in self.kinds and wanted.get(kind) is True)
-        return Listening(kinds, frozenset(uris if RESOURCE_CHANGES in self.kinds else ()))
+        kinds = frozenset(kind for kind in LIST_CHANGES if kind in told and wanted.get(kind) is True)
+        return Listening(kinds, frozenset(uris if RESOURCE_UPDATES in told else ()))
 
     def listen(self, workers: Locked, session: Session, outlet: Outlet, request: Request, listening: Listening) -> None:
         """Acknowledge the request and keep it open. Holds the workers' lock."""
-        request.params, request.capabilities = {}, {}  # it may stay for days, and nobody asks for these again
+        request.params, request.capabilities = {}, {}  # it may stay open for days, and these are not needed again
         with self._lock:
             self._listeners[request] = _Listener(workers, session, outlet, request, listening)
         honoured: JsonObject = dict.fromkeys(sorted(listening.kinds), True)
         if listening.uris:
-            honoured[RESOURCE_CHANGES] = sorted(listening.uris)
+            honoured[RESOURCE_UPDATES] = sorted(listening.uris)
         outlet.send(session.tell("notifications/subscriptions/acknowledged", {"notifications": honoured}, request))
 
     def attach(self, workers: Locked, session: Session, outlet: Outlet) -> None:
-        """Tell a connection of the handshake era what it wants to hear, until ``end``."""
+        """Serve a connection of the handshake era until ``end``."""
         with self._lock:
             self._listeners[session] = _Listener(workers, session, outlet, None, None)
 
-    def end(self, whose: Request | Session) -> None:
-        """Tell this one nothing more."""
+    def end(self, subscriber: Request | Session) -> None:
+        """End a subscription."""
         with self._lock:
-            listener = self._listeners.pop(whose, None)
+            listener = self._listeners.pop(subscriber, None)
         if listener is not None:
             listener.outlet.abandon()
 
     def close(self) -> None:
-        """Answer every open request: the server has nothing more to say."""
+        """End all subscriptions: answer the open requests."""
         with self._lock:
             listeners, self._listeners = list(self._listeners.values()), {}
         for listener in listeners:
@@ -128,7 +139,7 @@ class Subscriptions:
                     listener.outlet.answer(frame, None)
 
     def tell(self, peer: Peer, kind: str) -> bool:
-        """Tell the connection of a peer, and nobody else, that its list has changed; False if it has none we may speak on."""
+        """Tell one peer that its list has changed; False if it has no connection to tell it on."""
         with self._lock:
             own = [each for each in self._listeners.values() if each.request is None and each.session.peer is peer]
         for listener in own:
@@ -136,26 +147,39 @@ class Subscriptions:
                 listener.outlet.send(listener.session.tell(LIST_CHANGES[kind], {}))
         return bool(own)
 
+    def watched(self) -> set[str]:
+        """Return the URIs that somebody subscribed to."""
+        with self._lock:
+            return {uri for listener in self._listeners.values() for uri in listener.uris}
+
     def publish(self, kind: str, uri: str | None = None) -> None:
-        """Tell whoever asked that a list, or the resource of this URI, has changed. Safe from any thread."""
+        """Tell the subscribers that a list, or the resource of this URI, has changed. Safe from any thread."""
         if kind not in self.kinds:
             return
         method, params = (LIST_CHANGES[kind], {}) if uri is None else (_RESOURCE_UPDATED, {"uri": uri})
         with self._lock:
-            listeners = [listener for listener in self._listeners.values() if listener.wants(kind, uri)]
+            listeners = [
+                listener
+                for listener in self._listeners.values()
+                if listener.wants(kind, uri) and self.may_hear(listener.session.peer, kind)
+            ]
         for listener in listeners:
             with listener.workers.lock:
                 listener.outlet.send(listener.session.tell(method, params, listener.request))
 
 
-def watch(request: Request) -> None:
-    """Do what ``resources/subscribe`` and ``unsubscribe`` ask for. Raises VaultError."""
+def watch(request: Request, may_hear: Callable[[Peer, str], bool]) -> None:
+    """Carry out ``resources/subscribe`` or ``resources/unsubscribe``. Raises VaultError."""
     uri, watched = request.params.get("uri"), request.peer.watched
     if not isinstance(uri, str):
         raise VaultError(INVALID_ARGUMENTS, f"uri must be a string, got {json_type(uri)}")
     if request.method == "resources/unsubscribe":
         watched.discard(uri)
         return
+    if not may_hear(request.peer, RESOURCE_UPDATES):
+        raise VaultError(
+            POLICY_DENIED, "The policy of this server does not allow to read notes, nor to hear of changes."
+        )
     if len(watched) >= MAX_WATCHED and uri not in watched:
         raise VaultError(INVALID_ARGUMENTS, f"at most {MAX_WATCHED} resources can be watched")
     _check_length([*watched, uri])
@@ -163,7 +187,7 @@ def watch(request: Request) -> None:
 
 
 def _check_length(uris: Iterable[str]) -> None:
-    """Raise VaultError if these are too long to be kept."""
+    """Raise VaultError if the URIs together are too long to be kept."""
     if sum(map(len, uris)) > MAX_WATCHED_CHARACTERS:
         reason = f"URIs of resources to be watched may have at most {MAX_WATCHED_CHARACTERS} characters together"
         raise VaultError(INVALID_ARGUMENTS, reason)

@@ -1,7 +1,4 @@
-"""Jobs, and one on its way: what it sees of whoever asked for it, and who waits for its answer.
-
-Which thread works on it, until when, and where the answer goes is ``workers``' matter.
-"""
+"""Jobs, and tasks: a task is one job that is being done for a client. Threads and deadlines are the workers' matter."""
 
 from __future__ import annotations
 
@@ -18,12 +15,13 @@ if TYPE_CHECKING:
     from vaultwire.protocol.events import Question, Request
     from vaultwire.protocol.json_types import Json, JsonObject
     from vaultwire.protocol.session import Session
-    from vaultwire.server.answers import Answer
-    from vaultwire.server.shapes import Outlet
+    from vaultwire.server.interfaces import Outlet
+    from vaultwire.server.results import Answer
     from vaultwire.toolkit.registry import Ask
+    from vaultwire.vault.value_types import Confirmation
 
     class Owner(Protocol):
-        """What a task sees of the workers it belongs to (``workers.Workers``)."""
+        """The workers, as a task knows them (``workers.Workers``)."""
 
         lock: threading.Lock
         current_id: Callable[[], bytes]
@@ -32,24 +30,24 @@ if TYPE_CHECKING:
             """Have the watchdog look when the task's deadline comes. Holds the lock."""
 
     class Queue(Protocol):
-        """What a task sees of the queue it was taken from (``lanes.Lane``)."""
+        """The queue, as a task knows it (``work_queue.WorkQueue``)."""
 
         def replace_thread(self, task: Task) -> None:
-            """Count no longer on the thread of a task that was abandoned."""
+            """Replace the thread of an abandoned task."""
 
         def lend_thread(self, task: Task) -> None:
-            """Count no longer on a thread that waits for a person."""
+            """Replace a thread that waits for a person."""
 
         def take_back_thread(self, task: Task) -> None:
-            """Count on the thread again."""
+            """Count the thread again."""
 
 
-# A person who is asked something reads it, thinks and types; after this long they have left the desk.
+# A person reads the question, thinks and types. After this long they have left the desk.
 ASKING_SECONDS = 600.0
 
 
 class Job:
-    """Work for a worker, which must be done within ``seconds``.
+    """Work for a worker thread, to be done within ``seconds``.
 
     ``changes_vault``: jobs that change the same ``vault`` run one at a time, in the order they came.
     """
@@ -63,24 +61,24 @@ class Job:
         self.vault = vault
 
     def run(self, client: Any) -> Answer:
-        """Do it and answer. ``client`` may be no more than a Progress where nobody is there to be asked."""
+        """Do the work and return the answer. ``client`` is a ``toolkit.registry.Client``."""
         raise NotImplementedError
 
     def give_up(self, code: str, message: str) -> Answer:
-        """Answer for work that crashed, or was not done in time."""
+        """Return the answer for work that crashed or was not done in time."""
         raise NotImplementedError
 
     def offered(self) -> Sequence[dict[str, Any]]:
-        """Do what ``Client.tools`` does."""
+        """Return the tools for ``Client.tools``."""
         return ()
 
     def show(self, names: Collection[str]) -> bool:  # noqa: ARG002 - there is nothing to show
-        """Do what ``Client.show`` does."""
+        """List the tools for ``Client.show``."""
         return False
 
 
 class Work(Job):
-    """A job out of two functions."""
+    """A job made of two functions."""
 
     __slots__ = ("_give_up", "_run")
 
@@ -98,19 +96,19 @@ class Work(Job):
         self._give_up = give_up
 
     def run(self, client: Any) -> Answer:
-        """As ``Job``."""
+        """See ``Job``."""
         return self._run(client)
 
     def give_up(self, code: str, message: str) -> Answer:
-        """As ``Job``."""
+        """See ``Job``."""
         return self._give_up(code, message)
 
 
 class Task:
-    """One job on its way; what the job sees of it is ``Client``."""
+    """One job for one client. The job knows it as a ``Client``."""
 
     __slots__ = (
-        "deadline", "has_started", "id", "is_abandoned", "job", "lane", "outlet", "request", "session", "stopped",
+        "deadline", "has_started", "id", "is_abandoned", "job", "outlet", "queue", "request", "session", "stopped",
         "woken", "workers",
     )  # fmt: skip
 
@@ -120,17 +118,17 @@ class Task:
         self.request = request
         self.job = job
         self.outlet = outlet
-        self.lane: Queue | None = None  # None: a thread that is not a lane's works on it
+        self.queue: Queue  # the one it was put into
         self.has_started = False
-        self.is_abandoned = False  # past its deadline while it ran: its thread may never come back
+        self.is_abandoned = False  # its deadline passed while it ran: its thread may never come back
         self.deadline = time.monotonic() + job.seconds
-        self.stopped = False  # cancelled or past the deadline: nobody waits for the answer
+        self.stopped = False  # cancelled, or its deadline has passed: nobody waits for the answer
         self.woken: threading.Event | None = None  # while it waits for the client's answers
         self.id = workers.current_id()
 
     @property
     def capabilities(self) -> Mapping[str, Any]:
-        """What the client said it can do."""
+        """The capabilities that the client declared, none where the door cannot ask it."""
         return self.request.capabilities if self.outlet.can_ask else {}
 
     def check(self) -> None:
@@ -139,18 +137,21 @@ class Task:
             raise Stopped
 
     def report(self, done: int, total: int, message: str) -> None:
-        """Tell the client how far the work is, if it asked to be told."""
+        """Send progress, if the client asked for it."""
         if self.request.progress_token is not None:
             with self.workers.lock:
                 self._send(self.session.report(self.request, done, total, message))
 
+    def confirm(self, question: Confirmation) -> None:
+        """Go on: where the client can ask its person, ``confirmation`` has done so."""
+
     def log(self, level: str, data: Json, logger: str = "vaultwire.tools") -> None:
-        """Send the client a log message, if it asked for those of this level."""
+        """Send a log message, if the client asked for this level."""
         with self.workers.lock:
             self._send(self.session.log(self.request, level, logger, data))
 
     def tools(self) -> Sequence[dict[str, Any]]:
-        """Return the descriptions of the tools that the client may call."""
+        """Return the tools that the client may call."""
         return self.job.offered()
 
     def show(self, tools: Collection[str]) -> bool:
@@ -158,34 +159,34 @@ class Task:
         return self.job.show(tools)
 
     def hang_up(self) -> None:
-        """Have the client ask for the rest of the answer later, where door and revision know how."""
+        """Have the client fetch the rest of the answer later, where door and revision can do that."""
         with self.workers.lock:
             if not self.stopped:
                 self.outlet.hang_up()
 
     def ask(self, wanted: Mapping[str, Ask]) -> dict[str, JsonObject]:
-        """Ask the client and wait. Raises VaultError when it refuses, ``Stopped``, and CapabilityMissing."""
+        """Ask the client and wait. Raises VaultError when it refuses or does not answer, ``Stopped``, CapabilityMissing."""
         from vaultwire.toolkit.registry import check_answers, check_capabilities  # noqa: PLC0415 - loaded with the tools
 
         check_capabilities(wanted, self.capabilities)
         woken = threading.Event()
         with self.workers.lock:
             questions: dict[str, Question] = {}
+            until = time.monotonic() + ASKING_SECONDS
             left = self.deadline - time.monotonic()
-            self.woken, self.deadline = woken, time.monotonic() + ASKING_SECONDS
+            self.woken, self.deadline = woken, float("inf")  # asking has a time limit of its own
             for key, ask in wanted.items():
                 questions[key], frame = self.session.ask(ask.method, ask.params)
                 questions[key].waiting = woken
                 self._send(frame)
-        if self.lane is not None:
-            self.lane.lend_thread(self)
+        self.queue.lend_thread(self)
         try:
             while not self.stopped and self.outlet.can_ask and not all(map(_is_answered, questions.values())):
-                woken.wait()
+                if not woken.wait(until - time.monotonic()):
+                    break
                 woken.clear()
         finally:
-            if self.lane is not None:
-                self.lane.take_back_thread(self)
+            self.queue.take_back_thread(self)
             with self.workers.lock:
                 self.woken = None
                 for question in questions.values():
@@ -197,7 +198,7 @@ class Task:
         return check_answers(wanted, {key: (question.result, question.error) for key, question in questions.items()})
 
     def stop(self) -> None:
-        """Tell the work that nobody waits for it. Holds the lock."""
+        """Tell the work to stop: nobody waits for it. Holds the lock."""
         self.stopped = True
         if self.woken is not None:
             self.woken.set()
@@ -208,7 +209,7 @@ class Task:
 
 
 def client_of(task: Task) -> Hashable:
-    """Return whose task it is: everybody's who comes with the same key, and else those of one session."""
+    """Return the client of a task: all that come with the same key are one, else each session is."""
     peer = task.request.peer
     return peer.principal or peer
 

@@ -1,7 +1,6 @@
-"""The vaults of one server by their names: which one is meant, opened when it is first used, and what goes on beside calls.
+"""The vaults of one server: chosen by name, opened when first used, their index updaters run. Opening is ``app``'s matter.
 
-Nothing is kept here across vaults, and whoever hands back what one vault numbered says which one that was. How a vault is
-opened is the composition root's matter.
+Nothing is shared between vaults. A number that one vault gave, such as a change's, is only taken with that vault's name.
 """
 
 from __future__ import annotations
@@ -17,15 +16,16 @@ if TYPE_CHECKING:
     from vaultwire.protocol.events import Peer
     from vaultwire.protocol.json_types import JsonObject
     from vaultwire.vault.caller import Caller
+    from vaultwire.vault.index.port import OnChange
     from vaultwire.vault.vault import Vault
 
-# Where tools take the vault's name if there are several, and where they take the number of a change.
+# The arguments with the vault's name, where there are several, and with the number of a change.
 ARGUMENT = "vault"
 _CHANGE = "change"
 
 
 class Vaults:
-    """The vaults of one server. The first is the one that is meant where none is named."""
+    """The vaults of one server. A call that names none means the first."""
 
     def __init__(self, openers: Mapping[str, Callable[[], Vault]], load: Callable[[], object]) -> None:
         """``openers`` has one for each vault, by its name; a single one may have none (``""``).
@@ -41,11 +41,12 @@ class Vaults:
         self._by_folded = {name.casefold(): name for name in self.names}
         self._opening = threading.Lock()
         self._opened: dict[str, Vault] = {}
-        self._tended: list[threading.Thread] | None = None  # besides the first; None while nothing is tended
+        self._updaters: list[threading.Thread] | None = None  # of the other vaults; None before run_index_updaters
+        self._on_change: Callable[[Vault], OnChange] = lambda _: lambda _, __: None
         self._is_closed = False
 
     def name(self, given: str) -> str:
-        """Return the vault's name as it is spelt. Raises VaultError (VAULT_NOT_FOUND), naming those there are."""
+        """Return a vault's name in its own spelling. Raises VaultError (VAULT_NOT_FOUND), with the names there are."""
         name = self._by_folded.get(given.casefold())
         if name is None:
             known = ", ".join(map(repr, self.names))
@@ -55,10 +56,10 @@ class Vaults:
         return name
 
     def pick(self, arguments: JsonObject) -> tuple[str, JsonObject]:
-        """Return which vault the arguments of a tool are about, and those that are the tool's own.
+        """Split a call's arguments into the vault's name and the tool's own arguments.
 
-        Raises VaultError: VAULT_NOT_FOUND, and INVALID_ARGUMENTS for a change's number without its vault's name, since
-        each vault counts its own and another one's would be taken back.
+        Raises VaultError: VAULT_NOT_FOUND, and INVALID_ARGUMENTS for a change's number without its vault's name: each vault
+        counts its own changes, and another vault's would be taken back.
         """
         if not self.are_several:
             return self.names[0], arguments
@@ -71,14 +72,14 @@ class Vaults:
                 INVALID_ARGUMENTS,
                 f"Each vault counts its own changes: say with 'vault' which one the change was made in (there are: {known}).",
             )
-        return self.names[0], arguments  # what is no text, the tool's schema refuses
+        return self.names[0], arguments  # the tool's schema refuses a name that is no text
 
-    def aside(self, name: str) -> str:
-        """Return what a message says behind its end for callers who may have meant another vault."""
+    def hint(self, name: str) -> str:
+        """Return the end of a message for callers who may have meant another vault."""
         return f" (In the vault {name!r}; others are served, too.)" if self.are_several else ""
 
     def load(self) -> None:
-        """Load the code that calls need, once, on whichever thread asks first; the others wait.
+        """Load the code that calls need, once, on the thread that asks first; the others wait.
 
         Two threads that import at once can be handed half a module (CPython 3.13.0, ``collections.abc``).
         """
@@ -87,7 +88,7 @@ class Vaults:
                 self._load_once()
 
     def get(self, name: str) -> Vault:
-        """Return the vault, opened once, on whichever thread asks first; it is tended from then on if the first one is.
+        """Return the vault, opened once, on the thread that asks first. Its index updater starts if those of others run.
 
         The others wait: two engines over one vault would not see each other's edits.
         """
@@ -98,11 +99,11 @@ class Vaults:
                 vault = self._opened.get(name)
                 if vault is None:
                     vault = self._opened[name] = self._openers[name]()
-                    self._tend_beside(name)
+                    self._start_updater(name)
         return vault
 
     def used_by(self, peer: Peer, name: str, tool: str) -> Vault:
-        """Return the vault in the hands of a client that uses a tool. What a client has read, it has read in one vault."""
+        """Return the vault as one client uses it with one tool. What a client has read is remembered for each vault."""
         if peer.memory is None:
             peer.memory = {}
         known: tuple[Caller, dict[str, Vault]] | None = peer.memory.get(name)
@@ -110,49 +111,54 @@ class Vaults:
             from vaultwire.vault.caller import Caller  # noqa: PLC0415 - loaded with the vault, not at start
 
             known = peer.memory.setdefault(name, (Caller(), {}))
-        caller, in_hands = known
+        caller, by_tool = known
         caller.client = peer.signature
-        used = in_hands.get(tool)
+        used = by_tool.get(tool)
         if used is None:
-            used = in_hands[tool] = self.get(name).used_by(caller, tool)
+            used = by_tool[tool] = self.get(name).used_by(caller, tool)
         return used
 
-    def tend(self, on_true: Callable[[], None] | None = None) -> None:
-        """Keep every vault's index true of the files, from its first use on, until ``close``. Opens the first one.
+    def run_index_updaters(self, on_change: Callable[[Vault], OnChange] | None = None) -> None:
+        """Keep the index of every vault up to date with its files, from its first use on, until ``close``.
 
-        ``on_true`` is called once the first one's is.
+        Opens the first vault and works for it on the caller's thread. ``on_change`` returns for a vault what hears of its
+        changes.
         """
         first = self.get(self.names[0])
         with self._opening:
             if self._is_closed:
                 return
-            self._tended = []
+            self._updaters = []
+            self._on_change = on_change or self._on_change
             for name in self._opened:
-                self._tend_beside(name)
+                self._start_updater(name)
         try:
-            first.run_watch_loop(on_true)
+            first.run_watch_loop(self._on_change(first))
         finally:
-            for thread in self._tended:
+            for thread in self._updaters:
                 thread.join()
 
     def close(self) -> None:
-        """End ``tend``. Safe from any thread."""
+        """End ``run_index_updaters``. Safe from any thread."""
         with self._opening:
             self._is_closed = True
             for vault in self._opened.values():
                 vault.close()
 
     def _load_once(self) -> None:
-        """Load the code, if it is not. Holds the lock."""
+        """Load the code unless it is loaded. Holds the lock."""
         if not self._is_loaded:
             self._load()
             self._is_loaded = True
 
-    def _tend_beside(self, name: str) -> None:
-        """Tend a vault that is not the first on a thread of its own. Holds the lock."""
-        if self._tended is None or self._is_closed or name == self.names[0]:
+    def _start_updater(self, name: str) -> None:
+        """Start the index updater of a vault that is not the first, on a thread of its own. Holds the lock."""
+        if self._updaters is None or self._is_closed or name == self.names[0]:
             return
+        vault = self._opened[name]
         # No daemon: a thread frozen while it imports holds a lock the process's end needs.
-        thread = threading.Thread(target=self._opened[name].run_watch_loop, name="vaultwire-tending")
-        self._tended.append(thread)
+        thread = threading.Thread(
+            target=vault.run_watch_loop, args=(self._on_change(vault),), name="vaultwire-index-updater"
+        )
+        self._updaters.append(thread)
         thread.start()

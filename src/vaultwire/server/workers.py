@@ -1,9 +1,8 @@
-"""Work on its way: jobs, the threads that run them, their deadlines and their end. Every door's calls pass through here.
+"""The workers: they run the calls of every door, watch their deadlines and send their answers. They read no requests.
 
-Reading calls run side by side; calls that change a vault run on one thread of that vault's own, whoever they come from, and
-so are applied one by one, each client's in the order in which they came. A watchdog answers for calls that pass their
-deadline. Where answers go is an ``Outlet``'s matter, who reads requests the doors' (``dispatcher``, ``exchange``). Threads
-are started here, in ``lanes`` and in ``dispatcher``.
+Reading calls run side by side. Calls that change a vault run on one thread of that vault: one by one, each client's in the
+order in which they came. A watchdog answers for calls that pass their deadline. An ``Outlet`` takes the answers; the doors
+read the requests (``dispatcher``, ``http.exchange``). Threads are started here, in ``work_queue`` and in ``dispatcher``.
 """
 
 from __future__ import annotations
@@ -14,10 +13,10 @@ import time
 
 from vaultwire.protocol.events import Answered, Cancel, Request, Send
 from vaultwire.protocol.jsonrpc import INTERNAL_ERROR
-from vaultwire.server.answers import INTERNAL, Refusal, Result
-from vaultwire.server.lanes import Lane
+from vaultwire.server.results import INTERNAL, Refusal, Result
 from vaultwire.server.subscriptions import Listening
 from vaultwire.server.tasks import Job, Task, client_of
+from vaultwire.server.work_queue import WorkQueue
 from vaultwire.vault.errors import TIMEOUT, Stopped
 
 TYPE_CHECKING = False
@@ -28,34 +27,34 @@ if TYPE_CHECKING:
     from vaultwire.protocol.dialects import Dialect
     from vaultwire.protocol.events import Event
     from vaultwire.protocol.session import Session
-    from vaultwire.server.answers import Answer
-    from vaultwire.server.shapes import Outlet
+    from vaultwire.server.interfaces import Outlet
+    from vaultwire.server.results import Answer
     from vaultwire.server.subscriptions import Subscriptions
 
     class Methods(Protocol):
-        """What is served (``Handlers``, over a vault)."""
+        """The methods that are served (``Handlers``)."""
 
         subscriptions: Subscriptions
 
         def handle(self, request: Request, dialect: Dialect, /) -> Answer | Job | Listening:
-            """Answer the request, or return the job that will, or that it stays open."""
+            """Return the answer, the job that makes it, or a ``Listening`` for a request that stays open."""
 
         def describe(self, tool: str) -> Mapping[str, Any] | None:
             """Return a tool's description, None if there is none of this name."""
 
 
-# Reading calls of one client at once; all together one more, so that none holds up all others. Python runs one at a time; a
-# second hides the waiting for the disk of a first, more hide little.
+# Reading calls of one client that run at once. All clients together may run one more, so that no client holds up all others.
+# Python runs one thread at a time; a second uses the time in which the first waits for the disk, more gain little.
 READERS = 4
 
 BUSY = "SERVER_BUSY"
-"""The error code of a call that was not begun because too many are."""
+"""The error code of a call that was not begun, because too many are under way."""
 
 _NO_ROOM = "The server waits for clients to read their answers and has no memory for more; try again in a moment."
 
 
 class Workers:
-    """The tasks of one door and the lock that orders them, the sessions they belong to, and what goes out."""
+    """The tasks of one door, and the lock that orders them, their sessions and what is sent."""
 
     def __init__(
         self,
@@ -66,11 +65,11 @@ class Workers:
         on_crash: Callable[..., None] | None = None,
         has_room: Callable[[int], bool] | None = None,
     ) -> None:
-        """``most_tasks``: calls beyond so many under way are refused, for doors whose clients need not wait for answers.
+        """``most_tasks``: more calls than this are refused, for doors whose clients need not wait for answers.
 
-        ``on_crash`` is told ``what`` crashed, while the exception is at hand, and the ``id`` that ``current_id`` gave when
-        the call came. ``has_room`` tells whether so many bytes more can be kept for clients, where a client need not take
-        an answer to get the next: without room no call begins.
+        ``on_crash`` is called in the exception's handler, with ``what`` crashed and the ``id`` that ``current_id`` gave
+        when the call came. ``has_room`` tells whether so many more bytes can be kept for clients, for doors whose clients
+        need not take an answer to get the next: without room no call begins.
         """
         self.lock = threading.Lock()
         self.handlers = handlers
@@ -79,30 +78,30 @@ class Workers:
         self._on_crash = on_crash or log_crash
         self._has_room = has_room or (lambda _: True)
         self._tasks: dict[Request, Task] = {}
-        self._ended = threading.Condition(self.lock)  # a task ended; the drain waits for that
-        self.awaited = 0  # how many wait for that
-        # A deadline came that is earlier than those the watchdog knows. Apart from the other: waking the watchdog at every
-        # call would double what a call costs.
+        self._ended = threading.Condition(self.lock)  # a task has ended
+        self.awaited = 0  # how many threads wait for that
+        # A deadline has come that is earlier than those that the watchdog knows. A condition of its own: waking the watchdog
+        # at every call would double the cost of a call.
         self._earlier = threading.Condition(self.lock)
-        self._watched_until = 0.0  # when the watchdog looks again; 0.0: it has not been started
+        self._watched_until = 0.0  # when the watchdog looks next; 0.0: it has not been started
         # By the vault's name: a long change in one vault holds up nothing in another.
-        self._changing_lanes: dict[str, Lane] = {}
-        self.reading_lane = Lane(self.run, READERS + 1, READERS, client_of)
-        self.run_soon: Callable[[Task], None] = self.reading_lane.put
-        """Have a thread run a reading task. For doors whose one thread reads for all clients and so never runs a task:
-        any file may keep its reader waiting, one on a share or in a cloud for as long as the network does."""
+        self._write_queues: dict[str, WorkQueue] = {}
+        self.read_queue = WorkQueue(self.run, READERS + 1, READERS, client_of)
+        self.run_soon: Callable[[Task], None] = self.read_queue.put
+        """Have a thread run a reading task. A thread that reads requests never does: any file may keep it waiting, a file
+        on a share or in a cloud for as long as the network does."""
 
     def collect(self, soon: Callable[[Callable[[], None]], object]) -> None:
-        """Hand tasks over together that ``run_soon`` gets before the thread that calls it gets to what ``soon`` was given."""
+        """Hand over in one go the tasks that ``run_soon`` is given before the event loop calls what ``soon`` was given."""
         from vaultwire.server.handover import Handover  # noqa: PLC0415 - not before a first answer on stdout
 
-        self.run_soon = Handover(soon, self.reading_lane.put_all).put
+        self.run_soon = Handover(soon, self.read_queue.put_all).put
 
-    def act(self, event: Event, session: Session, outlet: Outlet) -> Task | None:
-        """Do what the event asks for; return the task of a reading call, which somebody has to take."""
-        if isinstance(event, Request):  # as most are
-            return self._call(event, session, outlet)
+    def act(self, event: Event, session: Session, outlet: Outlet) -> None:
+        """Do what the event asks for, or put it into a queue."""
         match event:
+            case Request():
+                self._call(event, session, outlet)
             case Send(frame, code):
                 with self.lock:
                     outlet.answer(frame, code)
@@ -113,16 +112,15 @@ class Workers:
                 with self.lock:
                     if question.waiting is not None:
                         question.waiting.set()
-        return None
 
     def wake_asking(self) -> None:
-        """Have the tasks that wait for the client look again whether they still can. Holds the lock."""
+        """Wake the tasks that wait for the client's answers: the client may be gone. Holds the lock."""
         for task in self._tasks.values():
             if task.woken is not None:
                 task.woken.set()
 
     def _cancel(self, request: Request) -> None:
-        """Stop the work on a request that will not be answered. Holds the lock."""
+        """Stop the work on a cancelled request. Holds the lock."""
         task = self._tasks.get(request)
         if task is not None:
             task.stop()
@@ -130,7 +128,7 @@ class Workers:
         else:
             self.handlers.subscriptions.end(request)
 
-    def _call(self, request: Request, session: Session, outlet: Outlet) -> Task | None:
+    def _call(self, request: Request, session: Session, outlet: Outlet) -> None:
         try:
             answer = self.handlers.handle(request, session.dialect)
         except Exception:  # noqa: BLE001 - whatever it is, the client must get an answer
@@ -142,41 +140,41 @@ class Workers:
                     self.handlers.subscriptions.listen(self, session, outlet, request, answer)
                 else:
                     self._answer(session, request, answer, outlet)
-            return None
+            return
         task = Task(self, session, request, answer, outlet)
         with self.lock:
             if self._is_too_much(task):
                 message = "The server works on too many calls at once; try again when some are done."
                 self._answer(session, request, answer.give_up(BUSY, message), outlet)
-                return None
+                return
             self._tasks[request] = task
             self.watch(task)
-        if not answer.changes_vault:
-            return task
-        self._changing_lane(answer.vault).put(task)
-        return None
+        if answer.changes_vault:
+            self._write_queue(answer.vault).put(task)
+        else:
+            self.run_soon(task)
 
-    def _changing_lane(self, vault: str) -> Lane:
+    def _write_queue(self, vault: str) -> WorkQueue:
         with self.lock:
-            lane = self._changing_lanes.get(vault)
-            if lane is None:
-                lane = self._changing_lanes[vault] = Lane(self.run, 1, client_of=client_of)
-            return lane
+            queue = self._write_queues.get(vault)
+            if queue is None:
+                queue = self._write_queues[vault] = WorkQueue(self.run, 1, client_of=client_of)
+            return queue
 
     def _is_too_much(self, task: Task) -> bool:
-        """Tell whether as many calls are under way as may be; a client alone may have half of them. Holds the lock."""
+        """Tell whether too many calls are under way. One client may have half of the most. Holds the lock."""
         if len(self._tasks) * 2 < self._most_tasks:
             return False
-        mine = sum(1 for each in self._tasks.values() if client_of(each) == client_of(task))
-        return len(self._tasks) >= self._most_tasks or mine * 2 >= self._most_tasks
+        own = sum(1 for each in self._tasks.values() if client_of(each) == client_of(task))
+        return len(self._tasks) >= self._most_tasks or own * 2 >= self._most_tasks
 
     # ------------------------------------------------------------------ on the threads
 
     def run(self, task: Task) -> None:
-        """Run the task's job and send its answer, if anybody still waits for it."""
+        """Run the task's job and send its answer, if the client still waits for it."""
         job = task.job
         answer: Answer | None = None
-        task.has_started = True  # then looks whether it was stopped; the watchdog does it the other way round
+        task.has_started = True  # before it reads ``stopped``; the watchdog sets ``stopped`` before it reads this
         try:
             if not task.stopped:  # cancelled or timed out while it waited for a thread
                 answer = job.run(task) if self._has_room(0) else job.give_up(BUSY, _NO_ROOM)
@@ -197,15 +195,15 @@ class Workers:
                 self._answer(task.session, task.request, self._crashed(task), task.outlet)
 
     def _crashed(self, task: Task) -> Answer:
-        """Log the exception at hand and return what the client is told of it."""
+        """Log the exception that is being handled and return the answer for the client."""
         name = task.job.name
         self._on_crash(what=name, id=task.id)
         return task.job.give_up(INTERNAL, f"{name} failed inside the server; the server's log says more.")
 
     def end(self, seconds: float) -> None:
-        """Stop what nobody waits for any more, and wait until it has, so many seconds at most.
+        """Stop all tasks and wait until they have ended, so many seconds at most.
 
-        A thread that is at work in the index when the process takes that down would bring the process down.
+        A thread that still works in the index while the process ends would crash the process.
         """
         with self.lock:
             for task in self._tasks.values():
@@ -241,24 +239,18 @@ class Workers:
                 self._earlier.wait(None if self._watched_until == float("inf") else self._watched_until - now)
 
     def _time_out(self, task: Task) -> None:
-        """Answer for a task whose time is up; if it ever ends, its own answer is dropped."""
+        """Answer for a task whose time is up. Its own answer is dropped, if it ever comes."""
         task.stop()
         del self._tasks[task.request]
         if self.awaited:
             self._ended.notify_all()
-        if task.has_started:  # one that still waits for a thread is skipped when its turn comes
+        if task.has_started:  # else a thread skips it when it takes it
             task.is_abandoned = True
-            if task.lane is not None:
-                task.lane.replace_thread(task)
-            else:
-                self.lose_thread()
+            task.queue.replace_thread(task)
         job = task.job
         unsure = " It may still have happened: read the note to see." if job.changes_vault else ""
         message = f"{job.name} took longer than {job.seconds:g} seconds and was stopped.{unsure}"
         self._answer(task.session, task.request, job.give_up(TIMEOUT, message), task.outlet)
-
-    def lose_thread(self) -> None:
-        """Count no longer on the thread of an abandoned task that was in no lane. Holds the lock."""
 
     # ------------------------------------------------------------------ out (all hold the lock)
 
@@ -273,7 +265,7 @@ class Workers:
             outlet.answer(frame, code)
 
     def _log(self, task: Task, answer: Answer) -> None:
-        """Tell a client that asked for log messages how the call went."""
+        """Send the result of the call as a log message, if the client asked for those."""
         failed = isinstance(answer, Refusal) or answer.value.get("isError") is True
         level = "warning" if failed else "debug"
         frame = task.session.log(task.request, level, "vaultwire.tools", {"tool": task.job.name, "failed": failed})
@@ -281,8 +273,8 @@ class Workers:
             task.outlet.send(frame)
 
 
-def log_crash(what: str, id: bytes = b"") -> None:  # noqa: A002, ARG001 - a duplex connection's calls have none
-    """Put the traceback of the exception at hand on stderr, where clients keep their servers' logs."""
+def log_crash(what: str, id: bytes = b"") -> None:  # noqa: A002, ARG001 - calls of a duplex connection have none
+    """Write the traceback of the exception that is being handled to stderr: clients keep it as the server's log."""
     import traceback  # noqa: PLC0415 - only when something crashed
 
     if sys.stderr is not None:

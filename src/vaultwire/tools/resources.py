@@ -1,7 +1,7 @@
 """Notes and attachments as resources: their URIs, their media types, and their content as text or base64.
 
 A URI is ``obsidian://vault/VAULT/PATH``: Obsidian's own short form (Obsidian help, "Obsidian URI"), so a resource's URI
-opens the file in the app as well. ``server.offers`` spells a resource as a revision wants it.
+opens the file in the app as well. ``server.features`` spells a resource as a revision wants it.
 """
 
 from __future__ import annotations

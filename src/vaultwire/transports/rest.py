@@ -17,14 +17,14 @@ from vaultwire import __version__
 from vaultwire.protocol.events import Peer, Request
 from vaultwire.protocol.jsonrpc import MessageError, json_type, parse_json
 from vaultwire.protocol.revisions import LATEST_HANDSHAKE
-from vaultwire.server.answers import TOOL_NOT_FOUND, Refusal, Result
+from vaultwire.server.results import TOOL_NOT_FOUND, Refusal, Result
 from vaultwire.vault.memory_budget import MEMORY_BUDGET, UNCOUNTED_BYTES, Reservation, estimated_bytes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from vaultwire.server.answers import Answer
+    from vaultwire.server.results import Answer
     from vaultwire.transports import Receive, Scope, Send
 
 ROOT = "/bridge/v1"

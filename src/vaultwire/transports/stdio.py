@@ -1,4 +1,4 @@
-"""MCP over stdin and stdout: one JSON message a line. Only the bytes; what they mean is the dispatcher's matter."""
+"""MCP over stdin and stdout: one JSON message a line. Only the bytes; the dispatcher deals with the messages."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ if TYPE_CHECKING:
     from vaultwire.protocol.session import Session
     from vaultwire.server.handlers import Handlers
 
-# A note of 10 MiB may be six times as long once JSON has escaped each of its characters; anything beyond is a mistake.
+# A note of 10 MiB is six times as long if JSON escapes each of its characters. A longer frame is a mistake.
 MAX_FRAME_BYTES = 64 * 1024 * 1024
 
-# SIGHUP: the terminal is gone. Windows has neither SIGTERM from outside nor SIGHUP, but Ctrl-Break.
+# SIGHUP: the terminal is gone. Windows has no SIGHUP, and no SIGTERM from other processes, but Ctrl-Break.
 _STOP_SIGNALS = ("SIGTERM", "SIGINT", "SIGHUP", "SIGBREAK")
 
-# What a pipe holds on Linux: more is never there at once.
+# What a pipe holds on Linux.
 _PIECE_BYTES = 64 * 1024
 
 
 class StdioStream:
-    """The process's own stdin and stdout, taken over: whatever else prints, prints on stderr from now on."""
+    """The process's own stdin and stdout. From now on all other output of the process goes to stderr."""
 
     def __init__(self, input_fd: int = 0, output_fd: int = 1) -> None:
-        # Private copies, and harmless ones in their place: neither a stray print nor a child process can write into the
-        # protocol or take bytes out of it.
+        # The stream has private copies, and harmless descriptors take their place: neither a stray print nor a child process
+        # can write into the protocol or read from it.
         self._input_fd = _duplicate(input_fd)
         self._output_fd = _duplicate(output_fd)
         self._read_wake_up, self.wake_up_fd = os.pipe()
@@ -52,7 +52,7 @@ class StdioStream:
         self._stopping = False
 
     def stop(self) -> None:
-        """End ``receive``, now or when it is next called."""
+        """End ``receive``, now or at its next call."""
         self._stopping = True
         os.write(self.wake_up_fd, b"\0")
 
@@ -71,11 +71,11 @@ class StdioStream:
         try:
             while view:
                 view = view[os.write(self._output_fd, view) :]
-        except OSError:  # the client closed its end; what is in flight is still finished
+        except OSError:  # the client closed its end; calls in flight are still finished
             self._peer_is_gone = True
 
     def _next_line(self) -> bytes | None:
-        """Return the next line without its end, which the last one need not have. None and raises as ``receive`` does."""
+        """Return the next line without its line end, which the last line need not have. See ``receive``."""
         searched = 0
         while (end := self._buffer.find(b"\n", searched)) < 0 and len(self._buffer) <= MAX_FRAME_BYTES:
             searched = len(self._buffer)
@@ -99,17 +99,17 @@ class StdioStream:
         del self._buffer[: end + 1]
 
     def _read(self) -> bool:
-        """Wait for more input and take it in; False at its end or once ``stop`` was called."""
+        """Wait for more input and buffer it; False at its end or once ``stop`` was called."""
         while not self._stopping:
-            # A plain read would overlook a signal that comes just before it, until there is more input. Python runs its
-            # handlers on the main thread only, which may be asleep; a byte in the pipe is seen by whoever reads.
+            # A plain read would not see a signal that comes just before it. Python runs signal handlers on the main thread
+            # only, which may be asleep; but a signal writes a byte into the pipe, and this thread polls that.
             ready = [self._input_fd] if self._poll is None else [descriptor for descriptor, _ in self._poll.poll()]
             if self._read_wake_up in ready:
                 self._stopping = True
             elif self._input_fd in ready:
                 try:
                     piece = os.read(self._input_fd, _PIECE_BYTES)
-                except OSError:  # the client is gone: a socket says so, where a pipe just ends
+                except OSError:  # the client is gone: a socket raises, a pipe just ends
                     return False
                 self._buffer += piece
                 return bool(piece)
@@ -118,15 +118,15 @@ class StdioStream:
 
 def run(session: Session, handlers: Handlers) -> None:
     """Serve the client at stdin and stdout until it ends the input, sends ``exit`` or a stop signal comes."""
-    serve(open_stream(), session, handlers, handlers.tend, handlers.close)
+    serve(open_stream(), session, handlers, handlers.run_background, handlers.close)
 
 
 def open_stream() -> StdioStream:
-    """Take stdin and stdout over; return the stream, which a stop signal ends."""
+    """Return the stream over stdin and stdout. A stop signal ends it."""
     stream = StdioStream()
 
     def on_signal(_number: int, _frame: FrameType | None) -> None:
-        for name in _STOP_SIGNALS:  # a second signal means it: no more waiting for what is in flight
+        for name in _STOP_SIGNALS:  # a second signal ends the process at once, without calls in flight
             if hasattr(signal, name):
                 signal.signal(getattr(signal, name), signal.SIG_DFL)
         stream.stop()
@@ -140,7 +140,7 @@ def open_stream() -> StdioStream:
 
 
 def _duplicate(descriptor: int) -> int:
-    """Return a copy of the descriptor; of one that the parent closed, an empty file in its place."""
+    """Return a copy of the descriptor, or an empty file if the parent has closed it."""
     return os.dup(descriptor) if _is_open(descriptor) else os.open(os.devnull, os.O_RDWR)
 
 

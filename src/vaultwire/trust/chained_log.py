@@ -219,6 +219,9 @@ class _Impatient:
     def report(self, done: int, total: int, message: str) -> None:
         """Nobody is told."""
 
+    def confirm(self, question: object) -> None:
+        """Nobody is asked."""
+
 
 def _numbered(path: str, number: int) -> str:
     return f"{path}.{number:06d}"

@@ -1,6 +1,6 @@
 """How often a client may call: sliding windows of one minute. Pure but for the clock it is given; refuses, never waits.
 
-What numbers hold in a run is ``limits``' and the settings' matter; who is one client, the gate's.
+What numbers hold in a run is ``limits``' and the settings' matter; who is one client, the middleware's.
 """
 
 from __future__ import annotations

@@ -279,8 +279,15 @@ class IndexReport(NamedTuple):
     not_watched: str
 
 
+class Confirmation(NamedTuple):
+    """A question to a person before a change is made. Another plan has another ``key``, the same plan the same."""
+
+    key: str
+    message: str
+
+
 class Progress(Protocol):
-    """How work learns that its caller no longer waits, and reports how far it is."""
+    """How work learns that its caller no longer waits, reports how far it is, and asks the person before it goes on."""
 
     def check(self) -> None:
         """Raise ``Stopped`` if the caller cancelled or the deadline passed. Cheap: call it once a note."""
@@ -288,15 +295,25 @@ class Progress(Protocol):
     def report(self, done: int, total: int, message: str) -> None:
         """Report how far the work is."""
 
+    def confirm(self, question: Confirmation) -> None:
+        """Have the person agree, where there is one who can be asked; returns if they do, or if there is none.
+
+        Raises an exception of the caller's own where they have not agreed. Nothing may be changed before, and the plan is
+        made again afterwards: call it inside ``held``, which is left while the person thinks.
+        """
+
 
 class NoProgress:
-    """Progress for callers that neither cancel nor listen."""
+    """Progress for callers that neither cancel nor listen, and where nobody can be asked."""
 
     def check(self) -> None:
         """Never raise."""
 
     def report(self, done: int, total: int, message: str) -> None:
         """Do nothing."""
+
+    def confirm(self, question: Confirmation) -> None:
+        """Ask nobody."""
 
 
 NO_PROGRESS: Progress = NoProgress()

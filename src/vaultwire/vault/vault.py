@@ -6,7 +6,7 @@ would wait for it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING
 
 from vaultwire.markdown.parse import parse_note
@@ -19,6 +19,7 @@ from vaultwire.vault.disk.note_text import first_invalid_byte, plain_text
 from vaultwire.vault.disk.paths import is_note, parse_path
 from vaultwire.vault.editing.workbench import Workbench
 from vaultwire.vault.errors import FILE_NOT_FOUND, VaultError
+from vaultwire.vault.index.port import OnChange
 from vaultwire.vault.links.note_links import backlinks, outgoing_links
 from vaultwire.vault.links.note_lookup import locate, locate_file, locate_folder, locate_readable
 from vaultwire.vault.links.sections import line_count, line_span, parse_structure, section_span
@@ -30,6 +31,7 @@ from vaultwire.vault.value_types import (
     Backlink,
     Found,
     Note,
+    NoteStat,
     OutgoingLink,
     Progress,
     Structure,
@@ -81,13 +83,13 @@ class Vault:
         """The person's settings in Obsidian."""
         return self._settings.get()
 
-    def run_watch_loop(self, on_ready: Callable[[], None] | None = None) -> None:
+    def run_watch_loop(self, on_change: OnChange | None = None) -> None:
         """Settle what a killed process left half-way, then keep the index true of the files, until ``close``.
 
         On the caller's thread. See ``Changes.recover``, ``Index.run_watch_loop``.
         """
         self._bench.changes.recover()
-        self._index.run_watch_loop(on_ready)
+        self._index.run_watch_loop(on_change)
 
     def close(self) -> None:
         """End ``run_watch_loop``. Safe from any thread."""
@@ -152,6 +154,17 @@ class Vault:
             return self._files.spell(parse_path(path))[1]
         except VaultError:
             return False
+
+    def look_at(self, path: str) -> NoteStat | None:
+        """Return the facts of exactly this note or attachment, None if it is not there or may not be seen."""
+        try:
+            return self._files.look_at(self._files.spell(parse_path(path))[0])
+        except VaultError:
+            return None
+
+    def listing_version(self, progress: Progress = NO_PROGRESS) -> Hashable:
+        """Return a value that differs once a file has come, gone or been renamed."""
+        return self._index.listing_version(progress)
 
     def search(self, query: str, folder: str, offset: int, limit: int, progress: Progress = NO_PROGRESS) -> Found:
         """Return one page of the notes that match. Raises VaultError for an invalid query or a folder that does not exist."""

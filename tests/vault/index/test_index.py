@@ -22,7 +22,7 @@ from vaultwire.vault.index.store.stored_index import StoredIndex
 from vaultwire.vault.index.store.tantivy_text import TantivyText
 from vaultwire.vault.index.store.text_index import TextIndex
 from vaultwire.vault.search.query import parse_query
-from vaultwire.vault.value_types import NO_PROGRESS, Found, VaultPath
+from vaultwire.vault.value_types import NO_PROGRESS, Found, NoProgress, VaultPath
 from vaultwire.vault.visibility.excludes import Excludes
 
 BACKENDS: list[Callable[[str | None], TextIndex]] = [MemoryText, TantivyText, Fts5Text]
@@ -246,7 +246,7 @@ def test_a_note_that_cannot_be_read_is_counted_and_stops_nothing(
     assert "Projects/Deep/Gamma.md" in tags_by_note(index)
 
 
-class _StopsAt:
+class _StopsAt(NoProgress):
     """A caller that goes away after some checks."""
 
     def __init__(self, checks: int) -> None:

@@ -176,7 +176,7 @@ def watched() -> Iterator[Callable[[StoredIndex], None]]:
 
     def watch(index: StoredIndex) -> None:
         ready = threading.Event()
-        thread = threading.Thread(target=index.run_watch_loop, args=(ready.set,))
+        thread = threading.Thread(target=index.run_watch_loop, args=(lambda *_: ready.set(),))
         running.append((index, thread))
         thread.start()
         assert ready.wait(PATIENCE)

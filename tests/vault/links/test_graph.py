@@ -25,7 +25,7 @@ from vaultwire.vault.index.store.link_graph_builder import link_graph
 from vaultwire.vault.index.store.schema import Record
 from vaultwire.vault.link_graph import PAIR_SHIFT, Direction, Hub, LinkGraph, Neighbour, Unresolved
 from vaultwire.vault.links.link_resolver import LinkResolver, linkpath_of
-from vaultwire.vault.value_types import NO_PROGRESS, NoteStat, VaultPath
+from vaultwire.vault.value_types import NO_PROGRESS, NoProgress, NoteStat, VaultPath
 
 HELP = Path(__file__).parents[4] / "shared" / "vaults" / "obsidian-help"
 ALL = 1 << 30
@@ -289,7 +289,7 @@ def test_it_takes_little_memory() -> None:
     assert kept < 3_000_000  # a fifth of what 50,000 notes may take: 15 MB
 
 
-class _Listener:
+class _Listener(NoProgress):
     """A caller that goes away after some checks, and hears how far the work is."""
 
     def __init__(self, checks: int) -> None:

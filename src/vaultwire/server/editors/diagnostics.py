@@ -1,8 +1,8 @@
-"""What a client is told of what is wrong with files: ``getDiagnostics``, with what it has asked before.
+"""Answers ``getDiagnostics`` for one client, which compares answers. Finding the problems is ``vault.links.checks``.
 
-Claude Code asks about a file just before it writes it, and about all it has asked about when a round of edits is over; what
-was not there before is what its model is told. Measured, two things come out wrong by that, and are made good here: it
-takes a fault that has moved for another one, and after two edits of a file in one round it has forgotten the first answer.
+Claude Code asks about a file just before it writes it, and about all these files when a round of edits is over. It tells its
+model what is new. Measured, it makes two mistakes, which are corrected here: it takes a problem that has moved for a new one,
+and after two edits of a file in one round it has forgotten the first answer.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ _MAX_FILES = 50  # it asks about all of them each time the person says something
 
 
 class Diagnostics:
-    """Those of one client."""
+    """The diagnostics that one client has seen."""
 
     def __init__(self) -> None:
-        # By path, the latest last: what the client calls the file (it knows no other spelling), and what was wrong then.
+        # By path, the latest last: the URI that the client uses for the file, and what was wrong with it then.
         self._asked: dict[str, tuple[str, list[Finding]]] = {}
         self._this_round: set[str] = set()
 
     def of_file(self, path: str, uri: str, found: list[Finding], *, compares: bool, is_models: bool) -> dict[str, Any]:
-        """Return what is wrong with a file. ``compares``: the client asks in order to know later what is new.
+        """Return the problems of a file. ``compares``: the client compares them with a later answer.
 
-        ``is_models``: its model asks, which wants to know how things stand.
+        ``is_models``: its model asks, for the present state.
         """
         if is_models and path in self._asked:
             return _to_json(uri, found)
@@ -44,18 +44,18 @@ class Diagnostics:
         return _to_json(uri, found)
 
     def of_all(self, check: Callable[[str], list[Finding]], *, compares: bool, is_models: bool) -> list[dict[str, Any]]:
-        """Return what is wrong with all files asked about before. As ``of_file``."""
+        """Return the problems of all files that the client has asked about. See ``of_file``."""
         if not is_models:
             self._this_round.clear()
-        told: list[dict[str, Any]] = []
+        answers: list[dict[str, Any]] = []
         for path, (uri, before) in self._asked.items():
             found = check(path)
-            told.append(_to_json(uri, _as_they_stood(found, before) if compares and not is_models else found))
-        return told
+            answers.append(_to_json(uri, _at_old_places(found, before) if compares and not is_models else found))
+        return answers
 
 
-def _as_they_stood(found: Iterable[Finding], before: Sequence[Finding]) -> list[Finding]:
-    """Return what was found, with what was there before at its place of then."""
+def _at_old_places(found: Iterable[Finding], before: Sequence[Finding]) -> list[Finding]:
+    """Return the problems found. Those that were there before have the place that they had then."""
     places: dict[tuple[str, str], list[Finding]] = {}
     for finding in reversed(before):
         places.setdefault((finding.kind, finding.message), []).append(finding)

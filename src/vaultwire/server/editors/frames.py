@@ -1,4 +1,4 @@
-"""Frames of editors' clients as messages. Besides what JSON-RPC asks for, every text in one is whole."""
+"""Parses frames of editors' clients. It also refuses text with half of a surrogate pair, which JSON-RPC would allow."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Any
 
 from vaultwire.protocol import jsonrpc
 
-_SURROGATE = b"\\ud"  # how a frame spells half of a surrogate pair, and whole ones
-_NOT_WHOLE = "Invalid params: half of a surrogate pair is no text, and no file can hold it; send whole characters"
+_SURROGATE = b"\\ud"  # how JSON escapes begin, of half a surrogate pair and of whole ones
+_HALF_PAIR = "Invalid params: half of a surrogate pair is no text, and no file can hold it; send whole characters"
 
 
 def parse_frame(frame: bytes) -> dict[str, Any]:
@@ -16,7 +16,7 @@ def parse_frame(frame: bytes) -> dict[str, Any]:
     message = jsonrpc.check_message(jsonrpc.parse_json(frame))
     if _SURROGATE in frame.lower() and not _is_text(message):
         id_ = message.get("id")
-        raise jsonrpc.MessageError(jsonrpc.INVALID_PARAMS, _NOT_WHOLE, id_ if _is_text(id_) else None)
+        raise jsonrpc.MessageError(jsonrpc.INVALID_PARAMS, _HALF_PAIR, id_ if _is_text(id_) else None)
     return message
 
 

@@ -1,8 +1,8 @@
-"""What Gemini CLI and Qwen Code ask of an editor and hear from it: the protocol their documentation calls IDE companion.
+"""The IDE companion protocol of Gemini CLI and Qwen Code: their requests to an editor, and what they are told. No socket here.
 
-One ``Companion`` a vault, beside its ``Bridge`` and over the same editor. Its clients come over Streamable HTTP: a session
-is a client, its stream beside is where it is told what the person sees and decides. What of it clients heed, and how, was
-measured (``docs/gemini-cli.md``). No socket here.
+One ``Companion`` for each vault, beside its ``Bridge`` and over the same editor. Clients come over Streamable HTTP: a session
+is a client, and its GET stream tells it what the person sees and decides. What clients do with it was measured
+(``docs/gemini-cli.md``).
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from typing import NamedTuple
 
 from vaultwire.editor.state import Selection
 from vaultwire.protocol import jsonrpc
-from vaultwire.server.answers import Refusal, Result
 from vaultwire.server.editors.tools import COMPANION_TOOLS, argument, name_argument
 from vaultwire.server.http.streams import Stream
+from vaultwire.server.results import Refusal, Result
 from vaultwire.server.subscriptions import Subscriptions
 from vaultwire.server.tasks import Job, Work
 from vaultwire.trust.limits import SECONDS_BY_TIME_CLASS
@@ -30,23 +30,23 @@ if TYPE_CHECKING:
     from vaultwire.protocol.dialects import Dialect
     from vaultwire.protocol.events import Request
     from vaultwire.protocol.session import Session
-    from vaultwire.server.answers import Answer
     from vaultwire.server.editors.methods import Bridge
-    from vaultwire.server.shapes import Locked, Outlet
+    from vaultwire.server.interfaces import Locked, Outlet
+    from vaultwire.server.results import Answer
 
-# Clients show their model 10 files and 16,384 characters of what is selected; of one more they say that it was cut.
+# Clients show their model 10 files and 16,384 characters of a selection. With one more they say that it was cut.
 _MOST_FILES = 10
 _MOST_SELECTED = 16_385
-# Of frames that a client may ask for again. What is in front now is told anew anyway; what came of a change is not.
+# Frames that a client may ask for again. The note in front is told again in any case, the decision on a diff is not.
 _MOST_KEPT = 100
 _MAX_NAME = 100
 
 
 class Bounds(NamedTuple):
-    """Seconds. ``quiet``: what is in front is told when it has not changed for so long, as clients' documentation has it.
+    """Seconds. ``quiet``: the note in front is told when it has not changed for so long, as clients' documentation says.
 
-    ``look``: between looks at who is still there. ``lost``: a client that listens no more has gone; one whose connection
-    broke is back after one or two.
+    ``look``: between two checks for lost clients. ``lost``: a client that has not listened for so long is gone; one whose
+    connection broke is back after one or two seconds.
     """
 
     quiet: float = 0.05
@@ -55,31 +55,31 @@ class Bounds(NamedTuple):
 
 
 class Client:
-    """One session. What it asked the person about is in ``waiting``: the new text, by what it calls the file."""
+    """One session. ``waiting`` are its open diffs: the proposed text by the client's name of the file."""
 
     def __init__(self, workers: Locked, session: Session, stream: Stream, now: float) -> None:
         self._workers = workers
         self.session = session
         self.stream = stream
-        self.waiting: dict[str, _Wanted] = {}
+        self.waiting: dict[str, _ProposedText] = {}
         self.told: dict[str, Any] | None = None
-        self.heard_at = now  # when it was last seen to listen
+        self.heard_at = now  # when it last listened
 
     def tell(self, method: str, params: dict[str, Any]) -> None:
-        """Tell it something it did not ask for. From any thread that holds no lock of the workers."""
+        """Send a notification. From any thread that does not hold the workers' lock."""
         with self._workers.lock:
             self.stream.send(self.session.tell(method, params))
 
 
-class _Wanted:
-    """A text that a client wants a file to have."""
+class _ProposedText:
+    """A text that a client proposes for a file."""
 
     def __init__(self, text: str) -> None:
         self.text = text
 
 
 class Companion:
-    """The methods, and who hears of the editor. Fills the workers' ``Methods``; safe to use from several threads.
+    """The methods and the clients. Implements the workers' ``Methods``; safe to use from several threads.
 
     ``run`` tells clients what the person sees until ``close``.
     """
@@ -107,7 +107,7 @@ class Companion:
     # ------------------------------------------------------------------ requests
 
     def handle(self, request: Request, _dialect: Dialect) -> Answer | Job:
-        """Answer a request, or return the job that will."""
+        """Return the answer, or the job that makes it."""
         if request.method == "tools/list":
             return Result({"tools": COMPANION_TOOLS})
         name, arguments = request.params.get("name"), request.params.get("arguments") or {}
@@ -134,36 +134,36 @@ class Companion:
         """Return nothing: no argument stands in a header."""
 
     def _open_diff(self, client: Client, arguments: dict[str, Any]) -> list[str]:
-        """Lay a change before the person. What comes of it is told by the name that the client gave the file."""
-        given, wanted = name_argument(arguments, "filePath"), _Wanted(argument(arguments, "newContent"))
+        """Show the person a diff. Their decision is told with the client's name of the file."""
+        given, proposed = name_argument(arguments, "filePath"), _ProposedText(argument(arguments, "newContent"))
 
         def decided(decision: Decision) -> None:
             with self._lock:
-                if client.waiting.get(given) is not wanted:  # nobody waits for this one any more
+                if client.waiting.get(given) is not proposed:  # another diff has taken its place
                     return
                 del client.waiting[given]
-            # A client that is told that an empty text was accepted takes it for none, and writes its own.
-            if decision.text is None or (not decision.text and wanted.text):
+            # A client takes an empty text for none, and would write its own.
+            if decision.text is None or (not decision.text and proposed.text):
                 client.tell("ide/diffRejected", {"filePath": given})
             else:
                 client.tell("ide/diffAccepted", {"filePath": given, "content": decision.text})
 
-        self._drop(client, given)  # the client would take what comes of that one for this one's
+        self._drop(client, given)  # the client would take its decision for the new one's
         with self._lock:
-            client.waiting[given] = wanted
-        self._bridge.propose(given, given, wanted.text, client, decided)
+            client.waiting[given] = proposed
+        self._bridge.propose(given, given, proposed.text, client, decided)
         return []
 
     def _close_diff(self, client: Client, arguments: dict[str, Any]) -> list[str]:
-        """Take a change back: the person has answered in the terminal. Clients read the text as JSON."""
+        """Close a diff: the person has decided in the terminal. Clients read the text as JSON."""
         given = argument(arguments, "filePath")
         dropped = self._drop(client, given)
         if dropped is not None and arguments.get("suppressNotification") is not True:
             client.tell("ide/diffRejected", {"filePath": given})
         return [json.dumps({"content": None if dropped is None else dropped.text}, ensure_ascii=False)]
 
-    def _drop(self, client: Client, given: str) -> _Wanted | None:
-        """Have a client's change to a file wait no longer, and tell nobody."""
+    def _drop(self, client: Client, given: str) -> _ProposedText | None:
+        """Drop a client's diff of a file without telling anybody."""
         with self._lock:
             dropped = client.waiting.pop(given, None)
         self._bridge.proposals.reject_all(client, given)
@@ -177,13 +177,13 @@ class Companion:
         return sum(client.stream.is_attached for client in self._connected())
 
     def join(self, client: Client) -> None:
-        """Take a client in. What the person sees waits for it on its stream."""
+        """Add a client, and send what the person sees to its stream."""
         with self._lock:
             self._clients.append(client)
         self._tell(client, self._context())
 
     def leave(self, session: object) -> None:
-        """Forget a client: what it laid before the person is rejected, for nobody would hear."""
+        """Remove a client and reject its diffs: nobody would hear of the answer."""
         with self._lock:
             left = [client for client in self._clients if client.session is session]
             self._clients = [client for client in self._clients if client not in left]
@@ -195,7 +195,7 @@ class Companion:
             return list(self._clients)
 
     def _look(self) -> None:
-        """Reject what those have laid before the person who listen no more, and have the others know what is in front."""
+        """Reject the diffs of lost clients, and tell the others which note is in front."""
         clients = self._connected()
         if not clients:
             return
@@ -210,7 +210,7 @@ class Companion:
     # ------------------------------------------------------------------ what is told
 
     def run(self) -> None:
-        """Tell clients what the person sees, each time that stays as it is for a moment, until ``close``."""
+        """Tell clients what the person sees once it has not changed for a moment, until ``close``."""
         while True:
             with self._changed:
                 self._changed.wait_for(lambda: self._has_news or self._ended, self._bounds.look)
@@ -222,7 +222,7 @@ class Companion:
             self._look()
 
     def close(self) -> None:
-        """Reject what waits for the person, and tell no more."""
+        """Reject all diffs, and end ``run``."""
         self._end_listening()
         for client in self._connected():
             self._bridge.proposals.reject_all(client)
@@ -238,32 +238,32 @@ class Companion:
             self._changed.notify_all()
 
     def _focus(self, selection: Selection) -> None:
-        """Note down when a note came to the front: for clients the latest is the active one, so no two are alike."""
+        """Remember when a note came to the front. Clients take the latest for the active one, so all times differ."""
         if selection.path:
             with self._lock:
                 latest = max(self._focused.values(), default=0)
                 self._focused[selection.path] = max(time.time_ns() // 1_000_000, latest + 1)
 
     def _context(self) -> dict[str, Any]:
-        """Return what clients are told of the person's windows; what is private is not in the state."""
+        """Return the context for clients: the open notes. Private notes are not in the editor's state."""
         state = self._bridge.state
         front, tabs = state.selection, state.tabs
         with self._lock:
             self._focused = {path: at for path, at in self._focused.items() if path in tabs or path == front.path}
             focused = dict(self._focused)
         others = [path for path in tabs if path != front.path]
-        # Of those nobody has looked at since, nothing is known but that the others came later.
+        # Notes that were not in front since the start count as older than all others.
         at = {path: focused.get(path, self._began - place) for place, path in enumerate(others)}
         files = [] if not front.path else [self._active(front, focused.get(front.path, self._began + 1))]
         shown = sorted(others, key=at.__getitem__, reverse=True)[: _MOST_FILES - len(files)]
-        absolute = self._bridge.shapes.absolute
+        absolute = self._bridge.paths.absolute
         files += [{"path": absolute(path), "timestamp": at[path], "isActive": False} for path in shown]
         # Not isTrusted: it would answer for the person whether settings and commands in the folder may be trusted.
         return {"workspaceState": {"openFiles": files}}
 
     def _active(self, front: Selection, at: int) -> dict[str, Any]:
-        active: dict[str, Any] = {"path": self._bridge.shapes.absolute(front.path), "timestamp": at, "isActive": True}
-        if front != Selection(front.path):  # else nobody knows where the cursor is
+        active: dict[str, Any] = {"path": self._bridge.paths.absolute(front.path), "timestamp": at, "isActive": True}
+        if front != Selection(front.path):  # else the cursor is unknown
             active["cursor"] = {"line": front.end.line + 1, "character": front.end.character + 1}
         if front.text:
             active["selectedText"] = front.text[:_MOST_SELECTED]
@@ -276,7 +276,7 @@ class Companion:
 
 
 class _Sessions(Subscriptions):
-    """Has the companion know of sessions that open and end."""
+    """Tells the companion of sessions that open and end."""
 
     def __init__(self, companion: Companion) -> None:
         super().__init__()
@@ -288,9 +288,9 @@ class _Sessions(Subscriptions):
         outlet.most = _MOST_KEPT
         self._companion.join(Client(workers, session, outlet, time.monotonic()))
 
-    def end(self, whose: Request | Session) -> None:
-        self._companion.leave(whose)
-        super().end(whose)
+    def end(self, subscriber: Request | Session) -> None:
+        self._companion.leave(subscriber)
+        super().end(subscriber)
 
 
 def _failure(message: str) -> Result:

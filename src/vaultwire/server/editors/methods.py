@@ -1,7 +1,7 @@
-"""What clients ask on an editor's socket, and the answers: the contract's own methods and the tools that clients call.
+"""The methods and tools of an editor's socket, for Claude Code and others. No socket here: frames come in and go out.
 
-One ``Bridge`` a vault, one ``Peer`` a connection. Frames in, frames out by the peer's ``send``; no socket here. An answer
-may come later, on another thread: a diff waits for the person.
+One ``Bridge`` for each vault, one ``Peer`` for each connection. An answer may come later, on another thread: a diff waits for
+the person.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from vaultwire.protocol import jsonrpc
 from vaultwire.protocol.revisions import LATEST_HANDSHAKE, negotiate
 from vaultwire.server.editors.diagnostics import MODELS_CALL, Diagnostics
 from vaultwire.server.editors.frames import parse_frame
-from vaultwire.server.editors.shapes import Quirks, Shapes, quirks_of
+from vaultwire.server.editors.notifications import ClientPaths, Quirks, quirks_of
 from vaultwire.server.editors.tools import TOOLS, argument, name_argument
 from vaultwire.trust.limits import MAX_NOTE_BYTES
 from vaultwire.vault.disk.note_text import plain_text
@@ -32,7 +32,7 @@ _INITIALIZED = ("notifications/initialized", "initialized")  # the protocol's na
 
 
 class MethodError(Exception):
-    """A request that cannot be answered: a JSON-RPC error."""
+    """A request that is answered with a JSON-RPC error."""
 
     def __init__(self, code: int, message: str) -> None:
         super().__init__(message)
@@ -41,10 +41,10 @@ class MethodError(Exception):
 
 
 class Peer:
-    """One connection. ``send`` takes a message and may be called from any thread; it raises nothing.
+    """One connection. ``send`` sends a message; it may be called from any thread and raises nothing.
 
-    ``on_ready`` has ``Bridge.make_ready`` called a moment later: ``lists_tools`` says whether the client has asked for the
-    tools, after which it hears what it is told, or has only said that it is initialized and may never ask.
+    ``on_ready`` has ``Bridge.make_ready`` called a moment later. ``lists_tools``: the client has asked for the tools, after
+    which it heeds notifications; else it has only said that it is initialized, and may never ask for them.
     """
 
     def __init__(self, send: Callable[[dict[str, Any]], None], on_ready: Callable[[], None]) -> None:
@@ -59,21 +59,21 @@ class Peer:
 
 
 class Bridge:
-    """The methods over one vault and what the person sees of it. Safe to use from several threads."""
+    """The methods over one vault and its editor. Safe to use from several threads."""
 
     def __init__(
         self,
         vault: Callable[[], Vault],
-        shapes: Shapes,
+        paths: ClientPaths,
         state: EditorState,
         proposals: Proposals,
         open_file: Callable[[str, int], bool],
     ) -> None:
-        """``vault`` opens the vault when it is first needed; ``open_file`` shows the person a file at a line from 1 (0:
-        anywhere), and says whether it could.
+        """``vault`` opens the vault when it is first needed. ``open_file`` shows the person a file at a line, counted from 1
+        (0: anywhere), and tells whether it could.
         """
         self._vault = vault
-        self.shapes = shapes
+        self.paths = paths
         self.state = state
         self.proposals = proposals
         self._open_file = open_file
@@ -110,23 +110,23 @@ class Bridge:
         return len(self._peers)
 
     def join(self, peer: Peer) -> None:
-        """Take a connection in."""
+        """Add a connection."""
         with self._lock:
             self._peers.append(peer)
 
     def leave(self, peer: Peer) -> None:
-        """Forget a connection: what it laid before the person is rejected, for nobody would hear."""
+        """Remove a connection and reject its diffs: nobody would hear of the answer."""
         with self._lock:
             self._peers.remove(peer)
         self.proposals.reject_all(peer)
 
     def tell_selection(self, selection: Selection) -> None:
-        """Tell every client that hears what is in front now."""
+        """Tell every client that is ready which note is in front."""
         for peer in self._ready():
             self._tell(peer, selection)
 
     def tell_mention(self, mention: Mention) -> int:
-        """Point something out to every client; those not ready yet are told when they are. Return how many there are."""
+        """Mention a note to every client, to some once they are ready. Return how many there are."""
         with self._lock:
             peers = list(self._peers)
             for peer in peers:
@@ -138,7 +138,7 @@ class Bridge:
         return len(peers)
 
     def make_ready(self, peer: Peer) -> None:
-        """Tell a client what it has missed. Sooner than half a second after it has the tools it hears nothing."""
+        """Tell a client what it has missed. For half a second after it gets the tools it hears nothing."""
         with self._lock:
             peer.is_ready = True
             waiting, peer.waiting = peer.waiting, []
@@ -152,13 +152,13 @@ class Bridge:
 
     def _tell(self, peer: Peer, selection: Selection, *, again: bool = False) -> None:
         if not again and (peer.told or NOTHING) == selection:
-            return  # a client that was told nothing yet shows nothing
+            return  # a client that was told nothing shows nothing
         peer.told = selection
-        peer.send(jsonrpc.notification_message("selection_changed", self.shapes.selection(selection, peer.quirks)))
+        peer.send(jsonrpc.notification_message("selection_changed", self.paths.selection(selection, peer.quirks)))
 
     def _point(self, peer: Peer, mention: Mention) -> None:
-        params = self.shapes.mention(mention, peer.quirks)
-        if params is None:  # its name cannot be mentioned: the note is shown as the one in front instead
+        params = self.paths.mention(mention, peer.quirks)
+        if params is None:  # its path cannot be mentioned: the note is told as the one in front
             self._tell(peer, self._selected(mention), again=True)
         else:
             peer.send(jsonrpc.notification_message("at_mentioned", params))
@@ -173,9 +173,9 @@ class Bridge:
     # ------------------------------------------------------------------ messages
 
     def receive(self, peer: Peer, frame: bytes) -> str:
-        """Take one frame from a client. What there is to answer is sent; never raises.
+        """Handle one frame of a client and send the answer. Never raises.
 
-        Return what it was, for a log: a method, of a tool's call with the tool's name; "" for anything else.
+        Return the method for the log, of a tool call with the tool's name; "" for anything else.
         """
         try:
             message = parse_frame(frame)
@@ -229,7 +229,7 @@ class Bridge:
         }
 
     def _list_tools(self, peer: Peer, _params: dict[str, Any]) -> dict[str, Any]:
-        with self._lock:  # what it was told before, it may not have heard
+        with self._lock:  # it may not have heard what it was told before
             peer.lists_tools, peer.is_ready, peer.told = True, False, None
         return {"tools": TOOLS}
 
@@ -240,11 +240,11 @@ class Bridge:
         return {"content": self._text_of(self._visible(path))}
 
     def _visible(self, given: str) -> str:
-        """Return the path in the vault of a file that a client may know of.
+        """Return the path in the vault of a file that the client may see.
 
-        Raises VaultError, and the same one for a file that is not there, is hidden or private, or is outside the vault.
+        Raises VaultError: the same for a file that is not there, is hidden or private, or is outside the vault.
         """
-        path = self.shapes.vault_path(given)
+        path = self.paths.vault_path(given)
         if path is None or not self._vault().has_file(path):
             raise VaultError(FILE_NOT_FOUND, f"There is no file {given[:_MAX_NAME]!r} in the vault.")
         return path
@@ -283,7 +283,7 @@ class Bridge:
         except ValueError as error:
             raise MethodError(jsonrpc.INVALID_PARAMS, f"Invalid params: {error}") from None
         if name == "closeAllDiffTabs" and peer.told is not None:
-            # The client does so at the beginning of each turn: a good time to be right.
+            # The client does so at the beginning of each turn: a good time to repeat what is in front.
             self._tell(peer, peer.told, again=True)
 
     def _open_diff(self, peer: Peer, arguments: dict[str, Any], answer: Callable[..., None]) -> None:
@@ -292,7 +292,7 @@ class Bridge:
         label = name_argument(arguments, "tab_name", default=given)
 
         def decided(decision: Decision) -> None:
-            # Never TAB_CLOSED here: clients take that for a yes.
+            # Never TAB_CLOSED: clients take that for acceptance.
             if decision.text is None:
                 answer("DIFF_REJECTED", label)
             else:
@@ -301,13 +301,13 @@ class Bridge:
         self.propose(given, label, new, peer, decided)
 
     def propose(self, given: str, label: str, new: str, owner: object, on_decision: Callable[[Decision], None]) -> None:
-        """Lay a new text for a file before the person. ``given`` is what a client calls the file; as ``Proposals.propose``."""
-        path = self.shapes.vault_path(given)
+        """Show the person a new text for a file. ``given`` is the client's name of the file. See ``Proposals.propose``."""
+        path = self.paths.vault_path(given)
         try:
             old = None if path is None else self._text_of(path)
         except VaultError:
             old = None
-        if old is None and not os.path.lexists(given if path is None else self.shapes.absolute(path)):
+        if old is None and not os.path.lexists(given if path is None else self.paths.absolute(path)):
             old = ""  # a new file
         self.proposals.propose(path or given, label, old, new, owner, on_decision)
 
@@ -322,8 +322,8 @@ class Bridge:
         uri, compares = arguments.get("uri"), peer.quirks.compares
         if not (isinstance(uri, str) and uri):
             return _told(peer.diagnostics.of_all(self._findings, compares=compares, is_models=is_models))
-        # Of a file that is not to be seen nothing is wrong, as with one that is not there yet.
-        path = self.shapes.vault_path(uri) or uri
+        # A file that may not be seen has no problems, like a file that is not there.
+        path = self.paths.vault_path(uri) or uri
         found = self._findings(path)
         return _told([peer.diagnostics.of_file(path, uri, found, compares=compares, is_models=is_models)])
 
@@ -345,20 +345,20 @@ class Bridge:
                 {"success": False, "message": f"{path} cannot be shown: vaultwire's plugin in Obsidian is off"}
             )
         if arguments.get("makeFrontmost", True) is False:
-            return _told({"success": True, "filePath": self.shapes.absolute(path), "languageId": "markdown"})
-        return f"Opened file: {self.shapes.absolute(path)}"
+            return _told({"success": True, "filePath": self.paths.absolute(path), "languageId": "markdown"})
+        return f"Opened file: {self.paths.absolute(path)}"
 
     def _current_selection(self, _peer: Peer, _arguments: dict[str, Any]) -> str:
         selection = self.state.selection
         if not selection.path:
             return _told({"success": False, "message": "No note is open"})
-        return _told({"success": True, **self.shapes.selection(selection, quirks_of(""))})
+        return _told({"success": True, **self.paths.selection(selection, quirks_of(""))})
 
     def _open_editors(self, _peer: Peer, _arguments: dict[str, Any]) -> str:
         front = self.state.selection.path
         tabs = [
             {
-                "uri": self.shapes.uri(path),
+                "uri": self.paths.uri(path),
                 "isActive": path == front,
                 "label": path.rpartition("/")[2],
                 "languageId": "markdown",
@@ -369,8 +369,8 @@ class Bridge:
         return _told({"tabs": tabs})
 
     def _folders(self, _peer: Peer, _arguments: dict[str, Any]) -> str:
-        root = self.shapes.root
-        folder = {"name": self._vault().name, "uri": self.shapes.uri("").rstrip("/"), "path": root}
+        root = self.paths.root
+        folder = {"name": self._vault().name, "uri": self.paths.uri("").rstrip("/"), "path": root}
         return _told({"success": True, "folders": [folder], "rootPath": root})
 
     def _is_dirty(self, _peer: Peer, arguments: dict[str, Any]) -> str:
@@ -384,7 +384,7 @@ class Bridge:
         )
 
     def _place(self, arguments: dict[str, Any]) -> str:
-        return self.shapes.absolute(self._visible(argument(arguments, "filePath")))
+        return self.paths.absolute(self._visible(argument(arguments, "filePath")))
 
 
 def _unknown(method: str) -> Callable[[Peer, dict[str, Any]], dict[str, Any]]:

@@ -1,6 +1,6 @@
-"""The tools on an editor's socket as they are listed: what clients call there themselves, behind their model's back.
+"""The list of tools on an editor's socket, and checks of their arguments. Clients call these tools themselves.
 
-Models are shown ``getDiagnostics`` alone; its description is product text. There is no ``executeCode``.
+Clients show their model ``getDiagnostics`` only: its description is product text. There is no ``executeCode``.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ TOOLS = [
     _tool("saveDocument", "Save a note", "filePath"),
 ]
 
-# Of the protocol that Gemini CLI and Qwen Code speak (``ide_companion``).
+# For Gemini CLI and Qwen Code (``ide_companion``).
 COMPANION_TOOLS = [
     _tool(
         "openDiff", "Show the person a change to a note; they accept it, edit it or reject it", "filePath", "newContent"
@@ -60,7 +60,7 @@ COMPANION_TOOLS = [
 
 
 def argument(arguments: dict[str, Any], name: str, default: Any = None) -> str:
-    """Return a text among a call's arguments. Raises ValueError that says what is wrong with it."""
+    """Return an argument that is a text. Raises ValueError, with a message for the client."""
     value = arguments.get(name, default)
     if not isinstance(value, str):
         raise ValueError(f"{name} must be a text")  # noqa: TRY004 - an argument's, not a programmer's, mistake
@@ -68,7 +68,7 @@ def argument(arguments: dict[str, Any], name: str, default: Any = None) -> str:
 
 
 def name_argument(arguments: dict[str, Any], name: str, default: Any = None) -> str:
-    """Return what a call's argument calls a file or a tab, as ``argument``: one line, which a person is shown."""
+    """Return an argument that names a file or a tab: one line, because a person sees it. See ``argument``."""
     value = argument(arguments, name, default)
     if _CONTROL.search(value):
         raise ValueError(f"{name} must be one line of whole characters, without control characters")

@@ -155,9 +155,7 @@ class Exchanges:
         """Do what the events ask for; tell whether that brings an answer."""
         is_answered = False
         for event in events:
-            task = self._workers.act(event, session, stream)
-            if task is not None:
-                self._workers.run_soon(task)
+            self._workers.act(event, session, stream)
             is_answered = is_answered or isinstance(event, (Request, Send))
         return is_answered
 

@@ -155,9 +155,7 @@ class Pairs:
         with self._workers.lock:
             events = session.receive_parsed(message)
         for event in events:
-            task = self._workers.act(event, session, pair)
-            if task is not None:
-                self._workers.run_soon(task)
+            self._workers.act(event, session, pair)
         if session.revision is not None and not pair.is_attached:
             pair.is_attached = True
             self._workers.handlers.subscriptions.attach(self._workers, session, pair)

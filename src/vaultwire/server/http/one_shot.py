@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 
 from vaultwire.protocol.dialects import MCP
-from vaultwire.server.answers import Refusal, Result
+from vaultwire.server.results import Refusal, Result
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,17 +18,15 @@ if TYPE_CHECKING:
 
     from vaultwire.protocol.events import Request
     from vaultwire.protocol.json_types import Json, JsonObject
-    from vaultwire.server.answers import Answer
     from vaultwire.server.handlers import Handlers
+    from vaultwire.server.results import Answer
     from vaultwire.server.workers import Workers
 
 
 def ask(workers: Workers, request: Request, on_answer: Callable[[Answer], None]) -> None:
     """Have the request answered. ``on_answer`` is called once, on whatever thread it may be, and must not wait."""
     single: Any = _Single(on_answer)  # the little of a session and of an outlet that the workers need
-    task = workers.act(request, single, single)
-    if task is not None:
-        workers.run_soon(task)
+    workers.act(request, single, single)
 
 
 class Tending:
@@ -37,7 +35,7 @@ class Tending:
     def __init__(self, handlers: Handlers) -> None:
         self._handlers = handlers
         # No daemon: a thread frozen while it imports holds a lock the process's end needs.
-        self._thread = threading.Thread(target=handlers.tend, name="vaultwire-beside")
+        self._thread = threading.Thread(target=handlers.run_background, name="vaultwire-beside")
 
     def begin(self) -> None:
         """Start it."""

@@ -105,7 +105,7 @@ class _Borrowing:
         self._is_decided.set()
         self._released.wait()
         if not self._is_closed:
-            self._handlers.tend()
+            self._handlers.run_background()
 
     def close(self) -> None:
         """End ``tend``."""

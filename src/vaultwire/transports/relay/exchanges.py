@@ -42,7 +42,7 @@ class SessionGone(Exception):  # noqa: N818 - says what there is
 
 
 class Exchange:
-    """One frame. ``ids`` are those of its requests that are neither answered nor cancelled. A lane's task, too."""
+    """One frame. ``ids`` are those of its requests that are neither answered nor cancelled. A queue's task, too."""
 
     def __init__(self, frame: bytes, message: Json, *, own: bool = False) -> None:
         """``own``: not the client's, who is not told of its answer."""
@@ -60,8 +60,8 @@ class Exchange:
         self.is_going = False
         self.is_cancelled = False
         self.sent = threading.Event()  # or will never be
-        self.lane: Any = None  # the lane's
-        self.is_abandoned = False  # the lane's
+        self.queue: Any = None  # the work queue's
+        self.is_abandoned = False  # the work queue's
         self._answer: Answer | None = None
 
     @property

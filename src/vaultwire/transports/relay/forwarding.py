@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 
 from vaultwire.protocol import http, jsonrpc
-from vaultwire.server.lanes import Lane
+from vaultwire.server.work_queue import WorkQueue
 from vaultwire.server.workers import log_crash
 from vaultwire.transports.relay.connections import Lost, Unreachable
 from vaultwire.transports.relay.exchanges import LOST, MAX_ANSWER_VALUES, REFUSED, UNREACHABLE, Exchange, Failure, NoMcp
@@ -70,13 +70,13 @@ class Forwarder:
         self._lock = threading.Lock()
         self._changed = threading.Condition(self._lock)
         self._in_flight: dict[Any, Exchange] = {}
-        self._pending = 0  # exchanges that are in a lane
+        self._pending = 0  # exchanges that are in a queue
         self._opening = 0  # those among them that open the session: others wait for them
         self._asked: dict[RequestId, None] = {}  # ids of the server's requests that the client has not answered
         self._is_over = False
-        self._many: Any = Lane(self._run, _AT_ONCE)  # Any: an exchange is as much of a task as lanes look at
-        self._one: Any = Lane(self._run, 1)
-        self._aside: Any = Lane(self._run, 1)  # answers and notifications, which calls in flight may wait for
+        self._many: Any = WorkQueue(self._run, _AT_ONCE)  # Any: an exchange is as much of a task as queues look at
+        self._one: Any = WorkQueue(self._run, 1)
+        self._aside: Any = WorkQueue(self._run, 1)  # answers and notifications, which calls in flight may wait for
         self.changing: dict[str, bool] = {}  # by tool: whether it changes something
 
     # ------------------------------------------------------------------ the client's side
@@ -84,7 +84,7 @@ class Forwarder:
     def take(self, frame: bytes, message: Json, *, own: bool = False) -> None:
         """Send a frame on its way, which is sound JSON-RPC. Does not wait. ``own``: nobody is told of the answer."""
         exchange = Exchange(frame, message, own=own)
-        lane = self._lane(exchange)
+        queue = self._queue(exchange)
         with self._lock:
             taken = exchange.ids & self._in_flight.keys()
             if not taken:
@@ -98,7 +98,7 @@ class Forwarder:
             self._out(jsonrpc.to_frame(jsonrpc.error_message(None, jsonrpc.INVALID_REQUEST, reason)))
             return
         self.upstream.remember(exchange)
-        lane.put(exchange)
+        queue.put(exchange)
 
     def cancel(self, frame: bytes, message: JsonObject) -> bool:
         """Have the request a client's notification names come to nothing; False if it is not on its way here."""
@@ -155,9 +155,9 @@ class Forwarder:
         if not self._is_over:
             self.upstream.leave()
 
-    # ------------------------------------------------------------------ lanes
+    # ------------------------------------------------------------------ queues
 
-    def _lane(self, exchange: Exchange) -> Any:
+    def _queue(self, exchange: Exchange) -> Any:
         if exchange.opens or isinstance(exchange.message, list):
             return self._one
         if not exchange.ids:

@@ -9,7 +9,7 @@ import threading
 
 from vaultwire import __version__
 from vaultwire.protocol import jsonrpc
-from vaultwire.server.answers import TOOL_NOT_FOUND, Refusal, Result
+from vaultwire.server.results import TOOL_NOT_FOUND, Refusal, Result
 from vaultwire.server.subscriptions import Subscriptions
 from vaultwire.server.tasks import Job, Work
 from vaultwire.transports.relay.connections import Lost, Unreachable
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from vaultwire.protocol.dialects import Dialect
     from vaultwire.protocol.events import Request
     from vaultwire.protocol.json_types import JsonObject
-    from vaultwire.server.answers import Answer
+    from vaultwire.server.results import Answer
     from vaultwire.server.subscriptions import Listening
     from vaultwire.transports.relay.connections import Connections
 
@@ -60,7 +60,7 @@ class RestMethods:
     def handle(self, request: Request, _: Dialect) -> Answer | Job | Listening:
         """Answer the request, or return the job that will, or that it stays open."""
         if request.method == "subscriptions/listen":
-            return self.subscriptions.honoured(request.params)
+            return self.subscriptions.honoured(request.params, request.peer)
         if request.method == "tools/list":
             return Work("tools/list", lambda _: self._list(request), _give_up, _START_SECONDS, changes_vault=False)
         name, arguments = request.params.get("name"), request.params.get("arguments") or {}

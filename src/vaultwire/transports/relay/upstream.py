@@ -1,4 +1,4 @@
-"""The server behind: one exchange after another over Streamable HTTP, and the session they are in. Knows no lanes.
+"""The server behind: one exchange after another over Streamable HTTP, and the session they are in. Knows no queues.
 
 A request that may have run is never sent again; one that cannot have run is, as long as there is hope. A session that the
 server has forgotten is opened anew, as the client had it.

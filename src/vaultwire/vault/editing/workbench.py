@@ -20,11 +20,12 @@ from vaultwire.vault.disk.etags import etag_of, whole_etag
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.disk.note_text import plain_text
 from vaultwire.vault.disk.paths import is_note
+from vaultwire.vault.editing.confirmation import confirmation_of_many
 from vaultwire.vault.errors import NOT_READ, STALE_EDIT, VaultError
 from vaultwire.vault.index.port import Index
 from vaultwire.vault.plans.context import PlanContext
 from vaultwire.vault.settings.obsidian_settings import CachedSettings
-from vaultwire.vault.value_types import Progress, VaultPath
+from vaultwire.vault.value_types import Confirmation, Progress, VaultPath
 
 # The difference shows a caller whether its edit still makes sense; instead of a longer one, it should read the note again.
 _MAX_SHOWN_DIFF = 4_000
@@ -94,18 +95,25 @@ class Workbench:
         *,
         dry_run: bool,
         undoes: int | None = None,
+        confirmation: Confirmation | None = None,
     ) -> Done:
         """Execute a plan's steps, inside ``locked``; with ``dry_run`` only return them. See ``Changes.execute``.
 
-        Raises VaultError (NOT_READ) if the caller must have read every note that is edited, and has not.
+        A person is asked first for the ``confirmation``, or for one of their own if the steps change many notes. Raises
+        VaultError (NOT_READ) if the caller must have read every note that is edited, and has not; and what
+        ``Progress.confirm`` raises.
         """
         needed = simplified(list(steps))
         self._check_read(needed)
-        if dry_run:
+        question = confirmation or confirmation_of_many(self.files, needed, self.tool)
+        if dry_run or question is not None:
             for step in needed:
                 for path in paths_of(step):
                     self.files.check_change(path)
+        if dry_run:
             return Done(None, needed, list(notices))
+        if question is not None:
+            progress.confirm(question)
         change = self.changes.execute(needed, Author(self.caller.client, self.tool), progress, undoes)
         for step in needed:
             if not isinstance(step, Write):

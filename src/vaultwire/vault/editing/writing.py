@@ -11,6 +11,7 @@ from vaultwire.vault.disk.etags import etag_of
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.disk.note_text import to_bytes
 from vaultwire.vault.disk.paths import MAX_NAME_BYTES, TRASH, check_new_names, fold, parse_note_path
+from vaultwire.vault.editing.confirmation import confirmation_of_removal
 from vaultwire.vault.editing.workbench import Workbench
 from vaultwire.vault.errors import (
     AMBIGUOUS_NAME,
@@ -23,7 +24,7 @@ from vaultwire.vault.links.note_lookup import candidate_paths, find
 from vaultwire.vault.plans.context import PlanContext
 from vaultwire.vault.plans.moving import is_path, plan_arrival
 from vaultwire.vault.plans.note_text import BOM, decode_note, with_bom
-from vaultwire.vault.value_types import NO_PROGRESS, Deleted, Progress, VaultPath, WriteMode, Written
+from vaultwire.vault.value_types import NO_PROGRESS, Confirmation, Deleted, Progress, VaultPath, WriteMode, Written
 
 _EDITS: dict[str, Callable[[str, str], str]] = {
     "overwrite": edits.rewrite,
@@ -78,13 +79,14 @@ class Writing:
                 )
             data = self._bench.read(path, if_match)
             if permanent:
-                return Deleted(path, None, self._finish([Write(path, data, None)], progress))
+                question = confirmation_of_removal(self._files.name, path, data)
+                return Deleted(path, None, self._finish([Write(path, data, None)], progress, question))
             trash_path = free_trash_path(self._files, path)
             return Deleted(path, trash_path, self._finish([Move(path, trash_path)], progress))
 
-    def _finish(self, steps: list[Step], progress: Progress) -> int:
+    def _finish(self, steps: list[Step], progress: Progress, confirmation: Confirmation | None = None) -> int:
         """Execute the steps and return the change's number."""
-        change = self._bench.finish(steps, [], progress, dry_run=False).change
+        change = self._bench.finish(steps, [], progress, dry_run=False, confirmation=confirmation).change
         return 0 if change is None else change.id
 
     def _create(

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
-from typing import Protocol
+from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
+from typing import Protocol, TypeAlias
 
 from vaultwire.markdown.parsed_note import Link
 from vaultwire.vault.link_graph import LinkGraph
@@ -22,6 +22,9 @@ from vaultwire.vault.value_types import (
     VaultPath,
     VaultStats,
 )
+
+OnChange: TypeAlias = Callable[[Collection[str], Collection[str]], object]
+"""Hears of files that may have changed, and of folders below which some may have; ``""`` is the whole vault."""
 
 
 class Index(Protocol):
@@ -104,6 +107,9 @@ class Index(Protocol):
     def link_graph(self, progress: Progress) -> LinkGraph:
         """Return the graph of all links; the same object as long as nothing changes."""
 
+    def listing_version(self, progress: Progress) -> Hashable:
+        """Return a value that differs once a file has come, gone or been renamed."""
+
     def queue_changes(self, paths: Iterable[str], folders: Iterable[str] = ()) -> None:
         """Note that this process has just changed these files, and files anywhere below these folders.
 
@@ -111,11 +117,12 @@ class Index(Protocol):
         no failure of the index may make it look failed.
         """
 
-    def run_watch_loop(self, on_ready: Callable[[], None] | None = None) -> None:
+    def run_watch_loop(self, on_change: OnChange | None = None) -> None:
         """Watch the files and apply what changes, until ``close``, on the caller's thread.
 
-        Where files cannot be watched, it tries again from time to time. ``on_ready`` is called once, on the same thread, as
-        soon as the index is up to date.
+        Where files cannot be watched, it tries again from time to time. ``on_change`` is called on that
+        thread: for the whole vault as soon as the index is up to date, then whenever the index has applied changes,
+        whichever program made them, once a burst is over.
         """
 
     def close(self) -> None:

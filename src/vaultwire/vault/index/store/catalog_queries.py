@@ -7,7 +7,7 @@ Conditions on properties and names are in ``note_finder``, totals in ``summaries
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from vaultwire.markdown.parsed_note import Link
@@ -70,6 +70,13 @@ def count_notes(catalog: Catalog, folder: VaultPath | None) -> int:
     condition, values = below(folder)
     (count,) = catalog.rows(f"SELECT count(*) FROM files WHERE is_note AND NOT hidden AND {condition}", values)[0]
     return int(count)
+
+
+def listing_version(catalog: Catalog) -> Hashable:
+    """Return a value that differs once a file has come or gone: SQLite may give the last id again, but to another path."""
+    last = "(SELECT path FROM files ORDER BY id DESC LIMIT 1)"
+    version: tuple[object, ...] = catalog.rows(f"SELECT count(*), total(id), {last} FROM files")[0]
+    return version
 
 
 def recent(catalog: Catalog, folder: VaultPath | None, limit: int) -> list[NoteStat]:

@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from typing import Any, TypeVar
 
 from vaultwire.markdown.parsed_note import Link
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.disk.watch import Changes, Watch, open_watch
 from vaultwire.vault.errors import Stopped, VaultError
+from vaultwire.vault.index.port import OnChange
 from vaultwire.vault.index.store import catalog_queries, link_graph_builder, note_finder, summaries
 from vaultwire.vault.index.store.catalog import Catalog
+from vaultwire.vault.index.store.change_reporter import ChangeReporter
 from vaultwire.vault.index.store.index_folder import IndexFolder, IndexParts, is_broken
 from vaultwire.vault.index.store.searching import Search, Snapshot
 from vaultwire.vault.index.store.updater import IndexUpdater
@@ -28,6 +30,7 @@ from vaultwire.vault.value_types import (
     Found,
     IndexReport,
     NamedNote,
+    NoProgress,
     NoteStat,
     Progress,
     PropertyKinds,
@@ -62,8 +65,8 @@ class StoredIndex:
         self._excludes = excludes
         self._watch: Watch | None = None
         self._has_watch_loop = False
-        self._on_ready: Callable[[], None] | None = None  # see run_watch_loop
         self._rebuilds = 0  # since the index last was sound
+        self._reporter = ChangeReporter(None)
         self._queue_lock = threading.Lock()
         # Changed by this process and not yet applied: files, and folders with a "/" behind. Each with a count that says when.
         self._queued: dict[str, int] = {}
@@ -171,6 +174,10 @@ class StoredIndex:
         """See the port."""
         return self._ask(lambda catalog: catalog_queries.incoming(catalog, path), progress)
 
+    def listing_version(self, progress: Progress) -> Hashable:
+        """See the port."""
+        return self._ask(catalog_queries.listing_version, progress)
+
     def links_asking(
         self, names: Collection[str], below: Collection[VaultPath], progress: Progress
     ) -> list[tuple[VaultPath, str]]:
@@ -231,22 +238,20 @@ class StoredIndex:
         if queued:
             folders = [path[:-1] for path in queued if path.endswith("/")]
             self._updater.check([path for path in queued if not path.endswith("/")], folders)
-            # Emptied only now: other calls wait meanwhile, and what could not be applied stays for the next attempt.
-            # So does what was queued once more meanwhile.
+            # Only now: other calls wait meanwhile. What could not be applied, or was queued again, stays for the next time.
             with self._queue_lock:
                 self._queued = {path: when for path, when in self._queued.items() if when != queued.get(path)}
 
-    def run_watch_loop(self, on_ready: Callable[[], None] | None = None) -> None:
+    def run_watch_loop(self, on_change: OnChange | None = None) -> None:
         """See the port."""
         self._has_watch_loop = True
-        self._on_ready = on_ready
+        self._reporter = ChangeReporter(on_change)
         try:
             while not self.is_closed:
                 # Under the lock: a check of all files that began before the watch would have to be repeated.
                 with self._updater.working(_UntilClosed(self)):
-                    reasons: list[str] = []
-                    watch = open_watch(self._files.root, reasons)
-                    self.unwatched = reasons
+                    self.unwatched = []
+                    watch = open_watch(self._files.root, self.unwatched)
                     # The watch does not report what changed before it was there.
                     self._is_checked = False
                     self._watch = watch
@@ -265,9 +270,7 @@ class StoredIndex:
         while True:
             try:
                 self._ask(lambda _: None, _UntilClosed(self))
-                on_ready, self._on_ready = self._on_ready, None
-                if on_ready is not None:
-                    on_ready()
+                self._reporter.report_all()
                 while watch is not None and watch.is_alive:
                     self._watch_once(watch)
             except VaultError:  # the vault is gone, and each call says so until it is back
@@ -279,7 +282,8 @@ class StoredIndex:
     def _watch_once(self, watch: Watch) -> None:
         """Wait for changes and apply them; when there are none, flush the text index or check all files."""
         has_pending = self._ask(lambda catalog: catalog.has_pending(), NO_PROGRESS, check=False)
-        changes = self._next_changes(watch, _QUIET_SECONDS if has_pending else _LONG_SECONDS)
+        is_in_burst = has_pending or self._reporter.has_news
+        changes = self._next_changes(watch, _QUIET_SECONDS if is_in_burst else _LONG_SECONDS)
         if self.is_closed:
             return
         if changes.settings_changed or "" in changes.rescan:
@@ -289,8 +293,11 @@ class StoredIndex:
             self._ask(lambda _: self._updater.check(changes.paths, changes.rescan), NO_PROGRESS, check=False)
         elif has_pending:
             self._ask(lambda _: self._updater.flush(_UntilClosed(self)), NO_PROGRESS, check=False)
-        else:
+        elif not is_in_burst:
             self._ask(lambda _: self._updater.check_all_in_background(_UntilClosed(self)), NO_PROGRESS, check=False)
+            self._reporter.report_all()
+        self._reporter.add(changes.paths, ("",) if changes.settings_changed else changes.rescan)
+        self._reporter.report(is_quiet=not any(changes))
 
     def _next_changes(self, watch: Watch, seconds: float) -> Changes:
         """Return the next changes as soon as there are any; none after so many seconds.
@@ -376,7 +383,7 @@ class StoredIndex:
         return self._closing.is_set()
 
 
-class _UntilClosed:
+class _UntilClosed(NoProgress):
     """Progress of work that no caller waits for. It ends when the index is closed."""
 
     def __init__(self, index: StoredIndex) -> None:
@@ -386,6 +393,3 @@ class _UntilClosed:
         """Raise Stopped once the index is closed."""
         if self._index.is_closed:
             raise Stopped
-
-    def report(self, done: int, total: int, message: str) -> None:
-        """Do nothing: nobody listens."""

@@ -1,6 +1,6 @@
-"""Calls on the thread that works on them: the tool is run, its questions get to the client, what went wrong is told.
+"""Runs a call on its worker thread: the tool, its questions to the client, its failure. Not whether and when it may run.
 
-Loaded with the tools. Which call is allowed and when it runs has been decided elsewhere.
+Loaded with the tools.
 """
 
 from __future__ import annotations
@@ -8,8 +8,9 @@ from __future__ import annotations
 import functools
 
 from vaultwire.protocol.revisions import MISSING_CLIENT_CAPABILITY
-from vaultwire.server.answers import Refusal, to_refusal
-from vaultwire.server.inputs import run_in_rounds
+from vaultwire.server.confirmation import run_confirmed
+from vaultwire.server.multi_round_trip import run_round
+from vaultwire.server.results import Refusal, to_refusal
 from vaultwire.toolkit.registry import CLIENT_CANNOT, CapabilityMissing, Failure, invoke
 from vaultwire.vault.errors import FILE_NOT_FOUND, VaultError
 
@@ -20,13 +21,13 @@ if TYPE_CHECKING:
 
     from vaultwire.protocol.events import Request
     from vaultwire.protocol.json_types import JsonObject
-    from vaultwire.server.answers import Answer, Wording
+    from vaultwire.server.results import Answer, Wording
     from vaultwire.server.vaults import Vaults
     from vaultwire.toolkit.catalog import Toolset
     from vaultwire.toolkit.registry import Client
 
     class Call(Protocol):
-        """The call of a tool (``handlers.ToolCall``): what was asked for, of which vault, and how it is answered."""
+        """A tool call (``handlers.ToolCall``)."""
 
         name: str
         request: Request
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
         wording: Wording
 
         def give_up(self, code: str, message: str) -> Answer:
-            """Answer for work that crashed, or was not done in time."""
+            """Return the answer for work that crashed or was not done in time."""
 
 
 def run_tool(call: Call, vaults: Vaults, toolset: Toolset, client: Client) -> Answer:
@@ -47,9 +48,10 @@ def run_tool(call: Call, vaults: Vaults, toolset: Toolset, client: Client) -> An
 def _run(call: Call, vaults: Vaults, toolset: Toolset, client: Client) -> Answer:
     name = call.name
     vault = vaults.used_by(call.request.peer, call.vault, name)
-    outcome = invoke(toolset.tool(name), call.description, call.arguments, vault, client)
+    run = functools.partial(invoke, toolset.tool(name), call.description, call.arguments, vault)
+    outcome = run_confirmed(run, client, call.description, call.arguments)
     if isinstance(outcome, Failure):
-        message = outcome.message + (vaults.aside(call.vault) if outcome.code == FILE_NOT_FOUND else "")
+        message = outcome.message + (vaults.hint(call.vault) if outcome.code == FILE_NOT_FOUND else "")
         return call.wording.failure(outcome.code, message, outcome.details)
     return call.wording.result(outcome, call.description)
 
@@ -57,13 +59,13 @@ def _run(call: Call, vaults: Vaults, toolset: Toolset, client: Client) -> Answer
 def run_asking(
     run: Callable[[Client], Answer], request: Request, give_up: Callable[[str, str], Answer], client: Client
 ) -> Answer:
-    """Run work that may ask the client: while it waits, or with its result (2026-07-28).
+    """Run work that may ask the client: by requests of ours, or by its result (2026-07-28).
 
-    Raises only ``Stopped`` and what nobody foresaw.
+    Raises ``Stopped``, and what only a bug raises.
     """
     try:
         if request.revision.asks_in_results:
-            return run_in_rounds(run, client, request)
+            return run_round(run, client, request)
         return run(client)
     except VaultError as error:
         return to_refusal(error, request)

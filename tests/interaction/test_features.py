@@ -48,7 +48,7 @@ def listed(client: Client) -> list[dict[str, Any]]:
 @proves("spec Lifecycle / Discovery: capabilities for what is served, in the revision's words")
 def test_the_server_declares_what_it_offers(shared: Client, revision: str) -> None:
     capabilities = shared.opened["capabilities"]
-    assert capabilities["resources"] == {"listChanged": False, "subscribe": False}
+    assert capabilities["resources"] == {"listChanged": True, "subscribe": True}
     assert capabilities["prompts"] == {"listChanged": False}
     assert ("completions" in capabilities) is (revision >= "2025-03-26")
 
@@ -202,7 +202,11 @@ def test_a_read_only_server_offers_the_same_and_no_byte_changes(connect: Callabl
     assert snapshot(vault) == before
 
 
-@proves("spec: subscribing needs the capability we do not declare")
+@proves("spec Subscriptions: requests of their own up to 2025-11-25, a stream in 2026-07-28")
 @pytest.mark.parametrize("method", ["resources/subscribe", "resources/unsubscribe"])
-def test_there_are_no_subscriptions(shared: Client, method: str) -> None:
-    assert shared.request(method, {"uri": ROOT + "Welcome.md"})["error"]["code"] == -32601
+def test_one_subscribes_in_the_revisions_words(shared: Client, revision: str, method: str) -> None:
+    answer = shared.request(method, {"uri": ROOT + "Welcome.md"})
+    if revision == STATELESS_REVISION:
+        assert answer["error"]["code"] == -32601
+    else:
+        assert answer["result"] == {}

@@ -1,7 +1,6 @@
-"""What resources, prompts and completions need of a client: the tools that give the same.
+"""Applies a policy's rules for tools to resources, prompts and completions. Paths are hidden elsewhere (``vault.visibility``).
 
-A policy's rules are about tools. Whoever may not call a tool must not get by another way what it gives. Pure, but for the
-answers it asks for.
+A client that may not call a tool must not get the tool's content in another way.
 """
 
 from __future__ import annotations
@@ -9,27 +8,25 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from vaultwire.protocol.revisions import Revision
-from vaultwire.server.answers import POLICY_DENIED
-from vaultwire.server.offers import CHANGING_TTL_MS, caching, to_completed
+from vaultwire.server.features.one_vault import CHANGING_TTL_MS, caching, to_completed
+from vaultwire.server.results import LISTING, POLICY_DENIED, READING
 from vaultwire.tools.completions import meaning_of
 from vaultwire.vault.errors import VaultError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from vaultwire.protocol.json_types import JsonObject
-    from vaultwire.server.shapes import Offering
+    from vaultwire.server.interfaces import Features
     from vaultwire.toolkit.registry import Client
 
-READING, LISTING = "read_note", "list_notes"
-
-# Prompts of the vault are notes, and their list has the first line of each; ours embed a note.
+# Prompts of a vault are notes, and their list shows the first line of each. Our own prompts embed a note.
 _NEEDED = {
     "resources/list": (LISTING,),
     "resources/read": (READING,),
     "prompts/list": (READING,),
     "prompts/get": (READING,),
 }
-_REVIEW = "daily_review"  # names the notes of a day
+_REVIEW = "daily_review"  # it names the notes of a day
 _NEEDED_FOR_VALUES = {
     "note": LISTING,
     "file": LISTING,
@@ -39,16 +36,16 @@ _NEEDED_FOR_VALUES = {
 }
 
 
-def answer_allowed(
-    offers: Offering, method: str, params: JsonObject, revision: Revision, client: Client, may: Callable[[str], bool]
+def answer_if_allowed(
+    features: Features, method: str, params: JsonObject, revision: Revision, client: Client, may: Callable[[str], bool]
 ) -> JsonObject:
-    """Return the result of a request as far as a client gets it that ``may`` call some tools only.
+    """Return the result of a request for a client that ``may`` call some tools only.
 
-    Lists leave out what it does not get. Raises VaultError: POLICY_DENIED, and those of the answer.
+    Lists leave out what the client must not get. Raises VaultError: POLICY_DENIED, and those of the features.
     """
-    lacking = next((tool for tool in _needed(method, params) if not may(tool)), None)
-    if lacking is None:
-        result = offers.answer(method, params, revision, client)
+    denied = next((tool for tool in _needed(method, params) if not may(tool)), None)
+    if denied is None:
+        result = features.answer(method, params, revision, client)
         if method == "prompts/list" and not may(LISTING):
             result["prompts"] = [prompt for prompt in result["prompts"] if prompt["name"] != _REVIEW]
         return result
@@ -57,12 +54,12 @@ def answer_allowed(
     if method in ("resources/list", "prompts/list"):
         return {method.partition("/")[0]: [], **caching(revision, CHANGING_TTL_MS)}
     raise VaultError(
-        POLICY_DENIED, f"The policy of this server does not allow {lacking}, so it does not allow {method} here either."
+        POLICY_DENIED, f"The policy of this server does not allow {denied}, so it does not allow {method} here either."
     )
 
 
 def _needed(method: str, params: JsonObject) -> tuple[str, ...]:
-    """Return the tools that a client must be allowed to call for this request."""
+    """Return the tools that the client must be allowed to call for this request."""
     if method == "prompts/get" and params.get("name") == _REVIEW:
         return READING, LISTING
     if method != "completion/complete":

@@ -22,8 +22,8 @@ from support.toolsets import Stage
 from vaultwire.protocol.events import Identity
 from vaultwire.protocol.revisions import LATEST_HANDSHAKE
 from vaultwire.protocol.session import Session
-from vaultwire.server.gate import Gate
 from vaultwire.server.handlers import Handlers
+from vaultwire.server.middleware import Middleware
 from vaultwire.server.workers import Workers
 from vaultwire.trust.audit import Audit
 from vaultwire.trust.chained_log import ChainedLog, records
@@ -37,8 +37,8 @@ def log(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def gate(log: Path) -> Gate:
-    return Gate(Audit(ChainedLog(str(log)), print, strict=True))
+def middleware(log: Path) -> Middleware:
+    return Middleware(Audit(ChainedLog(str(log)), print, strict=True))
 
 
 def ends(log: Path) -> list[tuple[str, str]]:
@@ -49,8 +49,10 @@ def ends(log: Path) -> list[tuple[str, str]]:
     return [(each["tool_name"], each.get("error_code", each["result_status"])) for each in found]
 
 
-def test_a_call_that_is_cancelled_has_its_end_on_record(stage: Stage, vault: Vault, gate: Gate, log: Path) -> None:
-    with Peer(stage, vault, gate=gate) as peer:
+def test_a_call_that_is_cancelled_has_its_end_on_record(
+    stage: Stage, vault: Vault, middleware: Middleware, log: Path
+) -> None:
+    with Peer(stage, vault, middleware=middleware) as peer:
         waiting = peer.post_call("wait", gate="a")
         stage.gate("a").wait_for_arrival()
         peer.cancel(waiting)
@@ -60,9 +62,9 @@ def test_a_call_that_is_cancelled_has_its_end_on_record(stage: Stage, vault: Vau
 
 
 def test_a_call_past_its_deadline_ends_once_whatever_its_work_does_later(
-    stage: Stage, vault: Vault, gate: Gate, log: Path
+    stage: Stage, vault: Vault, middleware: Middleware, log: Path
 ) -> None:
-    with Peer(stage, vault, file_seconds=0.05, gate=gate) as peer:
+    with Peer(stage, vault, file_seconds=0.05, middleware=middleware) as peer:
         peer.post_call("hang", gate="a")
         assert peer.receive()["result"]["_meta"]["errorCode"] == "TIMEOUT"
         stage.gate("a").released.set()
@@ -71,9 +73,9 @@ def test_a_call_past_its_deadline_ends_once_whatever_its_work_does_later(
 
 
 def test_a_call_whose_time_is_up_before_its_turn_is_on_record(
-    stage: Stage, vault: Vault, gate: Gate, log: Path
+    stage: Stage, vault: Vault, middleware: Middleware, log: Path
 ) -> None:
-    with Peer(stage, vault, file_seconds=0.05, gate=gate) as peer:
+    with Peer(stage, vault, file_seconds=0.05, middleware=middleware) as peer:
         peer.post_call("change", name="slow", gate="a")
         stage.gate("a").wait_for_arrival()
         peer.post_call("change_soon", name="never")
@@ -84,17 +86,19 @@ def test_a_call_whose_time_is_up_before_its_turn_is_on_record(
     assert stage.order == ["slow"]
 
 
-def test_a_crash_is_on_record_as_what_the_client_is_told(stage: Stage, vault: Vault, gate: Gate, log: Path) -> None:
-    with Peer(stage, vault, gate=gate) as peer:
+def test_a_crash_is_on_record_as_what_the_client_is_told(
+    stage: Stage, vault: Vault, middleware: Middleware, log: Path
+) -> None:
+    with Peer(stage, vault, middleware=middleware) as peer:
         assert peer.call("crash")["_meta"]["errorCode"] == "INTERNAL"
     assert ends(log) == [("crash", "INTERNAL")]
     assert "secret reason" not in log.read_text()
 
 
 def test_changes_are_on_record_in_the_order_in_which_they_were_made(
-    stage: Stage, vault: Vault, gate: Gate, log: Path
+    stage: Stage, vault: Vault, middleware: Middleware, log: Path
 ) -> None:
-    with Peer(stage, vault, gate=gate) as peer:
+    with Peer(stage, vault, middleware=middleware) as peer:
         for number in range(20):
             peer.post_call("change", name=str(number))
         for _ in range(20):
@@ -205,9 +209,7 @@ def test_a_client_alone_may_have_half_of_the_calls_under_way(stage: Stage, vault
             params = {"name": "hang", "arguments": {"gate": "a"}}
             message = {"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": params}
             for event in session.receive_parsed(message):
-                task = workers.act(event, session, outlet)
-                if task is not None:
-                    workers.reading_lane.put(task)
+                workers.act(event, session, outlet)
         return [answer["result"]["_meta"]["errorCode"] for answer in outlet.answers]
 
     assert post("flood", 15) == ["SERVER_BUSY"] * 5

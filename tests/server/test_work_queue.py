@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from vaultwire.server.lanes import Lane
+from vaultwire.server.work_queue import WorkQueue
 
 PATIENCE = 30.0
 
@@ -19,7 +19,7 @@ class Piece:
         self.client = client
         self.name = name
         self.is_abandoned = False
-        self.lane: Any = None
+        self.queue: Any = None
         self.begun = threading.Event()
         self.released = threading.Event()
         if not waits:
@@ -27,7 +27,7 @@ class Piece:
 
 
 class Row:
-    """A lane, what began in it in which order, and how much of it at once."""
+    """A queue, what began in it in which order, and how much of it at once."""
 
     def __init__(self, most: int, most_each: int | None = None) -> None:
         self.order: list[str] = []
@@ -35,13 +35,13 @@ class Row:
         self._at_once: dict[str, int] = {}
         self._lock = threading.Condition()
         self.done = 0
-        self.lane: Any = Lane(self._run, most, most_each, lambda piece: piece.client)  # type: ignore[attr-defined]
+        self.queue: Any = WorkQueue(self._run, most, most_each, lambda piece: piece.client)  # type: ignore[attr-defined]
         self.pieces: list[Piece] = []
 
     def put(self, client: str, name: str, *, waits: bool = False) -> Piece:
         piece = Piece(client, name, waits=waits)
         self.pieces.append(piece)
-        self.lane.put(piece)
+        self.queue.put(piece)
         return piece
 
     def _run(self, piece: Any) -> None:
@@ -119,11 +119,11 @@ def test_an_abandoned_task_takes_nothing_from_its_client(also_lent: bool) -> Non
     waiting = [row.put("a", f"late {number}", waits=True) for number in range(2)]
     for piece in stuck:
         if also_lent:  # it was waiting for a person when its time was up
-            row.lane.lend_thread(piece)
+            row.queue.lend_thread(piece)
         piece.is_abandoned = True
-        row.lane.replace_thread(piece)
+        row.queue.replace_thread(piece)
         if also_lent:
-            row.lane.take_back_thread(piece)
+            row.queue.take_back_thread(piece)
     assert all(piece.begun.wait(PATIENCE) for piece in waiting)
     for piece in [*stuck, *waiting]:
         piece.released.set()
@@ -138,11 +138,27 @@ def test_a_task_that_waits_for_a_person_holds_up_nobody() -> None:
     assert asking.begun.wait(PATIENCE)
     behind = row.put("a", "behind")
     assert not behind.begun.is_set()
-    row.lane.lend_thread(asking)
+    row.queue.lend_thread(asking)
     assert behind.begun.wait(PATIENCE)
-    row.lane.take_back_thread(asking)
+    row.queue.take_back_thread(asking)
     asking.released.set()
     row.wait_until_done(2)
+
+
+def test_threads_that_stood_in_for_lent_ones_end() -> None:
+    row = Row(1)
+    for number in range(20):
+        asking = row.put("a", f"asking {number}", waits=True)
+        assert asking.begun.wait(PATIENCE)
+        behind = row.put("a", f"behind {number}", waits=True)
+        row.queue.lend_thread(asking)
+        assert behind.begun.wait(PATIENCE)
+        row.queue.take_back_thread(asking)
+        asking.released.set()
+        behind.released.set()
+        row.wait_until_done(2 * number + 2)
+    assert row.put("a", "last").begun.wait(PATIENCE)  # by then each of the others has ended
+    assert row.queue._threads == 1
 
 
 def test_very_many_clients_and_tasks_all_get_their_turn() -> None:

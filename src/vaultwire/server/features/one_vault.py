@@ -1,7 +1,7 @@
-"""What ``resources/*``, ``prompts/*`` and ``completion/complete`` answer, in the shape of the request's revision.
+"""The features of one vault: ``resources/*``, ``prompts/*`` and ``completion/complete``, in the revision's shape.
 
-Loaded together with the tools, after the first answer; ``handlers`` knows the methods' names before that. What is wrong
-is said with VaultError, which ``handlers`` turns into an error of the protocol.
+Loaded with the tools, after the first answer; ``handlers`` has the names of the methods. ``handlers`` makes JSON-RPC errors
+of the VaultErrors raised here.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ if TYPE_CHECKING:
 RESOURCES_PER_PAGE = 100  # about 25 KB
 MAX_VALUES = 100  # specification, Completion: "Maximum 100 items per response"
 
-# 2026-07-28, "Caching". Notes change under any program at any time; the template only with the vault's name.
+# 2026-07-28, "Caching". Any program may change notes at any time; the template changes only with the vault's name.
 CHANGING_TTL_MS = 0
 TEMPLATES_TTL_MS = 3_600_000
 _CACHE_SCOPE = "private"
 
 
-class Offers:
-    """The answers of one server, over one vault. ``prompts_folder`` is vault-relative, None for no prompts but ours."""
+class VaultFeatures:
+    """Resources, prompts and completions of one vault. ``prompts_folder`` is vault-relative, None for our own prompts only."""
 
     def __init__(self, vault: Vault, prompts_folder: str | None) -> None:
         self._vault = vault
@@ -56,7 +56,7 @@ class Offers:
         }
 
     def answer(self, method: str, params: JsonObject, revision: Revision, progress: Progress) -> JsonObject:
-        """Return the result of a request. Raises VaultError, ``Stopped``, and what nobody foresaw."""
+        """Return the result of a request. Raises VaultError, ``Stopped``, and what only a bug raises."""
         return self._table[method](params, revision, progress)
 
     # ------------------------------------------------------------------ resources
@@ -111,7 +111,7 @@ class Offers:
     # ------------------------------------------------------------------ completion
 
     def _complete(self, params: JsonObject, _: Revision, progress: Progress) -> JsonObject:
-        # `context`, the arguments filled in already, changes nothing here: none of ours depends on another.
+        # `context` (arguments that are filled in already) is not used: no argument of ours depends on another.
         meanings = self._meanings(object_in(params, "ref"), progress)
         name, value = argument_in(params, meanings)
         return to_completed(completions(self._vault, meanings[name], value, progress))
@@ -133,7 +133,7 @@ class Offers:
 
 
 def to_listed_prompt(prompt: Prompt, revision: Revision) -> JsonObject:
-    """Return a prompt as a client of this revision knows prompts."""
+    """Return a prompt's entry in ``prompts/list``."""
     listed: JsonObject = {"name": prompt.name}
     if revision.titles:
         listed["title"] = prompt.title
@@ -146,14 +146,14 @@ def to_listed_prompt(prompt: Prompt, revision: Revision) -> JsonObject:
 
 
 def prompt_in(params: JsonObject) -> tuple[str, dict[str, str]]:
-    """Return the prompt's name and its arguments that a request names. Raises VaultError."""
+    """Return the name and the arguments of a prompt in a request. Raises VaultError."""
     name = text_in(params, "name")
     arguments = {} if params.get("arguments") is None else object_in(params, "arguments")
     return name, {argument: text_in(arguments, argument) for argument in arguments}
 
 
 def to_filled(prompt: Prompt, messages: Iterable[Message]) -> JsonObject:
-    """Return what a person says with a prompt."""
+    """Return the result of ``prompts/get``."""
     return {
         "description": prompt.description,
         "messages": [{"role": "user", "content": _to_content(message)} for message in messages],
@@ -161,7 +161,7 @@ def to_filled(prompt: Prompt, messages: Iterable[Message]) -> JsonObject:
 
 
 def argument_in(params: JsonObject, known: Collection[str]) -> tuple[str, str]:
-    """Return the argument that is to be completed, and what was typed of it. Raises VaultError if it is not known."""
+    """Return the argument that is to be completed, and its beginning. Raises VaultError for an unknown argument."""
     argument = object_in(params, "argument")
     name, value = text_in(argument, "name", "argument."), text_in(argument, "value", "argument.")
     if name not in known:
@@ -171,7 +171,7 @@ def argument_in(params: JsonObject, known: Collection[str]) -> tuple[str, str]:
 
 
 def to_completed(values: list[str]) -> JsonObject:
-    """Return as many values as an answer takes."""
+    """Return the result of ``completion/complete``, with as many values as it may have."""
     shown = values[:MAX_VALUES]
     return {"completion": {"values": shown, "total": len(values), "hasMore": len(values) > len(shown)}}
 
@@ -192,12 +192,12 @@ def _to_contents(resource: Resource) -> JsonObject:
 
 
 def caching(revision: Revision, ttl_ms: int) -> JsonObject:
-    """Return how long an answer may be kept, where the revision says so."""
+    """Return how long a client may cache the result, where the revision has that."""
     return {"ttlMs": ttl_ms, "cacheScope": _CACHE_SCOPE} if revision.stateless else {}
 
 
 def refuse_cursor(params: JsonObject) -> None:
-    """Raise VaultError for a cursor where there is one page."""
+    """Raise VaultError for a cursor: the list has one page."""
     if params.get("cursor") is not None:
         raise VaultError(INVALID_ARGUMENTS, "cursor: this list has one page")
 

@@ -1,4 +1,4 @@
-"""What a method answers, spelt for the client's revision and the contract it came in by. Pure: data in, wire shapes out."""
+"""Results and errors of methods, in the shape of the client's revision and dialect. Pure: no I/O, no calls of tools."""
 
 from __future__ import annotations
 
@@ -26,9 +26,12 @@ INTERNAL = "INTERNAL"
 POLICY_DENIED = "POLICY_DENIED"
 TOOL_NOT_FOUND = "TOOL_NOT_FOUND"
 
+# The tools that give what resources give: who may not call them gets neither.
+READING, LISTING = "read_note", "list_notes"
+
 
 class Result:
-    """A method's answer. ``failed`` is the code of what went wrong, for a tool's failure; not all contracts show it."""
+    """A method's result. ``failed`` is the error code of a tool that failed; not every dialect shows it."""
 
     __slots__ = ("failed", "value")
     __match_args__ = ("value",)
@@ -39,7 +42,7 @@ class Result:
 
 
 class Refusal:
-    """A JSON-RPC error instead of an answer."""
+    """A JSON-RPC error instead of a result."""
 
     __slots__ = ("code", "data", "message")
     __match_args__ = ("code", "message", "data")
@@ -55,16 +58,16 @@ if TYPE_CHECKING:
 
 
 class Wording:
-    """How one call is answered: by its revision and dialect, and with the time it took."""
+    """Makes the answer of one call, by its revision and dialect, with the time that it took."""
 
     __slots__ = ("_dialect", "_known", "_path", "_revision", "_started", "_tool")
 
     def __init__(
         self, revision: Revision, dialect: Dialect, tool: str | None, known: Container[str], path: Any = None
     ) -> None:
-        """The clock runs from here. ``tool`` is its name among the ``known``, None for one that is not there.
+        """The time is counted from here. ``tool`` is the tool's name, None for one that is not among the ``known``.
 
-        ``path`` is what the call is about, where it says so.
+        ``path`` is the call's argument of that name, if it has one.
         """
         self._tool = tool
         self._known = known
@@ -74,7 +77,7 @@ class Wording:
         self._started = time.perf_counter()
 
     def result(self, outcome: Outcome[Any], description: Mapping[str, Any]) -> Result:
-        """Return what a tool found or did."""
+        """Return the result for a tool's outcome."""
         if self._dialect.results == ENVELOPE:
             text = json.dumps({"success": True, "data": outcome.data}, ensure_ascii=False, separators=(",", ":"))
             return Result({"content": [{"type": "text", "text": text}, *outcome.more]})
@@ -91,7 +94,7 @@ class Wording:
         return Result(result)
 
     def failure(self, code: str, message: str, details: Mapping[str, Any]) -> Answer:
-        """Return a tool's failure: a result the model reads, or an error of the protocol where the contract has it so."""
+        """Return the answer for a tool's failure: a result for the model, or a JSON-RPC error where the dialect wants one."""
         number = self._dialect.failure(code)
         if self._dialect.headlines and isinstance(self._path, str):
             details = {"path": self._path, **details}
@@ -101,7 +104,7 @@ class Wording:
             details = {self._dialect.details.get(name, name): value for name, value in details.items()}
         if number is not None:
             return Refusal(number, message, {"errorCode": code, **details})
-        # Wrong arguments were protocol errors before 2025-11-25, unless the contract has its own mind of errors.
+        # Wrong arguments were JSON-RPC errors before 2025-11-25, unless the dialect has its own errors.
         if code == INVALID_ARGUMENTS and self._dialect.results != BARE and not self._revision.tool_errors_for_arguments:
             return Refusal(jsonrpc.INVALID_PARAMS, f"Invalid params: {message}", {"errorCode": code, **details})
         text = self._dialect.failed_tools.get(self._tool or "", f"{code}: {{message}}").format(message=message)
@@ -124,19 +127,19 @@ def _text(text: str) -> Mapping[str, Any]:
     return {"type": "text", "text": text}
 
 
-@functools.lru_cache(maxsize=2)  # as the other: several calls may end in one millisecond
+@functools.lru_cache(maxsize=2)  # several calls may end in one millisecond
 def _written(milliseconds: int) -> str:
     second, rest = divmod(milliseconds, 1000)
     return f"{_written_second(second)}.{rest:03}Z"
 
 
-@functools.lru_cache(maxsize=2)  # writing it takes longer than many calls
+@functools.lru_cache(maxsize=2)  # strftime takes longer than many calls
 def _written_second(second: int) -> str:
     return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(second))
 
 
 def to_listed(description: Mapping[str, Any], revision: Revision, dialect: Dialect) -> JsonObject:
-    """Return a tool as a client of this revision knows tools, in the contract's words."""
+    """Return a tool's entry in ``tools/list``, for a revision and dialect."""
     name = description["name"]
     listed: JsonObject = {"name": dialect.list_name(name)}
     is_long = not dialect.short_tools
@@ -154,13 +157,13 @@ def to_listed(description: Mapping[str, Any], revision: Revision, dialect: Diale
 
 
 def to_refusal(error: VaultError, request: Request) -> Refusal:
-    """Return the engine's refusal as an error of the protocol; a resource's says which one was asked for."""
+    """Return a VaultError as a JSON-RPC error; for a resource with its URI."""
     data: JsonObject = {"errorCode": error.code, **error.details}
     if isinstance(request.params.get("uri"), str):
         data["uri"] = request.params["uri"]
-    is_unknown = error.code == FILE_NOT_FOUND or "vaults" in error.details  # a vault's name that is none
+    is_unknown = error.code == FILE_NOT_FOUND or "vaults" in error.details  # no vault has this name
     if is_unknown and request.method == "resources/read":
         return Refusal(request.revision.resource_not_found, f"Resource not found: {error.message}", data)
-    if error.code in (VAULT_NOT_FOUND, WRITE_FAILED) and not is_unknown:  # nothing the caller could have said better
+    if error.code in (VAULT_NOT_FOUND, WRITE_FAILED) and not is_unknown:  # no fault of the request
         return Refusal(jsonrpc.INTERNAL_ERROR, error.message, data)
     return Refusal(jsonrpc.INVALID_PARAMS, f"Invalid params: {error.message}", data)

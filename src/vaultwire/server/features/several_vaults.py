@@ -1,7 +1,7 @@
-"""What several vaults offer together: one list of resources and one of prompts, each entry naming the vault it is of.
+"""The features of several vaults: one list of resources and one of prompts. Not used where there is a single vault.
 
-A resource's URI names its vault. Our own prompts take a vault's name as an argument; those of a vault's notes have it in
-their name. What one vault answers is ``offers``' matter; with a single vault nothing here is used.
+A resource's URI names its vault. Our own prompts take the vault's name as an argument; prompts made of notes have it in
+their name. What one vault answers is in ``one_vault``.
 """
 
 from __future__ import annotations
@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from vaultwire.protocol.revisions import Revision
-from vaultwire.server.offers import (
+from vaultwire.server.features.one_vault import (
     CHANGING_TTL_MS,
     TEMPLATES_TTL_MS,
-    Offers,
+    VaultFeatures,
     argument_in,
     caching,
     object_in,
@@ -41,23 +41,23 @@ from vaultwire.vault.value_types import Progress
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from vaultwire.protocol.json_types import JsonObject
-    from vaultwire.server.shapes import Offering
+    from vaultwire.server.interfaces import Features
 
-# Between a vault's name and a prompt's. Neither holds it: ``plain_name`` puts single ones between words.
-_BETWEEN = "__"
+# Between a vault's name and a prompt's. Neither contains it: ``plain_name`` puts single underscores between words.
+_SEPARATOR = "__"
 
 
-def make_offers(vaults: Vaults, prompts_folder: str | None) -> Offering:
-    """Return what the vaults offer, or the one there is."""
+def make_features(vaults: Vaults, prompts_folder: str | None) -> Features:
+    """Return the features of the vaults, or of the only one."""
     return (
-        JoinedOffers(vaults, prompts_folder)
+        CombinedFeatures(vaults, prompts_folder)
         if vaults.are_several
-        else Offers(vaults.get(vaults.names[0]), prompts_folder)
+        else VaultFeatures(vaults.get(vaults.names[0]), prompts_folder)
     )
 
 
-class JoinedOffers:
-    """The answers of one server, over several vaults. ``prompts_folder`` is the same in each, None for no prompts but ours."""
+class CombinedFeatures:
+    """Resources, prompts and completions of several vaults. ``prompts_folder`` is the same in each, None for none."""
 
     def __init__(self, vaults: Vaults, prompts_folder: str | None) -> None:
         self._vaults = vaults
@@ -75,20 +75,20 @@ class JoinedOffers:
         }
 
     def answer(self, method: str, params: JsonObject, revision: Revision, progress: Progress) -> JsonObject:
-        """Return the result of a request. Raises VaultError, ``Stopped``, and what nobody foresaw."""
+        """Return the result of a request. Raises VaultError, ``Stopped``, and what only a bug raises."""
         return self._table[method](params, revision, progress)
 
     # ------------------------------------------------------------------ resources
 
     def _list_resources(self, params: JsonObject, revision: Revision, progress: Progress) -> JsonObject:
-        """List one vault after the other, each beginning on a page of its own; cursors are URIs, and so name the vault."""
+        """List one vault after the other, each from a new page. A cursor is a URI, so it names the vault."""
         names = self._vaults.names
         cursor = text_in(params, "cursor") if params.get("cursor") is not None else root_of(names[0])
         try:
             name = self._vaults.name(vault_of(cursor) or "")
         except VaultError:
             raise VaultError(INVALID_ARGUMENTS, "cursor must be the nextCursor of an earlier answer") from None
-        page = self._offers(name).answer("resources/list", {"cursor": cursor}, revision, progress)
+        page = self._features_of(name).answer("resources/list", {"cursor": cursor}, revision, progress)
         following = names.index(name) + 1
         if "nextCursor" not in page and following < len(names):
             page["nextCursor"] = root_of(names[following])
@@ -104,12 +104,12 @@ class JoinedOffers:
 
     def _read_resource(self, params: JsonObject, revision: Revision, progress: Progress) -> JsonObject:
         named = vault_of(text_in(params, "uri"))
-        # A URI of another kind is refused as it is where there is one vault.
+        # The first vault refuses a URI of another kind.
         name = self._vaults.names[0] if named is None else self._vaults.name(named)
-        return self._offers(name).answer("resources/read", params, revision, progress)
+        return self._features_of(name).answer("resources/read", params, revision, progress)
 
-    def _offers(self, name: str) -> Offers:
-        return Offers(self._vaults.get(name), self._prompts_folder)
+    def _features_of(self, name: str) -> VaultFeatures:
+        return VaultFeatures(self._vaults.get(name), self._prompts_folder)
 
     # ------------------------------------------------------------------ prompts
 
@@ -125,15 +125,15 @@ class JoinedOffers:
         name, arguments = prompt_in(params)
         vault, prompt = self._find(name, arguments, progress)
         messages = fill_prompt(self._vaults.get(vault), prompt, arguments, progress)
-        # Else the tools would look into the first one.
+        # Otherwise the tools would look into the first vault.
         return to_filled(prompt, [*messages, f"This is about the vault {vault!r}: pass it to the tools as {ARGUMENT}."])
 
     def _of_notes(self, vault: str, progress: Progress) -> dict[str, Prompt]:
-        """Return the prompts of a vault's notes by their joined names."""
+        """Return the prompts made of a vault's notes, by their names with the vault's."""
         prompts = list_prompts(self._vaults.get(vault), self._prompts_folder, progress).values()
         joined = [
             prompt._replace(
-                name=f"{self._prefixes[vault]}{_BETWEEN}{prompt.name}",
+                name=f"{self._prefixes[vault]}{_SEPARATOR}{prompt.name}",
                 title=f"{prompt.title} ({vault})",
             )
             for prompt in prompts
@@ -146,7 +146,7 @@ class JoinedOffers:
         if name in self._ours:
             given = arguments.get(ARGUMENT, "").strip()
             return self._vaults.name(given) if given else self._vaults.names[0], self._ours[name]
-        prefix = name.partition(_BETWEEN)[0]
+        prefix = name.partition(_SEPARATOR)[0]
         for vault in self._vaults.names:
             if self._prefixes[vault] == prefix:
                 prompts = self._of_notes(vault, progress)
@@ -184,7 +184,7 @@ class JoinedOffers:
 
 
 def _filled_in(params: JsonObject) -> dict[str, str]:
-    """Return the arguments that are filled in already (specification, Completion, from 2025-06-18: ``context``)."""
+    """Return the arguments that are filled in already (``context``; specification, Completion, from 2025-06-18)."""
     context = params.get("context")
     arguments = context.get("arguments") if isinstance(context, dict) else None
     if not isinstance(arguments, dict):
@@ -193,7 +193,7 @@ def _filled_in(params: JsonObject) -> dict[str, str]:
 
 
 def _prefixes(vaults: tuple[str, ...]) -> dict[str, str]:
-    """Return what the prompts of each vault's notes begin with: names that plain are alike get numbers."""
+    """Return the prefix of each vault's prompts. Vaults whose plain names are equal get numbers."""
     prefixes: dict[str, str] = {}
     for vault in vaults:
         prefix = free = plain_name(vault) or "vault"

@@ -1,7 +1,7 @@
-"""How an editor's state is told to clients of its socket: messages nobody asked for, and what differs from client to client.
+"""Parameters of the notifications to an editor's clients, paths as clients write them, and what differs between clients.
 
-What clients do with them was measured (``docs/claude-code.md``). Paths are absolute: a client shows any, but tells its
-model wrong ones as they stand.
+What clients do with them was measured (``docs/claude-code.md``). Paths are absolute: a client shows any path, but passes a
+wrong one on to its model.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from vaultwire.editor.state import Mention, Selection, Spot
 
 
 class Quirks(NamedTuple):
-    """What a client does otherwise: lines counted from 1, mentions with lines only, no quotes around paths; it compares
-    diagnostics (``editor_diagnostics``).
+    """Where a client differs: it counts lines from 1, needs lines in every mention, wants no quotes around paths, or
+    compares diagnostics (``editors.diagnostics``).
     """
 
     first_line: int = 0
@@ -32,17 +32,17 @@ _QUIRKS = {
 }
 _NONE = Quirks()
 
-# What a path may not hold for a mention to attach the file, in whatever form it is written.
+# With one of these in its path no form of a mention attaches the file.
 _UNMENTIONABLE = ('"', "#")
 
 
 def quirks_of(client: str) -> Quirks:
-    """Return what is to be heeded for a client, by the name it gives itself."""
+    """Return where a client differs, by its name in the handshake."""
     return _QUIRKS.get(client, _NONE)
 
 
-class Shapes:
-    """The paths of one vault as clients know them."""
+class ClientPaths:
+    """Turns the paths of one vault into those of clients, and back."""
 
     def __init__(self, root: str) -> None:
         """``root`` is the vault's folder as the person named it."""
@@ -50,7 +50,7 @@ class Shapes:
         self._real = os.path.realpath(root)
 
     def absolute(self, path: str) -> str:
-        """Return a file's path as a client knows it."""
+        """Return the absolute path of a file."""
         return os.path.join(self.root, *path.split("/"))
 
     def uri(self, path: str) -> str:
@@ -58,15 +58,15 @@ class Shapes:
         return Path(self.absolute(path)).as_uri()
 
     def vault_path(self, given: str) -> str | None:
-        """Return the path in the vault of what a client calls a file: a URI, percent-encoded or not, a path from the
-        file system's root or, as the contract has it, from the vault's. None if that is no place in the vault, whatever
-        there is outside of it.
+        """Return the path in the vault for a client's name of a file; None if it is outside the vault.
+
+        The name is a URI, percent-encoded or not, an absolute path or, as the contract has it, a path from the vault's root.
         """
         text = given.removeprefix("_claude_fs_right:").removeprefix("_claude_fs_left:")
         texts = [text]
         if text.startswith("file://"):
             bare = text.removeprefix("file://").removeprefix("localhost")
-            texts = [bare] if "%" not in bare else [bare, unquote(bare)]  # a name may hold a percent sign itself
+            texts = [bare] if "%" not in bare else [bare, unquote(bare)]  # a file name may have a percent sign itself
         found = [path for each in texts if (path := self._below(each)) is not None]
         there = [path for path in found if os.path.lexists(self.absolute(path))]
         return next(iter([*there, *found[::-1]]), None)
@@ -82,7 +82,7 @@ class Shapes:
             )
             if relative != ".." and not relative.startswith(".." + os.sep):
                 return relative.replace(os.sep, "/")
-        # From the vault's root, as the contract has it: only where nothing else can be meant.
+        # From the vault's root, as the contract has it, if there is such a file.
         inner = _inner(text.lstrip("/"))
         return inner if inner is not None and os.path.lexists(self.absolute(inner)) else None
 
@@ -100,12 +100,12 @@ class Shapes:
     def mention(self, mention: Mention, quirks: Quirks) -> dict[str, Any] | None:
         """Return the parameters of ``at_mentioned``; None where no form of it attaches the file."""
         place = self.absolute(mention.path)
-        quoted = quirks.quotes and any(map(str.isspace, place))  # wide and no-break blanks, too
+        quoted = quirks.quotes and any(map(str.isspace, place))  # wide and no-break spaces, too
         if any(sign in (place if quoted else mention.path) for sign in _UNMENTIONABLE):
             return None
         first, last = mention.first_line, max(mention.last_line, mention.first_line)
         if quoted:
-            # Without quotes nothing is attached, and with them lines count only within them, from 1.
+            # Without quotes the client attaches nothing. With them, it reads lines only inside the quotes, from 1.
             lines = f"#L{first}" + (f"-{last}" if last != first else "") if first else ""
             return {"filePath": f'"{place}{lines}"'}
         if not first:

@@ -26,8 +26,8 @@ _PROMPTS: dict[str, tuple[str, ...]] = {
 }
 
 
-class FixtureOffers:
-    """Fills the handlers' ``Offering``."""
+class FixtureFeatures:
+    """Fills the handlers' ``Features``."""
 
     def answer(self, method: str, params: dict[str, Any], revision: Revision, client: Client) -> dict[str, Any]:
         caching = {"ttlMs": 0, "cacheScope": "private"} if revision.stateless else {}

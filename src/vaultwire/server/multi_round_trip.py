@@ -1,11 +1,11 @@
-"""Questions to a client that cannot be asked while it waits (2026-07-28, "Multi Round-Trip Requests").
+"""Questions to the client in 2026-07-28 ("Multi Round-Trip Requests"): in the result, not while the call waits.
 
-The work is started again with each round of answers: what it asked before, it gets from the answers at once, and what it
-asks for the first time ends the round. So a tool that asks reads the same in every revision. It must do nothing it cannot
-do again before it has asked all it wants to know.
+The work runs again with each round of answers. A question that was answered before returns its answer at once, the first
+question without an answer ends the round. So a tool that asks is written the same way for every revision. Before its last
+question it must change nothing.
 
-What a client answered in earlier rounds travels with it, signed; the server keeps only which rounds are open, so that each
-is gone on with once, by whom it was begun. Loaded when somebody asks.
+The client sends the answers of earlier rounds back, signed by us. The server remembers only which rounds are open, so that
+each is used once, by the client that began it.
 """
 
 from __future__ import annotations
@@ -18,73 +18,55 @@ import json
 import os
 import threading
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from vaultwire.protocol.events import Request
-from vaultwire.server.answers import Result
+from vaultwire.server.client_proxy import ClientProxy
+from vaultwire.server.results import Result
 from vaultwire.toolkit.registry import Ask, Client, check_capabilities, is_answer
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from vaultwire.protocol.json_types import Json, JsonObject
-    from vaultwire.server.answers import Answer
+    from vaultwire.server.results import Answer
 
-# Known to this process only: what it signed means nothing to the next one.
+# Known to this process only: another process does not accept what this one signed.
 _KEY = os.urandom(32)
-# A person may be asked several things and leave the desk in between; the vault may have changed by then.
+# How long a round stays open: a person may leave the desk between two questions.
 _STATE_SECONDS = 900
 _OURS = ("inputResponses", "requestState", "_meta")
-# Rounds that wait for their client; beyond that the oldest is forgotten, and has to be begun anew.
+# Open rounds of all clients. Beyond that the oldest is closed, and its request has to be sent again.
 _MOST_OPEN = 10_000
 _NUMBER_BYTES = 16
 
 
 class InputRequired(Exception):  # noqa: N818 - an answer, not a failure
-    """The work cannot go on before the client has answered these."""
+    """The work needs the client's answers to these questions."""
 
     def __init__(self, wanted: Mapping[str, Ask]) -> None:
         super().__init__(", ".join(wanted))
         self.wanted = wanted
 
 
-class Rounds:
-    """What the work of one request sees of its client: all as ever, but questions are answered from earlier rounds."""
+class Rounds(ClientProxy):
+    """A client whose questions are answered from earlier rounds."""
 
-    __slots__ = ("_answers", "_client", "capabilities")
+    __slots__ = ("_answers", "_capabilities")
 
     def __init__(self, client: Client, request: Request, answers: Mapping[str, Any]) -> None:
-        self._client = client
+        super().__init__(client)
         self._answers = answers
-        self.capabilities = request.capabilities
+        self._capabilities = request.capabilities
 
-    def check(self) -> None:
-        """As the client's."""
-        self._client.check()
-
-    def report(self, done: int, total: int, message: str) -> None:
-        """As the client's."""
-        self._client.report(done, total, message)
-
-    def log(self, level: str, data: Any, logger: str = "vaultwire.tools") -> None:
-        """As the client's."""
-        self._client.log(level, data, logger)
-
-    def tools(self) -> Sequence[dict[str, Any]]:
-        """As the client's."""
-        return self._client.tools()
-
-    def show(self, tools: Collection[str]) -> bool:
-        """As the client's."""
-        return self._client.show(tools)
-
-    def hang_up(self) -> None:
-        """As the client's."""
-        self._client.hang_up()
+    @property
+    def capabilities(self) -> Mapping[str, Any]:
+        """What the request says that its client can do: it can always be asked with the result."""
+        return self._capabilities
 
     def ask(self, wanted: Mapping[str, Ask]) -> dict[str, JsonObject]:
-        """Return the client's answers. Raises InputRequired while some are missing, and CapabilityMissing."""
+        """Return the client's answers. Raises InputRequired if some are missing, and CapabilityMissing."""
         check_capabilities(wanted, self.capabilities)
         missing = {key: ask for key, ask in wanted.items() if not is_answer(ask, self._answers.get(key))}
         if missing:
@@ -92,8 +74,8 @@ class Rounds:
         return {key: self._answers[key] for key in wanted}
 
 
-def run_in_rounds(run: Callable[[Client], Answer], client: Client, request: Request) -> Answer:
-    """Run the work with all answers given so far. Raises VaultError for a state that does not count, and as ``Client.ask``."""
+def run_round(run: Callable[[Client], Answer], client: Client, request: Request) -> Answer:
+    """Run the work with all answers so far. Raises VaultError for a wrong ``requestState``, and what the work raises."""
     answers = _answers_of(request)
     try:
         return run(Rounds(client, request, answers))
@@ -110,20 +92,20 @@ def _answers_of(request: Request) -> dict[str, Any]:
     if not isinstance(given, dict):
         raise VaultError(INVALID_ARGUMENTS, "inputResponses must be an object")
     if state is None:
-        return given  # a client may know what will be asked; the state vouches for earlier rounds only
+        return given  # a client may know the questions beforehand; the state only holds earlier rounds
     answers, asked = _open_state(state, request)
     return {**answers, **{key: value for key, value in given.items() if key in asked}}
 
 
 class _Open:
-    """The rounds that are open: their numbers, in the order in which they began."""
+    """The numbers of the open rounds, oldest first."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._until: dict[bytes, float] = {}
 
     def begin(self) -> tuple[bytes, int]:
-        """Return the number of a new round, and when it ends."""
+        """Open a round; return its number and when it ends."""
         now = time.time()
         number, until = os.urandom(_NUMBER_BYTES), int(now) + _STATE_SECONDS
         with self._lock:
@@ -150,8 +132,8 @@ def _seal_state(request: Request, answers: Mapping[str, Any], asked: list[str]) 
 
 
 def _open_state(state: Json, request: Request) -> tuple[dict[str, Any], list[str]]:
-    """Return the answers of earlier rounds and what was asked in the last. Raises VaultError."""
-    message = "requestState: not as this server gave it out for this request; send the request anew without it"
+    """Return the answers of earlier rounds and the questions of the last. Raises VaultError."""
+    message = "requestState: not the one that this server gave for this request; send the request again without it"
     try:
         sealed = base64.b64decode(state, altchars=b"-_", validate=True)
     except (TypeError, ValueError):
@@ -163,9 +145,9 @@ def _open_state(state: Json, request: Request) -> tuple[dict[str, Any], list[str
     if not hmac.compare_digest(digest, _digest(request)):
         raise VaultError(INVALID_ARGUMENTS, message)
     if time.time() > until:
-        raise VaultError(INVALID_ARGUMENTS, "requestState: too old; send the request anew without it")
+        raise VaultError(INVALID_ARGUMENTS, "requestState: too old; send the request again without it")
     if not _open.end(bytes.fromhex(number)):
-        used = "requestState: used already, or too many were given out since; send the request anew without it"
+        used = "requestState: used already, or too many were given since; send the request again without it"
         raise VaultError(INVALID_ARGUMENTS, used)
     return answers, asked
 
@@ -175,7 +157,7 @@ def _sign(content: bytes) -> bytes:
 
 
 def _digest(request: Request) -> str:
-    """Return what tells this request from others: who asks, the method and all it was called with."""
+    """Return a digest of the request: its principal, method and params."""
     params = {key: value for key, value in request.params.items() if key not in _OURS}
-    told = json.dumps([request.peer.principal, request.method, params], sort_keys=True)
-    return hashlib.sha256(told.encode()).hexdigest()
+    text = json.dumps([request.peer.principal, request.method, params], sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()

@@ -1,6 +1,6 @@
-"""What every request passes before it is worked on and after: how often a client may ask, the record, how large answers are.
+"""Middleware around every request: rate limit, audit log, largest size of an answer. The rules themselves are in ``trust``.
 
-Only where one of them is asked for; without, requests go past. The rules are ``trust``'s, here they meet requests.
+A server for which none of the three is asked for has no middleware.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import time
 
 from vaultwire.protocol.dialects import known_name
 from vaultwire.protocol.jsonrpc import INTERNAL_ERROR
-from vaultwire.server.answers import Refusal, Result, Wording
+from vaultwire.server.results import Refusal, Result, Wording
 from vaultwire.server.tasks import Job
 from vaultwire.trust.rates import Rates, TooOften
 from vaultwire.vault.errors import TOO_LARGE, Stopped, VaultError
@@ -22,24 +22,24 @@ if TYPE_CHECKING:
 
     from vaultwire.protocol.dialects import Dialect
     from vaultwire.protocol.events import Request
-    from vaultwire.server.answers import Answer
+    from vaultwire.server.results import Answer
     from vaultwire.server.subscriptions import Listening
     from vaultwire.trust.audit import Asked, Audit
     from vaultwire.trust.limits import Restraints
 
     class Fail(Protocol):
-        """How a call's failure is spelt for its client."""
+        """Makes the answer for a request that fails."""
 
         def __call__(self, code: str, message: str, details: Mapping[str, Any]) -> Answer:
             """Return the answer."""
 
 
 RATE_LIMITED = "RATE_LIMITED"
-_CANCELLED = "CANCELLED"  # as the record knows it, which need not be loaded
+_CANCELLED = "CANCELLED"  # as in trust.audit, which may not be loaded
 
 
-class Gate:
-    """The limits and the record of one server."""
+class Middleware:
+    """The rate limit, the audit log and the size limit of one server."""
 
     def __init__(
         self, audit: Audit | None = None, rates: Rates | None = None, most_characters: int | None = None
@@ -56,7 +56,7 @@ class Gate:
         handle: Callable[[Request, Dialect], Answer | Job | Listening],
         descriptions: Mapping[str, Mapping[str, Any]],
     ) -> Answer | Job | Listening:
-        """Handle the request, unless it may not be. ``descriptions`` are those of the tools, by name."""
+        """Handle the request, or refuse it. ``descriptions`` are those of the tools, by name."""
         tool, fail = None, _refuse
         if request.method == "tools/call":
             given = request.params.get("name")
@@ -64,19 +64,19 @@ class Gate:
             fail = Wording(request.revision, dialect, tool, descriptions).failure
         answer: Answer | Job | Listening | None = None
         if self._rates is not None:
-            answer = self._refuse_flood(request, fail, tool, descriptions)
+            answer = self._check_rate(request, fail, tool, descriptions)
         answer = answer or handle(request, dialect)
-        passage = _Passage(self._audit, request, tool)
+        entry = _AuditEntry(self._audit, request, tool)
         if isinstance(answer, Job):
-            return _Passing(self, answer, passage, fail)
+            return _WrappedJob(self, answer, entry, fail)
         try:
-            passage.begin()
+            entry.begin()
         except VaultError as error:
             return fail(error.code, error.message, error.details)
-        passage.end(_code_of(answer) if isinstance(answer, Result | Refusal) else None)
+        entry.end(_code_of(answer) if isinstance(answer, Result | Refusal) else None)
         return answer
 
-    def _refuse_flood(
+    def _check_rate(
         self, request: Request, fail: Fail, tool: str | None, descriptions: Mapping[str, Mapping[str, Any]]
     ) -> Answer | None:
         """Count the request; return a refusal if there were too many."""
@@ -84,7 +84,7 @@ class Gate:
         name, changes, of = request.method, False, ""
         if request.method == "tools/call":
             if tool is None:
-                name = "an unknown tool"  # all of them together: whoever makes up names gets no more calls for it
+                name = "an unknown tool"  # all of them together: made-up names give no client more calls
             else:
                 name, of = tool, f" for tool: {tool}"
                 changes = not descriptions[tool]["annotations"]["readOnlyHint"]
@@ -94,24 +94,24 @@ class Gate:
             return fail(RATE_LIMITED, f"Rate limit exceeded{of} ({refused}).", {"retryAfter": refused.retry_after})
         return None
 
-    def run(self, job: Job, passage: _Passage, fail: Fail, client: Any) -> Answer:
-        """Run a job that has passed."""
+    def run(self, job: Job, entry: _AuditEntry, fail: Fail, client: Any) -> Answer:
+        """Run a job, with its entry in the log and the check of its size."""
         try:
-            passage.begin()
+            entry.begin()
         except VaultError as error:
             return fail(error.code, error.message, error.details)
         try:
             answer = job.run(client)
         except Stopped:
-            passage.end(_CANCELLED)
+            entry.end(_CANCELLED)
             raise
         if self._most_characters is not None and isinstance(answer, Result):
-            answer = self._cut(answer, fail)
-        passage.end(_code_of(answer))
+            answer = self._limit(answer, fail)
+        entry.end(_code_of(answer))
         return answer
 
-    def _cut(self, answer: Result, fail: Fail) -> Answer:
-        """Return the answer, or a refusal in place of one that is too large."""
+    def _limit(self, answer: Result, fail: Fail) -> Answer:
+        """Return the answer, or a failure if it is too large."""
         assert self._most_characters is not None
         size = sum(_size_of(block) for name in ("content", "contents") for block in answer.value.get(name, ()))
         if size <= self._most_characters:
@@ -123,25 +123,25 @@ class Gate:
         return fail(TOO_LARGE, message, {"size": size, "limit": self._most_characters})
 
 
-class _Passing(Job):
-    """A job with what goes before and behind it."""
+class _WrappedJob(Job):
+    """A job with the middleware around it."""
 
-    __slots__ = ("_fail", "_gate", "_job", "_passage")
+    __slots__ = ("_entry", "_fail", "_job", "_middleware")
 
-    def __init__(self, gate: Gate, job: Job, passage: _Passage, fail: Fail) -> None:
+    def __init__(self, middleware: Middleware, job: Job, entry: _AuditEntry, fail: Fail) -> None:
         super().__init__(job.name, job.seconds, changes_vault=job.changes_vault, vault=job.vault)
-        self._gate = gate
+        self._middleware = middleware
         self._job = job
-        self._passage = passage
+        self._entry = entry
         self._fail = fail
 
     def run(self, client: Any) -> Answer:
-        return self._gate.run(self._job, self._passage, self._fail, client)
+        return self._middleware.run(self._job, self._entry, self._fail, client)
 
     def give_up(self, code: str, message: str) -> Answer:
-        with contextlib.suppress(VaultError):  # it was not done, which is what is to be said anyway
-            self._passage.begin()
-            self._passage.end(code)
+        with contextlib.suppress(VaultError):  # the log failed; the client hears of the job's failure anyway
+            self._entry.begin()
+            self._entry.end(code)
         return self._job.give_up(code, message)
 
     def offered(self) -> Sequence[dict[str, Any]]:
@@ -151,10 +151,12 @@ class _Passing(Job):
         return self._job.show(names)
 
 
-def make_gate(asked: Restraints, complain: Callable[[str], None], *, rates: Mapping[str, int]) -> Gate | None:
-    """Return the gate of a run, None if nothing has to pass one. ``rates``: where none were asked for.
+def make_middleware(
+    asked: Restraints, complain: Callable[[str], None], *, rates: Mapping[str, int]
+) -> Middleware | None:
+    """Return the middleware of a run, None if nothing is asked for. ``rates`` are the limits where none are asked for.
 
-    Raises OSError where there is to be a log and cannot be.
+    Raises OSError if the log cannot be written.
     """
     audit = None
     if asked.audit is not None:
@@ -167,11 +169,11 @@ def make_gate(asked: Restraints, complain: Callable[[str], None], *, rates: Mapp
     most = {**rates, **(asked.rates or {})}
     if audit is None and not most and asked.most_characters is None:
         return None
-    return Gate(audit, Rates(most, time.monotonic) if most else None, asked.most_characters)
+    return Middleware(audit, Rates(most, time.monotonic) if most else None, asked.most_characters)
 
 
-class _Passage:
-    """One request's way through the record: one line when it begins, one when it ends, whoever says so first."""
+class _AuditEntry:
+    """One request in the audit log: a line when it begins, and one when it ends, on the thread that sees that first."""
 
     def __init__(self, audit: Audit | None, request: Request, tool: str | None) -> None:
         self._tool = tool
@@ -181,7 +183,7 @@ class _Passage:
         self._has_begun = False
 
     def begin(self) -> None:
-        """Put the request on record, once. Raises VaultError if that fails and must not."""
+        """Log the request, once. Raises VaultError if that fails and the log is strict."""
         if self._audit is None or self._has_begun:
             return
         method, params, peer = self._request.method, self._request.params, self._request.peer
@@ -189,11 +191,11 @@ class _Passage:
         self._has_begun = True
 
     def end(self, code: str | None) -> None:
-        """Put on record how it ended. A watchdog may do so before the work itself does; that comes too late then."""
+        """Log how the request ended, once: the watchdog may have done so before the work ends."""
         if self._audit is None:
             return
         try:
-            asked = self._asked.pop()  # one of two threads gets it
+            asked = self._asked.pop()  # two threads may try; one gets it
         except IndexError:
             return
         self._audit.end(asked, code)
@@ -204,7 +206,7 @@ def _refuse(code: str, message: str, details: Mapping[str, Any]) -> Answer:
 
 
 def _code_of(answer: Answer) -> str | None:
-    """Return the code of an answer that says what went wrong, None if nothing did."""
+    """Return the error code of an answer, None if it is no error."""
     if isinstance(answer, Refusal):
         code = (answer.data or {}).get("errorCode")
         return code if isinstance(code, str) else str(answer.code)
@@ -212,6 +214,6 @@ def _code_of(answer: Answer) -> str | None:
 
 
 def _size_of(block: Mapping[str, Any]) -> int:
-    """Return the size of a content block: its text or data, or its resource's."""
+    """Return the characters of a content block's text or data, or of its resource's."""
     held = block.get("resource", block)
     return sum(len(held[name]) for name in ("text", "data", "blob") if isinstance(held.get(name), str))

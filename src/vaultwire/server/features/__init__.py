@@ -1,0 +1,1 @@
+"""Server features besides tools: resources, prompts and completions."""

@@ -1,0 +1,61 @@
+"""Which changes a person must agree to first, and what they are asked. Not how they are asked: that is the caller's matter."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+
+from vaultwire.vault.changes.change import Step, Write, follow
+from vaultwire.vault.disk.files import Files
+from vaultwire.vault.disk.paths import is_note
+from vaultwire.vault.value_types import Confirmation, VaultPath
+
+MAX_UNASKED_NOTES = 25
+"""A change of more notes than this is asked about.
+
+A person can look over so many notes afterwards, one screen of names, and see what was done. The usual moves and renames
+touch fewer. What touches more is mostly a tag, a property or a whole folder.
+"""
+
+_NAMED = 5  # notes named in the question
+
+
+def confirmation_of_many(files: Files, steps: Sequence[Step], tool: str) -> Confirmation | None:
+    """Return what a person is asked before these steps, None where they change few notes."""
+    notes = _notes_of(files, steps)
+    if len(notes) <= MAX_UNASKED_NOTES:
+        return None
+    named = ", ".join(repr(path) for path in notes[:_NAMED])
+    message = (
+        f"{tool} would change {len(notes)} notes in the vault {files.name!r}: {named} and {len(notes) - _NAMED} more. "
+        "undo_change can take it back. Make this change?"
+    )
+    return Confirmation(_key_of(steps), message)
+
+
+def confirmation_of_removal(vault: str, path: VaultPath, data: bytes) -> Confirmation:
+    """Return what a person is asked before the note at ``path`` in a vault, of these bytes, is deleted permanently."""
+    message = f"Delete the note {path!r} in the vault {vault!r} permanently? It would not go to the trash."
+    return Confirmation(_key_of([Write(path, data, None)]), message)
+
+
+def _notes_of(files: Files, steps: Sequence[Step]) -> list[VaultPath]:
+    """Return the notes that the steps change, by the paths that they have afterwards, in the order of the steps."""
+    notes: dict[VaultPath, None] = {}
+    for step in steps:
+        if isinstance(step, Write):
+            moved = [step.path]
+        elif files.is_folder(step.source):
+            moved = [follow(note.path, step.source, step.target) for note in files.walk(step.source)]
+        else:
+            moved = [step.target]
+        notes |= dict.fromkeys(path for path in moved if is_note(path))
+    return list(notes)
+
+
+def _key_of(steps: Sequence[Step]) -> str:
+    """Return a key that only these very steps have: what is done is what the person agreed to."""
+    digest = hashlib.sha256()
+    for step in steps:
+        digest.update(repr(step).encode("utf-8", "surrogatepass"))
+    return f"confirm-{digest.hexdigest()}"
