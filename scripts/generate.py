@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from vaultwire.app.engine import load_tools
-from vaultwire.obsidian.headless import Headless
+from vaultwire.obsidian.files_backend import Headless
 from vaultwire.toolkit.catalog import APP_CATALOG, CATALOG
 from vaultwire.toolkit.schema import describe
 from vaultwire.tools.obsidian_cli.family import make_family

@@ -205,7 +205,7 @@ def make_config(
     each = [given] if isinstance(given, str) else list(given)
     if not each or not all(each):
         message = f"which vault? Give --vault PATH or set {VAULT_VARIABLE} to a folder of Markdown notes"
-        from vaultwire.obsidian.choosing import known_names  # noqa: PLC0415 - only for a message
+        from vaultwire.obsidian.vault_selection import known_names  # noqa: PLC0415 - only for a message
 
         raise ConfigError(message + known_names(" or one that Obsidian knows: "))
     vaults = _choose(each)
@@ -245,7 +245,7 @@ def _choose(given: list[str]) -> dict[str, str]:
     path = os.path.abspath(os.path.expanduser(given[0]))
     if len(given) == 1 and _can_be_listed(path):  # as most servers are started: nothing more is loaded for it
         return {"": path}
-    from vaultwire.obsidian.choosing import ChoiceError, choose  # noqa: PLC0415
+    from vaultwire.obsidian.vault_selection import ChoiceError, choose  # noqa: PLC0415
 
     try:
         vaults = choose(given)

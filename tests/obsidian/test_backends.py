@@ -15,8 +15,8 @@ from support.obsidian_app import Computer
 from support.vaults import open_vault
 from vaultwire.obsidian.app_vault import AppVault
 from vaultwire.obsidian.command import Command
-from vaultwire.obsidian.headless import Headless
-from vaultwire.obsidian.running import Running
+from vaultwire.obsidian.files_backend import Headless
+from vaultwire.obsidian.app_backend import Running
 from vaultwire.toolkit.registry import AnyTool, Failure, Outcome, invoke
 from vaultwire.toolkit.schema import describe
 from vaultwire.tools.obsidian_cli.family import make_family

@@ -369,7 +369,7 @@ def test_attempts_become_rarer(blank: Tab) -> None:
 def test_a_server_of_another_version_is_told_nothing_and_the_person_once(
     door: EditorDoor, blank: Tab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("vaultwire.desk.plugin_link.VERSION", 99)
+    monkeypatch.setattr("vaultwire.desk.plugin_endpoint.VERSION", 99)
     start(blank, door.plugin._asdict())
     blank.wait_for("document.getElementById('notices').textContent.includes('run vaultwire plugin install')")
     blank.wait_for("!standIn.plugin.socket")

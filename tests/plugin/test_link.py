@@ -18,9 +18,9 @@ from websockets.typing import Origin
 
 from support.editor_door import PATIENCE, EditorDoor
 from support.vaults import write_vault
-from vaultwire.desk.agreed import KEY_HEADER
-from vaultwire.desk.plugin_link import MAX_SELECTED, OBSIDIAN, VERSION, Seen, parse_message
-from vaultwire.editor.diffs import Decision
+from vaultwire.desk.command_api import KEY_HEADER
+from vaultwire.desk.plugin_endpoint import MAX_SELECTED, OBSIDIAN, VERSION, Seen, parse_message
+from vaultwire.editor.proposals import Decision
 from vaultwire.editor.state import Mention, Selection, Spot
 
 STATE = {"type": "state", "path": "Plan.md", "text": "", "start": [0, 0], "end": [0, 0], "tabs": []}

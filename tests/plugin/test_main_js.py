@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from vaultwire.config import make_config
-from vaultwire.desk.plugin_link import MAX_SELECTED, VERSION
+from vaultwire.desk.plugin_endpoint import MAX_SELECTED, VERSION
 from vaultwire.transports.lock_file import LinkFile, link_place, new_link, read_link
 
 HERE = Path(__file__).parent

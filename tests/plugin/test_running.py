@@ -17,7 +17,7 @@ from websockets.sync.client import ClientConnection, connect
 from websockets.typing import Origin
 
 from support.vaults import write_vault
-from vaultwire.desk.plugin_link import OBSIDIAN
+from vaultwire.desk.plugin_endpoint import OBSIDIAN
 from vaultwire.transports.editor_socket import TOKEN_HEADER
 from vaultwire.transports.lock_file import read_link
 

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import TypeVar
 
 from support.vaults import open_vault
-from vaultwire.desk.plugin_link import OBSIDIAN, PluginLink
-from vaultwire.desk.pointing import CommandLink
-from vaultwire.desk.serving import Desk
-from vaultwire.editor.diffs import Decision, Proposals
+from vaultwire.desk.plugin_endpoint import OBSIDIAN, PluginLink
+from vaultwire.desk.command_endpoint import CommandLink
+from vaultwire.desk.review_endpoint import Desk
+from vaultwire.editor.proposals import Decision, Proposals
 from vaultwire.editor.state import EditorState, Mention, Selection
 from vaultwire.server.editors.methods import Bridge, Peer
 from vaultwire.server.editors.shapes import Shapes

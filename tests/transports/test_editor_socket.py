@@ -17,9 +17,9 @@ from websockets.sync.client import ClientConnection, connect
 from websockets.typing import Origin
 
 from support.vaults import open_vault, write_vault
-from vaultwire.desk.changes import to_change
-from vaultwire.desk.serving import Desk
-from vaultwire.editor.diffs import Decision, Proposals
+from vaultwire.desk.review_page import to_change
+from vaultwire.desk.review_endpoint import Desk
+from vaultwire.editor.proposals import Decision, Proposals
 from vaultwire.editor.state import EditorState, Mention, Selection, Spot
 from vaultwire.server.editors.methods import Bridge
 from vaultwire.server.editors.shapes import Shapes

@@ -18,7 +18,7 @@ from support.companion_stage import PATIENT, WATCHFUL, Stage
 from support.vaults import snapshot, write_vault
 from vaultwire.app.companion_door import CompanionDoor
 from vaultwire.config import ConfigError
-from vaultwire.editor.diffs import REJECTED, Decision
+from vaultwire.editor.proposals import REJECTED, Decision
 from vaultwire.editor.state import NOTHING, Selection, Spot
 from vaultwire.server.editors.ide_companion import Bounds
 

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from support.calls import DESCRIPTIONS, TOOLS
 from support.vaults import open_vault
-from vaultwire.obsidian.headless import Headless
+from vaultwire.obsidian.files_backend import Headless
 from vaultwire.toolkit.catalog import APP_CATALOG, load_catalog
 from vaultwire.toolkit.registry import Failure, Outcome, invoke
 from vaultwire.tools.completions import Meaning, completions

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from vaultwire.protocol.revisions import Revision
     from vaultwire.server.gate import Gate
     from vaultwire.toolkit.registry import Description
-    from vaultwire.transports.relay.relaying import Target
+    from vaultwire.transports.relay.connect import Target
     from vaultwire.trust.policy_file import LoadedPolicy
     from vaultwire.vault.vault import Vault
 
@@ -61,8 +61,8 @@ def run_stdio(config: Config, *, standalone: bool = False) -> None:
     if standalone or not may_run:
         stdio.run(session, handlers)
         return
-    from vaultwire.transports import meeting  # noqa: PLC0415 - where there may be one, here and below
-    from vaultwire.transports.relay import borrowing  # noqa: PLC0415
+    from vaultwire.transports import rendezvous  # noqa: PLC0415 - where there may be one, here and below
+    from vaultwire.transports.relay import shared_server  # noqa: PLC0415
 
     def offered() -> list[Description]:
         return load_descriptions(config, load_policy(config))
@@ -71,7 +71,7 @@ def run_stdio(config: Config, *, standalone: bool = False) -> None:
 
 
 def _meeting_place(config: Config) -> str | None:
-    from vaultwire.transports import meeting  # noqa: PLC0415 - after the first answer
+    from vaultwire.transports import rendezvous  # noqa: PLC0415 - after the first answer
 
     settings = {name: getattr(config, name) for name in config.__slots__}
     return meeting.place(config.meetings, settings, config.policy)
@@ -80,7 +80,7 @@ def _meeting_place(config: Config) -> str | None:
 def run_connect(target: Target, say: Callable[[str], None]) -> None:
     """Relay between the client at stdin and stdout and a server until the client is done."""
     from vaultwire.transports import stdio  # noqa: PLC0415 - only this door's own code
-    from vaultwire.transports.relay import relaying  # noqa: PLC0415
+    from vaultwire.transports.relay import connect  # noqa: PLC0415
 
     relaying.run(stdio.open_stream, target, say)
 
@@ -102,7 +102,7 @@ def run_serve(
     from functools import partial  # noqa: PLC0415
 
     from vaultwire.app.network import serve_http  # noqa: PLC0415
-    from vaultwire.transports import meeting  # noqa: PLC0415 - only this door's own code
+    from vaultwire.transports import rendezvous  # noqa: PLC0415 - only this door's own code
     from vaultwire.transports.http_server import Limits  # noqa: PLC0415
 
     handlers = make_handlers(config)

@@ -13,10 +13,10 @@ import webbrowser
 
 from vaultwire.app.engine import load_policy, open_vault
 from vaultwire.config import ConfigError
-from vaultwire.desk.plugin_link import PluginLink
-from vaultwire.desk.pointing import CommandLink
-from vaultwire.desk.serving import Desk
-from vaultwire.editor.diffs import Proposals
+from vaultwire.desk.plugin_endpoint import PluginLink
+from vaultwire.desk.command_endpoint import CommandLink
+from vaultwire.desk.review_endpoint import Desk
+from vaultwire.editor.proposals import Proposals
 from vaultwire.editor.state import EditorState
 from vaultwire.editor.workspace import Following
 from vaultwire.server.editors.methods import Bridge

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from vaultwire.transports.guard import Door
     from vaultwire.transports.http_server import Limits
     from vaultwire.transports.legacy_sse import LegacySse
-    from vaultwire.transports.meeting import Listener
+    from vaultwire.transports.rendezvous import Listener
     from vaultwire.transports.oauth import Protected
     from vaultwire.transports.observing import Observer
     from vaultwire.trust.keys import Keys

@@ -12,7 +12,7 @@ from typing import Any
 
 from vaultwire.app import engine
 from vaultwire.cli.client_config import server_command
-from vaultwire.cli.conversation import Conversation
+from vaultwire.cli.stdio_client import Conversation
 from vaultwire.cli.terminal import say, say_styled
 from vaultwire.config import CACHE_VARIABLE, STATE_VARIABLE, Config
 

@@ -12,7 +12,7 @@ from typing import Any
 from vaultwire import __version__
 from vaultwire.app import engine
 from vaultwire.cli.client_config import server_command
-from vaultwire.cli.conversation import Conversation, ServerEndedError
+from vaultwire.cli.stdio_client import Conversation, ServerEndedError
 from vaultwire.cli.terminal import say, say_data
 from vaultwire.config import Config
 from vaultwire.obsidian.known_vaults import known_vaults

@@ -17,7 +17,7 @@ def add_options(parser: argparse.ArgumentParser, vault: argparse.ArgumentParser)
 
 def run(options: argparse.Namespace) -> int:
     """Do it for each vault and return the exit code: 1 where it cannot be. Raises ConfigError."""
-    from vaultwire.obsidian.companion import (  # noqa: PLC0415 - 10 ms, which no other command should pay
+    from vaultwire.obsidian.plugin_files import (  # noqa: PLC0415 - 10 ms, which no other command should pay
         CompanionError,
         install_companion,
         remove_companion,

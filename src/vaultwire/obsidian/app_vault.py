@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 
-from vaultwire.obsidian import answers
+from vaultwire.obsidian import command_text
 from vaultwire.obsidian.command import Command
 from vaultwire.obsidian.known_vaults import command_is_on, vault_ids
 from vaultwire.vault.errors import VAULT_NOT_FOUND, VaultError

@@ -7,8 +7,8 @@ from typing import Literal, NoReturn, TypeAlias
 
 from vaultwire.obsidian.app_vault import AppVault
 from vaultwire.obsidian.command import Command
-from vaultwire.obsidian.headless import Headless
-from vaultwire.obsidian.running import Running
+from vaultwire.obsidian.files_backend import Headless
+from vaultwire.obsidian.app_backend import Running
 from vaultwire.vault.errors import POLICY_DENIED, VaultError
 from vaultwire.vault.model import Progress, VaultPath
 from vaultwire.vault.vault import Vault

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from vaultwire import __version__
-from vaultwire.editor.diffs import Decision, Proposals
+from vaultwire.editor.proposals import Decision, Proposals
 from vaultwire.editor.state import NOTHING, EditorState, Mention, Selection, select_lines
 from vaultwire.protocol import jsonrpc
 from vaultwire.protocol.revisions import LATEST_HANDSHAKE, negotiate

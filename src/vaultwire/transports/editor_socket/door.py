@@ -24,7 +24,7 @@ from websockets.typing import Subprotocol
 from vaultwire.editor.state import Mention, Selection
 from vaultwire.protocol import jsonrpc
 from vaultwire.server.editors.methods import Bridge, Peer
-from vaultwire.transports.editor_socket.accepting import Connection, Listener
+from vaultwire.transports.editor_socket.listener import Connection, Listener
 
 TOKEN_HEADER = "x-claude-code-ide-authorization"  # noqa: S105 - where a token stands, not one
 _SUBPROTOCOL = Subprotocol("mcp")

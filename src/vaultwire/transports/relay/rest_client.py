@@ -12,8 +12,8 @@ from vaultwire.protocol import jsonrpc
 from vaultwire.server.answers import TOOL_NOT_FOUND, Refusal, Result
 from vaultwire.server.subscriptions import Subscriptions
 from vaultwire.server.tasks import Job, Work
-from vaultwire.transports.relay.connections import Lost, Unreachable
-from vaultwire.transports.relay.exchanges import LOST, MAX_ANSWER_VALUES, REFUSED, UNREACHABLE, Failure
+from vaultwire.transports.relay.http_client import Lost, Unreachable
+from vaultwire.transports.relay.in_flight import LOST, MAX_ANSWER_VALUES, REFUSED, UNREACHABLE, Failure
 from vaultwire.transports.relay.upstream import START_DELAYS
 
 TYPE_CHECKING = False
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from vaultwire.protocol.messages import JsonObject
     from vaultwire.server.answers import Answer
     from vaultwire.server.subscriptions import Listening
-    from vaultwire.transports.relay.connections import Connections
+    from vaultwire.transports.relay.http_client import Connections
 
 # The contract's relay: how often it looks at the list, and how long it waits for it.
 POLL_SECONDS = 5.0

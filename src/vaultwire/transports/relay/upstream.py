@@ -11,9 +11,9 @@ import threading
 from vaultwire import __version__
 from vaultwire.protocol import http, jsonrpc
 from vaultwire.protocol.events import meta_of
-from vaultwire.transports.relay.connections import MAX_ANSWER_BYTES, Lost, TooMuch, Unreachable
+from vaultwire.transports.relay.http_client import MAX_ANSWER_BYTES, Lost, TooMuch, Unreachable
 from vaultwire.transports.relay.event_stream import Cursor, EventTooLong, read_events
-from vaultwire.transports.relay.exchanges import (
+from vaultwire.transports.relay.in_flight import (
     MAX_ANSWER_VALUES,
     REFUSED,
     UNREACHABLE,
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from vaultwire.protocol.http import HeaderParams
     from vaultwire.protocol.messages import JsonObject
-    from vaultwire.transports.relay.connections import Answer, Connections
+    from vaultwire.transports.relay.http_client import Answer, Connections
 
 # While the server has never answered: it may be starting. The contract's relay: 30 retries, 1 second doubled up to 30.
 START_DELAYS = tuple(min(2.0**n, 30.0) for n in range(30))

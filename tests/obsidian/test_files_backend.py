@@ -7,7 +7,7 @@ from pathlib import Path
 
 from support.vaults import vault_over, write_vault
 from vaultwire.app.engine import open_index, open_settings
-from vaultwire.obsidian.headless import Headless
+from vaultwire.obsidian.files_backend import Headless
 from vaultwire.trust.limits import MAX_NOTE_BYTES
 from vaultwire.vault.disk.files import FileBytes, Files
 from vaultwire.vault.model import NO_PROGRESS, VaultPath

@@ -15,8 +15,8 @@ from urllib.parse import parse_qs, urlsplit
 from websockets.http11 import Request, Response
 from websockets.sync.server import ServerConnection
 
-from vaultwire.desk.agreed import KEY_HEADER, NOBODY, PATH, PRIVATE, SENT
-from vaultwire.desk.serving import answer
+from vaultwire.desk.command_api import KEY_HEADER, NOBODY, PATH, PRIVATE, SENT
+from vaultwire.desk.review_endpoint import answer
 from vaultwire.editor.state import EditorState, Mention, select_lines
 from vaultwire.markdown.links import split_display
 from vaultwire.vault.disk.paths import NOTE_SUFFIX, fold

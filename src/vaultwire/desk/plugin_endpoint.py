@@ -23,10 +23,10 @@ from websockets.exceptions import ConnectionClosed
 from websockets.http11 import Request, Response
 from websockets.sync.server import ServerConnection
 
-from vaultwire.desk.changes import Changes, parse_decision
-from vaultwire.desk.pointing import point_out
-from vaultwire.desk.serving import answer
-from vaultwire.editor.diffs import Decision, Proposals
+from vaultwire.desk.review_page import Changes, parse_decision
+from vaultwire.desk.command_endpoint import point_out
+from vaultwire.desk.review_endpoint import answer
+from vaultwire.editor.proposals import Decision, Proposals
 from vaultwire.editor.state import EditorState, Mention, Selection, Spot
 from vaultwire.vault.disk.paths import parse_path
 from vaultwire.vault.errors import VaultError

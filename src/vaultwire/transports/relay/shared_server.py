@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from vaultwire.server.dispatcher import Entry, Stream
     from vaultwire.server.handlers import Handlers
     from vaultwire.toolkit.registry import Description
-    from vaultwire.transports.relay.exchanges import Exchange, Failure, NoMcp
-    from vaultwire.transports.relay.forwarding import Forwarder
+    from vaultwire.transports.relay.in_flight import Exchange, Failure, NoMcp
+    from vaultwire.transports.relay.forwarder import Forwarder
 
 # What needs the vault.
 _FOR_SERVER = frozenset((
@@ -125,8 +125,8 @@ class _Borrowing:
             return
         import os  # noqa: PLC0415 - only where there is a server, here and below
 
-        from vaultwire.transports.relay.connections import Connections, to_socket  # noqa: PLC0415
-        from vaultwire.transports.relay.forwarding import Forwarder  # noqa: PLC0415
+        from vaultwire.transports.relay.http_client import Connections, to_socket  # noqa: PLC0415
+        from vaultwire.transports.relay.forwarder import Forwarder  # noqa: PLC0415
 
         # Whoever can reach the socket needs no key; this tells one client's sessions and memory from another's.
         connections = Connections(to_socket(path), {"Authorization": f"Bearer {os.urandom(16).hex()}"})

@@ -13,9 +13,9 @@ from vaultwire.protocol import jsonrpc
 from vaultwire.protocol.events import Identity
 from vaultwire.protocol.session import Session
 from vaultwire.server.dispatcher import serve
-from vaultwire.transports.relay.connections import Connections, make_tls, to_server
-from vaultwire.transports.relay.exchanges import NoMcp
-from vaultwire.transports.relay.forwarding import Forwarder
+from vaultwire.transports.relay.http_client import Connections, make_tls, to_server
+from vaultwire.transports.relay.in_flight import NoMcp
+from vaultwire.transports.relay.forwarder import Forwarder
 from vaultwire.transports.relay.rest_client import RestMethods
 
 TYPE_CHECKING = False
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from vaultwire.protocol.messages import JsonObject
     from vaultwire.server.dispatcher import Entry, Stream
-    from vaultwire.transports.relay.exchanges import Exchange, Failure
+    from vaultwire.transports.relay.in_flight import Exchange, Failure
 
     class Target(Protocol):
         """A server to relay to. ``mcp`` and ``rest`` are paths, None for a way not to be tried."""

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from vaultwire.protocol.messages import Json, JsonObject
-    from vaultwire.transports.relay.connections import Answer
+    from vaultwire.transports.relay.http_client import Answer
 
 UNREACHABLE = "SERVER_UNREACHABLE"
 LOST = "CONNECTION_LOST"

@@ -14,10 +14,10 @@ from collections.abc import Callable
 
 from vaultwire.markdown import edits
 from vaultwire.markdown.properties import parse_frontmatter
-from vaultwire.obsidian import answers
+from vaultwire.obsidian import command_text
 from vaultwire.obsidian.app_vault import AppVault
-from vaultwire.obsidian.headless import Headless
-from vaultwire.obsidian.shapes import (
+from vaultwire.obsidian.files_backend import Headless
+from vaultwire.obsidian.backend_values import (
     MAX_LINES,
     Hit,
     Kind,

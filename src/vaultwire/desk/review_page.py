@@ -7,7 +7,7 @@ import secrets
 from importlib import resources
 from typing import Any, NamedTuple
 
-from vaultwire.editor.diffs import Decision, Proposal, Proposals
+from vaultwire.editor.proposals import Decision, Proposal, Proposals
 from vaultwire.markdown.diffs import unified
 
 _NOT_READ = (

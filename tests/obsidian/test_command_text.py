@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vaultwire.obsidian.answers import (
+from vaultwire.obsidian.command_text import (
     MAX_CONTENT_CHARACTERS,
     check,
     to_arguments,

@@ -14,7 +14,7 @@ from typing import NoReturn
 from vaultwire.markdown import edits
 from vaultwire.markdown.properties import parse_frontmatter
 from vaultwire.obsidian.command import NOT_RUNNING
-from vaultwire.obsidian.shapes import (
+from vaultwire.obsidian.backend_values import (
     Hit,
     Kind,
     TaskLine,

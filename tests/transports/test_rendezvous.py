@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from vaultwire.transports import meeting
+from vaultwire.transports import rendezvous
 
 pytestmark = pytest.mark.skipif(not hasattr(socket, "AF_UNIX"), reason="no sockets in the file system here")
 

@@ -19,7 +19,7 @@ from support.vaults import write_vault
 from support.wire import HANDSHAKE_REVISIONS, REVISIONS, STATELESS_REVISION, Server
 from vaultwire import app
 from vaultwire.config import make_config
-from vaultwire.transports import meeting
+from vaultwire.transports import rendezvous
 
 LATEST = HANDSHAKE_REVISIONS[-1]
 

@@ -12,8 +12,8 @@ import threading
 from vaultwire.protocol import http, jsonrpc
 from vaultwire.server.lanes import Lane
 from vaultwire.server.workers import log_crash
-from vaultwire.transports.relay.connections import Lost, Unreachable
-from vaultwire.transports.relay.exchanges import LOST, MAX_ANSWER_VALUES, REFUSED, UNREACHABLE, Exchange, Failure, NoMcp
+from vaultwire.transports.relay.http_client import Lost, Unreachable
+from vaultwire.transports.relay.in_flight import LOST, MAX_ANSWER_VALUES, REFUSED, UNREACHABLE, Exchange, Failure, NoMcp
 from vaultwire.transports.relay.upstream import Upstream
 
 TYPE_CHECKING = False
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from vaultwire.protocol.messages import Json, JsonObject, RequestId
-    from vaultwire.transports.relay.connections import Connections
+    from vaultwire.transports.relay.http_client import Connections
 
 # Requests at once. Each waits on a thread; of a client that sends more, the others wait here.
 _AT_ONCE = 32

@@ -13,8 +13,8 @@ from support.vaults import open_vault, snapshot
 from vaultwire.obsidian.app_vault import AppVault
 from vaultwire.obsidian.backends import Backends, Choice
 from vaultwire.obsidian.command import NOT_RUNNING, Command
-from vaultwire.obsidian.headless import Headless
-from vaultwire.obsidian.running import Running
+from vaultwire.obsidian.files_backend import Headless
+from vaultwire.obsidian.app_backend import Running
 from vaultwire.toolkit.registry import invoke
 from vaultwire.toolkit.schema import describe
 from vaultwire.tools.obsidian_cli.family import make_family

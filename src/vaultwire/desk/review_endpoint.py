@@ -18,8 +18,8 @@ from websockets.exceptions import ConnectionClosed
 from websockets.http11 import Request, Response
 from websockets.sync.server import ServerConnection
 
-from vaultwire.desk.changes import Changes, make_page, parse_decision, to_message
-from vaultwire.editor.diffs import Proposals
+from vaultwire.desk.review_page import Changes, make_page, parse_decision, to_message
+from vaultwire.editor.proposals import Proposals
 
 _PREFIX = "/desk/"
 _SOCKET = "/desk/socket"

@@ -10,7 +10,7 @@ from typing import Any
 
 from vaultwire.cli.terminal import complain, say
 from vaultwire.config import Config, ConfigError, make_config
-from vaultwire.desk.agreed import KEY_HEADER, NOBODY, PATH, PRIVATE
+from vaultwire.desk.command_api import KEY_HEADER, NOBODY, PATH, PRIVATE
 
 _LINES = re.compile(r"(.+?)(?:#L([1-9][0-9]*)(?:-L?([1-9][0-9]*))?)?", re.DOTALL)
 _SECONDS = 10.0
