@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any, Literal, TypeAlias
 
-    from vaultwire.trust.limits import Restraints
+    from vaultwire.trust.limits import ClientLimits
     from vaultwire.trust.tokens import Trusted
 
     Backend: TypeAlias = Literal["app", "files", "auto"]
@@ -41,14 +41,23 @@ class Config:
     ``cache`` is the folder for what can be made anew, below which the index is kept; ``state`` the one for what cannot,
     below which the journal of changes is. They need not be there yet. ``read_first``: a note is edited only in a session
     that has read it. ``prompts`` is a folder in the vault, ``/`` between parts, whose notes are prompts; None for none.
-    ``policy`` is the file that says what is allowed, ``restraints`` what was asked for besides; None for none.
+    ``policy`` is the file that says what is allowed, ``limits`` what was asked for besides; None for none.
     ``dialect`` is the contract whose spelling is used (``protocol.dialects``).
     ``backend`` says who answers the ``obsidian_*`` tools, None for nobody; ``obsidian`` where the app's command is.
     """
 
     __slots__ = (
-        "backend", "cache", "dialect", "obsidian", "policy", "prompts",
-        "read_first", "read_only", "restraints", "state", "vaults",
+        "backend",
+        "cache",
+        "dialect",
+        "limits",
+        "obsidian",
+        "policy",
+        "prompts",
+        "read_first",
+        "read_only",
+        "state",
+        "vaults",
     )  # fmt: skip
 
     def __init__(  # noqa: PLR0913 - one for each option, by name
@@ -64,7 +73,7 @@ class Config:
         backend: Backend | None = None,
         dialect: str = "mcp",
         obsidian: str | None = None,
-        restraints: Restraints | None = None,
+        limits: ClientLimits | None = None,
     ) -> None:
         self.vaults = vaults
         self.cache = cache
@@ -76,7 +85,7 @@ class Config:
         self.backend = backend
         self.dialect = dialect
         self.obsidian = obsidian
-        self.restraints = restraints
+        self.limits = limits
 
     @property
     def vault(self) -> str:
@@ -84,7 +93,7 @@ class Config:
         return next(iter(self.vaults.values()))
 
     @property
-    def meetings(self) -> str:
+    def rendezvous_folder(self) -> str:
         """The folder in which this person's running programs find one another."""
         return os.path.join(self.state, "serving")
 
@@ -195,7 +204,7 @@ def make_config(
     policy: str | None = None,
     backend: Backend | None = None,
     dialect: str | None = None,
-    restraints: Restraints | None = None,
+    limits: ClientLimits | None = None,
 ) -> Config:
     """Return the settings; ``vault``, ``prompts`` and ``policy`` fall back to the environment. Raises ConfigError.
 
@@ -218,7 +227,7 @@ def make_config(
         raise ConfigError(f"--dialect must be one of {', '.join(DIALECTS)}, got {dialect!r}")
     if backend not in (None, *BACKENDS):
         raise ConfigError(f"--backend must be one of {', '.join(BACKENDS)}, got {backend!r}")
-    log = None if restraints is None else restraints.audit
+    log = None if limits is None else limits.audit
     if log is not None and any(_is_part(os.path.dirname(log), folder) for folder in vaults.values()):
         raise ConfigError(f"--audit must not be in the vault, where it would be taken along with the notes, got {log}")
     return Config(
@@ -233,7 +242,7 @@ def make_config(
         backend=backend or ("auto" if dialect == "obsidian-cli" else None),
         dialect=dialect or "mcp",
         obsidian=os.environ.get(OBSIDIAN_VARIABLE) or None,
-        restraints=restraints,
+        limits=limits,
     )
 
 
@@ -245,11 +254,11 @@ def _choose(given: list[str]) -> dict[str, str]:
     path = os.path.abspath(os.path.expanduser(given[0]))
     if len(given) == 1 and _can_be_listed(path):  # as most servers are started: nothing more is loaded for it
         return {"": path}
-    from vaultwire.obsidian.vault_selection import ChoiceError, choose  # noqa: PLC0415
+    from vaultwire.obsidian.vault_selection import VaultSelectionError, select_vaults  # noqa: PLC0415
 
     try:
-        vaults = choose(given)
-    except ChoiceError as error:
+        vaults = select_vaults(given)
+    except VaultSelectionError as error:
         raise ConfigError(str(error)) from None
     for outer, folder in vaults.items():
         for inner, its_folder in vaults.items():

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from vaultwire.obsidian.command import Finished
 from vaultwire.obsidian.command_text import (
     MAX_CONTENT_CHARACTERS,
     check,
@@ -17,7 +18,6 @@ from vaultwire.obsidian.command_text import (
     to_objects,
     to_properties,
 )
-from vaultwire.obsidian.command import Finished
 from vaultwire.vault.errors import (
     AMBIGUOUS_NAME,
     FILE_NOT_FOUND,

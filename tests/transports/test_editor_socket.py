@@ -17,10 +17,10 @@ from websockets.sync.client import ClientConnection, connect
 from websockets.typing import Origin
 
 from support.vaults import open_vault, write_vault
+from vaultwire.desk.review_endpoint import ReviewEndpoint
 from vaultwire.desk.review_page import to_change
-from vaultwire.desk.review_endpoint import Desk
 from vaultwire.editor.proposals import Decision, Proposals
-from vaultwire.editor.state import EditorState, Mention, Selection, Spot
+from vaultwire.editor.state import EditorState, Mention, Position, Selection
 from vaultwire.server.editors.methods import Bridge
 from vaultwire.server.editors.shapes import Shapes
 from vaultwire.transports.editor_socket import TOKEN_HEADER, Bounds, EditorSocket, hosts
@@ -63,7 +63,7 @@ class Door:
         self.bridge = Bridge(lambda: open_vault(root), Shapes(str(root)), self.state, self.proposals, self._open)
         listener = socket.create_server(("127.0.0.1", 0))
         self.port = listener.getsockname()[1]
-        self.desk = Desk(self.proposals, {f"http://{host}" for host in hosts(self.port)})
+        self.desk = ReviewEndpoint(self.proposals, {f"http://{host}" for host in hosts(self.port)})
         self._socket = EditorSocket(self.bridge, listener, TOKEN, (self.desk,), self.log.append, bounds)
         self._thread = threading.Thread(target=self._socket.run)
         self._thread.start()
@@ -240,7 +240,7 @@ def test_the_contracts_methods_answer(door: Door) -> None:
         assert client.request("prompts/list")["result"] == {"prompts": []}
         assert client.request("ping")["result"] == {}
         assert client.request("workspace/selection")["error"]["code"] == -32603
-        door.state.select(Selection("Note.md", "one", Spot(1, 0), Spot(1, 3)))
+        door.state.select(Selection("Note.md", "one", Position(1, 0), Position(1, 3)))
         client.hear("selection_changed")
         found = client.request("workspace/selection")["result"]
         assert found == {"selection": "one", "cursor": {"line": 1, "ch": 3}}
@@ -428,7 +428,7 @@ def test_a_client_that_reads_nothing_holds_up_no_other(tmp_path: Path) -> None:
 
 def test_a_selection_is_told_with_absolute_paths(door: Door) -> None:
     with Client(door) as client:
-        door.state.select(Selection("Note.md", "one\ntw", Spot(1, 0), Spot(2, 2)))
+        door.state.select(Selection("Note.md", "one\ntw", Position(1, 0), Position(2, 2)))
         told = client.hear("selection_changed")
         place = door.root / "Note.md"
         assert told == {
@@ -762,7 +762,7 @@ def test_the_page_is_opened_by_its_link_alone(door: Door) -> None:
     assert "script-src 'nonce-" in page
     assert "{nonce}" not in page
     assert "no-store" in page
-    for path in ("/desk/", "/desk/?key=", "/desk/?key=wrong", "/desk/changes.html"):
+    for path in ("/desk/", "/desk/?key=", "/desk/?key=wrong", "/desk/review_page.html"):
         assert get(door, path)[0] == 403
     assert get(door, door.desk.path.replace("/desk/?", "/desk/other?"))[0] == 404
     assert get(door, door.desk.path, "evil.example")[0] == 403

@@ -19,11 +19,11 @@ from vaultwire.transports.lock_file import (
     LockFile,
     LockFileError,
     QwenFile,
+    discover_editors,
     gemini_folder,
-    listed,
     lock_folder,
     qwen_folder,
-    sweep,
+    remove_stale_files,
 )
 
 ON_POSIX = pytest.mark.skipif(os.name == "nt", reason="modes of files are not Windows'")
@@ -102,10 +102,10 @@ def test_only_what_we_left_and_nobody_holds_is_swept(tmp_path: Path) -> None:
     for name, content in files.items():
         (tmp_path / name).write_text(json.dumps(content))
     (tmp_path / "6.lock").write_text("{")
-    sweep(str(tmp_path))
+    remove_stale_files(str(tmp_path))
     left = {"2.lock", "3.lock", "5.txt", "6.lock", "8.lock", gemini.format(os.getpid(), 2), gemini.format(ended.pid, 3)}
     assert set(os.listdir(tmp_path)) == left
-    sweep(str(tmp_path / "nowhere"))
+    remove_stale_files(str(tmp_path / "nowhere"))
 
 
 def test_a_server_that_starts_soon_after_is_the_same_to_its_clients(
@@ -135,9 +135,9 @@ def test_what_the_client_lists_for_a_folder_is_told(tmp_path: Path) -> None:
     (ide / "2.lock").write_text(json.dumps({"pid": os.getpid(), "ideName": "Else", "workspaceFolders": [f"{vault}s"]}))
     (ide / "3.lock").write_text(json.dumps({"pid": 0, "ideName": "Dead", "workspaceFolders": [str(vault)]}))
     (ide / "4.lock").write_text("{")
-    assert listed(str(ide), str(vault)) == [("Code", "1", False), ("Obsidian", "4711", True)]
-    assert listed(str(ide), str(tmp_path)) == [("Code", "1", False)]
-    assert listed(str(tmp_path / "nowhere"), str(vault)) == []
+    assert discover_editors(str(ide), str(vault)) == [("Code", "1", False), ("Obsidian", "4711", True)]
+    assert discover_editors(str(ide), str(tmp_path)) == [("Code", "1", False)]
+    assert discover_editors(str(tmp_path / "nowhere"), str(vault)) == []
 
 
 def test_gemini_clis_file_says_what_it_looks_for(tmp_path: Path) -> None:
@@ -241,8 +241,8 @@ def test_what_the_companions_find_for_a_folder_is_told(tmp_path: Path) -> None:
     for make, folder in ((GeminiFile, tmp_path / "gemini" / "ide"), (QwenFile, tmp_path / "qwen")):
         make(str(folder), Identity(4711, "x"), str(tmp_path / "link"), "Obsidian").write()
         make(str(folder), Identity(4712, "x"), str(tmp_path / "other"), "Obsidian").write()
-        assert listed(str(folder), str(vault)) == [("Obsidian", "4711", True)]
+        assert discover_editors(str(folder), str(vault)) == [("Obsidian", "4711", True)]
     code = {"port": 5, "workspacePath": f"/x{os.pathsep}{tmp_path}", "ideInfo": {"displayName": "VS Code"}}
     place = tmp_path / "gemini" / "ide" / f"gemini-ide-server-{os.getpid()}-5.json"
     place.write_text(json.dumps(code))
-    assert listed(str(place.parent), str(vault)) == [("Obsidian", "4711", True), ("VS Code", "5", False)]
+    assert discover_editors(str(place.parent), str(vault)) == [("Obsidian", "4711", True), ("VS Code", "5", False)]

@@ -28,7 +28,7 @@ from vaultwire.tools.instructions import instructions
 from vaultwire.trust.limits import (
     CONTRACT_RATES,
     USUAL_RATES,
-    Restraints,
+    ClientLimits,
 )
 from vaultwire.trust.policy import Policy
 
@@ -55,7 +55,7 @@ def run_stdio(config: Config, *, standalone: bool = False) -> None:
     handlers = make_handlers(config)
     session = make_session(config, handlers)
     try:
-        may_run = bool(os.listdir(config.meetings))
+        may_run = bool(os.listdir(config.rendezvous_folder))
     except OSError:
         may_run = False
     if standalone or not may_run:
@@ -67,14 +67,16 @@ def run_stdio(config: Config, *, standalone: bool = False) -> None:
     def offered() -> list[Description]:
         return load_descriptions(config, load_policy(config))
 
-    borrowing.run(stdio.open_stream(), session, handlers, lambda: meeting.find(_meeting_place(config)), offered)
+    shared_server.run(
+        stdio.open_stream(), session, handlers, lambda: rendezvous.find(_rendezvous_path(config)), offered
+    )
 
 
-def _meeting_place(config: Config) -> str | None:
+def _rendezvous_path(config: Config) -> str | None:
     from vaultwire.transports import rendezvous  # noqa: PLC0415 - after the first answer
 
     settings = {name: getattr(config, name) for name in config.__slots__}
-    return meeting.place(config.meetings, settings, config.policy)
+    return rendezvous.socket_path(config.rendezvous_folder, settings, config.policy)
 
 
 def run_connect(target: Target, say: Callable[[str], None]) -> None:
@@ -82,7 +84,7 @@ def run_connect(target: Target, say: Callable[[str], None]) -> None:
     from vaultwire.transports import stdio  # noqa: PLC0415 - only this door's own code
     from vaultwire.transports.relay import connect  # noqa: PLC0415
 
-    relaying.run(stdio.open_stream, target, say)
+    connect.run(stdio.open_stream, target, say)
 
 
 def run_serve(
@@ -106,7 +108,7 @@ def run_serve(
     from vaultwire.transports.http_server import Limits  # noqa: PLC0415
 
     handlers = make_handlers(config)
-    met = meeting.listen(_meeting_place(config))
+    met = rendezvous.listen(_rendezvous_path(config))
     with ExitStack() as at_the_end:
         if met is not None:
             at_the_end.callback(met.close)
@@ -161,9 +163,9 @@ def make_handlers(config: Config) -> Handlers:
         load_first_tools,
     )
     openers = {name: _opener(config, name, loaded) for name in config.vaults}
-    asked = config.restraints or Restraints()
-    if config.restraints is not None:
-        _check_restraints(asked, bool(policy.hosts), load_descriptions(config, loaded))
+    asked = config.limits or ClientLimits()
+    if config.limits is not None:
+        _check_limits(asked, bool(policy.hosts), load_descriptions(config, loaded))
     gate = _make_gate(config, policy)
     most = DIALECTS[config.dialect].most_seconds
     seconds = {name: given if most is None else min(given, most) for name, given in asked.seconds.items()}
@@ -172,12 +174,12 @@ def make_handlers(config: Config) -> Handlers:
 
 def _choice(config: Config, policy: Policy | None = None) -> Choice:
     """Return which tools there are in this run, and which of them are listed."""
-    asked = config.restraints or Restraints()
+    asked = config.limits or ClientLimits()
     without = asked.without_tools if policy is None or policy.hosts else (*asked.without_tools, WEB)
     return Choice(asked.size, asked.with_tools, without)
 
 
-def _check_restraints(asked: Restraints, has_hosts: bool, tools: Sequence[Description]) -> None:
+def _check_limits(asked: ClientLimits, has_hosts: bool, tools: Sequence[Description]) -> None:
     """Raise ConfigError for what was asked of tools that are not there, and of packages."""
     from importlib.util import find_spec  # noqa: PLC0415 - only where something was asked for, here and below
 
@@ -201,11 +203,11 @@ def _check_restraints(asked: Restraints, has_hosts: bool, tools: Sequence[Descri
 def _make_gate(config: Config, policy: Policy) -> Gate | None:
     """Return what every request passes in this run, None if nothing is asked of them."""
     rates = CONTRACT_RATES if config.dialect == SECURE.name else USUAL_RATES if policy.hosts else {}
-    if config.restraints is None and not rates:
+    if config.limits is None and not rates:
         return None
     from vaultwire.server.gate import make_gate  # noqa: PLC0415 - only where there is one
 
-    asked = config.restraints or Restraints()
+    asked = config.limits or ClientLimits()
     try:
         return make_gate(asked, _complain, rates=rates)
     except OSError as error:

@@ -48,7 +48,7 @@ class CompanionDoor:
                 f"{root} has a {os.pathsep!r} in it, which these clients take for the end of a folder's path"
             )
         for client in clients:
-            lock_file.sweep(_FILES[client][0]())
+            lock_file.remove_stale_files(_FILES[client][0]())
         self.companion = Companion(bridge, bounds)
         self._log = log
         self._token = secrets.token_urlsafe(32)

@@ -13,25 +13,25 @@ import webbrowser
 
 from vaultwire.app.engine import load_policy, open_vault
 from vaultwire.config import ConfigError
-from vaultwire.desk.plugin_endpoint import PluginLink
-from vaultwire.desk.command_endpoint import CommandLink
-from vaultwire.desk.review_endpoint import Desk
+from vaultwire.desk.command_endpoint import CommandEndpoint
+from vaultwire.desk.plugin_endpoint import PluginEndpoint
+from vaultwire.desk.review_endpoint import ReviewEndpoint
 from vaultwire.editor.proposals import Proposals
 from vaultwire.editor.state import EditorState
-from vaultwire.editor.workspace import Following
+from vaultwire.editor.workspace import WorkspaceWatcher
 from vaultwire.server.editors.methods import Bridge
 from vaultwire.server.editors.shapes import Shapes
 from vaultwire.transports.editor_socket import EditorSocket, hosts
 from vaultwire.transports.lock_file import (
+    EndpointFile,
     Identity,
     LastIdentity,
-    LinkFile,
     LockFile,
     LockFileError,
     lock_folder,
+    new_endpoint,
     new_identity,
-    new_link,
-    sweep,
+    remove_stale_files,
 )
 from vaultwire.vault.disk.process_lock import ProcessLock
 
@@ -90,7 +90,7 @@ def open_editors(
     companions: Collection[str] = (),
 ) -> list[EditorDoor]:
     """Return a door for each vault; ``begin`` opens it. As ``run_ide``."""
-    sweep(lock_folder())
+    remove_stale_files(lock_folder())
     heard = log or (lambda _: None)
     return [
         EditorDoor(config.alone(name), on_waiting, heard, companions, opens_browser=opens_browser)
@@ -173,21 +173,21 @@ class EditorDoor:
         self._vault = vault = open_vault(config, (), load_policy(config))
         state, proposals = EditorState(lambda path: not vault.has_file(path)), Proposals()
         bridge = Bridge(lambda: vault, Shapes(self.root), state, proposals, self._show)
-        plugin_link, command_link = new_link(self.port), new_link(self.port)
-        self._desk = Desk(proposals, {f"http://{host}" for host in hosts(self.port)})
-        self._plugin = PluginLink(state, proposals, plugin_link[1:], lambda: bridge.peers, on_gone=self._open_page)
+        plugin_link, command_link = new_endpoint(self.port), new_endpoint(self.port)
+        self._desk = ReviewEndpoint(proposals, {f"http://{host}" for host in hosts(self.port)})
+        self._plugin = PluginEndpoint(state, proposals, plugin_link[1:], lambda: bridge.peers, on_gone=self._open_page)
         self._companions = _open_companions(bridge, self.root, companions, log)
         self.companion_port = 0 if self._companions is None else self._companions.port
-        commands = CommandLink(state, lambda: vault, command_link.token, lambda: bridge.peers, self._lookers)
-        self._following = Following(self.root, state)
+        commands = CommandEndpoint(state, lambda: vault, command_link.token, lambda: bridge.peers, self._lookers)
+        self._following = WorkspaceWatcher(self.root, state)
         self._proposals = proposals
         pages = (self._desk, self._plugin, commands)
         self._socket = EditorSocket(bridge, listener, self._identity.token, pages, log)
         self.url = f"http://127.0.0.1:{self.port}{self._desk.path}"
-        self._files: list[LockFile | LinkFile] = [
+        self._files: list[LockFile | EndpointFile] = [
             LockFile(lock_folder(), self._identity, self.root, _NAME),
-            LinkFile(folder, "plugin", self.root, plugin_link),
-            LinkFile(folder, "commands", self.root, command_link),
+            EndpointFile(folder, "plugin", self.root, plugin_link),
+            EndpointFile(folder, "commands", self.root, command_link),
         ]
         works = {"socket": self._socket.run, "tend": vault.tend, "follow": self._follow}
         self._threads = [threading.Thread(target=work, name=f"vaultwire-editor-{name}") for name, work in works.items()]

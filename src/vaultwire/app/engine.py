@@ -43,7 +43,7 @@ def load_policy(config: Config) -> LoadedPolicy | None:
 
 def make_policy(config: Config, loaded: LoadedPolicy | None = None) -> Policy:
     """Return what the person allows in this run."""
-    hosts = () if config.restraints is None else config.restraints.hosts
+    hosts = () if config.limits is None else config.limits.hosts
     if loaded is None:
         return Policy(read_only=config.read_only, hosts=hosts)
     loaded.policy.read_only |= config.read_only

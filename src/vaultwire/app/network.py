@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from vaultwire.transports.guard import Door
     from vaultwire.transports.http_server import Limits
     from vaultwire.transports.legacy_sse import LegacySse
-    from vaultwire.transports.rendezvous import Listener
     from vaultwire.transports.oauth import Protected
     from vaultwire.transports.observing import Observer
+    from vaultwire.transports.rendezvous import Listener
     from vaultwire.trust.keys import Keys
     from vaultwire.trust.tokens import Trusted
 

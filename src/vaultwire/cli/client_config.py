@@ -85,5 +85,5 @@ def _options(config: Config) -> list[str]:
         if is_set
     ]
     vaults = [option for vault in config.vault_options for option in ("--vault", vault)]
-    restraints = [] if config.restraints is None else config.restraints.options()
-    return ["stdio", *vaults, *flags, *prompts, *policy, *backend, *dialect, *restraints]
+    limits = [] if config.limits is None else config.limits.options()
+    return ["stdio", *vaults, *flags, *prompts, *policy, *backend, *dialect, *limits]

@@ -17,12 +17,12 @@ from vaultwire.cli import (
     connect,
     demo,
     doctor,
+    editor_commands,
     ide,
     keys,
-    editor_commands,
+    limit_options,
     plugin,
     policy,
-    limit_options,
     serve,
     stdio,
     vaults,
@@ -74,7 +74,7 @@ def _parser() -> argparse.ArgumentParser:
         help=f"file that says what is allowed, see docs/policy.md (else: ${POLICY_VARIABLE})",
     )
     restrained = argparse.ArgumentParser(add_help=False)
-    restraining.add_options(restrained)
+    limit_options.add_options(restrained)
     changes.add_argument(
         "--backend",
         choices=BACKENDS,
@@ -177,8 +177,8 @@ def _add_companions(commands: Any, vault: argparse.ArgumentParser) -> None:
     """Add what goes with ``ide``."""
     for name, said in (("mention", "point a note out to"), ("select", "show a note as the one in front to")):
         pointed = commands.add_parser(name, parents=[vault], help=f"{said} the assistants at a running vaultwire ide")
-        mention.add_options(pointed)
-        pointed.set_defaults(run=functools.partial(mention.run, do=name))
+        editor_commands.add_options(pointed)
+        pointed.set_defaults(run=functools.partial(editor_commands.run, do=name))
 
     plugged = commands.add_parser("plugin", help="put the companion plugin into a vault's Obsidian, or take it out")
     plugin.add_options(plugged, vault)
@@ -188,7 +188,7 @@ def _add_companions(commands: Any, vault: argparse.ArgumentParser) -> None:
 def _settings(options: argparse.Namespace) -> dict[str, Any]:
     """Return the options that ``make_config`` takes."""
     names = ("vault", "read_only", "read_first", "prompts", "policy", "backend", "dialect")
-    return {**{name: getattr(options, name) for name in names}, "restraints": restraining.restraints(options)}
+    return {**{name: getattr(options, name) for name in names}, "limits": limit_options.read_limits(options)}
 
 
 def _run_check(options: argparse.Namespace) -> int:

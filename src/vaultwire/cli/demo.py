@@ -12,7 +12,7 @@ from typing import Any
 
 from vaultwire.app import engine
 from vaultwire.cli.client_config import server_command
-from vaultwire.cli.stdio_client import Conversation
+from vaultwire.cli.stdio_client import StdioClient
 from vaultwire.cli.terminal import say, say_styled
 from vaultwire.config import CACHE_VARIABLE, STATE_VARIABLE, Config
 
@@ -91,11 +91,11 @@ def _on_own_vault(config: Config) -> int:
     return 0
 
 
-def _conversation(*options: str, environment: dict[str, str] | None = None) -> Conversation:
-    return Conversation([*server_command(), "stdio", *options], environment)
+def _conversation(*options: str, environment: dict[str, str] | None = None) -> StdioClient:
+    return StdioClient([*server_command(), "stdio", *options], environment)
 
 
-def _open(talk: Conversation) -> None:
+def _open(talk: StdioClient) -> None:
     hello, milliseconds = talk.initialize()
     server = hello["serverInfo"]
     _show_request("initialize", milliseconds, "from spawn to answer")
@@ -105,7 +105,7 @@ def _open(talk: Conversation) -> None:
     _show_answer(", ".join(tool["name"] for tool in tools["tools"]))
 
 
-def _call(talk: Conversation, tool: str, **arguments: Any) -> dict[str, Any]:
+def _call(talk: StdioClient, tool: str, **arguments: Any) -> dict[str, Any]:
     result, milliseconds = talk.call(tool, arguments)
     shown = ", ".join(f"{name}={value!r}" for name, value in arguments.items())
     _show_request(f"{tool}({shown})", milliseconds)

@@ -12,11 +12,11 @@ from typing import Any
 from vaultwire import __version__
 from vaultwire.app import engine
 from vaultwire.cli.client_config import server_command
-from vaultwire.cli.stdio_client import Conversation, ServerEndedError
+from vaultwire.cli.stdio_client import ServerEndedError, StdioClient
 from vaultwire.cli.terminal import say, say_data
 from vaultwire.config import Config
 from vaultwire.obsidian.known_vaults import known_vaults
-from vaultwire.transports.lock_file import gemini_folder, listed, lock_folders, qwen_folder
+from vaultwire.transports.lock_file import discover_editors, gemini_folder, lock_folders, qwen_folder
 
 # How lines are marked: what keeps something from working, and what could be better.
 _HEADING, _FACT, _PROBLEM, _REMARK = "#", "", "!", "~"
@@ -86,10 +86,15 @@ def _examine(config: Config) -> dict[str, Any]:
         "policy": config.policy,
         "editors": {
             "folders": lock_folders(),
-            "listed": [editor._asdict() for folder in lock_folders() for editor in listed(folder, config.vault)],
+            "listed": [
+                editor._asdict() for folder in lock_folders() for editor in discover_editors(folder, config.vault)
+            ],
         },
         "companions": {
-            client: {"folder": folder, "listed": [editor._asdict() for editor in listed(folder, config.vault)]}
+            client: {
+                "folder": folder,
+                "listed": [editor._asdict() for editor in discover_editors(folder, config.vault)],
+            }
             for client, folder in (("Gemini CLI", gemini_folder()), ("Qwen Code", qwen_folder()))
         },
         "start": start,
@@ -101,7 +106,7 @@ def _examine(config: Config) -> dict[str, Any]:
 
 def _time_start(config: Config) -> float:
     policy = [] if config.policy is None else ["--policy", config.policy]
-    with Conversation([*server_command(), "stdio", "--vault", config.vault, *policy]) as talk:
+    with StdioClient([*server_command(), "stdio", "--vault", config.vault, *policy]) as talk:
         return talk.initialize()[1]
 
 

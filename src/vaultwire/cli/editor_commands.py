@@ -65,9 +65,9 @@ def _ask(config: Config, command: dict[str, Any]) -> dict[str, Any] | None:
     import http.client  # noqa: PLC0415 - the options of all commands are read before one is run, here and below
     from urllib.parse import urlencode  # noqa: PLC0415
 
-    from vaultwire.transports.lock_file import read_link  # noqa: PLC0415
+    from vaultwire.transports.lock_file import read_endpoint  # noqa: PLC0415
 
-    link = read_link(os.path.join(config.state, "editor"), "commands", config.vault)
+    link = read_endpoint(os.path.join(config.state, "editor"), "commands", config.vault)
     if link is None:
         return None
     connection = http.client.HTTPConnection("127.0.0.1", link.port, timeout=_SECONDS)

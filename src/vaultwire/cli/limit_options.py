@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from vaultwire.config import ConfigError, audit_file
 from vaultwire.toolkit.sets import SIZES, STANDARD_SIZE
-from vaultwire.trust.limits import Restraints, read_rate, read_seconds
+from vaultwire.trust.limits import ClientLimits, read_rate, read_seconds
 
 Value = TypeVar("Value")
 
@@ -52,9 +52,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def restraints(options: argparse.Namespace) -> Restraints | None:
+def read_limits(options: argparse.Namespace) -> ClientLimits | None:
     """Return what the options ask for, None for nothing. Raises ConfigError."""
-    asked = Restraints()
+    asked = ClientLimits()
     if options.audit is not None:
         asked.audit = audit_file(options.audit)
     elif options.audit_strict:

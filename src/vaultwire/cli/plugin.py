@@ -18,22 +18,22 @@ def add_options(parser: argparse.ArgumentParser, vault: argparse.ArgumentParser)
 def run(options: argparse.Namespace) -> int:
     """Do it for each vault and return the exit code: 1 where it cannot be. Raises ConfigError."""
     from vaultwire.obsidian.plugin_files import (  # noqa: PLC0415 - 10 ms, which no other command should pay
-        CompanionError,
-        install_companion,
-        remove_companion,
+        PluginFilesError,
+        install_plugin,
+        remove_plugin,
     )
 
     for vault in make_config(options.vault).vaults.values():
         try:
             if options.action == "install":
-                say(f"The plugin is in {install_companion(vault)}")
+                say(f"The plugin is in {install_plugin(vault)}")
                 say("Enable it in Obsidian: Settings, Community plugins, Vaultwire. If it was enabled before, turn it")
                 say("off and on again, or restart Obsidian.")
-            elif remove_companion(vault):
+            elif remove_plugin(vault):
                 say(f"The plugin is no longer in {vault}; an Obsidian that runs forgets it when it restarts")
             else:
                 say(f"There is no plugin in {vault}")
-        except CompanionError as error:
+        except PluginFilesError as error:
             complain(str(error))
             return 1
     return 0

@@ -24,7 +24,7 @@ class ServerEndedError(Exception):
         self.exit_code = exit_code
 
 
-class Conversation:
+class StdioClient:
     """One spawned server. A context manager: leaving it ends the server in the orderly way."""
 
     def __init__(self, command: Sequence[str], environment: Mapping[str, str] | None = None) -> None:

@@ -34,7 +34,7 @@ def point_out(state: EditorState, mention: Mention, clients: Callable[[], int]) 
     return SENT if state.mention(mention) else PRIVATE
 
 
-class CommandLink:
+class CommandEndpoint:
     """The commands' door: ``mention`` and ``select`` from elsewhere on this computer."""
 
     prefix = PATH

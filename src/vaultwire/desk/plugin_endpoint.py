@@ -1,8 +1,8 @@
 """The companion plugin in Obsidian on the editors' socket: what it says of the editor, and what it is asked to show.
 
-It finds the server by a file outside the vault (``transports.lock_file.LinkFile``), shows the secret in it, and tells nothing
-before the server has shown the other: a port may since be somebody else's. What it says is checked like any stranger's;
-what is not as it should be is passed over. The messages are JSON objects with a ``type``:
+It finds the server by a file outside the vault (``transports.lock_file.EndpointFile``) and shows the secret in that file.
+It tells nothing before the server has shown the second secret: another program may have the port by now. Its messages are
+checked like anybody's; a wrong one is ignored. The messages are JSON objects with a ``type``:
 
 - from the plugin: ``state`` (path, text, start, end, tabs), ``mention`` (path, first, last; lines from 1, 0 for the whole
   note), ``decide`` (id, text; null rejects);
@@ -23,11 +23,11 @@ from websockets.exceptions import ConnectionClosed
 from websockets.http11 import Request, Response
 from websockets.sync.server import ServerConnection
 
-from vaultwire.desk.review_page import Changes, parse_decision
 from vaultwire.desk.command_endpoint import point_out
 from vaultwire.desk.review_endpoint import answer
+from vaultwire.desk.review_page import Changes, parse_decision
 from vaultwire.editor.proposals import Decision, Proposals
-from vaultwire.editor.state import EditorState, Mention, Selection, Spot
+from vaultwire.editor.state import EditorState, Mention, Position, Selection
 from vaultwire.vault.disk.paths import parse_path
 from vaultwire.vault.errors import VaultError
 
@@ -50,7 +50,7 @@ class Seen(NamedTuple):
     tabs: tuple[str, ...]
 
 
-class PluginLink:
+class PluginEndpoint:
     """The plugin's door of one vault; several windows of Obsidian may come."""
 
     prefix = PATH
@@ -185,10 +185,10 @@ def _path(given: Any) -> str:
     return parse_path(given)
 
 
-def _spot(given: Any) -> Spot:
-    if not isinstance(given, list) or len(given) != len(Spot._fields) or not all(map(_is_line, given)):
+def _spot(given: Any) -> Position:
+    if not isinstance(given, list) or len(given) != len(Position._fields) or not all(map(_is_line, given)):
         raise TypeError
-    return Spot(*given)
+    return Position(*given)
 
 
 def _is_line(value: Any) -> bool:

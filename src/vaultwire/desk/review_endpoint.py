@@ -25,7 +25,7 @@ _PREFIX = "/desk/"
 _SOCKET = "/desk/socket"
 
 
-class Desk:
+class ReviewEndpoint:
     """The pages of one server."""
 
     prefix = _PREFIX

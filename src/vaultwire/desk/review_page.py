@@ -27,7 +27,7 @@ class Page(NamedTuple):
 def make_page() -> Page:
     """Return the page. Its scripts and styles carry a number used once, so that nothing put into it by others would run."""
     nonce = secrets.token_urlsafe(16)
-    html = resources.files("vaultwire.desk").joinpath("changes.html").read_text(encoding="utf-8")
+    html = resources.files("vaultwire.desk").joinpath("review_page.html").read_text(encoding="utf-8")
     policy = (
         f"default-src 'none'; script-src 'nonce-{nonce}'; style-src 'nonce-{nonce}'; connect-src 'self'; "
         "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"

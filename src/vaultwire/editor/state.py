@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 
-class Spot(NamedTuple):
+class Position(NamedTuple):
     """A place in a note: line and character, both counted from 0, as editors count."""
 
     line: int
@@ -25,8 +25,8 @@ class Selection(NamedTuple):
 
     path: str
     text: str = ""
-    start: Spot = Spot(0, 0)
-    end: Spot = Spot(0, 0)
+    start: Position = Position(0, 0)
+    end: Position = Position(0, 0)
 
 
 class Mention(NamedTuple):
@@ -45,8 +45,8 @@ def select_lines(path: str, text: str, first: int, last: int) -> Selection:
     chosen = text.split("\n")[first - 1 : last] if first else []
     if not chosen:
         return Selection(path)
-    end = Spot(first + len(chosen) - 2, len(chosen[-1]))
-    return Selection(path, "\n".join(chosen), Spot(first - 1, 0), end)
+    end = Position(first + len(chosen) - 2, len(chosen[-1]))
+    return Selection(path, "\n".join(chosen), Position(first - 1, 0), end)
 
 
 class EditorState:

@@ -25,7 +25,7 @@ class Workspace(NamedTuple):
     tabs: tuple[str, ...]
 
 
-class Following:
+class WorkspaceWatcher:
     """Keeps an editor's state true of the file. Looking costs a look at the file; do it as often as a person would notice."""
 
     def __init__(self, root: str, state: EditorState) -> None:

@@ -1,4 +1,4 @@
-"""The running app as a backend: each request goes through the official command, and comes back in the shape ``Headless``
+"""The running app as a backend: each request goes through the official command, and comes back in the shape ``FilesBackend``
 gives it.
 
 Which note is meant is decided here, not there: the app is always given an exact path, so that it neither falls back to the
@@ -16,7 +16,6 @@ from vaultwire.markdown import edits
 from vaultwire.markdown.properties import parse_frontmatter
 from vaultwire.obsidian import command_text
 from vaultwire.obsidian.app_vault import AppVault
-from vaultwire.obsidian.files_backend import Headless
 from vaultwire.obsidian.backend_values import (
     MAX_LINES,
     Hit,
@@ -30,6 +29,7 @@ from vaultwire.obsidian.backend_values import (
     wanted_name,
     wanted_place,
 )
+from vaultwire.obsidian.files_backend import FilesBackend
 from vaultwire.vault.changes.change import Write
 from vaultwire.vault.disk.paths import fold
 from vaultwire.vault.editing.workbench import Done
@@ -50,8 +50,8 @@ _UNRESOLVED = " (unresolved)"
 _NUMBERED = re.compile(r"\s*(\d+)[\t :.)]+(.*)")
 
 
-class Running(Headless):
-    """One vault in the running app. What the command cannot be told in full is done on the files, as by ``Headless``."""
+class AppBackend(FilesBackend):
+    """One vault in the running app. What the command cannot be told in full is done on the files, as by ``FilesBackend``."""
 
     def __init__(self, vault: Vault, app: AppVault) -> None:
         super().__init__(vault)
@@ -146,17 +146,19 @@ class Running(Headless):
         """Return what the app's own search finds, in path order."""
         values = {"query": query, "format": "json", **({"path": folder.strip("/")} if folder.strip("/") else {})}
         found: list[Hit] = []
-        for each in answers.to_objects(self._app.say(progress, "search:context", values, ["case"] if case else [])):
+        for each in command_text.to_objects(
+            self._app.say(progress, "search:context", values, ["case"] if case else [])
+        ):
             matches = each.get("matches", [])
             # By number: the app tells a line once for each place on it.
-            lines = {answers.to_int(match.get("line")): str(match.get("text", "")) for match in matches}
+            lines = {command_text.to_int(match.get("line")): str(match.get("text", "")) for match in matches}
             found.append((str(each.get("file", "")), [(at, shown_line(lines[at])) for at in sorted(lines)][:MAX_LINES]))
         found.sort(key=lambda hit: in_order(hit[0]))
         return found[:limit], len(found)
 
     def tags(self, path: VaultPath | None, progress: Progress) -> list[str]:
         """Return the tags of a note, or those in use, without ``#``."""
-        found = answers.to_objects(self._app.say(progress, "tags", {"format": "json", **_of(path)}))
+        found = command_text.to_objects(self._app.say(progress, "tags", {"format": "json", **_of(path)}))
         return sorted((str(each.get("tag", "")).removeprefix("#") for each in found), key=in_order)
 
     def tagged(self, tag: str, progress: Progress) -> list[str]:
@@ -164,18 +166,18 @@ class Running(Headless):
         wanted = fold(tag.lstrip("#"))
         # The app wants a tag as it spells it itself.
         name = next((each for each in self.tags(None, progress) if fold(each) == wanted), tag.lstrip("#"))
-        lines = answers.to_lines(self._app.say(progress, "tag", {"name": name}, ["verbose"]))
+        lines = command_text.to_lines(self._app.say(progress, "tag", {"name": name}, ["verbose"]))
         return sorted((line for line in lines if not line.startswith("#")), key=in_order)
 
     def properties(self, path: VaultPath, progress: Progress) -> list[tuple[str, list[str]]]:
         """Return a note's properties, each with its values as texts."""
-        found = answers.to_properties(self._app.say(progress, "properties", {"path": path, "format": "json"}))
+        found = command_text.to_properties(self._app.say(progress, "properties", {"path": path, "format": "json"}))
         return [(name, value_texts(value)) for name, value in found.items() if name != "position"]
 
     def property_names(self, progress: Progress) -> list[tuple[str, int]]:
         """Return the properties in use, each with how many notes have it."""
-        found = answers.to_objects(self._app.say(progress, "properties", {"format": "json"}, ["counts"]))
-        used = [(str(each.get("name", "")), answers.to_int(each.get("count", 0))) for each in found]
+        found = command_text.to_objects(self._app.say(progress, "properties", {"format": "json"}, ["counts"]))
+        used = [(str(each.get("name", "")), command_text.to_int(each.get("count", 0))) for each in found]
         return sorted((each for each in used if each[1]), key=lambda each: in_order(each[0]))
 
     def set_property(self, path: VaultPath, name: str, value: str, kind: Kind, progress: Progress) -> None:
@@ -190,21 +192,27 @@ class Running(Headless):
 
     def links(self, path: VaultPath, progress: Progress) -> list[tuple[str, bool]]:
         """Return where a note's links lead, as the app resolves them."""
-        lines = answers.to_lines(self._app.say(progress, "links", {"path": path}))
+        lines = command_text.to_lines(self._app.say(progress, "links", {"path": path}))
         found = [(line.removesuffix(_UNRESOLVED), not line.endswith(_UNRESOLVED)) for line in lines]
         return sorted(found, key=lambda each: in_order(each[0]))
 
     def backlinks(self, path: VaultPath, progress: Progress) -> list[tuple[str, int]]:
         """Return the other notes that link to a note, each with how many links it has there."""
-        found = answers.to_objects(self._app.say(progress, "backlinks", {"path": path, "format": "json"}, ["counts"]))
-        counts = {str(each.get("file", "")): answers.to_int(each.get("count", 1)) for each in found}
+        found = command_text.to_objects(
+            self._app.say(progress, "backlinks", {"path": path, "format": "json"}, ["counts"])
+        )
+        counts = {str(each.get("file", "")): command_text.to_int(each.get("count", 1)) for each in found}
         return [(each, counts[each]) for each in sorted(counts, key=in_order) if each != path]
 
     def outline(self, path: VaultPath, progress: Progress) -> list[tuple[int, str, int]]:
         """Return a note's headings: level, text, line."""
         return [
-            (answers.to_int(each.get("level")), str(each.get("heading", "")), answers.to_int(each.get("line")))
-            for each in answers.to_objects(self._app.say(progress, "outline", {"path": path, "format": "json"}))
+            (
+                command_text.to_int(each.get("level")),
+                str(each.get("heading", "")),
+                command_text.to_int(each.get("line")),
+            )
+            for each in command_text.to_objects(self._app.say(progress, "outline", {"path": path, "format": "json"}))
         ]
 
     def tasks(self, path: VaultPath | None, progress: Progress) -> list[TaskLine]:
@@ -212,11 +220,11 @@ class Running(Headless):
         found = [
             (
                 str(each.get("file", "")),
-                answers.to_int(each.get("line")),
+                command_text.to_int(each.get("line")),
                 str(each.get("status", " ")) or " ",
                 _BOX.sub("", str(each.get("text", "")), count=1).strip(),
             )
-            for each in answers.to_objects(self._app.say(progress, "tasks", {"format": "json", **_of(path)}))
+            for each in command_text.to_objects(self._app.say(progress, "tasks", {"format": "json", **_of(path)}))
         ]
         return sorted(found, key=lambda task: (in_order(task[0]), task[1]))
 
@@ -234,7 +242,7 @@ class Running(Headless):
     def templates(self, progress: Progress) -> list[str]:
         """Return the templates' names, without the folder they lie in."""
         folder = self._template_folder()
-        lines = answers.to_lines(self._app.say(progress, "templates"))
+        lines = command_text.to_lines(self._app.say(progress, "templates"))
         return sorted((line.removeprefix(f"{folder}/").removesuffix(".md") for line in lines), key=in_order)
 
     def template(self, name: str, progress: Progress) -> str:
@@ -244,16 +252,18 @@ class Running(Headless):
 
     def bookmarks(self, progress: Progress) -> list[tuple[str, str, str]]:
         """Return the bookmarks: kind, title, and what is marked."""
-        return bookmarks_in(answers.to_objects(self._app.say(progress, "bookmarks", {"format": "json"}, ["verbose"])))
+        return bookmarks_in(
+            command_text.to_objects(self._app.say(progress, "bookmarks", {"format": "json"}, ["verbose"]))
+        )
 
     def bases(self, progress: Progress) -> list[str]:
         """Return the vault's base files."""
-        return sorted(answers.to_lines(self._app.say(progress, "bases")), key=in_order)
+        return sorted(command_text.to_lines(self._app.say(progress, "bases")), key=in_order)
 
     def base_rows(self, path: str, view: str, progress: Progress) -> tuple[list[str], list[list[str]]]:
         """Return what a base shows: names of columns, and rows of texts."""
         values = {"path": self.base_path(path), "format": "json", **({"view": view} if view else {})}
-        found = answers.to_objects(self._app.say(progress, "base:query", values))
+        found = command_text.to_objects(self._app.say(progress, "base:query", values))
         columns = list(dict.fromkeys(name for row in found for name in row))
         return columns, [[", ".join(value_texts(row.get(name))) for name in columns] for row in found]
 
@@ -262,7 +272,7 @@ class Running(Headless):
     def history(self, path: VaultPath, progress: Progress) -> list[tuple[int, str]]:
         """Return a note's versions in the app's file recovery, the latest first."""
         found: list[tuple[int, str]] = []
-        for line in answers.to_lines(self._app.say(progress, "history", {"path": path})):
+        for line in command_text.to_lines(self._app.say(progress, "history", {"path": path})):
             numbered = _NUMBERED.fullmatch(line)
             if numbered is not None and int(numbered[1]) == len(found) + 1:
                 found.append((int(numbered[1]), " ".join(numbered[2].split())))
@@ -274,7 +284,7 @@ class Running(Headless):
 
     def commands(self, prefix: str, progress: Progress) -> list[str]:
         """Return the ids of the app's commands."""
-        return answers.to_lines(self._app.say(progress, "commands", {"filter": prefix} if prefix else {}))
+        return command_text.to_lines(self._app.say(progress, "commands", {"filter": prefix} if prefix else {}))
 
     def workspace(self, progress: Progress) -> str:
         """Return the app's panes and tabs, as a tree."""
@@ -370,7 +380,7 @@ def _saying(before: str | None, after: str) -> tuple[str, list[str], str] | None
             command, flags, new = "prepend", ["inline"], after[top : top + new_length]
     if (command != "create" and not new) or "\ufeff" in new:
         return None
-    content = answers.to_content(new)
+    content = command_text.to_content(new)
     return None if content is None else (command, flags, content)
 
 

@@ -36,8 +36,8 @@ class AppVault:
 
         Raises VaultError: those of ``Command.run`` and ``check``.
         """
-        arguments = answers.to_arguments(self._id(progress), command, values or {}, flags)
-        return answers.check(self._command.run(arguments, progress), text)
+        arguments = command_text.to_arguments(self._id(progress), command, values or {}, flags)
+        return command_text.check(self._command.run(arguments, progress), text)
 
     def _id(self, progress: Progress) -> str:
         """Return the vault's id in the app. Raises VaultError (VAULT_NOT_FOUND).
@@ -49,8 +49,8 @@ class AppVault:
         if self._checked in ids:
             return self._checked
         for id_ in ids:
-            asking = answers.to_arguments(id_, "vault", {"info": "path"}, ())
-            if _is_same_folder(answers.check(self._command.run(asking, progress)).strip(), self._root):
+            asking = command_text.to_arguments(id_, "vault", {"info": "path"}, ())
+            if _is_same_folder(command_text.check(self._command.run(asking, progress)).strip(), self._root):
                 self._checked = id_
                 return id_
         if not ids:  # an app that does not run is told from one that does not know the vault

@@ -5,10 +5,10 @@ from __future__ import annotations
 import threading
 from typing import Literal, NoReturn, TypeAlias
 
+from vaultwire.obsidian.app_backend import AppBackend
 from vaultwire.obsidian.app_vault import AppVault
 from vaultwire.obsidian.command import Command
-from vaultwire.obsidian.files_backend import Headless
-from vaultwire.obsidian.app_backend import Running
+from vaultwire.obsidian.files_backend import FilesBackend
 from vaultwire.vault.errors import POLICY_DENIED, VaultError
 from vaultwire.vault.model import Progress, VaultPath
 from vaultwire.vault.vault import Vault
@@ -28,18 +28,18 @@ class Backends:
         self._vaults: dict[str, AppVault] = {}
         self._making = threading.Lock()
 
-    def of(self, vault: Vault) -> Headless:
+    def of(self, vault: Vault) -> FilesBackend:
         """Return the backend for a call on this vault."""
         if self._choice == "files":
-            return Headless(vault, _ON_FILES)
+            return FilesBackend(vault, _ON_FILES)
         with self._making:
             app = self._vaults.setdefault(vault.root, AppVault(self._command, vault.root))
         if self._choice == "auto" and not app.is_ready():
-            return Headless(vault)
-        return Shielded(vault, app) if vault.hides_some else Running(vault, app)
+            return FilesBackend(vault)
+        return RestrictedBackend(vault, app) if vault.hides_some else AppBackend(vault, app)
 
 
-class Shielded(Headless):
+class RestrictedBackend(FilesBackend):
     """A vault of which some notes may not be seen, beside a running app, which would tell of all of them.
 
     So it is only asked to show a note that may be seen; all else is done on the files.
@@ -51,7 +51,7 @@ class Shielded(Headless):
 
     def open(self, path: VaultPath, progress: Progress, *, newtab: bool) -> None:
         """Show a note in the app."""
-        Running(self.vault, self._app).open(path, progress, newtab=newtab)
+        AppBackend(self.vault, self._app).open(path, progress, newtab=newtab)
 
     def _refuse(self) -> NoReturn:
         raise VaultError(

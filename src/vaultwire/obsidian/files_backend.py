@@ -13,7 +13,6 @@ from typing import NoReturn
 
 from vaultwire.markdown import edits
 from vaultwire.markdown.properties import parse_frontmatter
-from vaultwire.obsidian.command import NOT_RUNNING
 from vaultwire.obsidian.backend_values import (
     Hit,
     Kind,
@@ -27,6 +26,7 @@ from vaultwire.obsidian.backend_values import (
     wanted_name,
     wanted_place,
 )
+from vaultwire.obsidian.command import NOT_RUNNING
 from vaultwire.vault.changes.change import Change, Write
 from vaultwire.vault.disk.paths import NOTE_SUFFIX, fold, is_note, parse_note_path, parse_path, parse_set_folder
 from vaultwire.vault.disk.plain import plain_text
@@ -51,7 +51,7 @@ _MAX_SEARCHED = 1000
 _MAX_VERSIONS = 50
 
 
-class Headless:
+class FilesBackend:
     """One vault without the app."""
 
     def __init__(self, vault: Vault, why: str = "") -> None:
@@ -242,7 +242,7 @@ class Headless:
     def marking(self, path: VaultPath, line: int, mark: str, progress: Progress) -> tuple[str, Edit]:
         """Return a task's text, and the edit that puts the mark into its box."""
         lines = self.vault.read(path, progress).text.split("\n")
-        tasks = Headless.tasks(self, path, progress)  # as our engine sees them: its edit it is going to be
+        tasks = FilesBackend.tasks(self, path, progress)  # as our engine sees them: its edit it is going to be
         task = next((task for task in tasks if task[1] == line), None)
         if task is None:
             raise VaultError(

@@ -18,22 +18,22 @@ _FILES = ("styles.css", "main.js", "manifest.json")
 _ID = "vaultwire"
 
 
-class CompanionError(Exception):
+class PluginFilesError(Exception):
     """It cannot be; the message is one line for a person."""
 
 
-def companion_folder(vault: str) -> str:
+def plugin_folder(vault: str) -> str:
     """Return where the plugin's files are in a vault."""
     return os.path.join(vault, CONFIG_FOLDER, "plugins", _ID)
 
 
-def install_companion(vault: str) -> str:
-    """Put the plugin's files into a vault, over older ones, each in one step; return their folder. Raises CompanionError."""
+def install_plugin(vault: str) -> str:
+    """Put the plugin's files into a vault, over older ones, each in one step; return their folder. Raises PluginFilesError."""
     if not os.path.isdir(os.path.join(vault, CONFIG_FOLDER)):
-        raise CompanionError(
+        raise PluginFilesError(
             f"{vault} has no folder {CONFIG_FOLDER}: open it as a vault in Obsidian once, or give the vault's own folder"
         )
-    folder = companion_folder(vault)
+    folder = plugin_folder(vault)
     temporary = os.path.join(folder, f".{secrets.token_hex(4)}.tmp")
     try:
         os.makedirs(folder, exist_ok=True)
@@ -44,16 +44,16 @@ def install_companion(vault: str) -> str:
             replace_file(temporary, os.path.join(folder, name))
     except OSError as error:
         remove_quietly(temporary)
-        raise CompanionError(f"cannot write to {folder}: {error.strerror}") from None
+        raise PluginFilesError(f"cannot write to {folder}: {error.strerror}") from None
     return folder
 
 
-def remove_companion(vault: str) -> bool:
+def remove_plugin(vault: str) -> bool:
     """Take the plugin's files out of a vault; False if there are none. What else is in their folder stays.
 
-    Raises CompanionError.
+    Raises PluginFilesError.
     """
-    folder = companion_folder(vault)
+    folder = plugin_folder(vault)
     found = False
     for name in reversed(_FILES):
         try:
@@ -61,7 +61,7 @@ def remove_companion(vault: str) -> bool:
         except FileNotFoundError:
             continue
         except OSError as error:
-            raise CompanionError(f"cannot remove {os.path.join(folder, name)}: {error.strerror}") from None
+            raise PluginFilesError(f"cannot remove {os.path.join(folder, name)}: {error.strerror}") from None
         found = True
     try:
         os.rmdir(folder)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from vaultwire.server.answers import Answer
     from vaultwire.server.subscriptions import Listening
     from vaultwire.trust.audit import Asked, Audit
-    from vaultwire.trust.limits import Restraints
+    from vaultwire.trust.limits import ClientLimits
 
     class Fail(Protocol):
         """How a call's failure is spelt for its client."""
@@ -151,7 +151,7 @@ class _Passing(Job):
         return self._job.show(names)
 
 
-def make_gate(asked: Restraints, complain: Callable[[str], None], *, rates: Mapping[str, int]) -> Gate | None:
+def make_gate(asked: ClientLimits, complain: Callable[[str], None], *, rates: Mapping[str, int]) -> Gate | None:
     """Return the gate of a run, None if nothing has to pass one. ``rates``: where none were asked for.
 
     Raises OSError where there is to be a log and cannot be.

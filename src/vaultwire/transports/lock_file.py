@@ -148,7 +148,7 @@ def _companion(identity: Identity, vault: str, name: str) -> dict[str, Any]:
     }
 
 
-def sweep(folder: str) -> None:
+def remove_stale_files(folder: str) -> None:
     """Remove what servers of this program left whose process is gone: a client would list them, or try them first."""
     try:
         names = os.listdir(folder)
@@ -160,7 +160,7 @@ def sweep(folder: str) -> None:
             _remove(os.path.join(folder, name))
 
 
-class Listed(NamedTuple):
+class DiscoveredEditor(NamedTuple):
     """An editor that a client finds for a vault: its name, its port, and whether this program is it."""
 
     name: str
@@ -168,14 +168,14 @@ class Listed(NamedTuple):
     is_ours: bool
 
 
-def listed(folder: str, vault: str) -> list[Listed]:
+def discover_editors(folder: str, vault: str) -> list[DiscoveredEditor]:
     """Return the editors that a client with this folder finds where it runs in the vault's: those whose process lives."""
     try:
         names = sorted(os.listdir(folder))
     except OSError:
         return []
     here = os.path.realpath(vault) + os.sep
-    editors: list[Listed] = []
+    editors: list[DiscoveredEditor] = []
     for name in names:
         found = _discovered(folder, name)
         if found is None or not _is_alive(_process(name, found)):
@@ -187,7 +187,7 @@ def listed(folder: str, vault: str) -> list[Listed]:
             info = found.get("ideInfo")
             shown = found.get("ideName") or (info.get("displayName") if isinstance(info, dict) else None)
             port = re.sub(r"\D", "", name.rpartition("-")[2])
-            editors.append(Listed(str(shown), port, found.get("madeBy") == _MADE_BY))
+            editors.append(DiscoveredEditor(str(shown), port, found.get("madeBy") == _MADE_BY))
     return editors
 
 
@@ -231,7 +231,7 @@ class LastIdentity:
             return
 
 
-class Link(NamedTuple):
+class Endpoint(NamedTuple):
     """How a program of the same person reaches a server: the secret it shows, and the one by which it knows the server."""
 
     port: int
@@ -239,12 +239,12 @@ class Link(NamedTuple):
     answer: str
 
 
-def new_link(port: int) -> Link:
+def new_endpoint(port: int) -> Endpoint:
     """Return one with new secrets."""
-    return Link(port, secrets.token_urlsafe(32), secrets.token_urlsafe(32))
+    return Endpoint(port, secrets.token_urlsafe(32), secrets.token_urlsafe(32))
 
 
-def link_place(folder: str, kind: str, vault: str) -> str:
+def endpoint_path(folder: str, kind: str, vault: str) -> str:
     """Return where the link of a vault's server is: ``kind`` is ``plugin`` or ``commands``.
 
     ``folder`` is ``editor`` in the state folder; the name has the first 16 digits of the SHA-256 of the vault's path, links
@@ -254,20 +254,20 @@ def link_place(folder: str, kind: str, vault: str) -> str:
     return os.path.join(folder, f"{kind}-{digest[:16]}.json")
 
 
-class LinkFile(DiscoveryFile):
+class EndpointFile(DiscoveryFile):
     """The file that tells such a link."""
 
-    def __init__(self, folder: str, kind: str, vault: str, link: Link) -> None:
-        """As ``link_place``."""
-        super().__init__(link_place(folder, kind, vault), link._asdict(), "token")
+    def __init__(self, folder: str, kind: str, vault: str, link: Endpoint) -> None:
+        """As ``endpoint_path``."""
+        super().__init__(endpoint_path(folder, kind, vault), link._asdict(), "token")
 
 
-def read_link(folder: str, kind: str, vault: str) -> Link | None:
+def read_endpoint(folder: str, kind: str, vault: str) -> Endpoint | None:
     """Return the link of a vault's server, None if none runs."""
-    found = _read(link_place(folder, kind, vault)) or {}
+    found = _read(endpoint_path(folder, kind, vault)) or {}
     port, token, answer = found.get("port"), found.get("token"), found.get("answer")
     if isinstance(port, int) and isinstance(token, str) and isinstance(answer, str):
-        return Link(port, token, answer)
+        return Endpoint(port, token, answer)
     return None
 
 

@@ -25,7 +25,7 @@ _NAME_LENGTH = 24
 _CONNECT_SECONDS = 0.5
 
 
-def place(folder: str, settings: Mapping[str, object], policy: str | None) -> str | None:
+def socket_path(folder: str, settings: Mapping[str, object], policy: str | None) -> str | None:
     """Return where in the folder a server with these settings is met, None where there can be no such place.
 
     ``policy`` is a file whose content counts as well. So does whatever else could make two of them behave differently:

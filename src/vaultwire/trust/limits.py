@@ -30,7 +30,7 @@ _MOST_A_MINUTE = 1_000_000
 _LONGEST_SECONDS = 3600.0
 
 
-class Restraints:
+class ClientLimits:
     """What a person asked for in one run beyond the policy's file; by itself, nothing.
 
     ``audit``: the file of the log; ``strict``: nothing happens off it. ``rates``: calls a minute, as ``trust.rates`` names

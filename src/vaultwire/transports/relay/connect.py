@@ -13,9 +13,9 @@ from vaultwire.protocol import jsonrpc
 from vaultwire.protocol.events import Identity
 from vaultwire.protocol.session import Session
 from vaultwire.server.dispatcher import serve
-from vaultwire.transports.relay.http_client import Connections, make_tls, to_server
-from vaultwire.transports.relay.in_flight import NoMcp
 from vaultwire.transports.relay.forwarder import Forwarder
+from vaultwire.transports.relay.http_client import ConnectionPool, make_tls, to_server
+from vaultwire.transports.relay.in_flight import NoMcp
 from vaultwire.transports.relay.rest_client import RestMethods
 
 TYPE_CHECKING = False
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from vaultwire.protocol.messages import JsonObject
     from vaultwire.server.dispatcher import Entry, Stream
-    from vaultwire.transports.relay.in_flight import Exchange, Failure
+    from vaultwire.transports.relay.in_flight import Failure, InFlightMessage
 
     class Target(Protocol):
         """A server to relay to. ``mcp`` and ``rest`` are paths, None for a way not to be tried."""
@@ -47,7 +47,7 @@ def run(open_stream: Callable[[], Stream], target: Target, say: Callable[[str], 
     """
     tls = make_tls(target.ca_file) if target.tls else None
     headers = {} if target.key is None else {"Authorization": f"Bearer {target.key}"}
-    connections = Connections(to_server(target.host, target.port, tls), headers)
+    connections = ConnectionPool(to_server(target.host, target.port, tls), headers)
     methods = RestMethods(connections, target.url, target.rest or "", say)
     capabilities: JsonObject = {"logging": {}, "tools": {"listChanged": True}}
     session = Session(Identity("vaultwire", "Vaultwire", __version__, capabilities, ""), methods.methods)
@@ -55,15 +55,15 @@ def run(open_stream: Callable[[], Stream], target: Target, say: Callable[[str], 
     if target.mcp is None:
         serve(stream, session, methods, methods.tend, methods.close)
         return
-    relay = _Relay(stream, connections, target, say)
+    relay = _RelayStream(stream, connections, target, say)
     serve(relay, session, methods, methods.tend, methods.close, relay.attach)
     relay.end()
 
 
-class _Relay:
+class _RelayStream:
     """The dispatcher's stream, which keeps for itself what goes to the server."""
 
-    def __init__(self, stream: Stream, connections: Connections, target: Target, say: Callable[[str], None]) -> None:
+    def __init__(self, stream: Stream, connections: ConnectionPool, target: Target, say: Callable[[str], None]) -> None:
         assert target.mcp is not None
         self._stream = stream
         self._writing = threading.Lock()
@@ -128,7 +128,7 @@ class _Relay:
         self._forwarder.take(frame, message)
         return True
 
-    def _take_over(self, exchange: Exchange | None, failure: Failure | NoMcp) -> bool:
+    def _take_over(self, exchange: InFlightMessage | None, failure: Failure | NoMcp) -> bool:
         """Have our own session take what cannot go over MCP."""
         if exchange is None:
             return False

@@ -12,8 +12,16 @@ import threading
 from vaultwire.protocol import http, jsonrpc
 from vaultwire.server.lanes import Lane
 from vaultwire.server.workers import log_crash
-from vaultwire.transports.relay.http_client import Lost, Unreachable
-from vaultwire.transports.relay.in_flight import LOST, MAX_ANSWER_VALUES, REFUSED, UNREACHABLE, Exchange, Failure, NoMcp
+from vaultwire.transports.relay.http_client import ConnectionLost, Unreachable
+from vaultwire.transports.relay.in_flight import (
+    LOST,
+    MAX_ANSWER_VALUES,
+    REFUSED,
+    UNREACHABLE,
+    Failure,
+    InFlightMessage,
+    NoMcp,
+)
 from vaultwire.transports.relay.upstream import Upstream
 
 TYPE_CHECKING = False
@@ -22,7 +30,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from vaultwire.protocol.messages import Json, JsonObject, RequestId
-    from vaultwire.transports.relay.http_client import Connections
+    from vaultwire.transports.relay.http_client import ConnectionPool
 
 # Requests at once. Each waits on a thread; of a client that sends more, the others wait here.
 _AT_ONCE = 32
@@ -39,11 +47,11 @@ class Forwarder:
 
     def __init__(
         self,
-        connections: Connections,
+        connections: ConnectionPool,
         where: str,
         path: str,
         out: Callable[[bytes], None],
-        on_failure: Callable[[Exchange | None, Failure | NoMcp], bool],
+        on_failure: Callable[[InFlightMessage | None, Failure | NoMcp], bool],
         say: Callable[[str], None],
         *,
         has_other_way: bool,
@@ -69,7 +77,7 @@ class Forwarder:
         )
         self._lock = threading.Lock()
         self._changed = threading.Condition(self._lock)
-        self._in_flight: dict[Any, Exchange] = {}
+        self._in_flight: dict[Any, InFlightMessage] = {}
         self._pending = 0  # exchanges that are in a lane
         self._opening = 0  # those among them that open the session: others wait for them
         self._asked: dict[RequestId, None] = {}  # ids of the server's requests that the client has not answered
@@ -83,7 +91,7 @@ class Forwarder:
 
     def take(self, frame: bytes, message: Json, *, own: bool = False) -> None:
         """Send a frame on its way, which is sound JSON-RPC. Does not wait. ``own``: nobody is told of the answer."""
-        exchange = Exchange(frame, message, own=own)
+        exchange = InFlightMessage(frame, message, own=own)
         lane = self._lane(exchange)
         with self._lock:
             taken = exchange.ids & self._in_flight.keys()
@@ -115,7 +123,7 @@ class Forwarder:
         if exchange.is_stateless:  # where to hang up is to cancel
             exchange.hang_up()
         else:
-            notice = Exchange(frame, message)
+            notice = InFlightMessage(frame, message)
             notice.after = exchange
             self._aside.put(notice)
         return True
@@ -157,7 +165,7 @@ class Forwarder:
 
     # ------------------------------------------------------------------ lanes
 
-    def _lane(self, exchange: Exchange) -> Any:
+    def _lane(self, exchange: InFlightMessage) -> Any:
         if exchange.opens or isinstance(exchange.message, list):
             return self._one
         if not exchange.ids:
@@ -182,7 +190,7 @@ class Forwarder:
                 self._opening -= exchange.opens
                 self._changed.notify_all()
 
-    def _run_in_turn(self, exchange: Exchange) -> None:
+    def _run_in_turn(self, exchange: InFlightMessage) -> None:
         if exchange.after is not None:
             exchange.after.sent.wait()
         with self._changed:
@@ -204,7 +212,7 @@ class Forwarder:
             where = self.upstream.where
             self._tell(exchange, Failure(REFUSED, f"{where} does not serve {exchange.name} ({failure})."))
 
-    def _failure_of(self, exchange: Exchange) -> Failure | NoMcp | None:
+    def _failure_of(self, exchange: InFlightMessage) -> Failure | NoMcp | None:
         """Have the server answer; return what came between, if anything did."""
         where, name = self.upstream.where, exchange.name
         if self._is_over:
@@ -215,12 +223,12 @@ class Forwarder:
             return failure
         except Unreachable as error:
             return Failure(UNREACHABLE, f"{where} cannot be reached: {error}. {name} was not sent.")
-        except Lost as error:
+        except ConnectionLost as error:
             words = f"The connection to {where} was lost after {name} was sent ({error})."
             return Failure(LOST, words + _unsure(exchange), may_have_run=True)
         return None
 
-    def _tell(self, exchange: Exchange, failure: Failure) -> None:
+    def _tell(self, exchange: InFlightMessage, failure: Failure) -> None:
         """Answer for the server what it has not answered."""
         with self._lock:
             unanswered = [id_ for id_ in exchange.ids if self._in_flight.pop(id_, None) is not None]
@@ -233,7 +241,7 @@ class Forwarder:
 
     # ------------------------------------------------------------------ the server's side
 
-    def _receive(self, data: bytes, exchange: Exchange | None) -> None:
+    def _receive(self, data: bytes, exchange: InFlightMessage | None) -> None:
         """Take what the server says: an answer, or something besides. Raises NoMcp, and Failure for what is neither."""
         try:
             message = _parse(data)
@@ -258,7 +266,7 @@ class Forwarder:
         if is_of_batch or self._settle(message, exchange):
             self._out(_to_frame(data))
 
-    def _unusable(self, exchange: Exchange, error: jsonrpc.MessageError) -> Failure:
+    def _unusable(self, exchange: InFlightMessage, error: jsonrpc.MessageError) -> Failure:
         """Return what the client is told of an answer that is none."""
         words = f"{self.upstream.where} answered {exchange.name} with what is no JSON-RPC message ({error.message})."
         return Failure(LOST, words + _unsure(exchange), may_have_run=True)
@@ -270,7 +278,7 @@ class Forwarder:
             if len(self._asked) > _MOST_ASKED:
                 del self._asked[next(iter(self._asked))]
 
-    def _settle(self, message: Json, exchange: Exchange | None) -> bool:
+    def _settle(self, message: Json, exchange: InFlightMessage | None) -> bool:
         """Take note of an answer; tell whether the client waits for it. Raises NoMcp."""
         id_ = message.get("id") if isinstance(message, dict) else None
         if not isinstance(message, dict) or not jsonrpc.is_request_id(id_):
@@ -290,7 +298,7 @@ class Forwarder:
             self._learn(settled, result)
         return not settled.own
 
-    def _learn(self, exchange: Exchange, result: JsonObject) -> None:
+    def _learn(self, exchange: InFlightMessage, result: JsonObject) -> None:
         if exchange.method == "initialize":
             self.upstream.open(exchange, result)
         elif exchange.method == "tools/list" and isinstance(result.get("tools"), list):
@@ -311,7 +319,7 @@ def _parse(data: bytes) -> JsonObject | list[JsonObject]:
     return jsonrpc.check_said(message)
 
 
-def _unsure(exchange: Exchange) -> str:
+def _unsure(exchange: InFlightMessage) -> str:
     """Return what to add where a change may have been made."""
     if exchange.name not in ("tools/call", "a batch"):
         return ""

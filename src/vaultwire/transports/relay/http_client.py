@@ -1,4 +1,4 @@
-"""Connections to one HTTP server, kept alive between requests. What is said on them does not matter here.
+"""ConnectionPool to one HTTP server, kept alive between requests. What is said on them does not matter here.
 
 Over ``http.client``: a request is a few lines there, TLS and chunked bodies are the standard library's, and a client
 library would cost two to ten times its 30 ms of import. It waits for its answer, so each request under way has a thread.
@@ -40,30 +40,30 @@ class Unreachable(Exception):  # noqa: N818 - says what happened
         self.is_final = is_final
 
 
-class Lost(Exception):  # noqa: N818 - says what happened
+class ConnectionLost(Exception):  # noqa: N818 - says what happened
     """The connection broke when the request was out: it may have run."""
 
 
-class TooMuch(Lost):
+class ResponseTooLarge(ConnectionLost):
     """The server answers with more than is taken. It makes no sense to ask for the rest."""
 
 
-class Answer:
+class Response:
     """What the server answers. To be read to its end, or closed."""
 
-    def __init__(self, pool: Connections, connection: http.client.HTTPConnection) -> None:
+    def __init__(self, pool: ConnectionPool, connection: http.client.HTTPConnection) -> None:
         self._pool = pool
         self._connection = connection
         self._socket = connection.sock
         self._response: http.client.HTTPResponse | None = None
 
     def begin(self) -> None:
-        """Wait for status and headers. Raises Lost."""
+        """Wait for status and headers. Raises ConnectionLost."""
         try:
             self._response = self._connection.getresponse()
         except _BROKEN as error:
             self._connection.close()
-            raise Lost(_reason(error)) from None
+            raise ConnectionLost(_reason(error)) from None
 
     @property
     def status(self) -> int:
@@ -80,33 +80,33 @@ class Answer:
         return self._open.getheader(name, "")
 
     def body(self) -> bytes:
-        """Return the whole body and give the connection back. Raises Lost."""
+        """Return the whole body and give the connection back. Raises ConnectionLost."""
         try:
             body = self._open.read(MAX_ANSWER_BYTES + 1)
         except _BROKEN as error:
             self._connection.close()
-            raise Lost(_reason(error)) from None
+            raise ConnectionLost(_reason(error)) from None
         if len(body) > MAX_ANSWER_BYTES:
             self._connection.close()
-            raise TooMuch(f"its answer has more than {MAX_ANSWER_BYTES} bytes")
+            raise ResponseTooLarge(f"its answer has more than {MAX_ANSWER_BYTES} bytes")
         if self._open.length:  # of the length its head said; a bounded read does not tell
             self._connection.close()
-            raise Lost("it hung up in the middle of its answer")
+            raise ConnectionLost("it hung up in the middle of its answer")
         self._pool.give_back(self._connection, self._open)
         return body
 
     def lines(self) -> Iterator[bytes]:
-        """Yield the body's lines as they come, each with its end. Raises Lost."""
+        """Yield the body's lines as they come, each with its end. Raises ConnectionLost."""
         response = self._open
         while True:
             try:
                 line = response.readline(MAX_ANSWER_BYTES + 1)
             except _BROKEN as error:
                 self._connection.close()
-                raise Lost(_reason(error)) from None
+                raise ConnectionLost(_reason(error)) from None
             if len(line) > MAX_ANSWER_BYTES:
                 self._connection.close()
-                raise TooMuch(f"a line of its answer has more than {MAX_ANSWER_BYTES} bytes")
+                raise ResponseTooLarge(f"a line of its answer has more than {MAX_ANSWER_BYTES} bytes")
             if not line:
                 self._pool.give_back(self._connection, response)
                 return
@@ -133,7 +133,7 @@ class Answer:
         self._connection.close()
 
     def abort(self) -> None:
-        """Hang up while another thread reads, which then raises Lost."""
+        """Hang up while another thread reads, which then raises ConnectionLost."""
         if self._socket is not None:
             try:
                 socket.socket.shutdown(self._socket, socket.SHUT_RDWR)  # past TLS, which is the reader's
@@ -141,7 +141,7 @@ class Answer:
                 pass
 
 
-class Connections:
+class ConnectionPool:
     """As many connections to one server as there are requests at a time. Safe from any thread."""
 
     def __init__(self, connect: Callable[[], http.client.HTTPConnection], headers: Mapping[str, str]) -> None:
@@ -158,7 +158,7 @@ class Connections:
         headers: Mapping[str, str],
         body: bytes | None = None,
         seconds: float | None = None,
-    ) -> Answer:
+    ) -> Response:
         """Send a request and return the answer to come. Raises Unreachable.
 
         ``seconds`` bounds each wait for the server; None: as long as the peer is there.
@@ -172,7 +172,7 @@ class Connections:
         except _BROKEN as error:
             connection.close()
             raise Unreachable(_reason(error), is_final=_is_untrusted(error)) from None
-        return Answer(self, connection)
+        return Response(self, connection)
 
     def ask(
         self,
@@ -181,8 +181,8 @@ class Connections:
         headers: Mapping[str, str],
         body: bytes | None = None,
         seconds: float | None = None,
-    ) -> Answer:
-        """Send a request and wait until the answer begins. Raises Unreachable and Lost."""
+    ) -> Response:
+        """Send a request and wait until the answer begins. Raises Unreachable and ConnectionLost."""
         answer = self.send(method, path, headers, body, seconds)
         answer.begin()
         return answer

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from vaultwire.protocol.messages import Json, JsonObject
-    from vaultwire.transports.relay.http_client import Answer
+    from vaultwire.transports.relay.http_client import Response
 
 UNREACHABLE = "SERVER_UNREACHABLE"
 LOST = "CONNECTION_LOST"
@@ -41,7 +41,7 @@ class SessionGone(Exception):  # noqa: N818 - says what there is
     """The server does not know the session any more. What was asked for has not run."""
 
 
-class Exchange:
+class InFlightMessage:
     """One frame. ``ids`` are those of its requests that are neither answered nor cancelled. A lane's task, too."""
 
     def __init__(self, frame: bytes, message: Json, *, own: bool = False) -> None:
@@ -56,13 +56,13 @@ class Exchange:
         self.ids.discard(None)
         self.is_stateless = META_VERSION in meta_of(self.params) or self.method == "server/discover"
         self.opens = self.method in ("initialize", "notifications/initialized")
-        self.after: Exchange | None = None  # not to be sent before this one
+        self.after: InFlightMessage | None = None  # not to be sent before this one
         self.is_going = False
         self.is_cancelled = False
         self.sent = threading.Event()  # or will never be
         self.lane: Any = None  # the lane's
         self.is_abandoned = False  # the lane's
-        self._answer: Answer | None = None
+        self._answer: Response | None = None
 
     @property
     def name(self) -> str:
@@ -74,7 +74,7 @@ class Exchange:
         """Whether the client wants to hear what is said of it: also of a batch in which no id could be read."""
         return bool(self.ids) or isinstance(self.message, list)
 
-    def go(self, answer: Answer) -> None:
+    def go(self, answer: Response) -> None:
         """Take note that it is sent and will be answered with this."""
         self._answer = answer
         self.sent.set()

@@ -12,7 +12,7 @@ from vaultwire.protocol import jsonrpc
 from vaultwire.server.answers import TOOL_NOT_FOUND, Refusal, Result
 from vaultwire.server.subscriptions import Subscriptions
 from vaultwire.server.tasks import Job, Work
-from vaultwire.transports.relay.http_client import Lost, Unreachable
+from vaultwire.transports.relay.http_client import ConnectionLost, Unreachable
 from vaultwire.transports.relay.in_flight import LOST, MAX_ANSWER_VALUES, REFUSED, UNREACHABLE, Failure
 from vaultwire.transports.relay.upstream import START_DELAYS
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from vaultwire.protocol.messages import JsonObject
     from vaultwire.server.answers import Answer
     from vaultwire.server.subscriptions import Listening
-    from vaultwire.transports.relay.http_client import Connections
+    from vaultwire.transports.relay.http_client import ConnectionPool
 
 # The contract's relay: how often it looks at the list, and how long it waits for it.
 POLL_SECONDS = 5.0
@@ -47,7 +47,7 @@ class RestMethods:
 
     methods = ("tools/list", "tools/call", "subscriptions/listen")
 
-    def __init__(self, connections: Connections, where: str, root: str, say: Callable[[str], None]) -> None:
+    def __init__(self, connections: ConnectionPool, where: str, root: str, say: Callable[[str], None]) -> None:
         """``where`` is the server as a person knows it, ``root`` the path of its API; ``say`` takes words for them."""
         self._connections = connections
         self._where = where
@@ -144,7 +144,7 @@ class RestMethods:
         except Unreachable as error:
             code = REFUSED if error.is_final else UNREACHABLE
             raise Failure(code, f"{self._where} cannot be reached: {error}.") from None
-        except Lost as error:
+        except ConnectionLost as error:
             raise Failure(
                 LOST,
                 f"The connection to {self._where} was lost after the request was sent ({error}).",

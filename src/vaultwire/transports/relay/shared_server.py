@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from vaultwire.server.dispatcher import Entry, Stream
     from vaultwire.server.handlers import Handlers
     from vaultwire.toolkit.registry import Description
-    from vaultwire.transports.relay.in_flight import Exchange, Failure, NoMcp
     from vaultwire.transports.relay.forwarder import Forwarder
+    from vaultwire.transports.relay.in_flight import Failure, InFlightMessage, NoMcp
 
 # What needs the vault.
 _FOR_SERVER = frozenset((
@@ -57,12 +57,12 @@ def run(
     ``find`` returns the socket of a server to be used, None if there is none; ``load_catalog`` the tools' descriptions.
     Both are called once the first answer is out.
     """
-    borrowing = _Borrowing(stream, session, handlers, find, load_catalog)
-    serve(borrowing, session, handlers, borrowing.tend, borrowing.close, borrowing.attach)
-    borrowing.end()
+    shared = _SharedServerStream(stream, session, handlers, find, load_catalog)
+    serve(shared, session, handlers, shared.tend, shared.close, shared.attach)
+    shared.end()
 
 
-class _Borrowing:
+class _SharedServerStream:
     """The dispatcher's stream, which keeps for itself what goes to the server."""
 
     def __init__(
@@ -125,11 +125,11 @@ class _Borrowing:
             return
         import os  # noqa: PLC0415 - only where there is a server, here and below
 
-        from vaultwire.transports.relay.http_client import Connections, to_socket  # noqa: PLC0415
         from vaultwire.transports.relay.forwarder import Forwarder  # noqa: PLC0415
+        from vaultwire.transports.relay.http_client import ConnectionPool, to_socket  # noqa: PLC0415
 
         # Whoever can reach the socket needs no key; this tells one client's sessions and memory from another's.
-        connections = Connections(to_socket(path), {"Authorization": f"Bearer {os.urandom(16).hex()}"})
+        connections = ConnectionPool(to_socket(path), {"Authorization": f"Bearer {os.urandom(16).hex()}"})
         forwarder = Forwarder(
             connections,
             "the running server",
@@ -226,7 +226,7 @@ class _Borrowing:
 
     # ------------------------------------------------------------------ when the server goes away
 
-    def _take_over(self, exchange: Exchange | None, failure: Failure | NoMcp) -> bool:
+    def _take_over(self, exchange: InFlightMessage | None, failure: Failure | NoMcp) -> bool:
         """Have our own engine do what the server did not."""
         self._be_alone()
         if exchange is None or exchange.own or not exchange.ids:
@@ -238,7 +238,7 @@ class _Borrowing:
         self._entry(exchange.frame, False)
         return True
 
-    def _only_reads(self, exchange: Exchange) -> bool:
+    def _only_reads(self, exchange: InFlightMessage) -> bool:
         if exchange.method != "tools/call":
             return exchange.method in _FOR_SERVER
         assert self._forwarder is not None

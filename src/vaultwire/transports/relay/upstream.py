@@ -11,14 +11,14 @@ import threading
 from vaultwire import __version__
 from vaultwire.protocol import http, jsonrpc
 from vaultwire.protocol.events import meta_of
-from vaultwire.transports.relay.http_client import MAX_ANSWER_BYTES, Lost, TooMuch, Unreachable
 from vaultwire.transports.relay.event_stream import Cursor, EventTooLong, read_events
+from vaultwire.transports.relay.http_client import MAX_ANSWER_BYTES, ConnectionLost, ResponseTooLarge, Unreachable
 from vaultwire.transports.relay.in_flight import (
     MAX_ANSWER_VALUES,
     REFUSED,
     UNREACHABLE,
-    Exchange,
     Failure,
+    InFlightMessage,
     NoMcp,
     SessionGone,
 )
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from vaultwire.protocol.http import HeaderParams
     from vaultwire.protocol.messages import JsonObject
-    from vaultwire.transports.relay.http_client import Answer, Connections
+    from vaultwire.transports.relay.http_client import ConnectionPool, Response
 
 # While the server has never answered: it may be starting. The contract's relay: 30 retries, 1 second doubled up to 30.
 START_DELAYS = tuple(min(2.0**n, 30.0) for n in range(30))
@@ -52,10 +52,10 @@ class Upstream:
 
     def __init__(
         self,
-        connections: Connections,
+        connections: ConnectionPool,
         where: str,
         path: str,
-        receive: Callable[[bytes, Exchange | None], None],
+        receive: Callable[[bytes, InFlightMessage | None], None],
         on_silence: Callable[[Failure], bool],
         say: Callable[[str], None],
         *,
@@ -81,7 +81,7 @@ class Upstream:
         self._session_id = ""
         self._version = ""
         self._capabilities: JsonObject = {}
-        self._listening: Answer | None = None
+        self._listening: Response | None = None
         self._own_ids = 0
         # What the client said in the session: it must be said again if that is opened anew.
         self._opened_with: JsonObject | None = None
@@ -107,14 +107,14 @@ class Upstream:
             headers = {"Mcp-Session-Id": session_id, "MCP-Protocol-Version": self._version}
             try:
                 self._connections.ask("DELETE", self._path, headers, seconds=_DELETE_SECONDS).close()
-            except (Unreachable, Lost):  # it will find out by itself
+            except (Unreachable, ConnectionLost):  # it will find out by itself
                 pass
         self._connections.close()
 
     # ------------------------------------------------------------------ one exchange
 
-    def carry(self, exchange: Exchange) -> None:
-        """Have the server answer. Raises Failure, NoMcp, Unreachable and Lost."""
+    def carry(self, exchange: InFlightMessage) -> None:
+        """Have the server answer. Raises Failure, NoMcp, Unreachable and ConnectionLost."""
         session_id = self._session_id
         try:
             self._post(exchange)
@@ -125,11 +125,11 @@ class Upstream:
             except SessionGone:
                 raise Failure(REFUSED, f"{self.where} ends each session at once.") from None
         if exchange.ids and not exchange.is_cancelled:
-            raise Lost("it ended without an answer")
+            raise ConnectionLost("it ended without an answer")
         if exchange.method == "notifications/initialized":
             self._listen_from_now_on()
 
-    def _post(self, exchange: Exchange) -> None:
+    def _post(self, exchange: InFlightMessage) -> None:
         headers = {
             "Content-Type": "application/json",
             "Accept": "application/json, text/event-stream",
@@ -157,7 +157,7 @@ class Upstream:
         else:
             self._be_refused(exchange, answer)
 
-    def _send(self, exchange: Exchange, headers: dict[str, str]) -> Answer:
+    def _send(self, exchange: InFlightMessage, headers: dict[str, str]) -> Response:
         """Send the exchange, again and again while it does not get there; return the answer when it begins."""
         delays = iter(self._later_delays if self._has_answered else self._start_delays)
         while True:
@@ -184,47 +184,47 @@ class Upstream:
                 return answer
             answer.close()
 
-    def _hear(self, exchange: Exchange, answer: Answer) -> None:
+    def _hear(self, exchange: InFlightMessage, answer: Response) -> None:
         """Pass on what comes on a stream, and on those that go on with it, until the exchange is answered."""
         cursor = Cursor()
         while True:
-            lost: Lost | None = None
+            lost: ConnectionLost | None = None
             try:
                 for data in _events(answer, cursor):
                     self._receive(data, exchange)
                     if not exchange.ids:
                         answer.finish(_END_SECONDS)
                         return
-            except (TooMuch, Failure, NoMcp):
+            except (ResponseTooLarge, Failure, NoMcp):
                 answer.close()
                 raise
-            except Lost as error:
+            except ConnectionLost as error:
                 lost = error
             if not exchange.ids or exchange.is_cancelled:
                 return
             if not cursor.last_id or not self._session_id:
-                raise lost or Lost("it hung up before the answer")
+                raise lost or ConnectionLost("it hung up before the answer")
             answer = self._resume(exchange, cursor)
 
-    def _resume(self, exchange: Exchange, cursor: Cursor) -> Answer:
-        """Ask for the rest of a stream (2025-11-25, "Resumability and Redelivery"). Raises Lost."""
+    def _resume(self, exchange: InFlightMessage, cursor: Cursor) -> Response:
+        """Ask for the rest of a stream (2025-11-25, "Resumability and Redelivery"). Raises ConnectionLost."""
         headers = {"Accept": "text/event-stream", "Last-Event-ID": cursor.last_id, **self._session_headers()}
         reason = ""
         for delay in (cursor.retry_seconds or 0.0, *self._later_delays):
             self._closing.wait(delay)
             try:
                 answer = self._connections.ask("GET", self._path, headers, seconds=self._silence)
-            except (Unreachable, Lost) as error:
+            except (Unreachable, ConnectionLost) as error:
                 reason = str(error)
                 continue
             if answer.status == _OK and _is_stream(answer):
                 exchange.go(answer)
                 return answer
             answer.close()
-            raise Lost(f"it does not know the rest of its answer any more, HTTP status {answer.status}")
-        raise Lost(reason)
+            raise ConnectionLost(f"it does not know the rest of its answer any more, HTTP status {answer.status}")
+        raise ConnectionLost(reason)
 
-    def _be_refused(self, exchange: Exchange, answer: Answer) -> None:
+    def _be_refused(self, exchange: InFlightMessage, answer: Response) -> None:
         """Pass on the server's own words if it has some for the client. Raises Failure and NoMcp if not."""
         body = answer.body()
         try:
@@ -247,14 +247,14 @@ class Upstream:
 
     # ------------------------------------------------------------------ the session
 
-    def open(self, exchange: Exchange, result: JsonObject) -> None:
+    def open(self, exchange: InFlightMessage, result: JsonObject) -> None:
         """Take note of the answer to ``initialize``."""
         self._version = str(result.get("protocolVersion", ""))
         capabilities = result.get("capabilities")
         self._capabilities = capabilities if isinstance(capabilities, dict) else {}
         self._opened_with = exchange.params
 
-    def remember(self, exchange: Exchange) -> None:
+    def remember(self, exchange: InFlightMessage) -> None:
         """Keep what the session will know of the client."""
         uri = exchange.params.get("uri")
         if exchange.method == "logging/setLevel":
@@ -320,10 +320,10 @@ class Upstream:
                 delays = iter(START_DELAYS)
                 for data in _events(answer, cursor):
                     self._receive(data, None)
-            except TooMuch as error:  # it would say the same again
+            except ResponseTooLarge as error:  # it would say the same again
                 self._say(f"{self.where} is not listened to any more: {error}")
                 return
-            except (Unreachable, Lost) as error:
+            except (Unreachable, ConnectionLost) as error:
                 if not self._closing.is_set() and self._on_silence(Failure(UNREACHABLE, str(error))):
                     return
             except (Failure, NoMcp, SessionGone):  # the next call will say so
@@ -331,21 +331,21 @@ class Upstream:
             self._closing.wait(cursor.retry_seconds or next(delays, START_DELAYS[-1]))
 
 
-def _events(answer: Answer, cursor: Cursor) -> Iterator[bytes]:
-    """Yield the data of each event of an answer. Raises Lost."""
+def _events(answer: Response, cursor: Cursor) -> Iterator[bytes]:
+    """Yield the data of each event of an answer. Raises ConnectionLost."""
     try:
         yield from read_events(answer.lines(), cursor, MAX_ANSWER_BYTES)
     except EventTooLong:
         answer.close()
-        raise TooMuch(f"an event of its answer has more than {MAX_ANSWER_BYTES} bytes") from None
+        raise ResponseTooLarge(f"an event of its answer has more than {MAX_ANSWER_BYTES} bytes") from None
 
 
-def _own(method: str, params: JsonObject, id_: str | None) -> Exchange:
+def _own(method: str, params: JsonObject, id_: str | None) -> InFlightMessage:
     message = jsonrpc.notification_message(method, params)
     if id_ is not None:
         message = jsonrpc.request_message(id_, method, params)
-    return Exchange(jsonrpc.to_frame(message), message, own=True)
+    return InFlightMessage(jsonrpc.to_frame(message), message, own=True)
 
 
-def _is_stream(answer: Answer) -> bool:
+def _is_stream(answer: Response) -> bool:
     return answer.header("content-type").lower().startswith("text/event-stream")
