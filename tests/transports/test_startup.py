@@ -77,7 +77,7 @@ def imported_before_the_answer_to(method: str, vault: Path, *options: str, **env
     ended = subprocess.run(
         command,
         input=json.dumps(first).encode(),
-        env={"PYTHONPATH": source, **environment},
+        env={"PYTHONPATH": source, "VAULTWIRE_STATE": f"{vault}-state", **environment},  # no server of this person
         capture_output=True,
         timeout=60,
         check=True,

@@ -36,7 +36,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
-    from vaultwire.config import Config, Serving
+    from vaultwire.app.network_config import NetworkConfig
+    from vaultwire.config import Config
     from vaultwire.protocol.revisions import Revision
     from vaultwire.server.gate import Gate
     from vaultwire.toolkit.registry import Description
@@ -89,7 +90,7 @@ def run_connect(target: Target, say: Callable[[str], None]) -> None:
 
 def run_serve(
     config: Config,
-    serving: Serving,
+    network: NetworkConfig,
     on_ready: Callable[..., None],
     on_editor: Callable[[str, int, str, int], None] | None = None,
     on_waiting: Callable[[str, str], None] = lambda _path, _page: None,
@@ -126,7 +127,7 @@ def run_serve(
                 assert on_editor is not None
                 on_editor(door.root, door.port, door.url, door.companion_port)
 
-        serve_http(handlers, partial(make_session, config, handlers), serving, begin, Limits(), met)
+        serve_http(handlers, partial(make_session, config, handlers), network, begin, Limits(), met)
 
 
 def make_session(config: Config, handlers: Handlers, revision: Revision | None = None) -> Session:

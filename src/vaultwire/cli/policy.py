@@ -6,7 +6,7 @@ import argparse
 import os
 
 from vaultwire.cli.terminal import complain, say
-from vaultwire.config import POLICY_VARIABLE, VAULT_VARIABLE, ConfigError, make_config, policy_place
+from vaultwire.config import POLICY_VARIABLE, VAULT_VARIABLE, ConfigError, make_config, policy_path
 from vaultwire.toolkit.catalog import APP_CATALOG, load_catalog
 from vaultwire.trust.policy_explained import describe, explain_path, explain_tool, told
 from vaultwire.trust.policy_file import LoadedPolicy, PolicyError, load_policy
@@ -39,7 +39,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Do it and return the exit code: 1 for a policy that is none, and for what is not allowed. Raises ConfigError."""
-    place = policy_place(options.policy)
+    place = policy_path(options.policy)
     if place is None:
         raise ConfigError(f"which policy? Give --policy FILE or set {POLICY_VARIABLE}")
     tools = {description["name"]: description for description in [*load_catalog(), *load_catalog(APP_CATALOG)]}

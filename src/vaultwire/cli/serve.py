@@ -6,9 +6,10 @@ import argparse
 import re
 
 from vaultwire import app
+from vaultwire.app.network_config import make_network_config
 from vaultwire.cli import ide
 from vaultwire.cli.terminal import complain, say
-from vaultwire.config import Config, ConfigError, make_serving
+from vaultwire.config import Config, ConfigError
 from vaultwire.trust.tokens import Trusted
 
 # What can stand in a header between quotes as it is; no user, no query, no fragment.
@@ -70,7 +71,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(config: Config, options: argparse.Namespace) -> int:
     """Serve until told to end; return the exit code."""
-    serving = make_serving(
+    network = make_network_config(
         config,
         host=options.host,
         port=options.port,
@@ -94,7 +95,7 @@ def run(config: Config, options: argparse.Namespace) -> int:
     companions = ide.companions(options)
     if companions and not options.ide:
         raise ConfigError(f"--{companions[0]} goes with --ide")
-    app.run_serve(config, serving, on_ready, ide.teller(companions) if options.ide else None, ide.announce, companions)
+    app.run_serve(config, network, on_ready, ide.teller(companions) if options.ide else None, ide.announce, companions)
     return 0
 
 

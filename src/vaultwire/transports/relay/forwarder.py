@@ -1,8 +1,7 @@
-"""A client's frames on their way to a server and the server's to the client, whatever their revision.
+"""Forwards a client's messages to a server, and the server's messages to the client. How they travel is ``upstream``'s part.
 
-Calls of tools that change something go one after another, in the order in which they came, as a server at stdin takes
-them; all else side by side. What is to become of a frame that comes to nothing, an error or somebody else's work, is
-``on_failure``'s to say. How a frame is brought to the server is the matter of ``upstream``.
+Calls of tools that change something go one after another, in the order in which they came, as with a server at stdin. All
+other requests go in parallel. ``on_failure`` decides about a message that failed: an error for the client, or another way.
 """
 
 from __future__ import annotations
@@ -30,281 +29,269 @@ if TYPE_CHECKING:
     from typing import Any
 
     from vaultwire.protocol.messages import Json, JsonObject, RequestId
-    from vaultwire.transports.relay.http_client import ConnectionPool
+    from vaultwire.transports.relay.upstream import McpServer
 
-# Requests at once. Each waits on a thread; of a client that sends more, the others wait here.
-_AT_ONCE = 32
-# How long the end waits for calls in flight: a little longer than the longest may take (``trust.limits``).
+# Requests at once. Each has a thread; more than these wait in the queue.
+_MAX_PARALLEL = 32
+# How long the end waits for calls in flight: a little longer than the longest call may take (``trust.limits``).
 _GRACE_SECONDS = 65.0
-# Requests of the server's that are remembered until the client answers them, and tools of which it is known what they do:
-# many times what any server has.
-_MOST_ASKED = 1000
-_MOST_TOOLS = 10_000
+# How many unanswered requests of the server are remembered, and how many tools: many times what any server has.
+_MAX_SERVER_REQUESTS = 1000
+_MAX_TOOLS = 10_000
 
 
 class Forwarder:
-    """One client's way to one server."""
+    """Connects one client with one server."""
 
     def __init__(
         self,
-        connections: ConnectionPool,
-        where: str,
-        path: str,
-        out: Callable[[bytes], None],
+        server: McpServer,
+        send: Callable[[bytes], None],
         on_failure: Callable[[InFlightMessage | None, Failure | NoMcp], bool],
         say: Callable[[str], None],
         *,
-        has_other_way: bool,
-        is_patient: bool = True,
+        has_fallback: bool,
     ) -> None:
-        """``out`` takes frames for the client, ``say`` words for a person; else as ``Upstream``.
+        """``send`` takes frames for the client, ``say`` words for a person.
 
-        ``on_failure`` returns whether it has taken the exchange over; if not, the client is told. It is asked with None
-        when the server went silent while nothing was on its way. ``has_other_way``: it knows what to do about NoMcp;
-        ``is_patient``: a server that cannot be reached is waited for.
+        ``on_failure`` returns True if it handles the message itself; else the client gets an error. The message is None if
+        the connection broke while nothing was in flight. ``has_fallback``: ``on_failure`` handles NoMcp.
         """
-        self._has_other_way = has_other_way
-        self._out = out
+        self._has_fallback = has_fallback
+        self._send = send
         self._on_failure = on_failure
-        self.upstream = Upstream(
-            connections,
-            where,
-            path,
-            self._receive,
-            lambda failure: on_failure(None, failure),
-            say,
-            is_patient=is_patient,
-        )
+        self.upstream = Upstream(server, self._receive, lambda failure: on_failure(None, failure), say)
+        self._name = server.name
         self._lock = threading.Lock()
         self._changed = threading.Condition(self._lock)
         self._in_flight: dict[Any, InFlightMessage] = {}
-        self._pending = 0  # exchanges that are in a lane
+        self._pending = 0  # messages in a queue or on their way
         self._opening = 0  # those among them that open the session: others wait for them
-        self._asked: dict[RequestId, None] = {}  # ids of the server's requests that the client has not answered
+        self._server_requests: dict[RequestId, None] = {}  # those that the client has not answered
         self._is_over = False
-        self._many: Any = Lane(self._run, _AT_ONCE)  # Any: an exchange is as much of a task as lanes look at
-        self._one: Any = Lane(self._run, 1)
-        self._aside: Any = Lane(self._run, 1)  # answers and notifications, which calls in flight may wait for
+        self._parallel: Any = Lane(self._run, _MAX_PARALLEL)  # Any: a message has what the queue needs of a task
+        self._serial: Any = Lane(self._run, 1)
+        self._notices: Any = Lane(self._run, 1)  # answers and notifications: calls in flight may wait for them
         self.changing: dict[str, bool] = {}  # by tool: whether it changes something
 
     # ------------------------------------------------------------------ the client's side
 
-    def take(self, frame: bytes, message: Json, *, own: bool = False) -> None:
-        """Send a frame on its way, which is sound JSON-RPC. Does not wait. ``own``: nobody is told of the answer."""
-        exchange = InFlightMessage(frame, message, own=own)
-        lane = self._lane(exchange)
+    def forward(self, frame: bytes, content: Json, *, is_internal: bool = False) -> None:
+        """Queue a message, which is sound JSON-RPC. Does not wait. ``is_internal``: the client gets no answer."""
+        message = InFlightMessage(frame, content, is_internal=is_internal)
+        queue = self._queue_of(message)
         with self._lock:
-            taken = exchange.ids & self._in_flight.keys()
-            if not taken:
-                self._in_flight.update(dict.fromkeys(exchange.ids, exchange))
+            duplicates = message.ids & self._in_flight.keys()
+            if not duplicates:
+                self._in_flight.update(dict.fromkeys(message.ids, message))
                 self._pending += 1
-                self._opening += exchange.opens
-                if isinstance(message, dict) and "method" not in message:
-                    self._asked.pop(message["id"], None)
-        if taken:
-            reason = f"Invalid Request: id {next(iter(taken))!r} is in use by a request that is not answered yet"
-            self._out(jsonrpc.to_frame(jsonrpc.error_message(None, jsonrpc.INVALID_REQUEST, reason)))
+                self._opening += message.opens_session
+                if isinstance(content, dict) and "method" not in content:
+                    self._server_requests.pop(content["id"], None)
+        if duplicates:
+            reason = f"Invalid Request: id {next(iter(duplicates))!r} is in use by a request that is not answered yet"
+            self._send(jsonrpc.to_frame(jsonrpc.error_message(None, jsonrpc.INVALID_REQUEST, reason)))
             return
-        self.upstream.remember(exchange)
-        lane.put(exchange)
+        self.upstream.remember(message)
+        queue.put(message)
 
-    def cancel(self, frame: bytes, message: JsonObject) -> bool:
-        """Have the request a client's notification names come to nothing; False if it is not on its way here."""
-        request_id = message["params"].get("requestId") if isinstance(message.get("params"), dict) else None
+    def cancel(self, frame: bytes, notification: JsonObject) -> bool:
+        """Cancel the request that a client's notification names; False if it is not in flight here."""
+        params = notification.get("params")
+        request_id = params.get("requestId") if isinstance(params, dict) else None
         with self._lock:
-            exchange = self._in_flight.pop(request_id, None) if jsonrpc.is_request_id(request_id) else None
-            if exchange is None:
+            message = self._in_flight.pop(request_id, None) if jsonrpc.is_request_id(request_id) else None
+            if message is None:
                 return False
-            exchange.ids.discard(request_id)
-            exchange.is_cancelled = not exchange.ids
-            if not exchange.is_going:
+            message.ids.discard(request_id)
+            message.is_cancelled = not message.ids
+            if not message.is_started:
                 return True
-            self._pending += not exchange.is_stateless
-        if exchange.is_stateless:  # where to hang up is to cancel
-            exchange.hang_up()
+            self._pending += not message.is_stateless
+        if message.is_stateless:  # there, to close the connection is to cancel
+            message.abort()
         else:
-            notice = InFlightMessage(frame, message)
-            notice.after = exchange
-            self._aside.put(notice)
+            notice = InFlightMessage(frame, notification)
+            notice.send_after = message
+            self._notices.put(notice)
         return True
 
-    def has_asked(self, message: JsonObject) -> bool:
-        """Tell whether a client's answer is to a request of the server's, and still expected."""
-        return jsonrpc.is_request_id(message.get("id")) and message["id"] in self._asked
+    def expects_answer(self, answer: JsonObject) -> bool:
+        """Tell whether a client's answer is to a request of the server that is still open."""
+        return jsonrpc.is_request_id(answer.get("id")) and answer["id"] in self._server_requests
 
     @property
     def is_idle(self) -> bool:
-        """Whether nothing is on its way."""
+        """Whether nothing is in flight."""
         return self._pending == 0
 
     def wait_until_open(self, seconds: float) -> bool:
-        """Wait for the handshake that is on its way; tell whether it went well within so many seconds."""
+        """Wait for the handshake in flight; tell whether it succeeded within ``seconds``."""
         with self._changed:
             self._changed.wait_for(lambda: not self._opening, seconds)
             return not self._opening and self.upstream.is_open
 
     def abandon(self) -> None:
-        """Send nothing more: what is still in line goes to ``on_failure``."""
+        """Send nothing more. Queued messages go to ``on_failure``."""
         self._is_over = True
         self.upstream.close()
 
-    def hang_up(self) -> None:
-        """Wait for no answer any longer."""
+    def abort(self) -> None:
+        """Stop waiting for all responses."""
         with self._lock:
-            exchanges = set(self._in_flight.values())
-        for exchange in exchanges:
-            exchange.hang_up()
+            messages = set(self._in_flight.values())
+        for message in messages:
+            message.abort()
 
     def end(self) -> None:
-        """Finish what is in flight, tell the server that the client is gone, and let go of it."""
+        """Finish what is in flight, then end the session with the server."""
         self.upstream.close()
         with self._changed:
             self._changed.wait_for(lambda: not self._pending, _GRACE_SECONDS)
         if not self._is_over:
             self.upstream.leave()
 
-    # ------------------------------------------------------------------ lanes
+    # ------------------------------------------------------------------ queues
 
-    def _lane(self, exchange: InFlightMessage) -> Any:
-        if exchange.opens or isinstance(exchange.message, list):
-            return self._one
-        if not exchange.ids:
-            return self._aside
-        if exchange.method == "tools/call":
-            name = exchange.params.get("name")
-            # A tool that no list has shown may change something.
+    def _queue_of(self, message: InFlightMessage) -> Any:
+        if message.opens_session or isinstance(message.message, list):
+            return self._serial
+        if not message.ids:
+            return self._notices
+        if message.method == "tools/call":
+            name = message.params.get("name")
+            # A tool that was in no list may change something.
             if not isinstance(name, str) or self.changing.get(name) is not False:
-                return self._one
-        return self._many
+                return self._serial
+        return self._parallel
 
-    def _run(self, exchange: Any) -> None:
+    def _run(self, message: Any) -> None:
         try:
-            self._run_in_turn(exchange)
+            self._process(message)
         except Exception:  # noqa: BLE001 - the client must get an answer
-            log_crash(exchange.name)
-            self._tell(exchange, Failure(LOST, f"The relay failed at {exchange.name}; its log says more."))
+            log_crash(message.name)
+            self._report(message, Failure(LOST, f"The relay failed at {message.name}; its log says more."))
         finally:
-            exchange.sent.set()
+            message.sent.set()
             with self._changed:
                 self._pending -= 1
-                self._opening -= exchange.opens
+                self._opening -= message.opens_session
                 self._changed.notify_all()
 
-    def _run_in_turn(self, exchange: InFlightMessage) -> None:
-        if exchange.after is not None:
-            exchange.after.sent.wait()
+    def _process(self, message: InFlightMessage) -> None:
+        if message.send_after is not None:
+            message.send_after.sent.wait()
         with self._changed:
-            if not exchange.opens:
+            if not message.opens_session:
                 self._changed.wait_for(lambda: not self._opening)
-            if exchange.is_cancelled:
+            if message.is_cancelled:
                 return
-            exchange.is_going = True
-        failure = self._failure_of(exchange)
-        if failure is None or exchange.is_cancelled:
+            message.is_started = True
+        failure = self._try(message)
+        if failure is None or message.is_cancelled:
             return
-        if self._on_failure(exchange, failure):
+        if self._on_failure(message, failure):
             with self._lock:
-                for id_ in exchange.ids:
+                for id_ in message.ids:
                     self._in_flight.pop(id_, None)
         elif isinstance(failure, Failure):
-            self._tell(exchange, failure)
+            self._report(message, failure)
         else:
-            where = self.upstream.where
-            self._tell(exchange, Failure(REFUSED, f"{where} does not serve {exchange.name} ({failure})."))
+            self._report(message, Failure(REFUSED, f"{self._name} does not serve {message.name} ({failure})."))
 
-    def _failure_of(self, exchange: InFlightMessage) -> Failure | NoMcp | None:
-        """Have the server answer; return what came between, if anything did."""
-        where, name = self.upstream.where, exchange.name
+    def _try(self, message: InFlightMessage) -> Failure | NoMcp | None:
+        """Have the server answer; return the failure, None for none."""
+        name = message.name
         if self._is_over:
-            return Failure(UNREACHABLE, f"{where} cannot be reached any more. {name} was not sent.")
+            return Failure(UNREACHABLE, f"{self._name} cannot be reached any more. {name} was not sent.")
         try:
-            self.upstream.carry(exchange)
+            self.upstream.carry(message)
         except (Failure, NoMcp) as failure:
             return failure
         except Unreachable as error:
-            return Failure(UNREACHABLE, f"{where} cannot be reached: {error}. {name} was not sent.")
+            return Failure(UNREACHABLE, f"{self._name} cannot be reached: {error}. {name} was not sent.")
         except ConnectionLost as error:
-            words = f"The connection to {where} was lost after {name} was sent ({error})."
-            return Failure(LOST, words + _unsure(exchange), may_have_run=True)
+            words = f"The connection to {self._name} was lost after {name} was sent ({error})."
+            return Failure(LOST, words + _warning(message), may_have_run=True)
         return None
 
-    def _tell(self, exchange: InFlightMessage, failure: Failure) -> None:
-        """Answer for the server what it has not answered."""
+    def _report(self, message: InFlightMessage, failure: Failure) -> None:
+        """Send the client an error for each request that the server has not answered."""
         with self._lock:
-            unanswered = [id_ for id_ in exchange.ids if self._in_flight.pop(id_, None) is not None]
-            exchange.ids.clear()
-        if not exchange.own:
+            unanswered = [id_ for id_ in message.ids if self._in_flight.pop(id_, None) is not None]
+            message.ids.clear()
+        if not message.is_internal:
             data: JsonObject = {"errorCode": failure.code}
             for id_ in unanswered:
                 error = jsonrpc.error_message(id_, jsonrpc.INTERNAL_ERROR, failure.message, data)
-                self._out(jsonrpc.to_frame(error))
+                self._send(jsonrpc.to_frame(error))
 
     # ------------------------------------------------------------------ the server's side
 
-    def _receive(self, data: bytes, exchange: InFlightMessage | None) -> None:
-        """Take what the server says: an answer, or something besides. Raises NoMcp, and Failure for what is neither."""
+    def _receive(self, data: bytes, message: InFlightMessage | None) -> None:
+        """Take a message of the server. ``message``: the one on whose stream it came.
+
+        Raises NoMcp, and Failure for what is not JSON-RPC.
+        """
         try:
-            message = _parse(data)
+            said = _parse(data)
         except jsonrpc.MessageError as error:
-            if exchange is None:  # nobody waits for it
+            if message is None:  # nobody waits for it
                 return
-            raise self._unusable(exchange, error) from None
-        if isinstance(message, list):
-            awaited = [self._settle(each, exchange) for each in message]  # each of them, not up to the first
+            words = f"{self._name} answered {message.name} with what is no JSON-RPC message ({error.message})."
+            raise Failure(LOST, words + _warning(message), may_have_run=True) from None
+        if isinstance(said, list):
+            awaited = [self._complete(each, message) for each in said]  # a list: ``any`` would stop at the first
             if any(awaited):
-                self._out(_to_frame(data))
+                self._send(_to_frame(data))
             return
-        if "method" in message:
-            if jsonrpc.is_request_id(message.get("id")):
-                self._note_asked(message["id"])
-            self._out(_to_frame(data))
+        if "method" in said:
+            if jsonrpc.is_request_id(said.get("id")):
+                self._remember_request(said["id"])
+            self._send(_to_frame(data))
             return
-        if message.get("id") is None and exchange is not None and len(exchange.ids) == 1:
-            message["id"] = next(iter(exchange.ids))  # the server could not read the id; we can
-            data = jsonrpc.to_frame(message)
-        is_of_batch = message.get("id") is None and exchange is not None and exchange.wants_answer
-        if is_of_batch or self._settle(message, exchange):
-            self._out(_to_frame(data))
+        if said.get("id") is None and message is not None and len(message.ids) == 1:
+            said["id"] = next(iter(message.ids))  # the server could not read the id; we can
+            data = jsonrpc.to_frame(said)
+        is_of_batch = said.get("id") is None and message is not None and message.wants_answer
+        if is_of_batch or self._complete(said, message):
+            self._send(_to_frame(data))
 
-    def _unusable(self, exchange: InFlightMessage, error: jsonrpc.MessageError) -> Failure:
-        """Return what the client is told of an answer that is none."""
-        words = f"{self.upstream.where} answered {exchange.name} with what is no JSON-RPC message ({error.message})."
-        return Failure(LOST, words + _unsure(exchange), may_have_run=True)
-
-    def _note_asked(self, id_: RequestId) -> None:
-        """Remember a request of the server's, as long as there are not more of them than any client has open."""
+    def _remember_request(self, id_: RequestId) -> None:
+        """Remember a request of the server, and forget the oldest if there are too many."""
         with self._lock:
-            self._asked[id_] = None
-            if len(self._asked) > _MOST_ASKED:
-                del self._asked[next(iter(self._asked))]
+            self._server_requests[id_] = None
+            if len(self._server_requests) > _MAX_SERVER_REQUESTS:
+                del self._server_requests[next(iter(self._server_requests))]
 
-    def _settle(self, message: Json, exchange: InFlightMessage | None) -> bool:
-        """Take note of an answer; tell whether the client waits for it. Raises NoMcp."""
-        id_ = message.get("id") if isinstance(message, dict) else None
-        if not isinstance(message, dict) or not jsonrpc.is_request_id(id_):
+    def _complete(self, answer: Json, message: InFlightMessage | None) -> bool:
+        """Mark a request as answered; tell whether the client waits for the answer. Raises NoMcp."""
+        id_ = answer.get("id") if isinstance(answer, dict) else None
+        if not isinstance(answer, dict) or not jsonrpc.is_request_id(id_):
             return False
-        error, result = message.get("error"), message.get("result")
+        error, result = answer.get("error"), answer.get("result")
         is_no_mcp = isinstance(error, dict) and error.get("code") == jsonrpc.METHOD_NOT_FOUND
-        if is_no_mcp and self._has_other_way and exchange and exchange.method in ("initialize", "tools/call"):
+        if is_no_mcp and self._has_fallback and message and message.method in ("initialize", "tools/call"):
             raise NoMcp("it does not know the method")
         with self._lock:
-            settled = self._in_flight.pop(id_, None)
-            if settled is None and exchange is not None and id_ in exchange.ids:
-                settled = exchange  # one of ours
-            if settled is None:
+            completed = self._in_flight.pop(id_, None)
+            if completed is None and message is not None and id_ in message.ids:
+                completed = message  # a request of the relay itself
+            if completed is None:
                 return False
-            settled.ids.discard(id_)
+            completed.ids.discard(id_)
         if isinstance(result, dict):
-            self._learn(settled, result)
-        return not settled.own
+            self._learn(completed, result)
+        return not completed.is_internal
 
-    def _learn(self, exchange: InFlightMessage, result: JsonObject) -> None:
-        if exchange.method == "initialize":
-            self.upstream.open(exchange, result)
-        elif exchange.method == "tools/list" and isinstance(result.get("tools"), list):
+    def _learn(self, message: InFlightMessage, result: JsonObject) -> None:
+        """Keep what a result says of the session and of tools."""
+        if message.method == "initialize":
+            self.upstream.open(message, result)
+        elif message.method == "tools/list" and isinstance(result.get("tools"), list):
             for tool in result["tools"]:
-                is_known = len(self.changing) < _MOST_TOOLS
-                if is_known and isinstance(tool, dict) and isinstance(tool.get("name"), str):
+                has_room = len(self.changing) < _MAX_TOOLS
+                if has_room and isinstance(tool, dict) and isinstance(tool.get("name"), str):
                     hints, schema = tool.get("annotations"), tool.get("inputSchema")
                     self.changing[tool["name"]] = isinstance(hints, dict) and hints.get("readOnlyHint") is False
                     params = http.header_params(schema) if isinstance(schema, dict) else ()
@@ -312,20 +299,20 @@ class Forwarder:
 
 
 def _parse(data: bytes) -> JsonObject | list[JsonObject]:
-    """Return what a server says, which is sound JSON-RPC. Raises MessageError."""
+    """Return a server's message or batch. Raises MessageError if it is not sound JSON-RPC."""
     message = jsonrpc.parse_json(data, MAX_ANSWER_VALUES)
     if isinstance(message, list) and message:
         return [jsonrpc.check_said(each) for each in message]
     return jsonrpc.check_said(message)
 
 
-def _unsure(exchange: InFlightMessage) -> str:
-    """Return what to add where a change may have been made."""
-    if exchange.name not in ("tools/call", "a batch"):
+def _warning(message: InFlightMessage) -> str:
+    """Return the end of an error text for a message that may have changed something."""
+    if message.name not in ("tools/call", "a batch"):
         return ""
     return " It may have run: look before you send it again."
 
 
 def _to_frame(data: bytes) -> bytes:
-    """Return one JSON text as one line: outside of strings, where they cannot be, line breaks mean nothing."""
+    """Return one JSON text as one line. In JSON, line breaks stand only outside of strings and mean nothing."""
     return data.strip().replace(b"\r", b" ").replace(b"\n", b" ") + b"\n"

@@ -1,8 +1,8 @@
-"""ConnectionPool to one HTTP server, kept alive between requests. What is said on them does not matter here.
+"""An HTTP client: a pool of connections to one server, kept alive between requests. It does not know what MCP is.
 
-Over ``http.client``: a request is a few lines there, TLS and chunked bodies are the standard library's, and a client
-library would cost two to ten times its 30 ms of import. It waits for its answer, so each request under way has a thread.
-What can be known of a request that failed is whether it can have had any effect: that is all the exceptions tell apart.
+It uses ``http.client``: TLS and chunked bodies are the standard library's, and another client library would take two to ten
+times its 30 ms of import. A request blocks until its response comes, so each request in flight has its own thread.
+The exceptions tell one thing apart: whether a failed request can have had an effect.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from __future__ import annotations
 import http.client
 import select
 import socket
-import sys
 import threading
 import time
 
@@ -20,20 +19,20 @@ if TYPE_CHECKING:
     from typing import Any
 
 CONNECT_SECONDS = 5.0
-# Node hangs up after 5 seconds without a request: one that is sent just then is lost, and may or may not have run.
+# Node closes a connection after 5 idle seconds. A request that is sent at that moment is lost: it may or may not have run.
 _IDLE_SECONDS = 4.0
-# How long a peer that has vanished without a word goes unnoticed: TCP asks after so long, and so often.
+# TCP keep-alive: the first probe after so many seconds, and the time between two probes.
 _PROBE_SECONDS = 30
-# As much as a message to a client at stdin may have (``transports.stdio``): of an answer, a line and an event. The largest
-# note takes less, however it is escaped.
+# The most bytes of a body, of one line and of one event: as many as a message to a client at stdin may have
+# (``transports.stdio``). The largest note needs less, however it is escaped.
 MAX_ANSWER_BYTES = 64 * 1024 * 1024
-# Behind the answer on a stream: the end of the stream, and perhaps a sign of life.
-_MOST_BEHIND = 64 * 1024
+# The most bytes that are read after the last event that a caller waits for: the end of the stream, and comments.
+_MAX_REST_BYTES = 64 * 1024
 _BROKEN = (OSError, http.client.HTTPException, ValueError, AttributeError)  # the last two: closed by another thread
 
 
 class Unreachable(Exception):  # noqa: N818 - says what happened
-    """The request has not reached the server whole, so it has not run. ``is_final``: nor will it if sent again."""
+    """The server did not get the whole request, so it has not run. ``is_final``: another attempt would fail, too."""
 
     def __init__(self, reason: str, *, is_final: bool) -> None:
         super().__init__(reason)
@@ -41,15 +40,15 @@ class Unreachable(Exception):  # noqa: N818 - says what happened
 
 
 class ConnectionLost(Exception):  # noqa: N818 - says what happened
-    """The connection broke when the request was out: it may have run."""
+    """The connection broke after the request was sent: it may have run."""
 
 
 class ResponseTooLarge(ConnectionLost):
-    """The server answers with more than is taken. It makes no sense to ask for the rest."""
+    """The response is larger than the limit. To ask for the rest would not help."""
 
 
 class Response:
-    """What the server answers. To be read to its end, or closed."""
+    """The response to one request. The caller must read it to its end, or close it."""
 
     def __init__(self, pool: ConnectionPool, connection: http.client.HTTPConnection) -> None:
         self._pool = pool
@@ -80,7 +79,7 @@ class Response:
         return self._open.getheader(name, "")
 
     def body(self) -> bytes:
-        """Return the whole body and give the connection back. Raises ConnectionLost."""
+        """Return the whole body and release the connection. Raises ConnectionLost."""
         try:
             body = self._open.read(MAX_ANSWER_BYTES + 1)
         except _BROKEN as error:
@@ -89,14 +88,14 @@ class Response:
         if len(body) > MAX_ANSWER_BYTES:
             self._connection.close()
             raise ResponseTooLarge(f"its answer has more than {MAX_ANSWER_BYTES} bytes")
-        if self._open.length:  # of the length its head said; a bounded read does not tell
+        if self._open.length:  # bytes still missing by Content-Length; a bounded read does not report them
             self._connection.close()
             raise ConnectionLost("it hung up in the middle of its answer")
-        self._pool.give_back(self._connection, self._open)
+        self._pool.release(self._connection, self._open)
         return body
 
     def lines(self) -> Iterator[bytes]:
-        """Yield the body's lines as they come, each with its end. Raises ConnectionLost."""
+        """Yield the body's lines as they come, with their line ends. Raises ConnectionLost."""
         response = self._open
         while True:
             try:
@@ -108,20 +107,20 @@ class Response:
                 self._connection.close()
                 raise ResponseTooLarge(f"a line of its answer has more than {MAX_ANSWER_BYTES} bytes")
             if not line:
-                self._pool.give_back(self._connection, response)
+                self._pool.release(self._connection, response)
                 return
             yield line
 
     def finish(self, seconds: float) -> None:
-        """Read what is left, if it ends in so many seconds and is not much, and give the connection back."""
+        """Read the rest, if it is small and ends within ``seconds``, and release the connection. Else close it."""
         until = time.monotonic() + seconds
-        left = _MOST_BEHIND
+        left = _MAX_REST_BYTES
         try:
-            while left > 0 and (patience := until - time.monotonic()) > 0:
-                _set_patience(self._socket, patience)
+            while left > 0 and (remaining := until - time.monotonic()) > 0:
+                _set_timeout(self._socket, remaining)
                 piece = self._open.read1(left)
                 if not piece:
-                    self._pool.give_back(self._connection, self._open)
+                    self._pool.release(self._connection, self._open)
                     return
                 left -= len(piece)
         except _BROKEN:
@@ -129,23 +128,23 @@ class Response:
         self._connection.close()
 
     def close(self) -> None:
-        """Have nothing more to do with it."""
+        """Close the connection."""
         self._connection.close()
 
     def abort(self) -> None:
-        """Hang up while another thread reads, which then raises ConnectionLost."""
+        """Break the connection while another thread reads from it. That thread then raises ConnectionLost."""
         if self._socket is not None:
             try:
-                socket.socket.shutdown(self._socket, socket.SHUT_RDWR)  # past TLS, which is the reader's
+                socket.socket.shutdown(self._socket, socket.SHUT_RDWR)  # below TLS, whose state belongs to the reader
             except OSError:  # gone already
                 pass
 
 
 class ConnectionPool:
-    """As many connections to one server as there are requests at a time. Safe from any thread."""
+    """A pool: as many connections to one server as there are requests at a time. Safe to use from any thread."""
 
     def __init__(self, connect: Callable[[], http.client.HTTPConnection], headers: Mapping[str, str]) -> None:
-        """``connect`` makes one that is not open yet; ``headers`` go with every request."""
+        """``connect`` makes a connection that is not open yet; ``headers`` go with every request."""
         self._connect = connect
         self._headers = dict(headers)
         self._lock = threading.Lock()
@@ -159,22 +158,22 @@ class ConnectionPool:
         body: bytes | None = None,
         seconds: float | None = None,
     ) -> Response:
-        """Send a request and return the answer to come. Raises Unreachable.
+        """Send a request and return its response, which has not begun yet. Raises Unreachable.
 
-        ``seconds`` bounds each wait for the server; None: as long as the peer is there.
+        ``seconds`` bounds each wait for the server; None waits as long as the connection lives.
         """
-        connection = self._take()
+        connection = self._acquire()
         try:
             if connection.sock is None:
                 connection.connect()
-            _set_patience(connection.sock, seconds)
+            _set_timeout(connection.sock, seconds)
             connection.request(method, path, body, {**self._headers, **headers})
         except _BROKEN as error:
             connection.close()
             raise Unreachable(_reason(error), is_final=_is_untrusted(error)) from None
         return Response(self, connection)
 
-    def ask(
+    def request(
         self,
         method: str,
         path: str,
@@ -182,13 +181,13 @@ class ConnectionPool:
         body: bytes | None = None,
         seconds: float | None = None,
     ) -> Response:
-        """Send a request and wait until the answer begins. Raises Unreachable and ConnectionLost."""
-        answer = self.send(method, path, headers, body, seconds)
-        answer.begin()
-        return answer
+        """Send a request and wait for the status and headers. Raises Unreachable and ConnectionLost."""
+        response = self.send(method, path, headers, body, seconds)
+        response.begin()
+        return response
 
-    def give_back(self, connection: http.client.HTTPConnection, response: http.client.HTTPResponse) -> None:
-        """Keep a connection whose answer has been read, if both sides want that."""
+    def release(self, connection: http.client.HTTPConnection, response: http.client.HTTPResponse) -> None:
+        """Put a connection whose response has been read back into the pool, if the server keeps it open."""
         if connection.sock is None or response.will_close:
             connection.close()
             return
@@ -196,77 +195,57 @@ class ConnectionPool:
             self._idle.append((connection, time.monotonic()))
 
     def close(self) -> None:
-        """Close those that are idle."""
+        """Close the idle connections."""
         with self._lock:
             idle, self._idle = self._idle, []
         for connection, _ in idle:
             connection.close()
 
-    def _take(self) -> http.client.HTTPConnection:
+    def _acquire(self) -> http.client.HTTPConnection:
         now = time.monotonic()
         with self._lock:
             while self._idle:
                 connection, since = self._idle.pop()
-                if now - since < _IDLE_SECONDS and _is_silent(connection.sock):
+                if now - since < _IDLE_SECONDS and _is_usable(connection.sock):
                     return connection
                 connection.close()
         return self._connect()
 
 
-def to_server(host: str, port: int, tls: Any = None) -> Callable[[], http.client.HTTPConnection]:
-    """Return what makes connections to a server, over TLS if there is an ``ssl.SSLContext``."""
+def tcp_connector(host: str, port: int, tls: Any = None) -> Callable[[], http.client.HTTPConnection]:
+    """Return a function that makes connections to a server, over TLS if ``tls`` is an ``ssl.SSLContext``."""
     if tls is None:
-        return lambda: _Plain(host, port, timeout=CONNECT_SECONDS)
+        return lambda: _Tcp(host, port, timeout=CONNECT_SECONDS)
     return lambda: _Tls(host, port, timeout=CONNECT_SECONDS, context=tls)
 
 
-def to_socket(path: str) -> Callable[[], http.client.HTTPConnection]:
-    """Return what makes connections to a server at a socket in the file system (not on Windows)."""
-    return lambda: _Local(path)
+def unix_connector(path: str) -> Callable[[], http.client.HTTPConnection]:
+    """Return a function that makes connections to a server at a Unix socket (not on Windows)."""
+    return lambda: _Unix(path)
 
 
 def make_tls(ca_file: str | None) -> Any:
-    """Return what TLS needs to know a server: the system's authorities, or those in a PEM file. Raises OSError."""
+    """Return an ``ssl.SSLContext`` that trusts the system's certificates, or those in a PEM file. Raises OSError."""
     import ssl  # noqa: PLC0415 - only where there is TLS
 
     return ssl.create_default_context(cafile=ca_file)
 
 
-class _Plain(http.client.HTTPConnection):
-    """One that sends head and body together: a server woken for each of them takes a fifth longer."""
-
-    _held: list[bytes] | None = None
-
-    def request(
-        self, method: str, url: str, body: Any = None, headers: Any = None, *, encode_chunked: bool = False
-    ) -> None:
-        """Send a request, whole."""
-        self._held = []
-        try:
-            super().request(method, url, body, headers or {}, encode_chunked=encode_chunked)
-            pieces, self._held = self._held, None
-            super().send(b"".join(pieces))
-        finally:
-            self._held = None
-
-    def send(self, data: Any) -> None:
-        """Send, or hold what is part of a request."""
-        if self._held is None:
-            super().send(data)
-        else:
-            self._held.append(data)
-
+class _Tcp(http.client.HTTPConnection):
     def connect(self) -> None:
-        """Connect, and have the system notice a peer that is gone."""
+        """Connect, with TCP keep-alive: the system then notices a peer that vanished."""
         super().connect()
-        _keep_alive(self.sock)
+        self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        for name in ("TCP_KEEPIDLE", "TCP_KEEPALIVE", "TCP_KEEPINTVL"):  # macOS has the second name for the first one
+            if hasattr(socket, name):
+                self.sock.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), _PROBE_SECONDS)
 
 
-class _Tls(_Plain, http.client.HTTPSConnection):
+class _Tls(_Tcp, http.client.HTTPSConnection):
     pass
 
 
-class _Local(_Plain):
+class _Unix(http.client.HTTPConnection):
     def __init__(self, path: str) -> None:
         super().__init__("localhost", timeout=CONNECT_SECONDS)
         self._path = path
@@ -278,27 +257,17 @@ class _Local(_Plain):
         self.sock.connect(self._path)
 
 
-def _set_patience(connected: socket.socket | None, seconds: float | None) -> None:
+def _set_timeout(connected: socket.socket | None, seconds: float | None) -> None:
     if connected is not None and connected.gettimeout() != seconds:
         connected.settimeout(seconds)
 
 
-def _keep_alive(connected: socket.socket) -> None:
-    connected.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-    for name in ("TCP_KEEPIDLE", "TCP_KEEPALIVE", "TCP_KEEPINTVL"):  # the second is the first, on macOS
-        if hasattr(socket, name):
-            connected.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), _PROBE_SECONDS)
-
-
-def _is_silent(connected: socket.socket | None) -> bool:
-    """Tell whether an idle connection is still good: one with something to read was hung up on."""
-    if connected is None:
+def _is_usable(connected: socket.socket | None) -> bool:
+    """Tell whether an idle connection is still good. One with something to read was closed by the server."""
+    try:
+        return connected is not None and not select.select([connected], [], [], 0)[0]
+    except (OSError, ValueError):  # closed here
         return False
-    if sys.platform == "win32":
-        return not select.select([connected], [], [], 0)[0]
-    poll = select.poll()
-    poll.register(connected, select.POLLIN)
-    return not poll.poll(0)
 
 
 def _is_untrusted(error: Exception) -> bool:
@@ -306,7 +275,7 @@ def _is_untrusted(error: Exception) -> bool:
 
 
 def _reason(error: Exception) -> str:
-    """Return what went wrong, for a person."""
+    """Return why a request failed, in words for a person."""
     if isinstance(error, TimeoutError):
         return "it did not answer in time"
     if _is_untrusted(error):
