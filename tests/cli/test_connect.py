@@ -36,7 +36,7 @@ def test_a_url_says_where_to_look(url: str, transport: str, expected: tuple[obje
 
 
 @pytest.mark.parametrize(
-    ("host", "key", "in_the_open"),
+    ("host", "key", "is_unencrypted"),
     [
         ("http://127.0.0.1", "k", False),
         ("http://nas", "k", True),
@@ -44,8 +44,8 @@ def test_a_url_says_where_to_look(url: str, transport: str, expected: tuple[obje
         ("https://nas", "k", False),
     ],
 )
-def test_a_key_without_tls_is_in_the_open(host: str, key: str | None, in_the_open: bool) -> None:
-    assert make_connecting(host, key=key).in_the_open is in_the_open
+def test_a_key_to_another_computer_without_tls_is_noticed(host: str, key: str | None, is_unencrypted: bool) -> None:
+    assert make_connecting(host, key=key).is_unencrypted is is_unencrypted
 
 
 def test_what_the_original_relay_is_told_in_the_environment_is_understood(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -60,11 +60,11 @@ def test_what_the_original_relay_is_told_in_the_environment_is_understood(monkey
 @pytest.mark.parametrize(
     ("url", "words"),
     [
-        ("127.0.0.1:3000", "no URL of a server"),
-        ("ftp://127.0.0.1", "no URL of a server"),
-        ("http://", "no URL of a server"),
-        ("http://localhost:99999", "no URL of a server"),
-        ("http://user:secret@localhost", "no URL of a server"),
+        ("127.0.0.1:3000", "not a URL of a server"),
+        ("ftp://127.0.0.1", "not a URL of a server"),
+        ("http://", "not a URL of a server"),
+        ("http://localhost:99999", "not a URL of a server"),
+        ("http://user:secret@localhost", "not a URL of a server"),
     ],
 )
 def test_what_is_no_url_is_said(url: str, words: str) -> None:
@@ -75,11 +75,11 @@ def test_what_is_no_url_is_said(url: str, words: str) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["nonsense"], "no URL of a server: 'nonsense'"),
+        (["nonsense"], "not a URL of a server: 'nonsense'"),
         (["http://localhost", "--key", "a", "--key-file", "b"], "not both"),
         (["http://localhost", "--key-file", "/nonexistent"], "cannot read the key in /nonexistent"),
-        (["http://localhost", "--key", "a\r\nb: c"], "blanks, line breaks"),
-        (["http://localhost/some/server", "--transport", "v1"], "no URL of a REST API"),
+        (["http://localhost", "--key", "a\r\nb: c"], "spaces, line breaks"),
+        (["http://localhost/some/server", "--transport", "v1"], "not a URL of a REST API"),
         (["https://localhost", "--ca-file", "/nonexistent"], "no certificates in PEM form in /nonexistent"),
     ],
 )

@@ -272,21 +272,21 @@ def test_auto_takes_the_app_when_it_runs(
         computer.start_app()
     backends = Backends(choice, Command(computer.command))
     vault = open_vault(notes)
-    assert type(backends.of(vault)) is kind
+    assert type(backends.backend_of(vault)) is kind
     if choice == "auto" and runs:
         computer.know()
-        assert type(backends.of(vault)) is FilesBackend  # it runs, and does not know the vault any more
+        assert type(backends.backend_of(vault)) is FilesBackend  # it runs, and does not know the vault any more
         computer.know(notes)
-        assert type(backends.of(vault)) is AppBackend
+        assert type(backends.backend_of(vault)) is AppBackend
         settings = computer.settings / "obsidian.json"
         settings.write_text(settings.read_text().replace("true", "false"))
-        assert type(backends.of(vault)) is FilesBackend  # it runs, and its command is turned off
+        assert type(backends.backend_of(vault)) is FilesBackend  # it runs, and its command is turned off
 
 
 @pytest.mark.parametrize("choice", ["files", "auto"])
 def test_what_only_the_app_can_do_says_that_it_does_not_run(computer: Computer, notes: Path, choice: Choice) -> None:
     computer.know(notes)
-    files = Backends(choice, Command(computer.command)).of(open_vault(notes))
+    files = Backends(choice, Command(computer.command)).backend_of(open_vault(notes))
     for error in (
         refused(files.open, HOME, newtab=False),
         refused(files.commands, ""),
@@ -306,7 +306,7 @@ HIDDEN = PathRules(deny=(Rule("deny", "Ideas/", 1), Rule("deny", "Templates/", 2
 
 @pytest.mark.parametrize("choice", ["app", "auto", "files"])
 def test_a_hidden_note_is_in_no_answer_though_the_app_knows_it(running: Computer, notes: Path, choice: Choice) -> None:
-    family = {tool.name: tool for tool in make_family(Backends(choice, Command(running.command)).of)}
+    family = {tool.name: tool for tool in make_family(Backends(choice, Command(running.command)).backend_of)}
     vault = open_vault(notes, rules=HIDDEN)
     for name, tool in family.items():
         for arguments in (
@@ -333,7 +333,7 @@ def test_a_hidden_note_is_in_no_answer_though_the_app_knows_it(running: Computer
 
 
 def test_a_note_that_may_be_seen_is_shown_beside_hidden_ones(running: Computer, notes: Path) -> None:
-    backend = Backends("app", Command(running.command)).of(open_vault(notes, rules=HIDDEN))
+    backend = Backends("app", Command(running.command)).backend_of(open_vault(notes, rules=HIDDEN))
     backend.open(backend.target("Home", "", NO_PROGRESS), NO_PROGRESS, newtab=False)
     assert running.calls()[-1] == [ID, "open", "path=Home.md"]
     assert refused(backend.target, "Garden", "").code == FILE_NOT_FOUND

@@ -112,17 +112,17 @@ def test_a_server_that_starts_soon_after_is_the_same_to_its_clients(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     last = LastIdentity(str(tmp_path / "editor"), "vault")
-    new = last.take()
+    new = last.load()
     assert new.port == 0
     assert uuid.UUID(new.token).version == 4
-    last.keep(Identity(4711, new.token))
-    assert LastIdentity(str(tmp_path / "editor"), "vault").take() == (4711, new.token)
-    assert LastIdentity(str(tmp_path / "editor"), "other").take().port == 0
+    last.save(Identity(4711, new.token))
+    assert LastIdentity(str(tmp_path / "editor"), "vault").load() == (4711, new.token)
+    assert LastIdentity(str(tmp_path / "editor"), "other").load().port == 0
     place = tmp_path / "editor" / "vault.json"
     kept = json.loads(place.read_text())
     place.write_text(json.dumps({**kept, "at": kept["at"] - 301}))
-    assert last.take().port == 0
-    assert last.take().token != last.take().token
+    assert last.load().port == 0
+    assert last.load().token != last.load().token
 
 
 def test_what_the_client_lists_for_a_folder_is_told(tmp_path: Path) -> None:

@@ -240,7 +240,7 @@ def test_a_file_that_cannot_be_read_is_no_policy(tmp_path: Path) -> None:
 )
 def test_each_decision_names_its_rule(whole: LoadedPolicy, path: str, *, changes: bool, said: str) -> None:
     reason = explain_path(whole, path, changes=changes)
-    assert told(whole, reason) == said.replace("PLACE", whole.place)
+    assert told(whole, reason) == said.replace("PLACE", whole.path)
 
 
 def test_each_decision_about_a_tool_names_its_table(whole: LoadedPolicy) -> None:

@@ -1,7 +1,7 @@
-"""What the commands and their door (``pointing``) agree on. Apart from it, so that a command loads no socket's library."""
+"""The names that ``vaultwire mention`` and ``select`` share with their endpoint. Apart from it: commands load no WebSocket."""
 
 PATH = "/command"
 KEY_HEADER = "x-vaultwire-key"
 
-# What came of pointing something out.
+# The outcomes of a command.
 SENT, NOBODY, PRIVATE = "sent", "nobody", "private"

@@ -1,4 +1,4 @@
-"""Which backend a vault has: the running app, its files, or whichever is there at the moment."""
+"""Chooses the backend of a vault: the running app, the files, or the app while it runs."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ _ON_FILES = " (This server works on the vault's files alone, because it was star
 
 
 class Backends:
-    """The backends of a server's vaults."""
+    """The backends of one server's vaults."""
 
     def __init__(self, choice: Choice, command: Command) -> None:
-        """``auto``: the app where it runs and knows the vault, looked at anew for each call; else the files."""
+        """``auto``: the app if it runs and knows the vault, checked for each call; else the files."""
         self._choice = choice
         self._command = command
         self._vaults: dict[str, AppVault] = {}
         self._making = threading.Lock()
 
-    def of(self, vault: Vault) -> FilesBackend:
+    def backend_of(self, vault: Vault) -> FilesBackend:
         """Return the backend for a call on this vault."""
         if self._choice == "files":
             return FilesBackend(vault, _ON_FILES)
@@ -40,9 +40,9 @@ class Backends:
 
 
 class RestrictedBackend(FilesBackend):
-    """A vault of which some notes may not be seen, beside a running app, which would tell of all of them.
+    """The files of a vault with hidden notes, beside a running app, which would answer with all notes.
 
-    So it is only asked to show a note that may be seen; all else is done on the files.
+    The app is only asked to show a visible note. Everything else is done on the files.
     """
 
     def __init__(self, vault: Vault, app: AppVault) -> None:
@@ -55,5 +55,5 @@ class RestrictedBackend(FilesBackend):
 
     def _refuse(self) -> NoReturn:
         raise VaultError(
-            POLICY_DENIED, "The policy of this server hides some notes, and what the app says here could tell of them."
+            POLICY_DENIED, "The policy of this server hides some notes, and the app's answer could contain them."
         )

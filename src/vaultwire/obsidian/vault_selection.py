@@ -1,6 +1,6 @@
-"""Which vaults a command line means: folders, names that Obsidian knows, and either behind a name of the person's own.
+"""Finds the vaults that a command line names: by folder, by a name that Obsidian knows, or by either after ``NAME=``.
 
-A path goes before a name, and what is a folder's path as it stands is no name with a path behind it.
+A path goes before a name. A text that is a folder's path is not read as ``NAME=PATH``.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_MAX_NAME = 100  # of a vault: it stands in every tool's schema and every resource's URI
+_MAX_NAME = 100  # of a vault: it is in every tool's schema and every resource's URI
 
 
 class VaultSelectionError(Exception):
-    """What was given is no vault, or vaults that cannot be told apart; the message is one line for a person."""
+    """A text names no vault, or two vaults have one name; the message is one line for a person."""
 
 
 def select_vaults(given: Sequence[str]) -> dict[str, str]:
@@ -45,7 +45,7 @@ def select_vaults(given: Sequence[str]) -> dict[str, str]:
 
 
 def known_names(before: str) -> str:
-    """Return the names of the vaults that Obsidian knows, behind some words; nothing if it knows none."""
+    """Return ``before`` and the names of the vaults that Obsidian knows; "" if it knows none."""
     from vaultwire.obsidian.known_vaults import known_vaults  # noqa: PLC0415 - not on the way to a handshake
 
     names = dict.fromkeys(vault.name for vault in known_vaults())
@@ -53,26 +53,26 @@ def known_names(before: str) -> str:
 
 
 def _named_folder(given: str) -> tuple[str, str]:
-    """Return a vault's name, empty if it was given none, and its folder."""
+    """Return a vault's name, "" for none, and its folder."""
     name, equals, place = given.partition("=")
     if not equals or os.path.isdir(os.path.expanduser(given)):
         return "", _folder(given)
-    if name.startswith(("/", ".", "~")) or os.path.splitdrive(name)[0]:  # no name, but a path that is not there
+    if name.startswith(("/", ".", "~")) or os.path.splitdrive(name)[0]:  # not a name, but a path that does not exist
         return "", _folder(given)
     return _checked_name(name), _folder(place)
 
 
 def _checked_name(name: str) -> str:
-    """Return the name in its composed form, in which clients name it."""
+    """Return the name in Unicode's composed form (NFC), as clients write it."""
     problem = ""
     if not name.strip():
         problem = "it is empty"
     elif "/" in name or "\\" in name:
-        problem = "it holds a slash"
+        problem = "it contains a slash"
     elif name in (".", ".."):
         problem = "it means a folder"
     elif name != name.strip() or not name.isprintable() or len(name) > _MAX_NAME:
-        problem = f"it must be up to {_MAX_NAME} characters that can be seen, without blanks around them"
+        problem = f"it must be up to {_MAX_NAME} printable characters, without spaces around them"
     if problem:
         raise VaultSelectionError(
             f"{name[: 2 * _MAX_NAME]!r} cannot be a vault's name: {problem}. Give --vault NAME=PATH"

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from vaultwire.protocol.events import Request
     from vaultwire.server.answers import Answer
     from vaultwire.server.subscriptions import Listening
-    from vaultwire.trust.audit import Asked, Audit
+    from vaultwire.trust.audit import Audit, LoggedRequest
     from vaultwire.trust.limits import ClientLimits
 
     class Fail(Protocol):
@@ -177,7 +177,7 @@ class _Passage:
         self._tool = tool
         self._audit = audit
         self._request = request
-        self._asked: list[Asked] = []
+        self._asked: list[LoggedRequest] = []
         self._has_begun = False
 
     def begin(self) -> None:

@@ -1,4 +1,4 @@
-"""A policy in words: what it comes to, and why something is allowed or not. For the person who wrote it, not for clients."""
+"""A policy in words: its rules, and why something is allowed or not. For the person who wrote it, not for clients."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _ALLOWED = "no rule is against it"
 
 
 def describe(loaded: LoadedPolicy) -> list[str]:
-    """Return what the policy comes to, a line each."""
+    """Return the policy's rules in words, one line each."""
     policy, rules = loaded.policy, loaded.paths
     lines = ["nothing is changed"] if policy.read_only else []
     if rules is not None:
@@ -38,7 +38,7 @@ def describe(loaded: LoadedPolicy) -> list[str]:
 def explain_tool(
     loaded: LoadedPolicy, tool: str, annotations: Mapping[str, Any], client: str, principal: str = ""
 ) -> Reason:
-    """Say whether a client may use a tool, and why. Who it is is said as ``Policy.rules_for`` has it."""
+    """Return whether a client may use a tool, and why. The client is named as in ``Policy.rules_for``."""
     policy = loaded.policy
     if policy.read_only and annotations.get("readOnlyHint") is not True:
         return Reason(False, "it changes notes, and read_only is true")
@@ -56,7 +56,7 @@ def explain_tool(
 
 
 def explain_path(loaded: LoadedPolicy, path: str, *, changes: bool) -> Reason:
-    """Say whether a file of this path may be seen, or changed, and why."""
+    """Return whether a file may be seen, or changed, and why."""
     rules = loaded.paths
     if rules is None:
         return Reason(True, _ALLOWED)
@@ -64,9 +64,9 @@ def explain_path(loaded: LoadedPolicy, path: str, *, changes: bool) -> Reason:
 
 
 def told(loaded: LoadedPolicy, reason: Reason) -> str:
-    """Return the reason with the rule and where that stands."""
+    """Return the reason with its rule, and the file and line of the rule."""
     rule = reason.rule
-    return reason.text if rule is None else f'{reason.text}: {rule.kind} has "{rule.text}" ({loaded.place}:{rule.line})'
+    return reason.text if rule is None else f'{reason.text}: {rule.kind} has "{rule.text}" ({loaded.path}:{rule.line})'
 
 
 def _table_of(loaded: LoadedPolicy, rules: ToolRules) -> str:
