@@ -5,7 +5,6 @@ A part is imported where it is chosen, so that a door answers its first message 
 
 from __future__ import annotations
 
-import functools
 import os
 
 from vaultwire import __version__
@@ -62,7 +61,7 @@ def run_stdio(config: Config, *, standalone: bool = False) -> None:
     if standalone or not may_have_server:
         stdio.run(session, handlers)
         return
-    from vaultwire.transports import rendezvous  # noqa: PLC0415 - where there may be one, here and below
+    from vaultwire.transports import rendezvous  # noqa: PLC0415 - only where there may be a server, here and below
     from vaultwire.transports.relay import shared_server  # noqa: PLC0415
 
     def load_catalog() -> list[Description]:
@@ -135,7 +134,6 @@ def make_session(config: Config, handlers: Handlers, revision: Revision | None =
     return Session(_identity(config, handlers), handlers.methods, DIALECTS[config.dialect], revision)
 
 
-@functools.lru_cache(maxsize=1)  # one for all sessions: over HTTP many requests have a session of their own
 def _identity(config: Config, handlers: Handlers) -> Identity:
     return Identity(
         name="vaultwire",
@@ -182,7 +180,7 @@ def _choice(config: Config, policy: Policy | None = None) -> Choice:
 
 def _check_limits(limits: ClientLimits, has_hosts: bool, tools: Sequence[Description]) -> None:
     """Raise ConfigError for names of unknown tools, and for a missing package."""
-    from importlib.util import find_spec  # noqa: PLC0415 - only where something was asked for, here and below
+    from importlib.util import find_spec  # noqa: PLC0415 - only where there are limits, here and below
 
     from vaultwire.config import ConfigError  # noqa: PLC0415
     from vaultwire.trust.rates import CHANGES, EACH, TOTAL  # noqa: PLC0415
@@ -206,7 +204,7 @@ def _make_gate(config: Config, policy: Policy) -> Gate | None:
     rates = CONTRACT_RATES if config.dialect == SECURE.name else USUAL_RATES if policy.hosts else {}
     if config.limits is None and not rates:
         return None
-    from vaultwire.server.gate import make_gate  # noqa: PLC0415 - only where there is one
+    from vaultwire.server.gate import make_gate  # noqa: PLC0415 - only where there is a gate
 
     limits = config.limits or ClientLimits()
     try:
@@ -218,7 +216,7 @@ def _make_gate(config: Config, policy: Policy) -> Gate | None:
 
 
 def _complain(message: str) -> None:
-    import sys  # noqa: PLC0415 - loaded already, and wanted here only
+    import sys  # noqa: PLC0415 - used only here
 
     if sys.stderr is not None:
         sys.stderr.write(f"vaultwire: {message}\n")

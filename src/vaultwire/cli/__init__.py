@@ -1,4 +1,4 @@
-"""The command line: it turns arguments into exit codes and words for a person. Only this room prints, and none but it exits.
+"""The command line: it turns arguments into exit codes and words for a person. The only room that prints.
 
 Exit codes: 0 done, 1 a problem was found and reported, 2 the command cannot run as it was given, 130 interrupted.
 """

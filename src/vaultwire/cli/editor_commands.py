@@ -64,7 +64,7 @@ def _in_vault(note: str, vault: str) -> str:
 
 def _ask(config: Config, command: dict[str, Any]) -> dict[str, Any] | None:
     """Return the server's answer, None if there is no server."""
-    import http.client  # noqa: PLC0415 - the options of all commands are read before one is run, here and below
+    import http.client  # noqa: PLC0415 - this module is loaded for every command, here and below
     from urllib.parse import urlencode  # noqa: PLC0415
 
     from vaultwire.transports.lock_file import read_endpoint  # noqa: PLC0415

@@ -27,7 +27,7 @@ def serve(**options: Any) -> int:
 
         complain("waiting for an MCP client's messages on stdin. Clients start this command themselves;")
         say("vaultwire demo shows what happens then. Ctrl-D ends it.", to_stderr=True)
-    from vaultwire import app  # noqa: PLC0415 - a vault that is not there is said before anything is loaded
+    from vaultwire import app  # noqa: PLC0415 - a missing vault is reported before this is loaded
 
     app.run_stdio(config, standalone=standalone)
     return 0

@@ -124,9 +124,8 @@ def _note_of(vault: Vault, given: str) -> tuple[Note, str]:
             if error.code != FILE_NOT_FOUND:
                 raise
         else:
-            if fold(name.removesuffix(NOTE_SUFFIX)) in fold(
-                note.path
-            ):  # else the engine found it by the text before the #
+            # Else the engine found the note by the text before the "#".
+            if fold(name.removesuffix(NOTE_SUFFIX)) in fold(note.path):
                 return note, text[len(name) + 1 :]
         name = name.rpartition("#")[0]
     return vault.read(name), text[len(name) + 1 :]

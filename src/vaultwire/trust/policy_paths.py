@@ -80,8 +80,7 @@ class PathRules:
         self._write = None if write is None else _List(write)
         self._deny = _List(deny)
         self._types = None if types is None else frozenset(map(fold, types))
-        self._hidden_named = [rule for rule in write or () if _names_hidden(rule.text)]
-        self._hidden = _List(self._hidden_named)
+        self._hidden = _List(rule for rule in write or () if _names_hidden(rule.text))
         self.follows_links = follows_links
         self.privacy = privacy
         lists = {"deny": deny, "read": read, "write": write}
