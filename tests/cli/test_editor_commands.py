@@ -113,7 +113,7 @@ def test_a_part_that_is_not_there_is_said_as_a_person_can_put_it_right(
     for note, said in (
         ("a#Nope", "Its headings are: 'Top', 'Sub'"),
         ("a#^nope", "Its blocks are: ^b."),
-        ("a#Sub#L2", "give lines or a part of the note, and not both"),
+        ("a#Sub#L2", "give lines or a part of the note, not both"),
         ("Folder/My Pla", "Folder/My Plan.md?"),
         ("Zzz", "no note is named 'Zzz'. Give its path as Obsidian shows it, such as Folder/Note.md"),
         ("Zzz#Sub", "no note is named 'Zzz'."),

@@ -204,8 +204,8 @@ def test_a_command_needs_its_own_secret_and_no_page_may_give_one(door: EditorDoo
     [
         ("?do=mention&note=Plan.md&first=3&last=9", "Plan.md has lines 1 to 4"),
         ("?do=mention&note=Plan.md&first=3&last=2", "line 3 comes after line 2"),
-        ("?do=mention&note=Plan.md&first=-1", "'-1' is no line"),
-        ("?do=mention&note=Plan.md&first=%C2%B2", "is no line"),
+        ("?do=mention&note=Plan.md&first=-1", "'-1' is not a line"),
+        ("?do=mention&note=Plan.md&first=%C2%B2", "is not a line"),
         ("?do=mention&note=Nowhere.md", "Nowhere"),
         ("?do=mention&note=../x.md", "leaves the vault"),
         ("?do=dance&note=Plan.md", "mention or select"),

@@ -193,7 +193,7 @@ def test_where_anybody_may_write_a_link_in_the_way_is_not_followed(tmp_path: Pat
     elsewhere.mkdir()
     (tmp_path / taken).parent.mkdir(exist_ok=True)
     (tmp_path / taken).symlink_to(elsewhere)
-    with pytest.raises(LockFileError, match="no folder of yours"):
+    with pytest.raises(LockFileError, match="not your own folder"):
         GeminiFile(str(tmp_path / "gemini" / "ide"), Identity(1, "x"), "/vault", "Obsidian").write()
     assert os.listdir(elsewhere) == []
 
@@ -203,7 +203,7 @@ def test_where_anybody_may_write_a_link_in_the_way_is_not_followed(tmp_path: Pat
 def test_where_anybody_may_write_a_folder_of_somebody_else_is_not_used(tmp_path: Path) -> None:
     (tmp_path / "gemini").mkdir(mode=0o777)
     os.chown(tmp_path / "gemini", 65534, -1)
-    with pytest.raises(LockFileError, match="no folder of yours"):
+    with pytest.raises(LockFileError, match="not your own folder"):
         GeminiFile(str(tmp_path / "gemini" / "ide"), Identity(1, "x"), "/vault", "Obsidian").write()
 
 

@@ -194,8 +194,8 @@ WRONG = [
     ('[paths]\nread = ["a", "***/*/*x*x*x*x*x"]', 2, "read: '***/*/*x*x*x*x*x' has too many '*'"),
     ('[paths]\nwrite = ["# a"]', 2, "write: '# a' matches nothing"),
     ('[paths]\ndeny = ["  "]', 2, "'deny' in [paths] holds an empty text"),
-    ('[paths]\ntypes = ["m/d"]', 2, "types: 'm/d' is no file type"),
-    ('[private]\ntags = ["a b"]', 2, "tags: 'a b' is no tag"),
+    ('[paths]\ntypes = ["m/d"]', 2, "types: 'm/d' is not a file type"),
+    ('[private]\ntags = ["a b"]', 2, "tags: 'a b' is not a tag"),
     ('[private]\nproperties = ["=x"]', 2, "properties: '=x' must be a property's name"),
     ("[sizes]\nnote = 0", 2, "'note' in [sizes] must be a number of bytes from 1 to 10485760"),
     ("[sizes]\nattachment = true", 2, "'attachment' in [sizes] must be a number"),
@@ -203,10 +203,10 @@ WRONG = [
     ('[clients.phone]\nallow = ["x"]\n', 2, "allow: there is no tool 'x'; see docs/tools.md"),
     ('[clients.phone]\nallowed = ["read_note"]\n', 2, "unknown 'allowed' in [clients.phone]; did you mean 'allow'?"),
     ("[clients]\nphone = 1\n", 2, "'phone' must be a table: [clients.\"phone\"]"),
-    ('[network]\nhosts = ["https://x"]', 2, "hosts: 'https://x' is no host"),
-    ("read_only = true\n[paths\n", 2, "is no TOML:"),
-    ('read_only = true\na = "\n', 2, "is no TOML:"),
-    ("read_only = true\nread_only = true\n", 2, "is no TOML:"),
+    ('[network]\nhosts = ["https://x"]', 2, "hosts: 'https://x' is not a host"),
+    ("read_only = true\n[paths\n", 2, "is not TOML:"),
+    ('read_only = true\na = "\n', 2, "is not TOML:"),
+    ("read_only = true\nread_only = true\n", 2, "is not TOML:"),
 ]
 
 
