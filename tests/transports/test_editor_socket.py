@@ -497,6 +497,35 @@ def test_a_note_that_cannot_be_mentioned_is_shown_instead_with_its_lines(door: D
             assert client.hear("selection_changed") == told
 
 
+def test_what_was_selected_before_a_mention_is_told_before_it(tmp_path: Path) -> None:
+    write_vault(tmp_path / "vault", NOTES)
+    door = Door(tmp_path / "vault", Bounds(ready=0.0, quiet=3600.0))
+    try:
+        with Client(door) as client:
+            while not all(peer.is_ready for peer in door.bridge._peers):
+                threading.Event().wait(0.001)
+            door.state.select(Selection("Note.md"))
+            door.state.mention(Mention("Other/Plan.md"))
+            told = [json.loads(client.socket.recv(timeout=20))["method"] for _ in range(2)]
+            assert told == ["selection_changed", "at_mentioned"]
+    finally:
+        door.close()
+
+
+def test_a_mention_is_logged_when_it_is_sent_and_not_before(tmp_path: Path) -> None:
+    write_vault(tmp_path / "vault", NOTES)
+    door = Door(tmp_path / "vault", Bounds(ready=3600.0))
+    try:
+        with Client(door):
+            door.state.mention(Mention("Note.md"))
+            assert "Sent at-mention" not in door.log
+            (peer,) = door.bridge._peers
+            assert door.bridge.make_ready(peer) == 1
+            assert door.bridge.tell_mention(Mention("Note.md")) == 1
+    finally:
+        door.close()
+
+
 @pytest.mark.parametrize("asks", [False, True])
 def test_a_client_that_never_asks_for_the_tools_hears_all_the_same(tmp_path: Path, asks: bool) -> None:
     write_vault(tmp_path / "vault", NOTES)
@@ -723,10 +752,9 @@ def test_the_contracts_log_lines_are_said(door: Door) -> None:
         client.hear("at_mentioned")
         client.call("close_tab", tab_name="Note.md")
         client.request("\x1b[2J")
-    while door.log[-1] != "Client disconnected":
+    lines = {"Authentication successful", "Client connected", "Sent at-mention", "Client disconnected"}
+    while not lines.issubset(door.log):
         threading.Event().wait(0.001)
-    for line in ("Authentication successful", "Client connected", "Sent at-mention"):
-        assert line in door.log
     assert any(line.startswith("Raw data received") for line in door.log)
     parsed = ["initialize", "notifications/initialized", "ide_connected", "tools/list", "tools/call close_tab"]
     assert [line for line in door.log if line.startswith("Parsed")] == [
