@@ -110,7 +110,7 @@ class Config:
         """The values of ``--vault`` that give the same vaults."""
         return [f"{name}={folder}" if name else folder for name, folder in self.vaults.items()]
 
-    def alone(self, name: str) -> Config:
+    def for_vault(self, name: str) -> Config:
         """Return the same settings for one of the vaults."""
         settings: dict[str, Any] = {setting: getattr(self, setting) for setting in self.__slots__}
         return Config(**settings | {"vaults": {name: self.vaults[name]}})

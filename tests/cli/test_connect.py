@@ -12,7 +12,7 @@ import pytest
 from support.behind import Relay
 from support.serving import PATIENCE, Serving
 from support.vaults import write_vault
-from vaultwire.cli.connect import make_connecting
+from vaultwire.cli.connect import make_target
 from vaultwire.config import ConfigError
 
 
@@ -31,7 +31,7 @@ from vaultwire.config import ConfigError
     ],
 )
 def test_a_url_says_where_to_look(url: str, transport: str, expected: tuple[object, ...]) -> None:
-    made = make_connecting(url, transport=transport)
+    made = make_target(url, transport=transport)
     assert (made.host, made.port, made.tls, made.mcp, made.rest) == expected
 
 
@@ -45,16 +45,16 @@ def test_a_url_says_where_to_look(url: str, transport: str, expected: tuple[obje
     ],
 )
 def test_a_key_to_another_computer_without_tls_is_noticed(host: str, key: str | None, is_unencrypted: bool) -> None:
-    assert make_connecting(host, key=key).is_unencrypted is is_unencrypted
+    assert make_target(host, key=key).is_unencrypted is is_unencrypted
 
 
 def test_what_the_original_relay_is_told_in_the_environment_is_understood(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in {"HOST": "nas", "PORT": "3001", "API_KEY": "obsi_k", "TRANSPORT": "v1"}.items():
         monkeypatch.setenv(f"OBSIDIAN_MCP_{name}", value)
-    made = make_connecting(None)
+    made = make_target(None)
     assert (made.host, made.port, made.key, made.mcp, made.rest) == ("nas", 3001, "obsi_k", None, "/bridge/v1")
     monkeypatch.setenv("VAULTWIRE_KEY", "vw_k")
-    assert make_connecting("http://127.0.0.1:4000", transport="mcp").key == "vw_k"
+    assert make_target("http://127.0.0.1:4000", transport="mcp").key == "vw_k"
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_what_the_original_relay_is_told_in_the_environment_is_understood(monkey
 )
 def test_what_is_no_url_is_said(url: str, words: str) -> None:
     with pytest.raises(ConfigError, match=words):
-        make_connecting(url)
+        make_target(url)
 
 
 @pytest.mark.parametrize(

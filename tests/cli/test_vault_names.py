@@ -65,7 +65,7 @@ def test_several_vaults_have_the_names_they_are_given_or_their_folders(folder: P
     config = make_config(["two", "Work=one"])
     assert config.vaults == {"two": str(folder / "two"), "Work": str(folder / "one")}
     assert config.vault == str(folder / "two")
-    assert config.alone("Work").vaults == {"Work": str(folder / "one")}
+    assert config.for_vault("Work").vaults == {"Work": str(folder / "one")}
 
 
 def test_the_environment_may_name_one_too(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from support.calls import DESCRIPTIONS
 from vaultwire.trust.policy import Policy, ToolRules
-from vaultwire.trust.policy_explained import describe, explain_path, explain_tool, told
+from vaultwire.trust.policy_explained import describe, explain_path, explain_tool, to_text
 from vaultwire.trust.policy_file import _TABLES, LoadedPolicy, PolicyError, load_policy
 from vaultwire.vault.disk.files import Files
 
@@ -240,7 +240,7 @@ def test_a_file_that_cannot_be_read_is_no_policy(tmp_path: Path) -> None:
 )
 def test_each_decision_names_its_rule(whole: LoadedPolicy, path: str, *, changes: bool, said: str) -> None:
     reason = explain_path(whole, path, changes=changes)
-    assert told(whole, reason) == said.replace("PLACE", whole.path)
+    assert to_text(whole, reason) == said.replace("PLACE", whole.path)
 
 
 def test_each_decision_about_a_tool_names_its_table(whole: LoadedPolicy) -> None:

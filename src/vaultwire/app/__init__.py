@@ -223,4 +223,4 @@ def _complain(message: str) -> None:
 
 
 def _opener(config: Config, name: str, loaded: LoadedPolicy | None) -> Callable[[], Vault]:
-    return lambda: open_vault(config.alone(name), [other for other in config.vaults if other != name], loaded)
+    return lambda: open_vault(config.for_vault(name), [other for other in config.vaults if other != name], loaded)

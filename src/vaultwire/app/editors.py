@@ -92,7 +92,7 @@ def open_editors(
     remove_stale_files(lock_folder())
     heard = log or (lambda _: None)
     return [
-        EditorDoor(config.alone(name), on_waiting, heard, companions, opens_browser=opens_browser)
+        EditorDoor(config.for_vault(name), on_waiting, heard, companions, opens_browser=opens_browser)
         for name in config.vaults
     ]
 

@@ -44,23 +44,23 @@ def run(options: argparse.Namespace) -> int:
         if key is not None:
             raise ConfigError("give --key or --key-file, not both")
         key = _read_key(options.key_file)
-    connecting = make_connecting(options.url, transport=options.transport, key=key, ca_file=options.ca_file)
-    if connecting.is_unencrypted:
+    target = make_target(options.url, transport=options.transport, key=key, ca_file=options.ca_file)
+    if target.is_unencrypted:
         complain("without TLS, others can read the key and the notes on their way")
     if sys.stdin is not None and sys.stdin.isatty():
         complain("waiting for an MCP client's messages on stdin. Clients start this command themselves. Ctrl-D ends it")
     try:
-        app.run_connect(connecting, complain)
+        app.run_connect(target, complain)
     except OSError as error:
-        if connecting.ca_file is None:
+        if target.ca_file is None:
             raise
         raise ConfigError(
-            f"no certificates in PEM form in {os.path.abspath(connecting.ca_file)}: {error.strerror or error}"
+            f"no certificates in PEM form in {os.path.abspath(target.ca_file)}: {error.strerror or error}"
         ) from None
     return 0
 
 
-class Connecting:
+class RelayTarget:
     """A server to relay to. ``mcp`` and ``rest`` are paths on it, None for a protocol that is not tried.
 
     ``is_unencrypted``: a key goes to another computer without TLS.
@@ -95,13 +95,13 @@ class Connecting:
             raise ConfigError(f"not a URL of a REST API: {url!r}. Give one such as http://127.0.0.1:3000")
 
 
-def make_connecting(
+def make_target(
     url: str | None,
     *,
     transport: str | None = None,
     key: str | None = None,
     ca_file: str | None = None,
-) -> Connecting:
+) -> RelayTarget:
     """Return the server to relay to; the key falls back to the environment. Raises ConfigError.
 
     The environment variables of the original relay work, too.
@@ -115,7 +115,7 @@ def make_connecting(
     key = (key if key is not None else get(KEY_VARIABLE) or get("OBSIDIAN_MCP_API_KEY") or "").strip()
     if not (key.isascii() and (key.isprintable() or not key)) or " " in key:
         raise ConfigError("not a key: it has spaces, line breaks or characters beyond ASCII in it")
-    return Connecting(url, transport, key or None, ca_file)
+    return RelayTarget(url, transport, key or None, ca_file)
 
 
 def _is_loopback(host: str) -> bool:

@@ -28,7 +28,7 @@ _CONTRACT_MILLISECONDS = 100  # "initialize response: <100ms"
 
 def run(config: Config, *, as_json: bool) -> int:
     """Print a report for each vault; return 1 if something is wrong, else 0."""
-    reports = {name: _examine(config.alone(name)) for name in config.vaults}
+    reports = {name: _examine(config.for_vault(name)) for name in config.vaults}
     if as_json:
         shown: dict[str, Any] = reports if len(reports) > 1 else next(iter(reports.values()))
         say_data(json.dumps(shown, indent=2, ensure_ascii=False))

@@ -8,7 +8,7 @@ import os
 from vaultwire.cli.terminal import complain, say
 from vaultwire.config import POLICY_VARIABLE, VAULT_VARIABLE, ConfigError, make_config, policy_path
 from vaultwire.toolkit.catalog import APP_CATALOG, load_catalog
-from vaultwire.trust.policy_explained import describe, explain_path, explain_tool, told
+from vaultwire.trust.policy_explained import describe, explain_path, explain_tool, to_text
 from vaultwire.trust.policy_file import LoadedPolicy, PolicyError, load_policy
 from vaultwire.trust.policy_paths import Reason
 from vaultwire.vault.disk.paths import parse_path
@@ -69,7 +69,7 @@ def run(options: argparse.Namespace) -> int:
     is_allowed = all(reason.is_allowed for reason in reasons.values())
     say(f"{tool['name']} {path}: {'allowed' if is_allowed else 'not allowed'}")
     for what, reason in reasons.items():
-        say(f"- {what}: {told(loaded, reason)}")
+        say(f"- {what}: {to_text(loaded, reason)}")
     return 0 if is_allowed else 1
 
 

@@ -25,10 +25,10 @@ def describe(loaded: LoadedPolicy) -> list[str]:
         lines.append(f"notes have at most {loaded.note_bytes} bytes")
     if loaded.attachment_bytes < MAX_ATTACHMENT_BYTES:
         lines.append(f"attachments have at most {loaded.attachment_bytes} bytes")
-    lines += [] if policy.tools is None else [f"tools: {_told(policy.tools)}"]
+    lines += [] if policy.tools is None else [f"tools: {_rules_text(policy.tools)}"]
     for name, tools in policy.clients.items():
         who = "any other client" if name == EVERY_OTHER_CLIENT else f"client {name!r}"
-        lines.append(f"tools for {who}, too: {_told(tools)}")
+        lines.append(f"tools for {who}, too: {_rules_text(tools)}")
     return [
         *lines,
         f"tools may connect to {', '.join(policy.hosts)}" if policy.hosts else "no tool may connect anywhere",
@@ -63,7 +63,7 @@ def explain_path(loaded: LoadedPolicy, path: str, *, changes: bool) -> Reason:
     return rules.explain_changing(path) if changes else rules.explain_seeing(path)
 
 
-def told(loaded: LoadedPolicy, reason: Reason) -> str:
+def to_text(loaded: LoadedPolicy, reason: Reason) -> str:
     """Return the reason with its rule, and the file and line of the rule."""
     rule = reason.rule
     return reason.text if rule is None else f'{reason.text}: {rule.kind} has "{rule.text}" ({loaded.path}:{rule.line})'
@@ -73,6 +73,6 @@ def _table_of(loaded: LoadedPolicy, rules: ToolRules) -> str:
     return next(f'[clients."{name}"]' for name, each in loaded.policy.clients.items() if each is rules)
 
 
-def _told(rules: ToolRules) -> str:
+def _rules_text(rules: ToolRules) -> str:
     allowed = "all" if rules.allow is None else ", ".join(rules.allow) or "none"
     return f"{allowed}, but not {', '.join(rules.deny)}" if rules.deny else allowed

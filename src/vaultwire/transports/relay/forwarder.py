@@ -205,7 +205,7 @@ class Forwarder:
         if self._is_over:
             return Failure(UNREACHABLE, f"{self._name} cannot be reached any more. {name} was not sent.")
         try:
-            self.upstream.carry(message)
+            self.upstream.deliver(message)
         except (Failure, NoMcp) as failure:
             return failure
         except Unreachable as error:

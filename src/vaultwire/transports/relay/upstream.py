@@ -128,7 +128,7 @@ class Upstream:
 
     # ------------------------------------------------------------------ one message
 
-    def carry(self, message: InFlightMessage) -> None:
+    def deliver(self, message: InFlightMessage) -> None:
         """Send a message and pass on its response. Raises Failure, NoMcp, Unreachable and ConnectionLost."""
         session_id = self._session_id
         try:
