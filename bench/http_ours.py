@@ -12,7 +12,8 @@ from bench.noop_server import noop
 
 from vaultwire import app
 from vaultwire.app import engine, network
-from vaultwire.config import make_config, make_serving
+from vaultwire.app.network_config import make_network_config
+from vaultwire.config import make_config
 from vaultwire.server.handlers import Handlers
 from vaultwire.toolkit.catalog import Toolset
 from vaultwire.toolkit.schema import describe
@@ -30,7 +31,7 @@ def main() -> None:
         print(url, flush=True)
 
     network.serve_http(
-        handlers, partial(app.make_session, config, handlers), make_serving(config, port=0), on_ready, Limits()
+        handlers, partial(app.make_session, config, handlers), make_network_config(config, port=0), on_ready, Limits()
     )
 
 

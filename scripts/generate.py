@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from vaultwire.app.engine import load_tools
-from vaultwire.obsidian.headless import Headless
+from vaultwire.obsidian.files_backend import FilesBackend
 from vaultwire.toolkit.catalog import APP_CATALOG, CATALOG
 from vaultwire.toolkit.schema import describe
 from vaultwire.tools.obsidian_cli.family import make_family
@@ -77,7 +77,7 @@ def type_text(schema: dict[str, Any]) -> str:
 def main() -> int:
     """Write the files, or with ``--check`` name the stale ones; the exit code is their number."""
     descriptions = [describe(tool) for tool in load_tools()]
-    family = [describe(tool) for tool in make_family(Headless)]
+    family = [describe(tool) for tool in make_family(FilesBackend)]
     stale = 0
     for path, text in (
         (Path(CATALOG), catalog_text(descriptions)),

@@ -8,11 +8,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_INTERRUPTED = 130  # as shells say it, and ``cli.EXIT_INTERRUPTED``, which may not be there yet
+_INTERRUPTED = 130  # as ``cli.EXIT_INTERRUPTED``, which may not be loaded yet
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line and return its exit code. Ctrl-C ends it without a word from the first import on."""
+    """Run the command line and return its exit code. From the first import on, Ctrl-C ends it without a traceback."""
     try:
         from vaultwire import cli  # noqa: PLC0415 - see above
 

@@ -159,7 +159,7 @@ def test_doctor_calls_nothing_well_beside_what_it_lists(vault: Path, tmp_path: P
         lock = {"pid": os.getpid(), "workspaceFolders": [str(vault)], "ideName": f"Editor {number}"}
         (tmp_path / ".claude" / "ide" / f"{number}.lock").write_text(json.dumps(lock))
     finished = run("doctor", "--vault", str(vault), **environment)
-    assert (finished.returncode, "  ! as there are several, claude --ide connects to none" in finished.stdout) == (
+    assert (finished.returncode, "  ! there are several, so claude --ide connects to none" in finished.stdout) == (
         1,
         True,
     )
@@ -174,7 +174,7 @@ def test_doctor_finds_a_vault_that_cannot_be_written_to(vault: Path) -> None:
     vault.chmod(0o500)
     finished = run("doctor", "--vault", str(vault))
     vault.chmod(0o700)
-    assert (finished.returncode, "  ! the vault's folder cannot be written to" in finished.stdout) == (1, True)
+    assert (finished.returncode, "  ! the vault's folder is not writable" in finished.stdout) == (1, True)
 
 
 def test_doctor_says_where_changes_are_on_record_and_how_many(vault: Path, tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 from support.behind import Relay
 from support.serving import PATIENCE, Serving
 from support.vaults import write_vault
-from vaultwire.cli.connect import make_connecting
+from vaultwire.cli.connect import make_target
 from vaultwire.config import ConfigError
 
 
@@ -31,12 +31,12 @@ from vaultwire.config import ConfigError
     ],
 )
 def test_a_url_says_where_to_look(url: str, transport: str, expected: tuple[object, ...]) -> None:
-    made = make_connecting(url, transport=transport)
+    made = make_target(url, transport=transport)
     assert (made.host, made.port, made.tls, made.mcp, made.rest) == expected
 
 
 @pytest.mark.parametrize(
-    ("host", "key", "in_the_open"),
+    ("host", "key", "is_unencrypted"),
     [
         ("http://127.0.0.1", "k", False),
         ("http://nas", "k", True),
@@ -44,42 +44,42 @@ def test_a_url_says_where_to_look(url: str, transport: str, expected: tuple[obje
         ("https://nas", "k", False),
     ],
 )
-def test_a_key_without_tls_is_in_the_open(host: str, key: str | None, in_the_open: bool) -> None:
-    assert make_connecting(host, key=key).in_the_open is in_the_open
+def test_a_key_to_another_computer_without_tls_is_noticed(host: str, key: str | None, is_unencrypted: bool) -> None:
+    assert make_target(host, key=key).is_unencrypted is is_unencrypted
 
 
 def test_what_the_original_relay_is_told_in_the_environment_is_understood(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in {"HOST": "nas", "PORT": "3001", "API_KEY": "obsi_k", "TRANSPORT": "v1"}.items():
         monkeypatch.setenv(f"OBSIDIAN_MCP_{name}", value)
-    made = make_connecting(None)
+    made = make_target(None)
     assert (made.host, made.port, made.key, made.mcp, made.rest) == ("nas", 3001, "obsi_k", None, "/bridge/v1")
     monkeypatch.setenv("VAULTWIRE_KEY", "vw_k")
-    assert make_connecting("http://127.0.0.1:4000", transport="mcp").key == "vw_k"
+    assert make_target("http://127.0.0.1:4000", transport="mcp").key == "vw_k"
 
 
 @pytest.mark.parametrize(
     ("url", "words"),
     [
-        ("127.0.0.1:3000", "no URL of a server"),
-        ("ftp://127.0.0.1", "no URL of a server"),
-        ("http://", "no URL of a server"),
-        ("http://localhost:99999", "no URL of a server"),
-        ("http://user:secret@localhost", "no URL of a server"),
+        ("127.0.0.1:3000", "not a URL of a server"),
+        ("ftp://127.0.0.1", "not a URL of a server"),
+        ("http://", "not a URL of a server"),
+        ("http://localhost:99999", "not a URL of a server"),
+        ("http://user:secret@localhost", "not a URL of a server"),
     ],
 )
 def test_what_is_no_url_is_said(url: str, words: str) -> None:
     with pytest.raises(ConfigError, match=words):
-        make_connecting(url)
+        make_target(url)
 
 
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["nonsense"], "no URL of a server: 'nonsense'"),
+        (["nonsense"], "not a URL of a server: 'nonsense'"),
         (["http://localhost", "--key", "a", "--key-file", "b"], "not both"),
         (["http://localhost", "--key-file", "/nonexistent"], "cannot read the key in /nonexistent"),
-        (["http://localhost", "--key", "a\r\nb: c"], "blanks, line breaks"),
-        (["http://localhost/some/server", "--transport", "v1"], "no URL of a REST API"),
+        (["http://localhost", "--key", "a\r\nb: c"], "spaces, line breaks"),
+        (["http://localhost/some/server", "--transport", "v1"], "not a URL of a REST API"),
         (["https://localhost", "--ca-file", "/nonexistent"], "no certificates in PEM form in /nonexistent"),
     ],
 )

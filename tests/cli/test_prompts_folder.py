@@ -58,7 +58,7 @@ def test_the_environment_names_the_folder_and_the_option_goes_before_it(vault: P
 def test_a_folder_that_is_not_there_yet_is_said_on_stderr_and_stops_nothing(vault: Path) -> None:
     names, errors = start(vault, "--prompts", "Nowhere")
     assert names == []
-    assert errors == "vaultwire: no folder 'Nowhere' in the vault yet, so no prompts from it\n"
+    assert errors == "vaultwire: there is no folder 'Nowhere' in the vault, so it gives no prompts yet\n"
 
 
 @pytest.mark.parametrize(

@@ -312,7 +312,7 @@ def test_keys_are_issued_listed_and_revoked(state: str) -> None:
 
 @pytest.mark.parametrize(
     ("arguments", "words"),
-    [(["issue", "../x"], "no name for a key"), (["revoke", "nobody"], "no key named nobody")],
+    [(["issue", "../x"], "not a name for a key"), (["revoke", "nobody"], "no key named nobody")],
 )
 def test_a_key_that_cannot_be_is_one_clear_line(state: str, arguments: list[str], words: str) -> None:
     finished = run("keys", *arguments, VAULTWIRE_STATE=state)

@@ -65,7 +65,7 @@ def test_several_vaults_have_the_names_they_are_given_or_their_folders(folder: P
     config = make_config(["two", "Work=one"])
     assert config.vaults == {"two": str(folder / "two"), "Work": str(folder / "one")}
     assert config.vault == str(folder / "two")
-    assert config.alone("Work").vaults == {"Work": str(folder / "one")}
+    assert config.for_vault("Work").vaults == {"Work": str(folder / "one")}
 
 
 def test_the_environment_may_name_one_too(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -103,8 +103,8 @@ def test_what_cannot_be_a_name_is_refused(name: str) -> None:
         (["a=one", "b=one"], ["'a' and 'b' are the same folder"]),
         (["a=one", "b=two/../one/"], ["'a' and 'b' are the same folder"]),
         (["a=one", "b=link"], ["'a' and 'b' are the same folder"]),
-        (["a=one", "b=one/inner"], ["'b' lies in 'a'"]),
-        (["b=one/inner", "a=one"], ["'b' lies in 'a'"]),
+        (["a=one", "b=one/inner"], ["'b' is inside 'a'"]),
+        (["b=one/inner", "a=one"], ["'b' is inside 'a'"]),
         (["a=one", "b=nowhere"], ["no such vault", "nowhere does not exist"]),
         (["a="], ["which vault?"]),
         (["one", ""], ["which vault?"]),

@@ -185,6 +185,11 @@ class Terminal:
                 self.shown = (self.shown + shown)[-10_000:]
                 self._news.notify_all()
 
+    def wait_for(self, word: bytes) -> bool:
+        """Wait until a word is on the screen."""
+        with self._news:
+            return self._news.wait_for(lambda: word in self.shown, PATIENCE)
+
     def submit(self, prompt: str) -> None:
         """Type a prompt, and press Enter once it is there to be seen: before, that would be taken for a part of it."""
         word = prompt.rsplit(maxsplit=1)[-1].encode()
@@ -270,6 +275,8 @@ def test_it_sees_the_vault_asks_for_changes_hears_of_faults_and_comes_back(tmp_p
                     [sys.executable, "-m", "vaultwire", *command, "--vault", str(vault)], env=environment, check=True
                 )
             assert door.wait_for("Sent at-mention")
+            assert terminal.wait_for(b"selected"), terminal.shown
+            assert terminal.wait_for(b"#L5"), terminal.shown  # else the prompt could be typed before the mention
             terminal.submit(" mend the link")
             first = model.wait_for("mend the link")
             assert f"The user selected the lines 3 to 4 from {note}" in first

@@ -19,7 +19,7 @@ import pytest
 
 from support.companion_stage import Stage
 from support.vaults import write_vault
-from vaultwire.editor.state import NOTHING, Selection, Spot
+from vaultwire.editor.state import NOTHING, Position, Selection
 from vaultwire.server.editors.ide_companion import Bounds
 
 NODE = str(Path(os.environ["VAULTWIRE_NODE_MODULES"]).resolve() / ".bin" / "node")
@@ -93,7 +93,7 @@ def test_it_finds_the_vault_from_any_terminal_and_sees_what_is_in_front(
     stage: Stage, tmp_path: Path, folder: str
 ) -> None:
     stage.state.open_tabs(["Sub/Plan.md", "Note.md"])
-    stage.state.select(Selection("Note.md", "on", Spot(0, 0), Spot(0, 2)))
+    stage.state.select(Selection("Note.md", "on", Position(0, 0), Position(0, 2)))
     with Gemini(stage.root / folder, tmp_path) as client:
         context = client.see("context")["workspaceState"]["openFiles"][0]
         assert context["cursor"] == {"line": 1, "character": 3}

@@ -26,7 +26,7 @@ from vaultwire.server.results import Refusal, Result, Wording
 from vaultwire.server.tasks import Job
 from vaultwire.toolkit.catalog import APP_CATALOG, load_catalog
 from vaultwire.trust.chained_log import records
-from vaultwire.trust.limits import Restraints
+from vaultwire.trust.limits import ClientLimits
 
 NOTES = """
 === Projects/Plan.md
@@ -149,10 +149,10 @@ def test_obsidian_cli_create_note_is_answered_as_printed(vault: Path) -> None:
 
 
 def test_obsidian_cli_gives_no_call_more_than_30_seconds(vault: Path) -> None:
-    restraints = Restraints()
-    restraints.seconds = {**restraints.seconds, "file": 20.0, "web": 100.0}
+    limits = ClientLimits()
+    limits.seconds = {**limits.seconds, "file": 20.0, "web": 100.0}
     for dialect, longest in (("obsidian-cli", 30.0), ("filesystem", 100.0)):
-        handlers = make_handlers(make_config([str(vault)], dialect=dialect, restraints=restraints))
+        handlers = make_handlers(make_config([str(vault)], dialect=dialect, limits=limits))
         peer = Peer()
         jobs = [
             handlers.handle(Request(1, "tools/call", {"name": name}, LATEST_HANDSHAKE, peer), DIALECTS[dialect])

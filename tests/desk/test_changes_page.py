@@ -10,7 +10,7 @@ import pytest
 from support.chromium import Tab, needs_chromium, open_tab
 from support.editor_door import EditorDoor
 from support.vaults import write_vault
-from vaultwire.editor.diffs import Decision
+from vaultwire.editor.proposals import Decision
 
 pytestmark = needs_chromium
 

@@ -12,8 +12,8 @@ from websockets.typing import Origin
 
 from support.editor_door import PATIENCE, EditorDoor
 from support.vaults import write_vault
-from vaultwire.desk.plugin_link import OBSIDIAN
-from vaultwire.editor.diffs import REJECTED
+from vaultwire.desk.plugin_endpoint import OBSIDIAN
+from vaultwire.editor.proposals import REJECTED
 from vaultwire.markdown.diffs import unified
 
 MANY = 60

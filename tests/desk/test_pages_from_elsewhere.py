@@ -13,7 +13,7 @@ import pytest
 from support.chromium import Tab, needs_chromium, open_tab
 from support.editor_door import EditorDoor
 from support.vaults import write_vault
-from vaultwire.desk.agreed import KEY_HEADER
+from vaultwire.desk.command_api import KEY_HEADER
 
 pytestmark = needs_chromium
 

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vaultwire.editor.state import EditorState, Mention, Selection, Spot
-from vaultwire.editor.workspace import Following, Workspace, read_workspace
+from vaultwire.editor.state import EditorState, Mention, Position, Selection
+from vaultwire.editor.workspace import Workspace, WorkspaceWatcher, read_workspace
 
 
 def leaf(id_: str, file: str | None, kind: str = "markdown") -> dict[str, Any]:
@@ -82,7 +82,7 @@ def test_a_state_follows_the_file(tmp_path: Path) -> None:
     state = EditorState()
     told: list[Selection] = []
     end = state.listen(told.append, lambda _: None)
-    following = Following(str(tmp_path), state)
+    following = WorkspaceWatcher(str(tmp_path), state)
     following.look()
     assert told == []
     write(tmp_path, A, B, active="1")
@@ -91,7 +91,7 @@ def test_a_state_follows_the_file(tmp_path: Path) -> None:
     assert told == [Selection("A.md")]
     assert state.tabs == ("A.md", "Folder/B.md")
     # Others know more: it is not told again while it stays in front.
-    precise = Selection("A.md", "x", Spot(1, 0), Spot(1, 1))
+    precise = Selection("A.md", "x", Position(1, 0), Position(1, 1))
     state.select(precise)
     write(tmp_path, A, leaf("2", "Folder/C.md"), active="1")
     following.look()

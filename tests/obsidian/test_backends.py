@@ -13,10 +13,10 @@ import pytest
 
 from support.obsidian_app import Computer
 from support.vaults import open_vault
+from vaultwire.obsidian.app_backend import AppBackend
 from vaultwire.obsidian.app_vault import AppVault
 from vaultwire.obsidian.command import Command
-from vaultwire.obsidian.headless import Headless
-from vaultwire.obsidian.running import Running
+from vaultwire.obsidian.files_backend import FilesBackend
 from vaultwire.toolkit.registry import AnyTool, Failure, Outcome, invoke
 from vaultwire.toolkit.schema import describe
 from vaultwire.tools.obsidian_cli.family import make_family
@@ -66,13 +66,13 @@ def make_backend(root: Path, obsidian_of: Callable[[Vault], Obsidian]) -> Backen
 @pytest.fixture
 def files(notes: Path, tmp_path: Path) -> Backend:
     shutil.copytree(notes, tmp_path / "Copy")
-    return make_backend(tmp_path / "Copy", Headless)
+    return make_backend(tmp_path / "Copy", FilesBackend)
 
 
 @pytest.fixture
 def app(running: Computer, notes: Path) -> Backend:
     linked = AppVault(Command(running.command), str(notes))
-    return make_backend(notes, lambda vault: Running(vault, linked))
+    return make_backend(notes, lambda vault: AppBackend(vault, linked))
 
 
 Calls = list[tuple[str, dict[str, Any]]]
@@ -256,7 +256,7 @@ def test_the_table_has_a_call_of_every_tool_that_succeeds(notes: Path, tmp_path:
     succeeded: set[str] = set()
     for number, calls in enumerate(SAME.values()):
         shutil.copytree(notes, tmp_path / str(number))
-        backend = make_backend(tmp_path / str(number), Headless)
+        backend = make_backend(tmp_path / str(number), FilesBackend)
         succeeded |= {tool for tool, arguments in calls if isinstance(backend.call(tool, **arguments), dict)}
     assert set(backend.tools) - succeeded == {
         "obsidian_open_note",

@@ -16,13 +16,13 @@ from support.obsidian_app import Computer
 from support.serving import Serving
 from support.wire import Server
 from vaultwire.cli import main
-from vaultwire.obsidian.headless import Headless
+from vaultwire.obsidian.files_backend import FilesBackend
 from vaultwire.toolkit.catalog import APP_CATALOG, EVAL, load_catalog
 from vaultwire.toolkit.schema import describe
 from vaultwire.tools.obsidian_cli.family import make_family
 
 ROOT = Path(__file__).resolve().parents[2]
-FAMILY = {tool.name: describe(tool) for tool in make_family(Headless)}
+FAMILY = {tool.name: describe(tool) for tool in make_family(FilesBackend)}
 
 
 @contextmanager

@@ -22,7 +22,7 @@ import pytest
 from support.chromium import Tab, needs_chromium, open_tab
 from support.editor_door import EditorDoor
 from support.vaults import write_vault
-from vaultwire.editor.state import Mention, Selection, Spot
+from vaultwire.editor.state import Mention, Position, Selection
 
 HERE = Path(__file__).parent
 MODULES = os.environ.get("VAULTWIRE_PLUGIN_MODULES")
@@ -115,13 +115,13 @@ def test_moving_typing_and_selecting_is_told(door: EditorDoor, tab: Tab) -> None
     tab.press("ArrowDown", 2)
     tab.press("End")
     tab.type(" More.")
-    door.wait_for(lambda: door.selections[-1] == Selection("Plan.md", "", Spot(2, 17), Spot(2, 17)))
+    door.wait_for(lambda: door.selections[-1] == Selection("Plan.md", "", Position(2, 17), Position(2, 17)))
     tab.press("Shift+ArrowDown")
     tab.press("Shift+Home")
-    door.wait_for(lambda: door.selections[-1] == Selection("Plan.md", "\n", Spot(2, 17), Spot(3, 0)))
+    door.wait_for(lambda: door.selections[-1] == Selection("Plan.md", "\n", Position(2, 17), Position(3, 0)))
     tab.click(".cm-line", "Third line.", times=3)
     door.wait_for(lambda: door.selections[-1].text.strip() == "Third line.")
-    assert door.selections[-1].start == Spot(4, 0)
+    assert door.selections[-1].start == Position(4, 0)
 
 
 def test_many_moves_are_told_once(door: EditorDoor, tab: Tab) -> None:
@@ -133,7 +133,7 @@ def test_many_moves_are_told_once(door: EditorDoor, tab: Tab) -> None:
         "for (let line = 0; line < 200; line += 1) editor.setCursor({ line, ch: 0 }); })()"
     )
     assert tab.evaluate("waits.filter((wait) => wait === 50).length") >= 199  # each begins the wait anew
-    door.wait_for(lambda: door.selections[-1].start == Spot(199, 0))
+    door.wait_for(lambda: door.selections[-1].start == Position(199, 0))
     assert len(door.selections) == 2
 
 
@@ -222,11 +222,11 @@ def test_a_note_that_is_open_is_shown_where_it_is(door: EditorDoor, tab: Tab) ->
 def test_a_note_is_shown_at_a_line_when_the_server_asks(door: EditorDoor, tab: Tab) -> None:
     open_note(tab, "Plan.md")
     assert door.link.open("Projects/My Note.md", 250)
-    door.wait_for(lambda: bool(door.selections) and door.selections[-1].start == Spot(249, 0))
+    door.wait_for(lambda: bool(door.selections) and door.selections[-1].start == Position(249, 0))
     tab.wait_for("document.querySelector('.cm-content').innerText.includes('line 250')")
     assert door.link.open("Nowhere.md", 1)
     tab.press("ArrowDown")
-    door.wait_for(lambda: door.selections[-1].start == Spot(250, 0))
+    door.wait_for(lambda: door.selections[-1].start == Position(250, 0))
 
 
 # ---------------------------------------------------------------------- changes
@@ -369,7 +369,7 @@ def test_attempts_become_rarer(blank: Tab) -> None:
 def test_a_server_of_another_version_is_told_nothing_and_the_person_once(
     door: EditorDoor, blank: Tab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("vaultwire.desk.plugin_link.VERSION", 99)
+    monkeypatch.setattr("vaultwire.desk.plugin_endpoint.VERSION", 99)
     start(blank, door.plugin._asdict())
     blank.wait_for("document.getElementById('notices').textContent.includes('run vaultwire plugin install')")
     blank.wait_for("!standIn.plugin.socket")

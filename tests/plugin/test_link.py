@@ -18,10 +18,10 @@ from websockets.typing import Origin
 
 from support.editor_door import PATIENCE, EditorDoor
 from support.vaults import write_vault
-from vaultwire.desk.agreed import KEY_HEADER
-from vaultwire.desk.plugin_link import MAX_SELECTED, OBSIDIAN, VERSION, Seen, parse_message
-from vaultwire.editor.diffs import Decision
-from vaultwire.editor.state import Mention, Selection, Spot
+from vaultwire.desk.command_api import KEY_HEADER
+from vaultwire.desk.plugin_endpoint import MAX_SELECTED, OBSIDIAN, VERSION, Seen, parse_message
+from vaultwire.editor.proposals import Decision
+from vaultwire.editor.state import Mention, Position, Selection
 
 STATE = {"type": "state", "path": "Plan.md", "text": "", "start": [0, 0], "end": [0, 0], "tabs": []}
 
@@ -104,7 +104,7 @@ def test_what_a_plugin_says_amiss_is_passed_over(door: EditorDoor) -> None:
         for said in ("{", "[]", "7", json.dumps({"type": "state"}), json.dumps({**STATE, "path": "../x.md"}), b"\x00"):
             plugin.send(said)
         plugin.send(json.dumps({**STATE, "text": "one", "end": [0, 3], "tabs": ["Plan.md", "Private/Diary.md"]}))
-        door.wait_for(lambda: door.selections == [Selection("Plan.md", "one", Spot(0, 0), Spot(0, 3))])
+        door.wait_for(lambda: door.selections == [Selection("Plan.md", "one", Position(0, 0), Position(0, 3))])
         assert door.state.tabs == ("Plan.md",)
 
 
@@ -204,8 +204,8 @@ def test_a_command_needs_its_own_secret_and_no_page_may_give_one(door: EditorDoo
     [
         ("?do=mention&note=Plan.md&first=3&last=9", "Plan.md has lines 1 to 4"),
         ("?do=mention&note=Plan.md&first=3&last=2", "line 3 comes after line 2"),
-        ("?do=mention&note=Plan.md&first=-1", "'-1' is no line"),
-        ("?do=mention&note=Plan.md&first=%C2%B2", "is no line"),
+        ("?do=mention&note=Plan.md&first=-1", "'-1' is not a line"),
+        ("?do=mention&note=Plan.md&first=%C2%B2", "is not a line"),
         ("?do=mention&note=Nowhere.md", "Nowhere"),
         ("?do=mention&note=../x.md", "leaves the vault"),
         ("?do=dance&note=Plan.md", "mention or select"),

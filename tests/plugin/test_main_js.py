@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from vaultwire.config import make_config
-from vaultwire.desk.plugin_link import MAX_SELECTED, VERSION
-from vaultwire.transports.lock_file import LinkFile, link_place, new_link, read_link
+from vaultwire.desk.plugin_endpoint import MAX_SELECTED, VERSION
+from vaultwire.transports.lock_file import EndpointFile, endpoint_path, new_endpoint, read_endpoint
 
 HERE = Path(__file__).parent
 PLUGIN = resources.files("vaultwire.obsidian").joinpath("plugin")
@@ -74,7 +74,7 @@ def test_the_plugin_looks_where_the_server_writes(
                 for name, value in environment.items():
                     patched.setenv(name, value)
                 config = make_config(str(home / vault))
-            expected.append(link_place(os.path.join(config.state, "editor"), "plugin", config.vault))
+            expected.append(endpoint_path(os.path.join(config.state, "editor"), "plugin", config.vault))
             given.append({"vault": str(home / vault), "env": environment, "platform": platform, "home": str(home)})
     assert plugin_places(*given) == expected
     assert len(set(expected)) == (4 if platform == "linux" else 3)  # a link makes no other place
@@ -97,18 +97,18 @@ def test_the_plugin_in_a_flatpak_looks_outside_of_it(tmp_path: Path) -> None:
 
 def test_a_link_file_is_for_nobody_else_and_goes_when_the_server_does(tmp_path: Path) -> None:
     folder = str(tmp_path / "state" / "editor")
-    link, later = new_link(4711), new_link(4712)
-    file = LinkFile(folder, "plugin", str(tmp_path), link)
+    link, later = new_endpoint(4711), new_endpoint(4712)
+    file = EndpointFile(folder, "plugin", str(tmp_path), link)
     file.write()
-    assert read_link(folder, "plugin", str(tmp_path)) == link
-    assert read_link(folder, "commands", str(tmp_path)) is None
+    assert read_endpoint(folder, "plugin", str(tmp_path)) == link
+    assert read_endpoint(folder, "commands", str(tmp_path)) is None
     if os.name != "nt":
         assert os.stat(folder).st_mode & 0o777 == 0o700
-        assert os.stat(link_place(folder, "plugin", str(tmp_path))).st_mode & 0o777 == 0o600
-    LinkFile(folder, "plugin", str(tmp_path), later).write()
+        assert os.stat(endpoint_path(folder, "plugin", str(tmp_path))).st_mode & 0o777 == 0o600
+    EndpointFile(folder, "plugin", str(tmp_path), later).write()
     file.remove()  # not its own any more
-    assert read_link(folder, "plugin", str(tmp_path)) == later
-    LinkFile(folder, "plugin", str(tmp_path), later).remove()
+    assert read_endpoint(folder, "plugin", str(tmp_path)) == later
+    EndpointFile(folder, "plugin", str(tmp_path), later).remove()
     assert os.listdir(folder) == []
     assert len({link.token, link.answer, later.token, later.answer}) == 4
 

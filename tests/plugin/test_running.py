@@ -17,9 +17,9 @@ from websockets.sync.client import ClientConnection, connect
 from websockets.typing import Origin
 
 from support.vaults import write_vault
-from vaultwire.desk.plugin_link import OBSIDIAN
+from vaultwire.desk.plugin_endpoint import OBSIDIAN
 from vaultwire.transports.editor_socket import TOKEN_HEADER
-from vaultwire.transports.lock_file import read_link
+from vaultwire.transports.lock_file import read_endpoint
 
 PATIENCE = 60.0
 
@@ -67,7 +67,7 @@ def running(tmp_path: Path) -> Iterator[Running]:
             return made
 
         def plugin() -> ClientConnection:
-            link = read_link(str(editor), "plugin", str(vault))
+            link = read_endpoint(str(editor), "plugin", str(vault))
             assert link is not None
             made = opened.enter_context(
                 connect(f"ws://127.0.0.1:{link.port}/plugin?key={link.token}", origin=Origin(OBSIDIAN), proxy=None)

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from support.vaults import open_vault, write_vault
-from vaultwire.editor.diffs import Proposals
+from vaultwire.editor.proposals import Proposals
 from vaultwire.editor.state import EditorState
 from vaultwire.server.editors.methods import Bridge, Peer
 from vaultwire.server.editors.notifications import ClientPaths

@@ -11,7 +11,7 @@ from typing import Any
 from support.companion_client import PATIENCE, CompanionClient
 from support.vaults import open_vault
 from vaultwire.app.companion_door import CompanionDoor
-from vaultwire.editor.diffs import Decision, Proposals
+from vaultwire.editor.proposals import Decision, Proposals
 from vaultwire.editor.state import EditorState
 from vaultwire.server.editors.ide_companion import Bounds
 from vaultwire.server.editors.methods import Bridge

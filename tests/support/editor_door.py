@@ -9,15 +9,15 @@ from pathlib import Path
 from typing import TypeVar
 
 from support.vaults import open_vault
-from vaultwire.desk.plugin_link import OBSIDIAN, PluginLink
-from vaultwire.desk.pointing import CommandLink
-from vaultwire.desk.serving import Desk
-from vaultwire.editor.diffs import Decision, Proposals
+from vaultwire.desk.command_endpoint import CommandEndpoint
+from vaultwire.desk.plugin_endpoint import OBSIDIAN, PluginEndpoint
+from vaultwire.desk.review_endpoint import ReviewEndpoint
+from vaultwire.editor.proposals import Decision, Proposals
 from vaultwire.editor.state import EditorState, Mention, Selection
 from vaultwire.server.editors.methods import Bridge, Peer
 from vaultwire.server.editors.notifications import ClientPaths
 from vaultwire.transports.editor_socket import TOKEN_HEADER, Bounds, EditorSocket, hosts
-from vaultwire.transports.lock_file import new_link
+from vaultwire.transports.lock_file import new_endpoint
 
 PATIENCE = 20.0
 TOKEN = "token"
@@ -40,12 +40,12 @@ class EditorDoor:
         self.bridge = Bridge(lambda: vault, ClientPaths(str(root)), self.state, self.proposals, self._open)
         listener = socket.create_server(("127.0.0.1", 0))
         self.port: int = listener.getsockname()[1]
-        self.plugin, self.commands = new_link(self.port), new_link(self.port)
-        self.desk = Desk(self.proposals, {f"http://{host}" for host in hosts(self.port)})
-        self.link = PluginLink(
+        self.plugin, self.commands = new_endpoint(self.port), new_endpoint(self.port)
+        self.desk = ReviewEndpoint(self.proposals, {f"http://{host}" for host in hosts(self.port)})
+        self.link = PluginEndpoint(
             self.state, self.proposals, self.plugin[1:], self._clients, (OBSIDIAN, *origins), self._changes
         )
-        self.command_link = CommandLink(self.state, lambda: vault, self.commands.token, self._clients)
+        self.command_link = CommandEndpoint(self.state, lambda: vault, self.commands.token, self._clients)
         self._socket = EditorSocket(
             self.bridge, listener, TOKEN, (self.desk, self.link, self.command_link), bounds=bounds
         )

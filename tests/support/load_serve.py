@@ -14,7 +14,8 @@ from functools import partial
 
 from vaultwire import app
 from vaultwire.app import network
-from vaultwire.config import make_config, make_serving
+from vaultwire.app.network_config import make_network_config
+from vaultwire.config import make_config
 from vaultwire.protocol.revisions import Revision
 from vaultwire.protocol.session import Session
 from vaultwire.transports.http_server import Limits
@@ -68,7 +69,7 @@ def main() -> None:
         loop.add_reader(asked, tell)  # on the thread that makes and drops sessions
         print(f"serving at {url}", flush=True)  # noqa: T201 - what it is for
 
-    network.serve_http(handlers, new_session, make_serving(config, port=options.port), on_ready, Limits())
+    network.serve_http(handlers, new_session, make_network_config(config, port=options.port), on_ready, Limits())
 
 
 if __name__ == "__main__":

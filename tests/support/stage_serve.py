@@ -13,7 +13,8 @@ from typing import Any, TypedDict
 
 from support.vaults import open_vault
 from vaultwire.app.network import serve_http
-from vaultwire.config import make_config, make_serving
+from vaultwire.app.network_config import make_network_config
+from vaultwire.config import make_config
 from vaultwire.protocol.events import Identity
 from vaultwire.protocol.session import Session
 from vaultwire.server.handlers import Handlers
@@ -99,7 +100,7 @@ def main() -> None:
         Policy(),
         {"file": options.seconds, "search": options.seconds},
     )
-    serving = make_serving(config, port=options.port, log_json=options.log_json)
+    serving = make_network_config(config, port=options.port, log_json=options.log_json)
     identity = Identity("stage", "Stage", "1", {"tools": {}}, "")
     serve_http(
         handlers,

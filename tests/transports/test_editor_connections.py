@@ -38,7 +38,7 @@ def is_ended(connection: socket.socket) -> bool:
 
 
 def test_of_those_who_say_nothing_the_oldest_are_ended(root: Path) -> None:
-    door = EditorDoor(root, bounds=Bounds(strangers=3, opening=HOUR))
+    door = EditorDoor(root, bounds=Bounds(unauthenticated=3, opening=HOUR))
     with ExitStack() as opened:
         silent = [opened.enter_context(socket.create_connection(("127.0.0.1", door.port))) for _ in range(10)]
         assert all(is_ended(connection) for connection in silent[:7])

@@ -17,10 +17,10 @@ from websockets.sync.client import ClientConnection, connect
 from websockets.typing import Origin
 
 from support.vaults import open_vault, write_vault
-from vaultwire.desk.changes import to_change
-from vaultwire.desk.serving import Desk
-from vaultwire.editor.diffs import Decision, Proposals
-from vaultwire.editor.state import EditorState, Mention, Selection, Spot
+from vaultwire.desk.review_endpoint import ReviewEndpoint
+from vaultwire.desk.review_page import to_change
+from vaultwire.editor.proposals import Decision, Proposals
+from vaultwire.editor.state import EditorState, Mention, Position, Selection
 from vaultwire.server.editors.methods import Bridge
 from vaultwire.server.editors.notifications import ClientPaths
 from vaultwire.transports.editor_socket import TOKEN_HEADER, Bounds, EditorSocket, hosts
@@ -63,7 +63,7 @@ class Door:
         self.bridge = Bridge(lambda: open_vault(root), ClientPaths(str(root)), self.state, self.proposals, self._open)
         listener = socket.create_server(("127.0.0.1", 0))
         self.port = listener.getsockname()[1]
-        self.desk = Desk(self.proposals, {f"http://{host}" for host in hosts(self.port)})
+        self.desk = ReviewEndpoint(self.proposals, {f"http://{host}" for host in hosts(self.port)})
         self._socket = EditorSocket(self.bridge, listener, TOKEN, (self.desk,), self.log.append, bounds)
         self._thread = threading.Thread(target=self._socket.run)
         self._thread.start()
@@ -240,7 +240,7 @@ def test_the_contracts_methods_answer(door: Door) -> None:
         assert client.request("prompts/list")["result"] == {"prompts": []}
         assert client.request("ping")["result"] == {}
         assert client.request("workspace/selection")["error"]["code"] == -32603
-        door.state.select(Selection("Note.md", "one", Spot(1, 0), Spot(1, 3)))
+        door.state.select(Selection("Note.md", "one", Position(1, 0), Position(1, 3)))
         client.hear("selection_changed")
         found = client.request("workspace/selection")["result"]
         assert found == {"selection": "one", "cursor": {"line": 1, "ch": 3}}
@@ -428,7 +428,7 @@ def test_a_client_that_reads_nothing_holds_up_no_other(tmp_path: Path) -> None:
 
 def test_a_selection_is_told_with_absolute_paths(door: Door) -> None:
     with Client(door) as client:
-        door.state.select(Selection("Note.md", "one\ntw", Spot(1, 0), Spot(2, 2)))
+        door.state.select(Selection("Note.md", "one\ntw", Position(1, 0), Position(2, 2)))
         told = client.hear("selection_changed")
         place = door.root / "Note.md"
         assert told == {
@@ -495,6 +495,35 @@ def test_a_note_that_cannot_be_mentioned_is_shown_instead_with_its_lines(door: D
             # The client asks so as the next prompt goes off, which is what this was pointed out for.
             assert client.call("closeAllDiffTabs") == ["CLOSED_0_DIFF_TABS"]
             assert client.hear("selection_changed") == told
+
+
+def test_what_was_selected_before_a_mention_is_told_before_it(tmp_path: Path) -> None:
+    write_vault(tmp_path / "vault", NOTES)
+    door = Door(tmp_path / "vault", Bounds(ready=0.0, quiet=3600.0))
+    try:
+        with Client(door) as client:
+            while not all(peer.is_ready for peer in door.bridge._peers):
+                threading.Event().wait(0.001)
+            door.state.select(Selection("Note.md"))
+            door.state.mention(Mention("Other/Plan.md"))
+            told = [json.loads(client.socket.recv(timeout=20))["method"] for _ in range(2)]
+            assert told == ["selection_changed", "at_mentioned"]
+    finally:
+        door.close()
+
+
+def test_a_mention_is_logged_when_it_is_sent_and_not_before(tmp_path: Path) -> None:
+    write_vault(tmp_path / "vault", NOTES)
+    door = Door(tmp_path / "vault", Bounds(ready=3600.0))
+    try:
+        with Client(door):
+            door.state.mention(Mention("Note.md"))
+            assert "Sent at-mention" not in door.log
+            (peer,) = door.bridge._peers
+            assert door.bridge.make_ready(peer) == 1
+            assert door.bridge.tell_mention(Mention("Note.md")) == 1
+    finally:
+        door.close()
 
 
 @pytest.mark.parametrize("asks", [False, True])
@@ -723,10 +752,9 @@ def test_the_contracts_log_lines_are_said(door: Door) -> None:
         client.hear("at_mentioned")
         client.call("close_tab", tab_name="Note.md")
         client.request("\x1b[2J")
-    while door.log[-1] != "Client disconnected":
+    lines = {"Authentication successful", "Client connected", "Sent at-mention", "Client disconnected"}
+    while not lines.issubset(door.log):
         threading.Event().wait(0.001)
-    for line in ("Authentication successful", "Client connected", "Sent at-mention"):
-        assert line in door.log
     assert any(line.startswith("Raw data received") for line in door.log)
     parsed = ["initialize", "notifications/initialized", "ide_connected", "tools/list", "tools/call close_tab"]
     assert [line for line in door.log if line.startswith("Parsed")] == [
@@ -762,7 +790,7 @@ def test_the_page_is_opened_by_its_link_alone(door: Door) -> None:
     assert "script-src 'nonce-" in page
     assert "{nonce}" not in page
     assert "no-store" in page
-    for path in ("/desk/", "/desk/?key=", "/desk/?key=wrong", "/desk/changes.html"):
+    for path in ("/desk/", "/desk/?key=", "/desk/?key=wrong", "/desk/review_page.html"):
         assert get(door, path)[0] == 403
     assert get(door, door.desk.path.replace("/desk/?", "/desk/other?"))[0] == 404
     assert get(door, door.desk.path, "evil.example")[0] == 403

@@ -18,8 +18,8 @@ from support.companion_stage import PATIENT, WATCHFUL, Stage
 from support.vaults import snapshot, write_vault
 from vaultwire.app.companion_door import CompanionDoor
 from vaultwire.config import ConfigError
-from vaultwire.editor.diffs import REJECTED, Decision
-from vaultwire.editor.state import NOTHING, Selection, Spot
+from vaultwire.editor.proposals import REJECTED, Decision
+from vaultwire.editor.state import NOTHING, Position, Selection
 from vaultwire.server.editors.ide_companion import Bounds
 
 NOTES = """
@@ -101,7 +101,7 @@ def test_a_vault_whose_path_clients_would_take_apart_is_refused(
     stage: Stage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("os.pathsep", "v")  # a folder's name cannot have the real one everywhere
-    with pytest.raises(ConfigError, match="has a 'v' in it"):
+    with pytest.raises(ConfigError, match="contains 'v'"):
         CompanionDoor(stage.bridge, str(tmp_path / "vault"), "Obsidian", ["gemini"])
 
 
@@ -133,7 +133,7 @@ def test_the_vaults_own_tools_are_not_on_this_door(stage: Stage) -> None:
 def test_what_is_selected_is_told_with_the_cursor_counted_from_one(stage: Stage) -> None:
     with stage.client() as client:
         assert client.context() == []
-        stage.state.select(Selection("Note.md", "one\ntw", Spot(1, 0), Spot(2, 2)))
+        stage.state.select(Selection("Note.md", "one\ntw", Position(1, 0), Position(2, 2)))
         [file] = client.context()
         assert file.pop("timestamp") > 1_700_000_000_000  # in milliseconds
         assert file == {
@@ -152,21 +152,21 @@ def test_what_is_selected_is_told_with_the_cursor_counted_from_one(stage: Stage)
 def test_of_a_long_selection_as_much_is_told_as_shows_that_it_was_cut(stage: Stage) -> None:
     with stage.client() as client:
         assert client.context() == []
-        stage.state.select(Selection("Note.md", "x" * 50_000, Spot(0, 0), Spot(0, 50_000)))
+        stage.state.select(Selection("Note.md", "x" * 50_000, Position(0, 0), Position(0, 50_000)))
         [file] = client.context()
         assert len(file["selectedText"]) == 16_385
 
 
 def test_private_notes_are_told_to_nobody(stage: Stage) -> None:
     stage.state.open_tabs(["Private/Diary.md", "Note.md"])
-    stage.state.select(Selection("Private/Diary.md", "nobody's", Spot(0, 0), Spot(0, 8)))
+    stage.state.select(Selection("Private/Diary.md", "nobody's", Position(0, 0), Position(0, 8)))
     with stage.client() as client:
         [file] = client.context()
         assert (file["path"], file["isActive"]) == (stage.path("Note.md"), False)
         stage.state.select(Selection("Note.md"))
         [file] = client.context()
         assert (file["path"], file["isActive"]) == (stage.path("Note.md"), True)
-        stage.state.select(Selection("Private/Diary.md", "nobody's", Spot(0, 0), Spot(0, 8)))
+        stage.state.select(Selection("Private/Diary.md", "nobody's", Position(0, 0), Position(0, 8)))
         [file] = client.context()
         assert (file["path"], file["isActive"]) == (stage.path("Note.md"), False)
 

@@ -19,11 +19,11 @@ from vaultwire.transports.lock_file import (
     LockFile,
     LockFileError,
     QwenFile,
+    discover_editors,
     gemini_folder,
-    listed,
     lock_folder,
     qwen_folder,
-    sweep,
+    remove_stale_files,
 )
 
 ON_POSIX = pytest.mark.skipif(os.name == "nt", reason="modes of files are not Windows'")
@@ -102,27 +102,27 @@ def test_only_what_we_left_and_nobody_holds_is_swept(tmp_path: Path) -> None:
     for name, content in files.items():
         (tmp_path / name).write_text(json.dumps(content))
     (tmp_path / "6.lock").write_text("{")
-    sweep(str(tmp_path))
+    remove_stale_files(str(tmp_path))
     left = {"2.lock", "3.lock", "5.txt", "6.lock", "8.lock", gemini.format(os.getpid(), 2), gemini.format(ended.pid, 3)}
     assert set(os.listdir(tmp_path)) == left
-    sweep(str(tmp_path / "nowhere"))
+    remove_stale_files(str(tmp_path / "nowhere"))
 
 
 def test_a_server_that_starts_soon_after_is_the_same_to_its_clients(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     last = LastIdentity(str(tmp_path / "editor"), "vault")
-    new = last.take()
+    new = last.load()
     assert new.port == 0
     assert uuid.UUID(new.token).version == 4
-    last.keep(Identity(4711, new.token))
-    assert LastIdentity(str(tmp_path / "editor"), "vault").take() == (4711, new.token)
-    assert LastIdentity(str(tmp_path / "editor"), "other").take().port == 0
+    last.save(Identity(4711, new.token))
+    assert LastIdentity(str(tmp_path / "editor"), "vault").load() == (4711, new.token)
+    assert LastIdentity(str(tmp_path / "editor"), "other").load().port == 0
     place = tmp_path / "editor" / "vault.json"
     kept = json.loads(place.read_text())
     place.write_text(json.dumps({**kept, "at": kept["at"] - 301}))
-    assert last.take().port == 0
-    assert last.take().token != last.take().token
+    assert last.load().port == 0
+    assert last.load().token != last.load().token
 
 
 def test_what_the_client_lists_for_a_folder_is_told(tmp_path: Path) -> None:
@@ -135,9 +135,9 @@ def test_what_the_client_lists_for_a_folder_is_told(tmp_path: Path) -> None:
     (ide / "2.lock").write_text(json.dumps({"pid": os.getpid(), "ideName": "Else", "workspaceFolders": [f"{vault}s"]}))
     (ide / "3.lock").write_text(json.dumps({"pid": 0, "ideName": "Dead", "workspaceFolders": [str(vault)]}))
     (ide / "4.lock").write_text("{")
-    assert listed(str(ide), str(vault)) == [("Code", "1", False), ("Obsidian", "4711", True)]
-    assert listed(str(ide), str(tmp_path)) == [("Code", "1", False)]
-    assert listed(str(tmp_path / "nowhere"), str(vault)) == []
+    assert discover_editors(str(ide), str(vault)) == [("Code", "1", False), ("Obsidian", "4711", True)]
+    assert discover_editors(str(ide), str(tmp_path)) == [("Code", "1", False)]
+    assert discover_editors(str(tmp_path / "nowhere"), str(vault)) == []
 
 
 def test_gemini_clis_file_says_what_it_looks_for(tmp_path: Path) -> None:
@@ -193,7 +193,7 @@ def test_where_anybody_may_write_a_link_in_the_way_is_not_followed(tmp_path: Pat
     elsewhere.mkdir()
     (tmp_path / taken).parent.mkdir(exist_ok=True)
     (tmp_path / taken).symlink_to(elsewhere)
-    with pytest.raises(LockFileError, match="no folder of yours"):
+    with pytest.raises(LockFileError, match="not your own folder"):
         GeminiFile(str(tmp_path / "gemini" / "ide"), Identity(1, "x"), "/vault", "Obsidian").write()
     assert os.listdir(elsewhere) == []
 
@@ -203,7 +203,7 @@ def test_where_anybody_may_write_a_link_in_the_way_is_not_followed(tmp_path: Pat
 def test_where_anybody_may_write_a_folder_of_somebody_else_is_not_used(tmp_path: Path) -> None:
     (tmp_path / "gemini").mkdir(mode=0o777)
     os.chown(tmp_path / "gemini", 65534, -1)
-    with pytest.raises(LockFileError, match="no folder of yours"):
+    with pytest.raises(LockFileError, match="not your own folder"):
         GeminiFile(str(tmp_path / "gemini" / "ide"), Identity(1, "x"), "/vault", "Obsidian").write()
 
 
@@ -241,8 +241,8 @@ def test_what_the_companions_find_for_a_folder_is_told(tmp_path: Path) -> None:
     for make, folder in ((GeminiFile, tmp_path / "gemini" / "ide"), (QwenFile, tmp_path / "qwen")):
         make(str(folder), Identity(4711, "x"), str(tmp_path / "link"), "Obsidian").write()
         make(str(folder), Identity(4712, "x"), str(tmp_path / "other"), "Obsidian").write()
-        assert listed(str(folder), str(vault)) == [("Obsidian", "4711", True)]
+        assert discover_editors(str(folder), str(vault)) == [("Obsidian", "4711", True)]
     code = {"port": 5, "workspacePath": f"/x{os.pathsep}{tmp_path}", "ideInfo": {"displayName": "VS Code"}}
     place = tmp_path / "gemini" / "ide" / f"gemini-ide-server-{os.getpid()}-5.json"
     place.write_text(json.dumps(code))
-    assert listed(str(place.parent), str(vault)) == [("Obsidian", "4711", True), ("VS Code", "5", False)]
+    assert discover_editors(str(place.parent), str(vault)) == [("Obsidian", "4711", True), ("VS Code", "5", False)]

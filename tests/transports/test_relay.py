@@ -17,7 +17,7 @@ from support.behind import Asked, Behind, Relay
 from support.serving import PATIENCE, Serving
 from support.vaults import write_vault
 from support.wire import HANDSHAKE_REVISIONS, REVISIONS, STATELESS_REVISION, envelope
-from vaultwire.transports.relay.connections import MAX_ANSWER_BYTES
+from vaultwire.transports.relay.http_client import MAX_ANSWER_BYTES
 
 PIECE = 1024 * 1024
 LATEST = HANDSHAKE_REVISIONS[-1]

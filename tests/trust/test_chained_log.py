@@ -21,7 +21,7 @@ from vaultwire.trust.chained_log import FIRST, ChainedLog, files, records, verif
 WRITER = """
 import sys
 from vaultwire.trust.chained_log import ChainedLog
-log = ChainedLog(sys.argv[1], full=int(sys.argv[3]))
+log = ChainedLog(sys.argv[1], max_bytes=int(sys.argv[3]))
 for number in range(int(sys.argv[4])):
     log.append({"who": sys.argv[2], "number": number})
 """
@@ -71,7 +71,7 @@ def test_two_that_write_by_turns_make_one_chain(path: Path) -> None:
 def test_processes_and_threads_that_write_at_once_lose_no_line(path: Path, full: int) -> None:
     command = [sys.executable, "-c", WRITER, str(path)]
     writers = [subprocess.Popen([*command, name, str(full), "40"]) for name in ("a", "b", "c")]
-    log = ChainedLog(str(path), full=full, kept=1000)
+    log = ChainedLog(str(path), max_bytes=full, max_files=1000)
 
     def write_all(name: str) -> None:
         for number in range(40):
@@ -94,7 +94,7 @@ def test_processes_and_threads_that_write_at_once_lose_no_line(path: Path, full:
 
 
 def test_a_full_file_gets_a_number_and_the_chain_goes_on(path: Path) -> None:
-    log = ChainedLog(str(path), full=300)
+    log = ChainedLog(str(path), max_bytes=300)
     for number in range(20):
         log.append({"number": number})
     assert len(files(str(path))) > 3
@@ -104,7 +104,7 @@ def test_a_full_file_gets_a_number_and_the_chain_goes_on(path: Path) -> None:
 
 
 def test_of_full_files_so_many_are_kept_and_the_report_says_that_some_are_gone(path: Path) -> None:
-    log = ChainedLog(str(path), full=1, kept=2)
+    log = ChainedLog(str(path), max_bytes=1, max_files=2)
     for number in range(10):
         log.append({"number": number})
     assert [Path(each).name for each in files(str(path))] == [
@@ -121,7 +121,7 @@ def test_of_full_files_so_many_are_kept_and_the_report_says_that_some_are_gone(p
 @pytest.mark.parametrize("kept", [50, 4], ids=["none was removed before", "some were removed by the log itself"])
 @pytest.mark.parametrize("gone", [1, 2, 3])
 def test_files_that_somebody_else_removed_show(path: Path, kept: int, gone: int) -> None:
-    log = ChainedLog(str(path), full=300, kept=kept)
+    log = ChainedLog(str(path), max_bytes=300, max_files=kept)
     for number in range(40):
         log.append({"number": number})
     assert verify(str(path)).problems == []
@@ -129,17 +129,17 @@ def test_files_that_somebody_else_removed_show(path: Path, kept: int, gone: int)
     for name in oldest[:gone]:
         os.unlink(name)
     (problem, *_) = verify(str(path)).problems
-    assert problem == (oldest[gone], 1, "follows a file that is not there, and that this log did not remove itself")
+    assert problem == (oldest[gone], 1, "follows a file that is missing and that the log did not remove itself")
 
 
 @pytest.mark.parametrize("left", [0, 1, 2, 3])
 def test_a_removal_that_was_cut_short_is_no_tampering(path: Path, left: int) -> None:
     """The line is there, and of the files that are too many the newest are still there, all or some."""
-    log = ChainedLog(str(path), full=300)
+    log = ChainedLog(str(path), max_bytes=300)
     for number in range(30):
         log.append({"number": number})
     kept = {name: Path(name).read_bytes() for name in files(str(path))}
-    few = ChainedLog(str(path), full=300, kept=4)
+    few = ChainedLog(str(path), max_bytes=300, max_files=4)
     while not any("removed" in record for record in records(str(path))):
         few.append({"number": 0})
     gone = [name for name in kept if not os.path.exists(name)]
@@ -193,10 +193,10 @@ def test_any_byte_that_is_changed_but_in_the_last_line_shows(
 def test_the_end_cut_off_shows_to_whoever_kept_a_hash(path: Path) -> None:
     write(path, 3)
     kept = verify(str(path)).last
-    assert verify(str(path), kept).has_wanted
+    assert verify(str(path), kept).has_expected
     path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[:2]))
     report = verify(str(path), kept)
-    assert (report.problems, report.has_wanted) == ([], False)
+    assert (report.problems, report.has_expected) == ([], False)
 
 
 @pytest.mark.parametrize("left", ["", "first line", "another's log"])
@@ -229,7 +229,7 @@ def test_a_line_that_was_never_finished_is_ended_and_stays_in_the_chain(path: Pa
 
 def test_a_torn_file_that_is_full_is_ended_before_it_gets_a_number(path: Path) -> None:
     path.write_bytes(b"x" * 50)
-    log = ChainedLog(str(path), full=50)
+    log = ChainedLog(str(path), max_bytes=50)
     log.append({"number": 0})
     log.append({"number": 1})
     assert numbers(path) == [0, 1]

@@ -9,7 +9,7 @@ import pytest
 
 from support.calls import DESCRIPTIONS
 from vaultwire.trust.policy import Policy, ToolRules
-from vaultwire.trust.policy_explained import describe, explain_path, explain_tool, told
+from vaultwire.trust.policy_explained import describe, explain_path, explain_tool, to_text
 from vaultwire.trust.policy_file import _TABLES, LoadedPolicy, PolicyError, load_policy
 from vaultwire.vault.disk.files import Files
 
@@ -194,8 +194,8 @@ WRONG = [
     ('[paths]\nread = ["a", "***/*/*x*x*x*x*x"]', 2, "read: '***/*/*x*x*x*x*x' has too many '*'"),
     ('[paths]\nwrite = ["# a"]', 2, "write: '# a' matches nothing"),
     ('[paths]\ndeny = ["  "]', 2, "'deny' in [paths] holds an empty text"),
-    ('[paths]\ntypes = ["m/d"]', 2, "types: 'm/d' is no file type"),
-    ('[private]\ntags = ["a b"]', 2, "tags: 'a b' is no tag"),
+    ('[paths]\ntypes = ["m/d"]', 2, "types: 'm/d' is not a file type"),
+    ('[private]\ntags = ["a b"]', 2, "tags: 'a b' is not a tag"),
     ('[private]\nproperties = ["=x"]', 2, "properties: '=x' must be a property's name"),
     ("[sizes]\nnote = 0", 2, "'note' in [sizes] must be a number of bytes from 1 to 10485760"),
     ("[sizes]\nattachment = true", 2, "'attachment' in [sizes] must be a number"),
@@ -203,10 +203,10 @@ WRONG = [
     ('[clients.phone]\nallow = ["x"]\n', 2, "allow: there is no tool 'x'; see docs/tools.md"),
     ('[clients.phone]\nallowed = ["read_note"]\n', 2, "unknown 'allowed' in [clients.phone]; did you mean 'allow'?"),
     ("[clients]\nphone = 1\n", 2, "'phone' must be a table: [clients.\"phone\"]"),
-    ('[network]\nhosts = ["https://x"]', 2, "hosts: 'https://x' is no host"),
-    ("read_only = true\n[paths\n", 2, "is no TOML:"),
-    ('read_only = true\na = "\n', 2, "is no TOML:"),
-    ("read_only = true\nread_only = true\n", 2, "is no TOML:"),
+    ('[network]\nhosts = ["https://x"]', 2, "hosts: 'https://x' is not a host"),
+    ("read_only = true\n[paths\n", 2, "is not TOML:"),
+    ('read_only = true\na = "\n', 2, "is not TOML:"),
+    ("read_only = true\nread_only = true\n", 2, "is not TOML:"),
 ]
 
 
@@ -240,7 +240,7 @@ def test_a_file_that_cannot_be_read_is_no_policy(tmp_path: Path) -> None:
 )
 def test_each_decision_names_its_rule(whole: LoadedPolicy, path: str, *, changes: bool, said: str) -> None:
     reason = explain_path(whole, path, changes=changes)
-    assert told(whole, reason) == said.replace("PLACE", whole.place)
+    assert to_text(whole, reason) == said.replace("PLACE", whole.path)
 
 
 def test_each_decision_about_a_tool_names_its_table(whole: LoadedPolicy) -> None:

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from support.calls import DESCRIPTIONS, TOOLS
 from support.vaults import open_vault
-from vaultwire.obsidian.headless import Headless
+from vaultwire.obsidian.files_backend import FilesBackend
 from vaultwire.toolkit.catalog import APP_CATALOG, load_catalog
 from vaultwire.toolkit.registry import Failure, Outcome, invoke
 from vaultwire.tools.completions import Meaning, completions
@@ -225,7 +225,7 @@ ANYTIME = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+Z|\d{10,}")
 
 
 # Every tool there is, those of the running app as they are without one.
-FAMILY = {tool.name: tool for tool in make_family(Headless)}
+FAMILY = {tool.name: tool for tool in make_family(FilesBackend)}
 ALL = {**DESCRIPTIONS, **{description["name"]: description for description in load_catalog(APP_CATALOG)}}
 # These know nothing of a vault.
 WITHOUT_VAULT = {"search_tools", "list_tool_categories", "web_search"}

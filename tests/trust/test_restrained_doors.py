@@ -195,7 +195,7 @@ def test_a_search_that_finds_nothing_or_cannot_look_says_so_by_its_exit_code(
 def test_a_log_is_verified_and_tampering_told(written: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["audit", "verify", str(written)]) == 0
     told = capsys.readouterr().out
-    assert told.startswith("8 lines in 1 file, every one as it was written. Last hash: ")
+    assert told.startswith("8 lines in 1 file, all as they were written. Last hash: ")
     last = told.split()[-1]
     assert main(["audit", "verify", str(written), "--holds", last]) == 0
     text = written.read_text()

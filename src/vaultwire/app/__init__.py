@@ -1,11 +1,10 @@
-"""The composition root: chooses the parts of a run and connects them. Nothing else knows which backend or door runs.
+"""The composition root: it chooses the parts of a run and connects them. Only it knows which backend and door run.
 
-What a part needs is imported where it is chosen, so that a door answers its first message before the rest is loaded.
+A part is imported where it is chosen, so that a door answers its first message before the rest is loaded.
 """
 
 from __future__ import annotations
 
-import functools
 import os
 
 from vaultwire import __version__
@@ -28,7 +27,7 @@ from vaultwire.tools.instructions import instructions
 from vaultwire.trust.limits import (
     CONTRACT_RATES,
     USUAL_RATES,
-    Restraints,
+    ClientLimits,
 )
 from vaultwire.trust.policy import Policy
 
@@ -36,80 +35,83 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
-    from vaultwire.config import Config, Serving
+    from vaultwire.app.network_config import NetworkConfig
+    from vaultwire.config import Config
     from vaultwire.protocol.revisions import Revision
     from vaultwire.server.middleware import Middleware
     from vaultwire.toolkit.registry import Description
-    from vaultwire.transports.relay.relaying import Target
+    from vaultwire.transports.relay.connect import Target
     from vaultwire.trust.policy_file import LoadedPolicy
     from vaultwire.vault.vault import Vault
 
 
 def run_stdio(config: Config, *, standalone: bool = False) -> None:
-    """Serve the vault to the client at stdin and stdout until it is done, with the help of a running server if there is one.
+    """Serve the vault to the client at stdin and stdout until it is done, over a running server if there is one.
 
-    ``standalone``: without.
+    ``standalone``: never over a running server.
     """
     from vaultwire.transports import stdio  # noqa: PLC0415 - only this door's own code
 
     handlers = make_handlers(config)
     session = make_session(config, handlers)
     try:
-        may_run = bool(os.listdir(config.meetings))
+        may_have_server = bool(os.listdir(config.rendezvous_folder))
     except OSError:
-        may_run = False
-    if standalone or not may_run:
+        may_have_server = False
+    if standalone or not may_have_server:
         stdio.run(session, handlers)
         return
-    from vaultwire.transports import meeting  # noqa: PLC0415 - where there may be one, here and below
-    from vaultwire.transports.relay import borrowing  # noqa: PLC0415
+    from vaultwire.transports import rendezvous  # noqa: PLC0415 - only where there may be a server, here and below
+    from vaultwire.transports.relay import shared_server  # noqa: PLC0415
 
-    def offered() -> list[Description]:
+    def load_catalog() -> list[Description]:
         return load_descriptions(config, load_policy(config))
 
-    borrowing.run(stdio.open_stream(), session, handlers, lambda: meeting.find(_meeting_place(config)), offered)
+    shared_server.run(
+        stdio.open_stream(), session, handlers, lambda: rendezvous.find(_rendezvous_path(config)), load_catalog
+    )
 
 
-def _meeting_place(config: Config) -> str | None:
-    from vaultwire.transports import meeting  # noqa: PLC0415 - after the first answer
+def _rendezvous_path(config: Config) -> str | None:
+    from vaultwire.transports import rendezvous  # noqa: PLC0415 - after the first answer
 
     settings = {name: getattr(config, name) for name in config.__slots__}
-    return meeting.place(config.meetings, settings, config.policy)
+    return rendezvous.socket_path(config.rendezvous_folder, settings, config.policy)
 
 
 def run_connect(target: Target, say: Callable[[str], None]) -> None:
     """Relay between the client at stdin and stdout and a server until the client is done."""
     from vaultwire.transports import stdio  # noqa: PLC0415 - only this door's own code
-    from vaultwire.transports.relay import relaying  # noqa: PLC0415
+    from vaultwire.transports.relay import connect  # noqa: PLC0415
 
-    relaying.run(stdio.open_stream, target, say)
+    connect.run(stdio.open_stream, target, say)
 
 
 def run_serve(
     config: Config,
-    serving: Serving,
+    network: NetworkConfig,
     on_ready: Callable[..., None],
     on_editor: Callable[[str, int, str, int], None] | None = None,
     on_waiting: Callable[[str, str], None] = lambda _path, _page: None,
     companions: Collection[str] = (),
 ) -> None:
-    """Serve the vault over HTTP until told to end. As ``serve_http``.
+    """Serve the vault over HTTP until told to end, as ``serve_http``.
 
-    ``on_editor``: be an editor to clients on this computer besides (``editors.run_ide``); called as its ``on_ready`` is.
-    ``on_waiting`` and ``companions``: as there.
+    ``on_editor``: also be an editor to clients on this computer; called as ``on_ready`` of ``editors.run_ide``.
+    ``on_waiting`` and ``companions``: as in ``run_ide``.
     """
     from contextlib import ExitStack  # noqa: PLC0415 - after the first answer of the other doors, here and below
     from functools import partial  # noqa: PLC0415
 
     from vaultwire.app.network import serve_http  # noqa: PLC0415
-    from vaultwire.transports import meeting  # noqa: PLC0415 - only this door's own code
+    from vaultwire.transports import rendezvous  # noqa: PLC0415 - only this door's own code
     from vaultwire.transports.http_server import Limits  # noqa: PLC0415
 
     handlers = make_handlers(config)
-    met = meeting.listen(_meeting_place(config))
+    local = rendezvous.listen(_rendezvous_path(config))
     with ExitStack() as at_the_end:
-        if met is not None:
-            at_the_end.callback(met.close)
+        if local is not None:
+            at_the_end.callback(local.close)
         doors = []
         if on_editor is not None:
             from vaultwire.app.editors import open_editors  # noqa: PLC0415 - only where it is asked for
@@ -124,7 +126,7 @@ def run_serve(
                 assert on_editor is not None
                 on_editor(door.root, door.port, door.url, door.companion_port)
 
-        serve_http(handlers, partial(make_session, config, handlers), serving, begin, Limits(), met)
+        serve_http(handlers, partial(make_session, config, handlers), network, begin, Limits(), local)
 
 
 def make_session(config: Config, handlers: Handlers, revision: Revision | None = None) -> Session:
@@ -132,7 +134,6 @@ def make_session(config: Config, handlers: Handlers, revision: Revision | None =
     return Session(_identity(config, handlers), handlers.methods, DIALECTS[config.dialect], revision)
 
 
-@functools.lru_cache(maxsize=1)  # the same for all of them, and over HTTP many requests have a session of their own
 def _identity(config: Config, handlers: Handlers) -> Identity:
     return Identity(
         name="vaultwire",
@@ -151,7 +152,7 @@ def _identity(config: Config, handlers: Handlers) -> Identity:
 
 
 def make_handlers(config: Config) -> Handlers:
-    """Return the methods served, over our own tools and the vaults of this run."""
+    """Return the methods of this run, over its tools and vaults."""
     loaded = load_policy(config)
     policy = make_policy(config, loaded)
     choice = _choice(config, policy)
@@ -161,65 +162,65 @@ def make_handlers(config: Config) -> Handlers:
         load_first_tools,
     )
     openers = {name: _opener(config, name, loaded) for name in config.vaults}
-    asked = config.restraints or Restraints()
-    if config.restraints is not None:
-        _check_restraints(asked, bool(policy.hosts), load_descriptions(config, loaded))
+    limits = config.limits or ClientLimits()
+    if config.limits is not None:
+        _check_limits(limits, bool(policy.hosts), load_descriptions(config, loaded))
     middleware = _make_middleware(config, policy)
     most = DIALECTS[config.dialect].most_seconds
-    seconds = {name: given if most is None else min(given, most) for name, given in asked.seconds.items()}
+    seconds = {name: given if most is None else min(given, most) for name, given in limits.seconds.items()}
     return Handlers(toolset, openers, policy, seconds, config.prompts, middleware=middleware, lists=choice.lists)
 
 
 def _choice(config: Config, policy: Policy | None = None) -> Choice:
-    """Return which tools there are in this run, and which of them are listed."""
-    asked = config.restraints or Restraints()
-    without = asked.without_tools if policy is None or policy.hosts else (*asked.without_tools, WEB)
-    return Choice(asked.size, asked.with_tools, without)
+    """Return which tools this run has, and which of them are listed."""
+    limits = config.limits or ClientLimits()
+    without = limits.without_tools if policy is None or policy.hosts else (*limits.without_tools, WEB)
+    return Choice(limits.size, limits.with_tools, without)
 
 
-def _check_restraints(asked: Restraints, has_hosts: bool, tools: Sequence[Description]) -> None:
-    """Raise ConfigError for what was asked of tools that are not there, and of packages."""
-    from importlib.util import find_spec  # noqa: PLC0415 - only where something was asked for, here and below
+def _check_limits(limits: ClientLimits, has_hosts: bool, tools: Sequence[Description]) -> None:
+    """Raise ConfigError for names of unknown tools, and for a missing package."""
+    from importlib.util import find_spec  # noqa: PLC0415 - only where there are limits, here and below
 
     from vaultwire.config import ConfigError  # noqa: PLC0415
     from vaultwire.trust.rates import CHANGES, EACH, TOTAL  # noqa: PLC0415
 
-    there = {tool["name"] for tool in tools}
-    listed = there.difference(asked.without_tools, () if has_hosts else (WEB,))
+    known_tools = {tool["name"] for tool in tools}
+    listed = known_tools.difference(limits.without_tools, () if has_hosts else (WEB,))
     for option, names, known in (
-        ("--no-tool", asked.without_tools, there),
-        ("--tool", asked.with_tools, listed),
-        ("--rate", asked.rates or (), {*there, TOTAL, EACH, CHANGES}),
+        ("--no-tool", limits.without_tools, known_tools),
+        ("--tool", limits.with_tools, listed),
+        ("--rate", limits.rates or (), {*known_tools, TOTAL, EACH, CHANGES}),
     ):
         for name in names:
             if name not in known:
                 raise ConfigError(f"{option}: there is no tool {name!r} in this run")
-    if asked.hosts and find_spec("ddgs") is None:
-        raise ConfigError("--allow-web needs packages that are not here: pip install 'vaultwire[web]'")
+    if limits.hosts and find_spec("ddgs") is None:
+        raise ConfigError("--allow-web needs packages that are not installed: pip install 'vaultwire[web]'")
 
 
 def _make_middleware(config: Config, policy: Policy) -> Middleware | None:
-    """Return what every request passes in this run, None if nothing is asked of them."""
+    """Return the gate of this run, which every request passes; None if there are no limits."""
     rates = CONTRACT_RATES if config.dialect == SECURE.name else USUAL_RATES if policy.hosts else {}
-    if config.restraints is None and not rates:
+    if config.limits is None and not rates:
         return None
-    from vaultwire.server.middleware import make_middleware  # noqa: PLC0415 - only where there is one
+    from vaultwire.server.middleware import make_middleware  # noqa: PLC0415 - only where there is a gate
 
-    asked = config.restraints or Restraints()
+    limits = config.limits or ClientLimits()
     try:
-        return make_middleware(asked, _complain, rates=rates)
+        return make_middleware(limits, _complain, rates=rates)
     except OSError as error:
         from vaultwire.config import ConfigError  # noqa: PLC0415 - for this message only
 
-        raise ConfigError(f"cannot write the audit log {asked.audit}: {error.strerror}") from None
+        raise ConfigError(f"cannot write the audit log {limits.audit}: {error.strerror}") from None
 
 
 def _complain(message: str) -> None:
-    import sys  # noqa: PLC0415 - loaded already, and wanted here only
+    import sys  # noqa: PLC0415 - used only here
 
     if sys.stderr is not None:
         sys.stderr.write(f"vaultwire: {message}\n")
 
 
 def _opener(config: Config, name: str, loaded: LoadedPolicy | None) -> Callable[[], Vault]:
-    return lambda: open_vault(config.alone(name), [other for other in config.vaults if other != name], loaded)
+    return lambda: open_vault(config.for_vault(name), [other for other in config.vaults if other != name], loaded)

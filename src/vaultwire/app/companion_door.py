@@ -1,4 +1,4 @@
-"""Composes the door of Gemini CLI and Qwen Code: MCP over Streamable HTTP with an editor behind it, and no vault's tools."""
+"""Composes the door of Gemini CLI and Qwen Code: MCP over Streamable HTTP to an editor, without the tools of a vault."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ _FILES: dict[str, tuple[Callable[[], str], type[lock_file.GeminiFile | lock_file
     "gemini": (lock_file.gemini_folder, lock_file.GeminiFile),
     "qwen": (lock_file.qwen_folder, lock_file.QwenFile),
 }
-# By this name a client in a container finds the computer it is on.
+# The name of this computer for a client in a container.
 _FROM_CONTAINERS = "host.docker.internal"
 _LIMITS = http_server.Limits(connections=50, grace=5)
-_LEFT_SECONDS = 5.0
+_END_SECONDS = 5.0
 
 
 class CompanionDoor:
-    """The door of one vault to these clients. ``begin`` opens it, ``end`` closes it."""
+    """The door of one vault for these clients. ``begin`` opens it, ``end`` closes it."""
 
     def __init__(
         self,
@@ -42,13 +42,11 @@ class CompanionDoor:
         log: Callable[[str], None] = lambda _: None,
         bounds: Bounds = Bounds(),  # noqa: B008 - a constant
     ) -> None:
-        """``clients``: gemini, qwen; ``name`` is what they call the editor. Raises ConfigError."""
+        """``clients``: of gemini and qwen; ``name`` is the editor's name for them. Raises ConfigError."""
         if os.pathsep in root:
-            raise ConfigError(
-                f"{root} has a {os.pathsep!r} in it, which these clients take for the end of a folder's path"
-            )
+            raise ConfigError(f"{root} contains {os.pathsep!r}, which these clients take for the end of a path")
         for client in clients:
-            lock_file.sweep(_FILES[client][0]())
+            lock_file.remove_stale_files(_FILES[client][0]())
         self.companion = Companion(bridge, bounds)
         self._log = log
         self._token = secrets.token_urlsafe(32)
@@ -57,34 +55,34 @@ class CompanionDoor:
         except listening.StartError as error:
             raise ConfigError(str(error)) from None
         self.port: int = self._listener.getsockname()[1]
-        reached = lock_file.Identity(self.port, self._token)
-        self._files = [make(folder(), reached, root, name) for folder, make in map(_FILES.__getitem__, clients)]
+        identity = lock_file.Identity(self.port, self._token)
+        self._files = [make(folder(), identity, root, name) for folder, make in map(_FILES.__getitem__, clients)]
         self._workers = Workers(self.companion, most_tasks=MAX_CALLS, has_room=MEMORY_BUDGET.has_room)
         self._mcp = streamable_http.make_app(self._workers, self._new_session, guard.KEY_NAME)
         self._ready = threading.Event()
         self._stop: Callable[[], None] = lambda: None
         self._thread = threading.Thread(target=self._serve, name="vaultwire-companion")
-        self._telling = threading.Thread(target=self.companion.run, name="vaultwire-companion-news")
+        self._notifier = threading.Thread(target=self.companion.run, name="vaultwire-companion-news")
 
     def begin(self) -> None:
-        """Serve, and tell clients where. Raises ``LockFileError``."""
-        self._telling.start()
+        """Serve, and write the files by which clients find the door. Raises ``LockFileError``."""
+        self._notifier.start()
         self._thread.start()
         self._ready.wait()
         for file in self._files:
             file.write()
 
     def end(self) -> None:
-        """Reject what waits for the person, say so and goodbye, take the files away, and wait for all of it."""
+        """Remove the files, reject all proposals, tell the clients, and wait until all has ended."""
         for file in self._files:
             file.remove()
         self.companion.close()
         self._stop()
-        for thread in (self._thread, self._telling):
+        for thread in (self._thread, self._notifier):
             if thread.ident is not None:
                 thread.join()
         self._listener.close()
-        self._workers.end(_LEFT_SECONDS)
+        self._workers.end(_END_SECONDS)
 
     def _serve(self) -> None:
         observer = _Observer(self._log)
@@ -115,7 +113,7 @@ class CompanionDoor:
 
 
 class _Observer(observing.Observer):
-    """Has each request be a line of the log."""
+    """Logs one line for each request."""
 
     def __init__(self, log: Callable[[str], None]) -> None:
         super().__init__(log_json=False, metrics=False)
@@ -123,5 +121,5 @@ class _Observer(observing.Observer):
         self._line = log
 
     def ended(self, *, method: str, path: str, status: int, **_: object) -> None:
-        """Take note of an exchange that is over."""
+        """Log a request that is over."""
         self._line(f"{method} {path}: {status}")

@@ -1,4 +1,4 @@
-"""Composes the editors' door: the socket, what the person sees, the page of changes, the files by which clients find it."""
+"""Composes the editors' door: the WebSocket, what the person sees, the review page, the files by which clients find it."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ import webbrowser
 
 from vaultwire.app.engine import load_policy, open_vault
 from vaultwire.config import ConfigError
-from vaultwire.desk.plugin_link import PluginLink
-from vaultwire.desk.pointing import CommandLink
-from vaultwire.desk.serving import Desk
-from vaultwire.editor.diffs import Proposals
+from vaultwire.desk.command_endpoint import CommandEndpoint
+from vaultwire.desk.plugin_endpoint import PluginEndpoint
+from vaultwire.desk.review_endpoint import ReviewEndpoint
+from vaultwire.editor.proposals import Proposals
 from vaultwire.editor.state import EditorState
-from vaultwire.editor.workspace import Following
+from vaultwire.editor.workspace import WorkspaceWatcher
 from vaultwire.server.editors.methods import Bridge
 from vaultwire.server.editors.notifications import ClientPaths
 from vaultwire.transports.editor_socket import EditorSocket, hosts
 from vaultwire.transports.lock_file import (
+    EndpointFile,
     Identity,
     LastIdentity,
-    LinkFile,
     LockFile,
     LockFileError,
     lock_folder,
+    new_endpoint,
     new_identity,
-    new_link,
-    sweep,
+    remove_stale_files,
 )
 from vaultwire.vault.disk.process_lock import ProcessLock
 
@@ -42,11 +42,11 @@ if TYPE_CHECKING:
     from vaultwire.app.companion_door import CompanionDoor
     from vaultwire.config import Config
 
-# A person who opens another note and looks at the terminal would notice a second.
+# Between two looks at the workspace file. A person who opens another note would notice a second.
 _LOOK_SECONDS = 0.5
-# What the client calls the app in its list.
+# The editor's name in the client's list.
 _NAME = "Obsidian"
-_STOPS = ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK")  # as far as the system has them
+_STOPS = ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK")  # those that the system has
 
 
 def run_ide(
@@ -60,10 +60,9 @@ def run_ide(
 ) -> None:
     """Be an editor to clients on this computer, one for each vault, until told to end. Raises ConfigError.
 
-    ``companions``: those of ``gemini`` and ``qwen`` that are to find it, besides Claude Code. ``on_ready`` is called with
-    each vault's folder, port, the link of its page of changes, and the companions' port (0 without); ``on_waiting`` with a
-    file and that link when a change waits that nobody has before them, on whatever thread it may be. ``log`` takes lines
-    about what goes on.
+    ``companions``: those of ``gemini`` and ``qwen`` that can connect, too. ``on_ready`` is called with each vault's folder,
+    its port, the link of its review page, and the companions' port (0 for none). ``on_waiting`` is called with a file and
+    that link, on any thread, when a change waits that nobody sees. ``log`` takes lines for ``--debug``.
     """
     doors = open_editors(config, on_waiting, log, opens_browser=opens_browser, companions=companions)
     ended = threading.Event()
@@ -74,7 +73,7 @@ def run_ide(
         for door in doors:
             door.begin()
             on_ready(door.root, door.port, door.url, door.companion_port)
-        while not ended.wait(_LOOK_SECONDS):  # on Windows a wait without end hears no signal
+        while not ended.wait(_LOOK_SECONDS):  # on Windows a wait without a timeout does not notice signals
             continue
     finally:
         for door in doors:
@@ -89,55 +88,55 @@ def open_editors(
     opens_browser: bool,
     companions: Collection[str] = (),
 ) -> list[EditorDoor]:
-    """Return a door for each vault; ``begin`` opens it. As ``run_ide``."""
-    sweep(lock_folder())
+    """Return a door for each vault, with the arguments of ``run_ide``; ``begin`` opens it."""
+    remove_stale_files(lock_folder())
     heard = log or (lambda _: None)
     return [
-        EditorDoor(config.alone(name), on_waiting, heard, companions, opens_browser=opens_browser)
+        EditorDoor(config.for_vault(name), on_waiting, heard, companions, opens_browser=opens_browser)
         for name in config.vaults
     ]
 
 
-def _listen(wanted: Identity) -> tuple[Identity, socket.socket]:
-    """Return a socket of this computer: at the port that clients know, if it is free, with the secret that they have.
+def _listen(last: Identity) -> tuple[Identity, socket.socket]:
+    """Return a listening socket on this computer, at the last port with the last secret if that port is free.
 
-    Else at another with another secret: a client may have shown the old one to the program that has the port now.
+    Else it has another port and a new secret: a client may have shown the old secret to the program that has the port now.
     """
     try:
-        listener = socket.create_server(("127.0.0.1", wanted.port))
+        listener = socket.create_server(("127.0.0.1", last.port))
     except OSError as error:
-        if not wanted.port:
+        if not last.port:
             raise ConfigError(f"cannot listen on 127.0.0.1: {error.strerror}") from None
         return _listen(new_identity())
-    return Identity(listener.getsockname()[1], wanted.token), listener
+    return Identity(listener.getsockname()[1], last.token), listener
 
 
-class _Alone:
-    """Waits for no other process: two editors of one vault leave clients to choose, and take each other's files away."""
+class _NoWait:
+    """A ``Progress`` that does not wait for a lock: two editors of one vault would remove each other's files."""
 
     def __init__(self, root: str) -> None:
         self._root = root
 
     def check(self) -> None:
         raise ConfigError(
-            f"{self._root} is in Claude Code's /ide list already: another vaultwire ide, or serve --ide, runs for it. "
+            f"{self._root} is already in Claude Code's /ide list: another vaultwire ide, or serve --ide, runs for it. "
             "Use that one, or end it first"
         )
 
     def report(self, _done: int, _total: int, _message: str) -> None:
-        """Say nothing: nobody waits."""
+        """Do nothing: nobody waits."""
 
     def confirm(self, _question: object) -> None:
         """Ask nobody: nothing is changed."""
 
 
-def _hold(folder: str, key: str, root: str) -> contextlib.ExitStack:
-    """Return what ends the hold on being the editor of a vault. Raises ConfigError if another process has it."""
-    with contextlib.suppress(OSError):  # where nothing can be kept, nothing is held
+def _lock_vault(folder: str, key: str, root: str) -> contextlib.ExitStack:
+    """Lock the vault for one editor; return what unlocks it. Raises ConfigError if another process has the lock."""
+    with contextlib.suppress(OSError):  # without a state folder there is no lock
         os.makedirs(folder, mode=0o700, exist_ok=True)
-    held = contextlib.ExitStack()
-    held.enter_context(ProcessLock(os.path.join(folder, f"{key}.held"), "").held(_Alone(root)))
-    return held
+    lock = contextlib.ExitStack()
+    lock.enter_context(ProcessLock(os.path.join(folder, f"{key}.held"), "").held(_NoWait(root)))
+    return lock
 
 
 def _open_companions(
@@ -151,7 +150,7 @@ def _open_companions(
 
 
 class EditorDoor:
-    """One vault as an editor: the parts, connected, and their threads."""
+    """One vault as an editor: its parts and their threads."""
 
     def __init__(
         self,
@@ -169,35 +168,35 @@ class EditorDoor:
         self._ended = threading.Event()
         folder = os.path.join(config.state, "editor")
         key = hashlib.sha256(os.path.realpath(self.root).encode()).hexdigest()[:16]
-        self._held = _hold(folder, key, self.root)
+        self._lock = _lock_vault(folder, key, self.root)
         self._last = LastIdentity(folder, key)
-        self._identity, listener = _listen(self._last.take())
+        self._identity, listener = _listen(self._last.load())
         self.port = self._identity.port
         self._vault = vault = open_vault(config, (), load_policy(config))
         state, proposals = EditorState(lambda path: not vault.has_file(path)), Proposals()
         bridge = Bridge(lambda: vault, ClientPaths(self.root), state, proposals, self._show)
-        plugin_link, command_link = new_link(self.port), new_link(self.port)
-        self._desk = Desk(proposals, {f"http://{host}" for host in hosts(self.port)})
-        self._plugin = PluginLink(state, proposals, plugin_link[1:], lambda: bridge.peers, on_gone=self._open_page)
+        plugin, command = new_endpoint(self.port), new_endpoint(self.port)
+        self._page = ReviewEndpoint(proposals, {f"http://{host}" for host in hosts(self.port)})
+        self._plugin = PluginEndpoint(state, proposals, plugin[1:], lambda: bridge.peers, on_gone=self._open_page)
         self._companions = _open_companions(bridge, self.root, companions, log)
         self.companion_port = 0 if self._companions is None else self._companions.port
-        commands = CommandLink(state, lambda: vault, command_link.token, lambda: bridge.peers, self._lookers)
-        self._following = Following(self.root, state)
+        commands = CommandEndpoint(state, lambda: vault, command.token, lambda: bridge.peers, self._watchers)
+        self._workspace = WorkspaceWatcher(self.root, state)
         self._proposals = proposals
-        pages = (self._desk, self._plugin, commands)
+        pages = (self._page, self._plugin, commands)
         self._socket = EditorSocket(bridge, listener, self._identity.token, pages, log)
-        self.url = f"http://127.0.0.1:{self.port}{self._desk.path}"
-        self._files: list[LockFile | LinkFile] = [
+        self.url = f"http://127.0.0.1:{self.port}{self._page.path}"
+        self._files: list[LockFile | EndpointFile] = [
             LockFile(lock_folder(), self._identity, self.root, _NAME),
-            LinkFile(folder, "plugin", self.root, plugin_link),
-            LinkFile(folder, "commands", self.root, command_link),
+            EndpointFile(folder, "plugin", self.root, plugin),
+            EndpointFile(folder, "commands", self.root, command),
         ]
         works = {"socket": self._socket.run, "tend": vault.run_watch_loop, "follow": self._follow}
         self._threads = [threading.Thread(target=work, name=f"vaultwire-editor-{name}") for name, work in works.items()]
         proposals.listen(self._open_page)
 
     def begin(self) -> None:
-        """Serve, and tell clients where. Raises ConfigError."""
+        """Serve, and write the files by which clients find the door. Raises ConfigError."""
         for thread in self._threads:
             thread.start()
         try:
@@ -207,14 +206,14 @@ class EditorDoor:
                 self._companions.begin()
         except LockFileError as error:
             raise ConfigError(str(error)) from None
-        self._last.keep(self._identity)
+        self._last.save(self._identity)
 
     def end(self) -> None:
-        """Reject what waits for the person, tell clients goodbye, take the files away, and wait for all of it."""
+        """Remove the files, reject all proposals, close all connections, and wait until all has ended."""
         self._ended.set()
         for file in self._files:
             file.remove()
-        self._last.keep(self._identity)  # the time counts from the end
+        self._last.save(self._identity)  # it is valid for some time from now on
         if self._companions is not None:
             self._companions.end()
         self._socket.close()
@@ -222,33 +221,33 @@ class EditorDoor:
         for thread in self._threads:
             if thread.ident is not None:
                 thread.join()
-        self._held.close()
+        self._lock.close()
 
     def _follow(self) -> None:
-        """Look at what Obsidian notes down of its windows. The plugin knows better while it is there."""
+        """Read Obsidian's workspace file, while no plugin is connected: the plugin knows better."""
         while not self._ended.wait(_LOOK_SECONDS):
             if not self._plugin.is_open:
-                self._following.look()
+                self._workspace.look()
 
-    def _lookers(self) -> int:
-        """How many assistants hear of what is in front, besides Claude Code."""
+    def _watchers(self) -> int:
+        """Return the number of connected assistants other than Claude Code."""
         return 0 if self._companions is None else self._companions.companion.clients
 
     def _show(self, path: str, line: int) -> bool:
         return self._plugin.open(path, line)
 
     def _open_page(self) -> None:
-        """Have the person see what waits, unless they have it before them or were told of it."""
+        """Tell the person of waiting changes, unless they see them already or were told."""
         waiting = self._proposals.waiting
-        unheard = [proposal for proposal in waiting if proposal.id not in self._announced]
-        if not unheard or self._plugin.is_open or self._desk.is_open:
+        untold = [proposal for proposal in waiting if proposal.id not in self._announced]
+        if not untold or self._plugin.is_open or self._page.is_open:
             return
         self._announced = {proposal.id for proposal in waiting}
-        self._on_waiting(unheard[-1].path, self.url)
+        self._on_waiting(untold[-1].path, self.url)
         if self._opens_browser and _has_screen():
             threading.Thread(target=webbrowser.open, args=(self.url,), name="vaultwire-browser", daemon=True).start()
 
 
 def _has_screen() -> bool:
-    """Tell whether a browser can have a window. Without one, a browser in text would take over this program's terminal."""
+    """Tell whether a browser can open a window. A text browser would take over this program's terminal."""
     return sys.platform in {"win32", "darwin"} or any(map(os.environ.get, ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")))

@@ -1,4 +1,4 @@
-"""Composes the engine and the tools over it: files, index, journal, policy, and which tools there are."""
+"""Composes the engine and its tools: files, index, journal, policy, and the choice of tools. Opens no door."""
 
 from __future__ import annotations
 
@@ -25,17 +25,14 @@ if TYPE_CHECKING:
 
 
 def load_policy(config: Config) -> LoadedPolicy | None:
-    """Return the policy of this run as its file says, None where there is none. Raises ConfigError."""
+    """Return the policy of this run from its file, None for none. Raises ConfigError."""
     if config.policy is None:
         return None
     from vaultwire.config import ConfigError  # noqa: PLC0415 - only where there is a policy, here and below
     from vaultwire.trust.policy_file import PolicyError, load_policy  # noqa: PLC0415
 
     try:
-        tools = [
-            *load_catalog(),
-            *load_catalog(APP_CATALOG),
-        ]  # one policy is right for runs with and without the latter
+        tools = [*load_catalog(), *load_catalog(APP_CATALOG)]  # a policy may name tools that this run does not have
         return load_policy(config.policy, [description["name"] for description in tools])
     except PolicyError as error:
         raise ConfigError(str(error)) from None
@@ -43,7 +40,7 @@ def load_policy(config: Config) -> LoadedPolicy | None:
 
 def make_policy(config: Config, loaded: LoadedPolicy | None = None) -> Policy:
     """Return what the person allows in this run."""
-    hosts = () if config.restraints is None else config.restraints.hosts
+    hosts = () if config.limits is None else config.limits.hosts
     if loaded is None:
         return Policy(read_only=config.read_only, hosts=hosts)
     loaded.policy.read_only |= config.read_only
@@ -52,30 +49,30 @@ def make_policy(config: Config, loaded: LoadedPolicy | None = None) -> Policy:
 
 
 def load_descriptions(config: Config, loaded: LoadedPolicy | None) -> list[Description]:
-    """Return the descriptions of what this run offers: our own tools and, where somebody answers them, ``obsidian_*``."""
+    """Return the descriptions of this run's tools: our own and, with a backend, ``obsidian_*``."""
     if config.backend is None:
         return load_catalog()
     rules = None if loaded is None else loaded.policy.tools
     runs_code = rules is not None and rules.allow is not None and EVAL in rules.allow
     family = [each for each in load_catalog(APP_CATALOG) if runs_code or each["name"] != EVAL]
-    listed = DIALECTS[config.dialect].list_name  # in some they would have a name that one of the family has
+    listed = DIALECTS[config.dialect].list_name  # some dialects give two tools one name
     names = {each["name"] for each in family}
     return [*(each for each in load_catalog() if listed(each["name"]) not in names), *family]
 
 
 def load_family(config: Config) -> Sequence[AnyTool]:
-    """Return the ``obsidian_*`` tools over the backend that was chosen for them, none if none was."""
+    """Return the ``obsidian_*`` tools over the chosen backend; none without a backend."""
     if config.backend is None:
         return ()
     from vaultwire.obsidian.backends import Backends  # noqa: PLC0415 - after the first answer, here and below
     from vaultwire.obsidian.command import Command  # noqa: PLC0415
     from vaultwire.tools.obsidian_cli.family import make_family  # noqa: PLC0415
 
-    return make_family(Backends(config.backend, Command(config.obsidian)).of)
+    return make_family(Backends(config.backend, Command(config.obsidian)).backend_of)
 
 
 def load_first_tools() -> Sequence[AnyTool]:
-    """Return those of our own tools that conversations begin with: the others' code takes a third of the time to load."""
+    """Return the tools with which conversations begin. The code of the others is a third of the loading time."""
     from vaultwire.tools import find, notes, reading, search, structure  # noqa: PLC0415 - after the first answer
 
     return (
@@ -94,7 +91,7 @@ def load_first_tools() -> Sequence[AnyTool]:
 
 
 def load_tools(may_reach: Callable[[str], bool] = lambda _: False) -> Sequence[AnyTool]:
-    """Return our own tools in the order in which clients see them. ``may_reach``: which hosts those may that leave here."""
+    """Return our own tools in the order of the list. ``may_reach``: whether tools may connect to a host."""
     from vaultwire.tools import (  # noqa: PLC0415 - after the first answer
         arranging,
         checks,
@@ -157,7 +154,7 @@ def load_tools(may_reach: Callable[[str], bool] = lambda _: False) -> Sequence[A
 
 
 def open_vault(config: Config, others: Sequence[str] = (), loaded: LoadedPolicy | None = None) -> Vault:
-    """Return the engine over the vault of these settings; ``others`` are the names of those served beside it."""
+    """Return the engine over the default vault; ``others`` are the names of the other vaults of this run."""
     from datetime import datetime  # noqa: PLC0415 - after the first answer
 
     from vaultwire.vault.changes.executor import Changes  # noqa: PLC0415
@@ -179,7 +176,7 @@ def open_vault(config: Config, others: Sequence[str] = (), loaded: LoadedPolicy 
 
 
 def open_settings(files: Files) -> CachedSettings:
-    """Return Obsidian's settings for a vault, as far as they may be seen with its files."""
+    """Return Obsidian's settings for a vault, without what the policy hides."""
     if files.hides_some:
         from vaultwire.vault.visibility.visible_settings import VisibleSettings  # noqa: PLC0415 - only where there is a policy
 
@@ -190,7 +187,7 @@ def open_settings(files: Files) -> CachedSettings:
 
 
 def open_index(files: Files, cache: str | None) -> StoredIndex:
-    """Return the index over a vault's files, kept in the cache folder; in memory, if that is None."""
+    """Return the index over a vault's files, stored in the cache folder; in memory if that is None."""
     from vaultwire.vault.index.store.index_folder import IndexFolder  # noqa: PLC0415
     from vaultwire.vault.index.store.stored_index import StoredIndex  # noqa: PLC0415
     from vaultwire.vault.settings.obsidian_settings import CachedSettings  # noqa: PLC0415
@@ -211,7 +208,7 @@ def _text_backend() -> Callable[[str | None], TextIndex]:
 
 
 def _open_files(config: Config, loaded: LoadedPolicy | None = None) -> Files:
-    """Return the files of the vault: those that the policy lets be seen, if it is given."""
+    """Return the files of the vault, without what the policy hides."""
     from vaultwire.vault.disk.files import Files  # noqa: PLC0415 - after the first answer, here and below
 
     if loaded is None:
@@ -224,7 +221,7 @@ def _open_files(config: Config, loaded: LoadedPolicy | None = None) -> Files:
 
 
 def survey_vault(config: Config) -> Inspection:
-    """Return what the vault holds and what is odd in it; reads every note."""
+    """Return what the vault contains, and its problems. Reads every note."""
     from vaultwire.vault.disk.inspection import inspect_vault  # noqa: PLC0415
     from vaultwire.vault.settings.obsidian_settings import CachedSettings  # noqa: PLC0415
     from vaultwire.vault.visibility.excludes import CachedExcludes  # noqa: PLC0415 - for doctor only
@@ -235,7 +232,7 @@ def survey_vault(config: Config) -> Inspection:
 
 
 def examine_index(config: Config) -> IndexReport:
-    """Return how the vault's index is kept, brought up to date first."""
+    """Return a report on the vault's index, after an update."""
     files = _open_files(config, load_policy(config))
     index = open_index(files, config.cache)
     try:
@@ -245,7 +242,7 @@ def examine_index(config: Config) -> IndexReport:
 
 
 def examine_journal(config: Config) -> JournalReport:
-    """Return how the journal of the vault's changes is kept."""
+    """Return a report on the journal of the vault's changes."""
     from vaultwire.vault.changes.executor import Changes  # noqa: PLC0415 - for doctor only
 
     files = _open_files(config)

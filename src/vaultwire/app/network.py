@@ -8,7 +8,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from vaultwire.config import Serving
+    from vaultwire.app.network_config import NetworkConfig
     from vaultwire.protocol.revisions import Revision
     from vaultwire.protocol.session import Session
     from vaultwire.server.handlers import Handlers
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from vaultwire.transports.guard import Door
     from vaultwire.transports.http_server import Limits
     from vaultwire.transports.legacy_sse import LegacySse
-    from vaultwire.transports.meeting import Listener
     from vaultwire.transports.oauth import Protected
     from vaultwire.transports.observing import Observer
+    from vaultwire.transports.rendezvous import Listener
     from vaultwire.trust.keys import Keys
     from vaultwire.trust.tokens import Trusted
 
@@ -30,7 +30,7 @@ _LEFT_SECONDS = 5.0
 def serve_http(
     handlers: Handlers,
     new_session: Callable[[Revision | None], Session],
-    serving: Serving,
+    serving: NetworkConfig,
     on_ready: Callable[..., None],
     limits: Limits,
     met: Listener | None = None,
@@ -139,7 +139,7 @@ def _make_private_door(door: Door, observer: Observer) -> App:
     return guard.Guard([door], rules, observer)
 
 
-def _open_keys(serving: Serving, is_local: bool) -> Keys:
+def _open_keys(serving: NetworkConfig, is_local: bool) -> Keys:
     """Return the keys that open the doors. Raises ConfigError where nobody could come in."""
     from vaultwire.config import ConfigError  # noqa: PLC0415 - only this door's own code, here and below
     from vaultwire.trust.keys import Keys  # noqa: PLC0415

@@ -1,4 +1,4 @@
-"""``vaultwire check``: what is broken in a vault's notes, a line for each fault, as compilers print them."""
+"""``vaultwire check``: print what is broken in a vault's notes, one line for each fault, as compilers do."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from vaultwire.toolkit.phrases import counted
 from vaultwire.vault.errors import VaultError
 from vaultwire.vault.links.checks import Finding
 
-_ALL = 1 << 62  # faults; more than any vault has
+_ALL = 1 << 62  # more faults than any vault has
 
 
 def run(config: Config, note: str | None, *, as_json: bool) -> int:
-    """Print what is wrong in one note or all; return 1 if something is, else 0."""
+    """Print the faults of one note or of all notes; return 1 if there are any, else 0."""
     vault = open_vault(config, (), load_policy(config))
     try:
         if note is None:

@@ -1,6 +1,6 @@
-"""``vaultwire client-config``: what to paste into which file, for each client.
+"""``vaultwire client-config``: print the entry for a client's configuration file, and which file that is.
 
-The entry goes to stdout and nothing else does, so that it can be piped; where it belongs is said on stderr.
+Only the entry goes to stdout, so that it can be piped; everything else goes to stderr.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from vaultwire.config import Config
 
 
 class _Client(NamedTuple):
-    """One client: the file its entries live in, and their form there."""
+    """One client: its file, and the form of an entry in it."""
 
     file: str
     key: str = "mcpServers"
@@ -44,7 +44,7 @@ CLIENTS = tuple(_CLIENTS)
 
 def run(client: str, config: Config) -> int:
     """Print the client's entry for this vault and return the exit code."""
-    say(f"Put this into {_CLIENTS[client].file}, beside what is there:", to_stderr=True)
+    say(f"Put this into {_CLIENTS[client].file}, beside the entries there:", to_stderr=True)
     say_data(entry(client, config))
     if client == "claude-code":
         command = " ".join(map(shlex.quote, [*server_command(), *_options(config)]))
@@ -59,7 +59,7 @@ def entry(client: str, config: Config) -> str:
     arguments += _options(config)
     form = _CLIENTS[client]
     if client == "codex":
-        # A JSON string is a TOML basic string as long as nothing in it is written as a surrogate pair.
+        # A JSON string is also a TOML basic string, unless a character is written as a surrogate pair.
         listed = ", ".join(json.dumps(argument, ensure_ascii=False) for argument in arguments)
         quoted = json.dumps(command, ensure_ascii=False)
         return f"[mcp_servers.vaultwire]\ncommand = {quoted}\nargs = [{listed}]"
@@ -69,21 +69,24 @@ def entry(client: str, config: Config) -> str:
 
 
 def server_command() -> list[str]:
-    """Return the command that starts this very installation: clients do not know its virtual environment."""
+    """Return the command that starts this installation. Clients do not know its virtual environment."""
     script = os.path.join(os.path.dirname(sys.executable), "vaultwire.exe" if os.name == "nt" else "vaultwire")
     return [script] if os.path.exists(script) else [sys.executable, "-m", "vaultwire"]
 
 
 def _options(config: Config) -> list[str]:
-    prompts = [] if config.prompts is None else ["--prompts", config.prompts]
-    policy = [] if config.policy is None else ["--policy", config.policy]
-    backend = [] if config.backend is None else ["--backend", config.backend]
-    dialect = [] if config.dialect == "mcp" else ["--dialect", config.dialect]
-    flags = [
-        flag
-        for flag, is_set in (("--read-only", config.read_only), ("--require-read-first", config.read_first))
-        if is_set
-    ]
-    vaults = [option for vault in config.vault_options for option in ("--vault", vault)]
-    restraints = [] if config.restraints is None else config.restraints.options()
-    return ["stdio", *vaults, *flags, *prompts, *policy, *backend, *dialect, *restraints]
+    """Return the command line that gives these settings."""
+    arguments = ["stdio"]
+    for vault in config.vault_options:
+        arguments += ["--vault", vault]
+    for option, is_set in (("--read-only", config.read_only), ("--require-read-first", config.read_first)):
+        arguments += [option] if is_set else []
+    dialect = None if config.dialect == "mcp" else config.dialect
+    for option, value in (
+        ("--prompts", config.prompts),
+        ("--policy", config.policy),
+        ("--backend", config.backend),
+        ("--dialect", dialect),
+    ):
+        arguments += [] if value is None else [option, value]
+    return arguments + ([] if config.limits is None else config.limits.options())

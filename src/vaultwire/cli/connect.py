@@ -1,4 +1,4 @@
-"""``vaultwire connect``: its options and environment, checked: which server, by which ways, with which key."""
+"""``vaultwire connect``: its options and environment, checked: which server, over which protocols, with which key."""
 
 from __future__ import annotations
 
@@ -21,24 +21,20 @@ _MAX_KEY_CHARACTERS = 10_000
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add which server, and how to reach it."""
-    parser.add_argument(
-        "url", nargs="?", metavar="URL", help="the server, such as http://127.0.0.1:3000 (which it is if none is given)"
-    )
+    """Add the options."""
+    parser.add_argument("url", nargs="?", metavar="URL", help="the server (http://127.0.0.1:3000)")
     parser.add_argument(
         "--transport",
         choices=TRANSPORTS,
-        help="speak MCP, or the REST API (v1); auto is MCP where there is some (auto)",
+        help="speak MCP, or the REST API (v1); auto: MCP if the server has it (auto)",
     )
     parser.add_argument(
         "--key",
         metavar="KEY",
-        help=f"key to show the server; others can see it among the processes (else: ${KEY_VARIABLE})",
+        help=f"API key for the server; others can see it in the list of processes (else: ${KEY_VARIABLE})",
     )
-    parser.add_argument("--key-file", metavar="FILE", help="file that holds the key, and nothing else")
-    parser.add_argument(
-        "--ca-file", metavar="FILE", help="certificates to know the server by, PEM (else: the system's)"
-    )
+    parser.add_argument("--key-file", metavar="FILE", help="file with the key and nothing else")
+    parser.add_argument("--ca-file", metavar="FILE", help="certificates to trust, PEM (else: the system's)")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -48,38 +44,38 @@ def run(options: argparse.Namespace) -> int:
         if key is not None:
             raise ConfigError("give --key or --key-file, not both")
         key = _read_key(options.key_file)
-    connecting = make_connecting(options.url, transport=options.transport, key=key, ca_file=options.ca_file)
-    if connecting.in_the_open:
-        complain("without TLS, the key and notes can be read on their way")
+    target = make_target(options.url, transport=options.transport, key=key, ca_file=options.ca_file)
+    if target.is_unencrypted:
+        complain("without TLS, others can read the key and the notes on their way")
     if sys.stdin is not None and sys.stdin.isatty():
         complain("waiting for an MCP client's messages on stdin. Clients start this command themselves. Ctrl-D ends it")
     try:
-        app.run_connect(connecting, complain)
+        app.run_connect(target, complain)
     except OSError as error:
-        if connecting.ca_file is None:
+        if target.ca_file is None:
             raise
         raise ConfigError(
-            f"no certificates in PEM form in {os.path.abspath(connecting.ca_file)}: {error.strerror or error}"
+            f"no certificates in PEM form in {os.path.abspath(target.ca_file)}: {error.strerror or error}"
         ) from None
     return 0
 
 
-class Connecting:
-    """A server to relay to. ``mcp`` and ``rest`` are paths on it, None for a way not to be tried.
+class RelayTarget:
+    """A server to relay to. ``mcp`` and ``rest`` are paths on it, None for a protocol that is not tried.
 
-    ``in_the_open``: a key is shown to it, and can be read by whoever carries the bytes.
+    ``is_unencrypted``: a key goes to another computer without TLS.
     """
 
-    __slots__ = ("ca_file", "host", "in_the_open", "key", "mcp", "port", "rest", "tls", "url")
+    __slots__ = ("ca_file", "host", "is_unencrypted", "key", "mcp", "port", "rest", "tls", "url")
 
     def __init__(self, url: str, transport: str, key: str | None, ca_file: str | None) -> None:
         try:
             parts = urlsplit(url)
             port = parts.port
         except ValueError as error:
-            raise ConfigError(f"no URL of a server: {url!r} ({error})") from None
+            raise ConfigError(f"not a URL of a server: {url!r} ({error})") from None
         if parts.scheme not in ("http", "https") or not parts.hostname or parts.username is not None:
-            raise ConfigError(f"no URL of a server: {url!r}. Give one such as http://127.0.0.1:3000")
+            raise ConfigError(f"not a URL of a server: {url!r}. Give one such as http://127.0.0.1:3000")
         self.tls = parts.scheme == "https"
         self.host = parts.hostname
         self.port = port or (443 if self.tls else 80)
@@ -87,28 +83,28 @@ class Connecting:
         self.ca_file = ca_file
         shown = f"[{self.host}]" if ":" in self.host else self.host
         self.url = f"{parts.scheme}://{shown}:{self.port}"
-        self.in_the_open = key is not None and not self.tls and not _is_loopback(self.host)
+        self.is_unencrypted = key is not None and not self.tls and not _is_loopback(self.host)
         root, query = parts.path.rstrip("/"), f"?{parts.query}" if parts.query else ""
         for ending in ("/mcp", "/bridge/v1"):
             root = root.removesuffix(ending)
-        # A path that is not one of our own is some other server's MCP.
+        # A path that is not one of ours is the MCP endpoint of another kind of server.
         is_ours = parts.path.rstrip("/") in (root + "/mcp", root + "/bridge/v1") or not root
         self.mcp = None if transport == "v1" else (f"{root}/mcp" if is_ours else parts.path) + query
         self.rest = None if transport == "mcp" or not is_ours else f"{root}/bridge/v1"
         if transport == "v1" and self.rest is None:
-            raise ConfigError(f"no URL of a REST API: {url!r}. Give one such as http://127.0.0.1:3000")
+            raise ConfigError(f"not a URL of a REST API: {url!r}. Give one such as http://127.0.0.1:3000")
 
 
-def make_connecting(
+def make_target(
     url: str | None,
     *,
     transport: str | None = None,
     key: str | None = None,
     ca_file: str | None = None,
-) -> Connecting:
+) -> RelayTarget:
     """Return the server to relay to; the key falls back to the environment. Raises ConfigError.
 
-    What the original relay is told in the environment is understood, too.
+    The environment variables of the original relay work, too.
     """
     get = os.environ.get
     if url is None:
@@ -118,8 +114,8 @@ def make_connecting(
         raise ConfigError(f"OBSIDIAN_MCP_TRANSPORT must be one of {', '.join(TRANSPORTS)}, got {transport!r}")
     key = (key if key is not None else get(KEY_VARIABLE) or get("OBSIDIAN_MCP_API_KEY") or "").strip()
     if not (key.isascii() and (key.isprintable() or not key)) or " " in key:
-        raise ConfigError("the key is none: it has blanks, line breaks or characters beyond ASCII in it")
-    return Connecting(url, transport, key or None, ca_file)
+        raise ConfigError("not a key: it has spaces, line breaks or characters beyond ASCII in it")
+    return RelayTarget(url, transport, key or None, ca_file)
 
 
 def _is_loopback(host: str) -> bool:

@@ -1,7 +1,7 @@
-"""``vaultwire demo``: a client and a server in conversation, made visible.
+"""``vaultwire demo``: show what a client and a server say to each other.
 
-On its own it plays in a sample vault in a temporary folder. On a vault of the person's it only reads, lets a write be
-refused, and proves that not a byte changed.
+Without options it uses a sample vault in a temporary folder. On the person's own vault it only reads, tries a write that
+must be refused, and proves that not a byte changed.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from typing import Any
 
 from vaultwire.app import engine
 from vaultwire.cli.client_config import server_command
-from vaultwire.cli.conversation import Conversation
+from vaultwire.cli.stdio_client import StdioClient
 from vaultwire.cli.terminal import say, say_styled
 from vaultwire.config import CACHE_VARIABLE, STATE_VARIABLE, Config
 
-# Enough of an answer to see what it is; a note of hundreds of lines would bury the conversation.
+# Of a long answer only so many lines and characters are shown.
 _MAX_LINES = 16
 _MAX_WIDTH = 100
 
@@ -36,7 +36,7 @@ _EDIT = {"action": "append", "section": "Next", "content": "- [ ] water the toma
 
 
 def run(config: Config | None) -> int:
-    """Play the demo, on ``config``'s vault if there is one, and return the exit code."""
+    """Run the demo, on ``config``'s vault if it is given, and return the exit code."""
     if config is not None:
         return _on_own_vault(config)
     with tempfile.TemporaryDirectory(prefix="vaultwire-demo-") as folder:
@@ -47,21 +47,21 @@ def run(config: Config | None) -> int:
             with open(target, "w", encoding="utf-8", newline="\n") as file:
                 file.write(text)
         say(f"A sample vault of {len(_SAMPLE)} notes in {vault}")
-        # Index and journal go with the sample.
+        # The index and the journal are removed with the sample.
         kept = {CACHE_VARIABLE: os.path.join(folder, "cache"), STATE_VARIABLE: os.path.join(folder, "state")}
-        with _conversation("--vault", vault, environment=kept) as talk:
-            _open(talk)
-            _call(talk, "search_notes", query="tomatoes")
-            _call(talk, "read_note", path="[[Garden plan]]")
-            _call(talk, "edit_note", path="Garden plan", edits=[_EDIT])
-            _call(talk, "read_note", path="Garden plan", section="Next")
-            _call(talk, "move_note", path="Garden plan", to="Archive/Garden 2026")
-            _call(talk, "read_note", path="Home")
-            _call(talk, "delete_note", path="Kitchen shelf")
-            changes = _call(talk, "list_changes")["structuredContent"]["changes"]
-            _call(talk, "undo_change", change=changes[0]["change"])
-            _call(talk, "read_note", path="Kitchen shelf")
-        say("", "Done. Every change was on record and could be taken back; the sample vault is removed now.")
+        with _start_client("--vault", vault, environment=kept) as client:
+            _open(client)
+            _call(client, "search_notes", query="tomatoes")
+            _call(client, "read_note", path="[[Garden plan]]")
+            _call(client, "edit_note", path="Garden plan", edits=[_EDIT])
+            _call(client, "read_note", path="Garden plan", section="Next")
+            _call(client, "move_note", path="Garden plan", to="Archive/Garden 2026")
+            _call(client, "read_note", path="Home")
+            _call(client, "delete_note", path="Kitchen shelf")
+            changes = _call(client, "list_changes")["structuredContent"]["changes"]
+            _call(client, "undo_change", change=changes[0]["change"])
+            _call(client, "read_note", path="Kitchen shelf")
+        say("", "Done. Every change was recorded and could be undone; the sample vault is removed now.")
     say("Next: vaultwire client-config claude-desktop --vault PATH prints what your client needs.")
     return 0
 
@@ -69,44 +69,44 @@ def run(config: Config | None) -> int:
 def _on_own_vault(config: Config) -> int:
     before = engine.fingerprint_vault(config)
     say(f"Your vault {config.vault}: {before.files} files. Read-only: nothing in it will change.")
-    with _conversation("--vault", config.vault, "--read-only") as talk:
-        _open(talk)
-        listing = _call(talk, "list_notes", limit=1000)
+    with _start_client("--vault", config.vault, "--read-only") as client:
+        _open(client)
+        listing = _call(client, "list_notes", limit=1000)
         notes = [note["path"] for note in listing["structuredContent"]["notes"]]
         if notes:
             path = notes[len(notes) // 2]
             name = path.rpartition("/")[2].removesuffix(".md")
-            _call(talk, "search_notes", query=max(name.replace('"', " ").split() or [name], key=len), limit=3)
-            _call(talk, "read_note", path=path)
-            # The one call that must fail: it shows that a model cannot change what was opened read-only.
-            _call(talk, "write_note", path=path, content="This must never be written.", mode="overwrite")
+            _call(client, "search_notes", query=max(name.replace('"', " ").split() or [name], key=len), limit=3)
+            _call(client, "read_note", path=path)
+            # This call must fail: a model cannot change a vault that is read-only.
+            _call(client, "write_note", path=path, content="This must never be written.", mode="overwrite")
     after = engine.fingerprint_vault(config)
     say("")
     if before != after:
         say(
-            f"The vault CHANGED meanwhile: {before.files} files before, {after.files} after. Did another program write?"
+            f"The vault CHANGED during the demo: {before.files} files before, {after.files} after. Did another program write?"
         )
         return 1
     say(f"Nothing changed: {after.files} files, the same fingerprint before and after ({after.digest}).")
     return 0
 
 
-def _conversation(*options: str, environment: dict[str, str] | None = None) -> Conversation:
-    return Conversation([*server_command(), "stdio", *options], environment)
+def _start_client(*options: str, environment: dict[str, str] | None = None) -> StdioClient:
+    return StdioClient([*server_command(), "stdio", *options], environment)
 
 
-def _open(talk: Conversation) -> None:
-    hello, milliseconds = talk.initialize()
+def _open(client: StdioClient) -> None:
+    hello, milliseconds = client.initialize()
     server = hello["serverInfo"]
     _show_request("initialize", milliseconds, "from spawn to answer")
     _show_answer(f"{server['name']} {server['version']}, protocol {hello['protocolVersion']}")
-    tools, milliseconds = talk.request("tools/list", {})
+    tools, milliseconds = client.request("tools/list", {})
     _show_request("tools/list", milliseconds)
     _show_answer(", ".join(tool["name"] for tool in tools["tools"]))
 
 
-def _call(talk: Conversation, tool: str, **arguments: Any) -> dict[str, Any]:
-    result, milliseconds = talk.call(tool, arguments)
+def _call(client: StdioClient, tool: str, **arguments: Any) -> dict[str, Any]:
+    result, milliseconds = client.call(tool, arguments)
     shown = ", ".join(f"{name}={value!r}" for name, value in arguments.items())
     _show_request(f"{tool}({shown})", milliseconds)
     _show_answer("\n".join(block["text"] for block in result["content"]), failed=result.get("isError", False))

@@ -1,4 +1,4 @@
-"""``vaultwire doctor``: is this computer, this vault and this start-up as it should be?"""
+"""``vaultwire doctor``: check this computer, a vault and the start-up time, and print a report."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from typing import Any
 from vaultwire import __version__
 from vaultwire.app import engine
 from vaultwire.cli.client_config import server_command
-from vaultwire.cli.conversation import Conversation, ServerEndedError
+from vaultwire.cli.stdio_client import ServerEndedError, StdioClient
 from vaultwire.cli.terminal import say, say_data
 from vaultwire.config import Config
 from vaultwire.obsidian.known_vaults import known_vaults
-from vaultwire.transports.lock_file import gemini_folder, listed, lock_folders, qwen_folder
+from vaultwire.transports.lock_file import discover_editors, gemini_folder, lock_folders, qwen_folder
 
-# How lines are marked: what keeps something from working, and what could be better.
+# The marks of lines: ! for what does not work, ~ for what could be better.
 _HEADING, _FACT, _PROBLEM, _REMARK = "#", "", "!", "~"
 _STARTS = 5
-# More problems than this are counted, not listed: the first ones show what is the matter.
+# More problems than these are counted and not listed.
 _MAX_PROBLEMS = 20
 _CONTRACT_MILLISECONDS = 100  # "initialize response: <100ms"
 
 
 def run(config: Config, *, as_json: bool) -> int:
-    """Print the report, of several vaults one for each; return 1 if something is wrong, else 0."""
-    reports = {name: _examine(config.alone(name)) for name in config.vaults}
+    """Print a report for each vault; return 1 if something is wrong, else 0."""
+    reports = {name: _examine(config.for_vault(name)) for name in config.vaults}
     if as_json:
         shown: dict[str, Any] = reports if len(reports) > 1 else next(iter(reports.values()))
         say_data(json.dumps(shown, indent=2, ensure_ascii=False))
@@ -36,7 +36,7 @@ def run(config: Config, *, as_json: bool) -> int:
         for number, (name, report) in enumerate(reports.items()):
             say(*[""] * (number > 0), *([name, ""] if len(reports) > 1 else []))
             lines = list(_lines(report))
-            say(*(_shown(mark, text) for mark, text in lines))
+            say(*(_to_text(mark, text) for mark, text in lines))
             say(_verdict({mark for mark, _ in lines}))
     return 0 if all(report["healthy"] for report in reports.values()) else 1
 
@@ -86,27 +86,32 @@ def _examine(config: Config) -> dict[str, Any]:
         "policy": config.policy,
         "editors": {
             "folders": lock_folders(),
-            "listed": [editor._asdict() for folder in lock_folders() for editor in listed(folder, config.vault)],
+            "listed": [
+                editor._asdict() for folder in lock_folders() for editor in discover_editors(folder, config.vault)
+            ],
         },
         "companions": {
-            client: {"folder": folder, "listed": [editor._asdict() for editor in listed(folder, config.vault)]}
+            client: {
+                "folder": folder,
+                "listed": [editor._asdict() for editor in discover_editors(folder, config.vault)],
+            }
             for client, folder in (("Gemini CLI", gemini_folder()), ("Qwen Code", qwen_folder()))
         },
         "start": start,
     }
-    said = list(_lines(report))
-    told = {kind: [text for mark, text in said if mark == kind] for kind in (_PROBLEM, _REMARK)}
-    return {"healthy": not told[_PROBLEM], "problems": told[_PROBLEM], "remarks": told[_REMARK], **report}
+    lines = list(_lines(report))
+    problems, remarks = ([text for mark, text in lines if mark == kind] for kind in (_PROBLEM, _REMARK))
+    return {"healthy": not problems, "problems": problems, "remarks": remarks, **report}
 
 
 def _time_start(config: Config) -> float:
     policy = [] if config.policy is None else ["--policy", config.policy]
-    with Conversation([*server_command(), "stdio", "--vault", config.vault, *policy]) as talk:
+    with StdioClient([*server_command(), "stdio", "--vault", config.vault, *policy]) as talk:
         return talk.initialize()[1]
 
 
 def _lines(report: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield what is said, a line each with its mark. What is marked here decides what is said and returned at the end."""
+    """Yield the lines of the report, each with its mark. The marks also decide the verdict and the exit code."""
     environment, vault = report["environment"], report["vault"]
     yield _HEADING, "Environment"
     yield _FACT, f"vaultwire {environment['vaultwire']}, Python {environment['python']}, {environment['system']}"
@@ -119,13 +124,13 @@ def _lines(report: dict[str, Any]) -> Iterator[tuple[str, str]]:
     kind = "an Obsidian vault (.obsidian is there)" if vault["has_obsidian_folder"] else "a plain folder of notes"
     yield _FACT, kind
     if not vault["writable"]:
-        yield _PROBLEM, "the vault's folder cannot be written to: notes can be read, not changed"
+        yield _PROBLEM, "the vault's folder is not writable: notes can be read, not changed"
     problems = vault["problems"]
     yield _FACT, f"{len(problems)} problems" + (":" if problems else "")
     yield from ((_PROBLEM, problem) for problem in problems[:_MAX_PROBLEMS])
     if len(problems) > _MAX_PROBLEMS:
         yield _FACT, f"… and {len(problems) - _MAX_PROBLEMS} more (--json lists all)"
-    yield from _kept_lines(report["index"], report["journal"])
+    yield from _storage_lines(report["index"], report["journal"])
     yield _HEADING, "Policy"
     yield _FACT, report["policy"] or "none: every client may read and change all notes"
     yield _HEADING, "Claude Code"
@@ -136,48 +141,48 @@ def _lines(report: dict[str, Any]) -> Iterator[tuple[str, str]]:
     yield from _start_lines(report["start"])
 
 
-def _shown(mark: str, text: str) -> str:
+def _to_text(mark: str, text: str) -> str:
     if mark == _HEADING:
         return text
     return f"  {mark} {text}" if mark else f"  {text}"
 
 
-def _kept_lines(index: dict[str, Any], journal: dict[str, Any]) -> Iterator[tuple[str, str]]:
+def _storage_lines(index: dict[str, Any], journal: dict[str, Any]) -> Iterator[tuple[str, str]]:
     yield _HEADING, "Index"
     if index["folder"]:
         yield _FACT, f"kept in {index['folder']}"
     else:
-        yield _REMARK, f"kept in memory and made at every start: {index['not_kept_because']}"
+        yield _REMARK, f"kept in memory and built at every start: {index['not_kept_because']}"
     yield _FACT, f"brought up to date in {index['brought_up_to_date_ms']} ms"
     if index["watched"]:
-        yield _FACT, "changes made by other programs are seen as they happen"
+        yield _FACT, "changes by other programs are noticed at once"
     else:
         why = index["not_watched_because"]
         yield _REMARK, f"every call looks for changes first, because the vault cannot be watched: {why}"
     yield _HEADING, "Journal"
-    yield _FACT, f"{journal['changes']} changes on record in {journal['folder']}"
+    yield _FACT, f"{journal['changes']} recorded changes in {journal['folder']}"
     if journal["not_kept_because"]:
         why = journal["not_kept_because"]
         yield _PROBLEM, f"notes cannot be changed, because changes cannot be recorded: {why}"
 
 
 def _editor_lines(editors: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield what Claude Code's /ide list has for the vault, and what to do where that is not what one wants."""
+    """Yield what Claude Code's /ide lists for the vault, and what to do about it."""
     found = editors["listed"]
     for editor in found:
         yield _FACT, f"/ide lists {editor['name']} (port {editor['port']}) for this vault"
     if not any(editor["is_ours"] for editor in found):
         yield (
             _FACT,
-            "/ide does not list this vault: vaultwire ide does not run for it, or with another CLAUDE_CONFIG_DIR",
+            "/ide does not list this vault: vaultwire ide does not run for it, or has another CLAUDE_CONFIG_DIR",
         )
-        yield _FACT, f"than this command (what is listed is looked for in {' and '.join(editors['folders'])})"
+        yield _FACT, f"than this command (looked for in {' and '.join(editors['folders'])})"
     if len(found) > 1:
-        yield _PROBLEM, "as there are several, claude --ide connects to none by itself: choose one in /ide"
+        yield _PROBLEM, "there are several, so claude --ide connects to none by itself: choose one in /ide"
 
 
 def _companion_lines(companions: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield what these clients find for the vault."""
+    """Yield what Gemini CLI and Qwen Code find for the vault."""
     for client, editors in companions.items():
         for editor in editors["listed"]:
             yield _FACT, f"{client} finds {editor['name']} (port {editor['port']}) for this vault"
@@ -185,7 +190,7 @@ def _companion_lines(companions: dict[str, Any]) -> Iterator[tuple[str, str]]:
         if not any(editor["is_ours"] for editor in editors["listed"]):
             yield _FACT, f"no vaultwire ide --{client.split()[0].lower()} for this vault in {editors['folder']}"
         if len(editors["listed"]) > 1:
-            yield _REMARK, f"as there are several, {client} takes one by itself (docs/gemini-cli.md)"
+            yield _REMARK, f"there are several, and {client} chooses one itself (docs/gemini-cli.md)"
 
 
 def _start_lines(start: dict[str, Any]) -> Iterator[tuple[str, str]]:

@@ -1,4 +1,4 @@
-"""``vaultwire ide``: its options, and what a person is told of a running bridge."""
+"""``vaultwire ide``: its options, and what it prints while it runs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from vaultwire.cli.terminal import complain, say
 from vaultwire.config import Config
 
-# The clients besides Claude Code, by their options.
+# The clients other than Claude Code, by their options.
 _COMPANIONS = {"gemini": "Gemini CLI", "qwen": "Qwen Code"}
 
 
@@ -17,13 +17,13 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of the editors' door."""
     add_companions(parser)
     parser.add_argument(
-        "--no-browser", action="store_true", help="do not open the page of changes, print its link alone"
+        "--no-browser", action="store_true", help="do not open the page of changes, only print its link"
     )
-    parser.add_argument("--debug", action="store_true", help="say on stderr what goes on: connections and messages")
+    parser.add_argument("--debug", action="store_true", help="print connections and messages on stderr")
 
 
 def add_companions(parser: argparse.ArgumentParser) -> None:
-    """Add which clients may come besides Claude Code."""
+    """Add an option for each client other than Claude Code."""
     for option, name in _COMPANIONS.items():
         parser.add_argument(
             f"--{option}", action="store_true", help=f"be an editor to {name}, too (docs/gemini-cli.md)"
@@ -31,7 +31,7 @@ def add_companions(parser: argparse.ArgumentParser) -> None:
 
 
 def companions(options: argparse.Namespace) -> list[str]:
-    """Return those that were asked for."""
+    """Return the clients that the options name."""
     return [option for option in _COMPANIONS if getattr(options, option)]
 
 
@@ -40,13 +40,13 @@ def run(config: Config, options: argparse.Namespace) -> int:
     from vaultwire.app.editors import run_ide  # noqa: PLC0415 - 150 ms, which no other command should pay
 
     asked = companions(options)
-    heard = complain if options.debug else None
-    run_ide(config, teller(asked), announce, heard, opens_browser=not options.no_browser, companions=asked)
+    log = complain if options.debug else None
+    run_ide(config, make_on_ready(asked), announce, log, opens_browser=not options.no_browser, companions=asked)
     return 0
 
 
-def teller(asked: Sequence[str]) -> Callable[[str, int, str, int], None]:
-    """Return what says where a vault is to be seen."""
+def make_on_ready(asked: Sequence[str]) -> Callable[[str, int, str, int], None]:
+    """Return the function that prints where clients find a vault."""
     names = " and ".join(_COMPANIONS[each] for each in asked)
 
     def tell(vault: str, port: int, page: str, companion_port: int) -> None:
@@ -59,6 +59,6 @@ def teller(asked: Sequence[str]) -> Callable[[str, int, str, int], None]:
 
 
 def announce(path: str, page: str) -> None:
-    """Say that a change waits for the person."""
-    with contextlib.suppress(OSError):  # whoever started it may read no more
+    """Print that a change waits for the person."""
+    with contextlib.suppress(OSError):  # nobody may read the output any more
         say(f"A change to {path} waits for you: {page}", flush=True)

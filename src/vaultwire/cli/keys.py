@@ -1,4 +1,4 @@
-"""``vaultwire keys``: issue, list and revoke the keys with which callers from elsewhere show who they are."""
+"""``vaultwire keys``: issue, list and revoke the API keys of clients on other computers."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from vaultwire.trust.keys import KeyRefused, Keys
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add what can be done with keys."""
+    """Add the actions."""
     actions = parser.add_subparsers(title="what to do", metavar="ACTION", required=True, dest="action")
-    issued = actions.add_parser("issue", help="make a key and show it, this once")
-    issued.add_argument("name", help="whom it is for, such as phone")
-    actions.add_parser("list", help="show whom there are keys for")
-    revoked = actions.add_parser("revoke", help="make a key worthless, for running servers too")
-    revoked.add_argument("name", help="whom it was for")
+    issued = actions.add_parser("issue", help="make a key and show it once")
+    issued.add_argument("name", help="name of the key, such as phone")
+    actions.add_parser("list", help="list the names of the keys")
+    revoked = actions.add_parser("revoke", help="delete a key; running servers refuse it at once")
+    revoked.add_argument("name", help="name of the key")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -25,7 +25,7 @@ def run(options: argparse.Namespace) -> int:
     try:
         if options.action == "issue":
             secret = keys.issue(options.name)
-            say(f"The key for {options.name}. It is shown this once; only its fingerprint is kept:", to_stderr=True)
+            say(f"The key for {options.name}. It is shown only once; only its hash is stored:", to_stderr=True)
             say(secret)
         elif options.action == "list":
             for key in keys.all():

@@ -1,4 +1,4 @@
-"""``vaultwire policy``: check a policy's file before it counts, and say what it allows and why."""
+"""``vaultwire policy``: check a policy's file before it is used, and say what it allows and why."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import argparse
 import os
 
 from vaultwire.cli.terminal import complain, say
-from vaultwire.config import POLICY_VARIABLE, VAULT_VARIABLE, ConfigError, make_config, policy_place
+from vaultwire.config import POLICY_VARIABLE, VAULT_VARIABLE, ConfigError, make_config, policy_path
 from vaultwire.toolkit.catalog import APP_CATALOG, load_catalog
-from vaultwire.trust.policy_explained import describe, explain_path, explain_tool, told
+from vaultwire.trust.policy_explained import describe, explain_path, explain_tool, to_text
 from vaultwire.trust.policy_file import LoadedPolicy, PolicyError, load_policy
 from vaultwire.trust.policy_paths import Reason
 from vaultwire.vault.disk.paths import parse_path
@@ -18,46 +18,46 @@ from vaultwire.vault.visibility.visible_files import VisibleFiles
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add what can be done with a policy."""
+    """Add the actions."""
     actions = parser.add_subparsers(title="what to do", metavar="ACTION", required=True, dest="action")
-    checked = actions.add_parser("check", help="say whether a file is a policy, and what it comes to")
+    checked = actions.add_parser("check", help="check a policy's file, and print its rules in words")
     checked.add_argument("policy", metavar="FILE", help="the file")
     explained = actions.add_parser("explain", help="say whether a tool may be used on a file, and which rule says so")
     explained.add_argument("tool", help="the tool, such as read_note")
     explained.add_argument("path", help="the file's path in the vault, such as Folder/Note.md")
     explained.add_argument("--policy", metavar="FILE", help=f"the policy's file (else: ${POLICY_VARIABLE})")
-    explained.add_argument("--client", default="", metavar="NAME", help="for the client that calls itself so")
+    explained.add_argument("--client", default="", metavar="NAME", help="for the client with this name")
     explained.add_argument(
-        "--key", default="", metavar="NAME", help="and came with the key of this name, or the token: oauth:SUBJECT"
+        "--key", default="", metavar="NAME", help="that uses the key with this name, or a token: oauth:SUBJECT"
     )
     explained.add_argument(
         "--vault",
         metavar="PATH",
-        help=f"look at the file, too: it may say that it is private (else: ${VAULT_VARIABLE})",
+        help=f"also read the file: its text may make it private (else: ${VAULT_VARIABLE})",
     )
 
 
 def run(options: argparse.Namespace) -> int:
-    """Do it and return the exit code: 1 for a policy that is none, and for what is not allowed. Raises ConfigError."""
-    place = policy_place(options.policy)
-    if place is None:
+    """Do it and return the exit code: 1 for a wrong policy, and for what is not allowed. Raises ConfigError."""
+    path_of_policy = policy_path(options.policy)
+    if path_of_policy is None:
         raise ConfigError(f"which policy? Give --policy FILE or set {POLICY_VARIABLE}")
     tools = {description["name"]: description for description in [*load_catalog(), *load_catalog(APP_CATALOG)]}
     try:
-        loaded = load_policy(place, tools)
+        loaded = load_policy(path_of_policy, tools)
     except PolicyError as error:
         complain(str(error))
         return 1
     if options.action == "check":
-        say(f"{place} is a policy:", *(f"- {line}" for line in describe(loaded)))
+        say(f"{path_of_policy} is a policy:", *(f"- {line}" for line in describe(loaded)))
         return 0
     tool = tools.get(options.tool.replace("-", "_"))
     if tool is None:
-        raise ConfigError(f"no tool is named {options.tool!r}; docs/tools.md has all there are")
+        raise ConfigError(f"there is no tool {options.tool!r}; docs/tools.md lists all tools")
     try:
         path = parse_path(options.path)
     except VaultError as error:
-        raise ConfigError(f"no file of a vault: {error.message}") from None
+        raise ConfigError(f"not a path in a vault: {error.message}") from None
     annotations = tool["annotations"]
     reasons = {
         "the tool": explain_tool(loaded, tool["name"], annotations, options.client, options.key),
@@ -69,17 +69,17 @@ def run(options: argparse.Namespace) -> int:
     is_allowed = all(reason.is_allowed for reason in reasons.values())
     say(f"{tool['name']} {path}: {'allowed' if is_allowed else 'not allowed'}")
     for what, reason in reasons.items():
-        say(f"- {what}: {told(loaded, reason)}")
+        say(f"- {what}: {to_text(loaded, reason)}")
     return 0 if is_allowed else 1
 
 
 def _vault(given: str | None) -> str | None:
-    """Return the vault that is given, or set in the environment. Raises ConfigError if there is no such vault."""
+    """Return the vault of the option or of the environment, None for none. Raises ConfigError if it does not exist."""
     return make_config(given).vault if given is not None or os.environ.get(VAULT_VARIABLE) else None
 
 
 def _look_at(loaded: LoadedPolicy, vault: str, path: VaultPath) -> Reason:
-    """Say whether a file of a vault may be seen by what it is and holds."""
+    """Return whether a file may be seen, by its kind and its text."""
     if loaded.paths is None:
         return Reason(True, "no rule is against it")
     files = VisibleFiles(vault, loaded.note_bytes, loaded.paths)

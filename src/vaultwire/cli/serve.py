@@ -1,4 +1,4 @@
-"""``vaultwire serve``: its options, and what a person is told of a running server."""
+"""``vaultwire serve``: its options, and what it prints while it runs."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ import argparse
 import re
 
 from vaultwire import app
+from vaultwire.app.network_config import make_network_config
 from vaultwire.cli import ide
 from vaultwire.cli.terminal import complain, say
-from vaultwire.config import Config, ConfigError, make_serving
+from vaultwire.config import Config, ConfigError
 from vaultwire.trust.tokens import Trusted
 
-# What can stand in a header between quotes as it is; no user, no query, no fragment.
+# A URL that can be quoted in a header; without user, query and fragment.
 _URL = re.compile(r"https?://[A-Za-z0-9._~:\[\]-]+(/[!$-;=@-\[\]_a-z~]*)?")
 _HERE = re.compile(r"http://(localhost|127\.0\.0\.1|\[::1\])(:\d+)?(/|$)")
 _SCOPE = re.compile(r"[!#-\[\]-~]+")  # RFC 6749, 3.3
@@ -19,58 +20,58 @@ _SCOPE = re.compile(r"[!#-\[\]-~]+")  # RFC 6749, 3.3
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of the network doors."""
-    parser.add_argument("--port", type=int, default=3000, help="port to listen on (3000); 0 for any that is free")
+    parser.add_argument("--port", type=int, default=3000, help="port to listen on (3000); 0 for any free one")
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on (127.0.0.1: this computer only)")
     parser.add_argument(
         "--allow-host",
         action="append",
         default=[],
         metavar="NAME",
-        help="answer to this name, too; may be given more than once",
+        help="further name of this server; may be given more than once",
     )
     parser.add_argument(
         "--allow-origin",
         action="append",
         default=[],
         metavar="ORIGIN",
-        help="let web pages from here call, such as https://example.org; may be given more than once",
+        help="let web pages of this origin call, such as https://example.org; may be given more than once",
     )
     parser.add_argument(
-        "--cors-any-origin", action="store_true", help="let every web page call the REST API, as its contract has it"
+        "--cors-any-origin", action="store_true", help="let every web page call the REST API, as its contract says"
     )
     parser.add_argument(
-        "--require-key", action="store_true", help="ask for a key on this computer, too (see vaultwire keys)"
+        "--require-key", action="store_true", help="ask for a key also on this computer (see vaultwire keys)"
     )
-    parser.add_argument("--oauth-issuer", metavar="URL", help="take access tokens that this OAuth 2.1 server gives out")
+    parser.add_argument("--oauth-issuer", metavar="URL", help="accept access tokens of this OAuth 2.1 server")
     parser.add_argument(
         "--oauth-resource",
         metavar="URL",
-        help="by which clients know this server, such as https://notes.example.org/mcp",
+        help="URL of this server for clients, such as https://notes.example.org/mcp",
     )
     parser.add_argument(
-        "--oauth-audience", metavar="NAME", help="whom tokens must be given out for, if not for that URL"
+        "--oauth-audience", metavar="NAME", help="audience that tokens must have, if it is not that URL"
     )
     parser.add_argument(
         "--oauth-scope",
         action="append",
         default=[],
         metavar="SCOPE",
-        help="that a token must have; may be given more than once",
+        help="scope that a token must have; may be given more than once",
     )
     parser.add_argument("--tls-cert", metavar="FILE", help="certificate chain, PEM: serve over TLS")
-    parser.add_argument("--tls-key", metavar="FILE", help="its key, PEM, if that is not in the same file")
+    parser.add_argument("--tls-key", metavar="FILE", help="key of the certificate, PEM, if it is not in the same file")
     parser.add_argument(
-        "--legacy-sse", action="store_true", help="serve clients of 2024-11-05, too, at /sse and /messages"
+        "--legacy-sse", action="store_true", help="also serve clients of 2024-11-05, at /sse and /messages"
     )
-    parser.add_argument("--ide", action="store_true", help="be an editor to Claude Code, too (see vaultwire ide)")
+    parser.add_argument("--ide", action="store_true", help="also be an editor to Claude Code (see vaultwire ide)")
     ide.add_companions(parser)
-    parser.add_argument("--metrics", action="store_true", help="figures for Prometheus at /metrics")
-    parser.add_argument("--log-json", action="store_true", help="a JSON line on stderr for each request")
+    parser.add_argument("--metrics", action="store_true", help="serve metrics for Prometheus at /metrics")
+    parser.add_argument("--log-json", action="store_true", help="print a JSON line on stderr for each request")
 
 
 def run(config: Config, options: argparse.Namespace) -> int:
     """Serve until told to end; return the exit code."""
-    serving = make_serving(
+    network = make_network_config(
         config,
         host=options.host,
         port=options.port,
@@ -88,18 +89,20 @@ def run(config: Config, options: argparse.Namespace) -> int:
 
     def on_ready(url: str, *, in_the_open: bool) -> None:
         if in_the_open:
-            complain("without TLS, keys and notes can be read on their way (see --tls-cert)")
+            complain("without TLS, others can read keys and notes on their way (see --tls-cert)")
         say(f"vaultwire serves {', '.join(config.vault_options)} at {url}", flush=True)
 
     companions = ide.companions(options)
     if companions and not options.ide:
-        raise ConfigError(f"--{companions[0]} goes with --ide")
-    app.run_serve(config, serving, on_ready, ide.teller(companions) if options.ide else None, ide.announce, companions)
+        raise ConfigError(f"--{companions[0]} needs --ide")
+    app.run_serve(
+        config, network, on_ready, ide.make_on_ready(companions) if options.ide else None, ide.announce, companions
+    )
     return 0
 
 
 def _oauth(options: argparse.Namespace) -> Trusted | None:
-    """Return who gives out access tokens, None if nobody does. Raises ConfigError."""
+    """Return the issuer whose access tokens are accepted, None for none. Raises ConfigError."""
     issuer, resource, scopes = options.oauth_issuer, options.oauth_resource, tuple(options.oauth_scope)
     if issuer is None:
         if resource or options.oauth_audience or scopes:
@@ -108,9 +111,9 @@ def _oauth(options: argparse.Namespace) -> Trusted | None:
     if not _URL.fullmatch(issuer) or not (issuer.startswith("https:") or _HERE.match(issuer)):
         raise ConfigError(f"--oauth-issuer takes a URL such as https://id.example.org, without ? and #, got {issuer!r}")
     if resource is not None and not _URL.fullmatch(resource):
-        right = "the URL by which clients know this server, such as https://notes.example.org/mcp"
+        right = "the URL of this server for clients, such as https://notes.example.org/mcp"
         raise ConfigError(f"--oauth-resource takes {right}, got {resource!r}")
     for scope in scopes:
         if not _SCOPE.fullmatch(scope):
-            raise ConfigError(f"--oauth-scope takes one scope without blanks and quotes, got {scope!r}")
+            raise ConfigError(f"--oauth-scope takes one scope without spaces and quotes, got {scope!r}")
     return Trusted(issuer, resource, options.oauth_audience, scopes)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def serve(**options: Any) -> int:
-    """Serve until the client is done; the options are those of ``make_config``, and ``standalone``."""
+    """Serve until the client is done; the options are ``make_config``'s, and ``standalone``."""
     standalone = options.pop("standalone", False)
     config = make_config(**options)
     if config.prompts is not None and not any(
@@ -21,13 +21,13 @@ def serve(**options: Any) -> int:
     ):
         from vaultwire.cli.terminal import complain  # noqa: PLC0415 - only to complain
 
-        complain(f"no folder {config.prompts!r} in the vault yet, so no prompts from it")
+        complain(f"there is no folder {config.prompts!r} in the vault, so it gives no prompts yet")
     if sys.stdin is not None and sys.stdin.isatty():
         from vaultwire.cli.terminal import complain, say  # noqa: PLC0415 - only for a person at a terminal
 
         complain("waiting for an MCP client's messages on stdin. Clients start this command themselves;")
         say("vaultwire demo shows what happens then. Ctrl-D ends it.", to_stderr=True)
-    from vaultwire import app  # noqa: PLC0415 - a vault that is not there is said before anything is loaded
+    from vaultwire import app  # noqa: PLC0415 - a missing vault is reported before this is loaded
 
     app.run_stdio(config, standalone=standalone)
     return 0

@@ -1,7 +1,7 @@
-"""What is printed. Names come from vaults, clients and servers: what in them would give the terminal orders is spelt out.
+"""Prints to the terminal, with control characters escaped. The only module of this room that prints.
 
-A terminal takes control characters in a file's name as its own: they set its title, move the cursor over what was printed
-before, or answer as if somebody had typed. The only module of the room that prints, so nothing gets past it.
+Names come from vaults, clients and servers. A terminal obeys control characters in them: they set its title, move the cursor
+over earlier lines, or make it answer as if somebody had typed.
 """
 
 from __future__ import annotations
@@ -9,27 +9,27 @@ from __future__ import annotations
 import os
 import sys
 
-# C0 (but the tab), DEL and C1, which some terminals take like ESC and a letter; what ends a line; lone surrogates, which
-# stand for bytes that are no UTF-8; and what turns the direction of the text after it, so that a name reads as another.
+# C0 (but the tab), DEL, and C1, which some terminals take like ESC and a letter; line ends; lone surrogates, which stand
+# for bytes that are no UTF-8. And characters that turn the direction of text, so that one name looks like another.
 _CONTROLS = (*range(9), *range(10, 32), *range(127, 160), 0x2028, 0x2029, *range(0xD800, 0xE000))
-_TURNS = (0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))
-_ORDERS = (*_CONTROLS, *_TURNS)
+_DIRECTIONS = (0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))
+_ESCAPED = (*_CONTROLS, *_DIRECTIONS)
 _AS_TEXT = {ord("\n"): r"\n", ord("\r"): r"\r"}
 
 
 def say(*lines: str, to_stderr: bool = False, flush: bool = False) -> None:
-    """Print the lines. A line break within one is spelt out as well: no name makes a line of its own."""
+    """Print the lines. A line break inside a line is escaped, too."""
     for line in lines:
         _print(plain(line), to_stderr=to_stderr, flush=flush)
 
 
 def complain(words: str) -> None:
-    """Print a line about what is wrong on stderr."""
+    """Print an error on stderr."""
     say(f"vaultwire: {words}", to_stderr=True, flush=True)
 
 
 def say_data(text: str) -> None:
-    """Print JSON, or TOML whose strings are JSON's: it stays the same data, also where not all characters can be printed."""
+    """Print JSON, or TOML with JSON's strings. It stays the same data where the terminal cannot print all characters."""
     try:
         text.encode(getattr(sys.stdout, "encoding", None) or "utf-8")
     except UnicodeEncodeError:
@@ -40,7 +40,7 @@ def say_data(text: str) -> None:
 
 
 def say_styled(*parts: tuple[str, str]) -> None:
-    """Print a line of texts, each in its style, where the terminal wants styles (https://no-color.org)."""
+    """Print one line of texts, each with its style if the terminal has styles (https://no-color.org)."""
     is_styled = sys.stdout is not None and sys.stdout.isatty() and not os.environ.get("NO_COLOR")
     line = "".join(
         f"\x1b[{style}m{plain(text)}\x1b[0m" if is_styled and style else plain(text) for text, style in parts
@@ -49,21 +49,21 @@ def say_styled(*parts: tuple[str, str]) -> None:
 
 
 def plain(text: str) -> str:
-    r"""Return the text with everything that would give the terminal orders spelt out, such as ``\x1b``."""
+    r"""Return the text with control characters escaped, such as ``\x1b``."""
     if text.isprintable():
         return text
-    return text.translate(_spelt())
+    return text.translate(_escapes())
 
 
 def plain_data(text: str) -> str:
-    r"""Return JSON with the same in its strings spelt as JSON does, such as ``\u009b``. Its own line breaks stay."""
+    r"""Return JSON with the same characters escaped as JSON does, such as ``\u009b``. Its own line breaks stay."""
     if text.isprintable():
         return text
-    return text.translate({number: f"\\u{number:04x}" for number in _ORDERS if number != ord("\n")})
+    return text.translate({number: f"\\u{number:04x}" for number in _ESCAPED if number != ord("\n")})
 
 
-def _spelt() -> dict[int, str]:
-    return {number: f"\\x{number:02x}" if number < 256 else f"\\u{number:04x}" for number in _ORDERS} | _AS_TEXT  # noqa: PLR2004
+def _escapes() -> dict[int, str]:
+    return {number: f"\\x{number:02x}" if number < 256 else f"\\u{number:04x}" for number in _ESCAPED} | _AS_TEXT  # noqa: PLR2004
 
 
 def _print(line: str, *, to_stderr: bool, flush: bool) -> None:

@@ -1,4 +1,4 @@
-"""``vaultwire vaults``: which vaults Obsidian knows on this computer, and so can be named without a path."""
+"""``vaultwire vaults``: list the vaults that Obsidian knows on this computer. They can be named without a path."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from vaultwire.obsidian.known_vaults import known_vaults, settings_folders
 
 
 def run() -> int:
-    """Print a line for each and return the exit code."""
+    """Print a line for each vault and return the exit code."""
     vaults = known_vaults()
     if not vaults:
         say(f"Obsidian knows no vaults here (looked for obsidian.json in {', '.join(settings_folders())})")

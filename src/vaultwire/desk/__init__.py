@@ -1,1 +1,1 @@
-"""Web pages for the person: what they hold and what is put into them. Who may open them is a door's matter."""
+"""Web pages for the person, and the endpoints of the plugin and of commands, on the editors' port. It opens no port."""

@@ -1,4 +1,1 @@
-"""What the person sees in an editor: active note, selection, pending diffs, diagnostics. Knows no wire.
-
-Empty until the editor door is built; the import contract already guards its place.
-"""
+"""What the person sees in an editor: active note, selection, tabs, and proposals that wait for them. Knows no wire."""

@@ -1,6 +1,6 @@
-"""What the person sees: the note in front of them, what they have selected in it, which notes are open.
+"""What the person sees: the active note, the selection in it, the open tabs. Knows no wire and no file.
 
-Whoever knows (``workspace``, a plugin, a command) tells ``EditorState``; whoever cares listens. Knows no wire and no file.
+``workspace``, the plugin and commands set it; the editors' doors listen to it.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 
-class Spot(NamedTuple):
+class Position(NamedTuple):
     """A place in a note: line and character, both counted from 0, as editors count."""
 
     line: int
@@ -18,19 +18,19 @@ class Spot(NamedTuple):
 
 
 class Selection(NamedTuple):
-    """What is selected in the note in front: ``path`` is its path in the vault, ``""`` if no note is open.
+    """The active note and the selection in it: ``path`` is its path in the vault, ``""`` if no note is open.
 
-    ``start`` and ``end`` are the same where only the cursor stands, or nobody knows where it does.
+    ``start`` and ``end`` are the same if nothing is selected, or the cursor is not known.
     """
 
     path: str
     text: str = ""
-    start: Spot = Spot(0, 0)
-    end: Spot = Spot(0, 0)
+    start: Position = Position(0, 0)
+    end: Position = Position(0, 0)
 
 
 class Mention(NamedTuple):
-    """A note, or some of its lines, that the person points out. Lines count from 1; 0 means the whole note."""
+    """A note, or some of its lines, that the person shows an assistant. Lines count from 1; 0 means the whole note."""
 
     path: str
     first_line: int = 0
@@ -41,18 +41,18 @@ NOTHING = Selection("")
 
 
 def select_lines(path: str, text: str, first: int, last: int) -> Selection:
-    """Return the selection of a note's lines, counted from 1; 0 means the whole note, in which nothing is selected."""
+    """Return a selection of a note's lines, counted from 1; 0 means the whole note, with nothing selected."""
     chosen = text.split("\n")[first - 1 : last] if first else []
     if not chosen:
         return Selection(path)
-    end = Spot(first + len(chosen) - 2, len(chosen[-1]))
-    return Selection(path, "\n".join(chosen), Spot(first - 1, 0), end)
+    end = Position(first + len(chosen) - 2, len(chosen[-1]))
+    return Selection(path, "\n".join(chosen), Position(first - 1, 0), end)
 
 
 class EditorState:
     """The state of one vault's editor. Safe to use from several threads.
 
-    ``is_private`` tells of a path whether it is nobody's business: such a note is shown to no listener.
+    ``is_private`` tells whether a path is private: no listener hears of such a note.
     """
 
     def __init__(self, is_private: Callable[[str], bool] = lambda _: False) -> None:
@@ -66,12 +66,12 @@ class EditorState:
 
     @property
     def selection(self) -> Selection:
-        """What is in front now."""
+        """The current selection."""
         return self._selection
 
     @property
     def tabs(self) -> tuple[str, ...]:
-        """Paths of the notes that are open, the one in front among them."""
+        """The paths of the open notes, with the active one."""
         return tuple(path for path in self._tabs if not self._is_private(path))
 
     def listen(
@@ -80,7 +80,7 @@ class EditorState:
         on_mention: Callable[[Mention], None] = lambda _: None,
         on_tabs: Callable[[], None] = lambda: None,
     ) -> Callable[[], None]:
-        """Be told of changes, on the thread that makes them; return what ends that."""
+        """Call these functions at changes, on the thread that makes them; return a function that ends that."""
         with self._lock:
             self._on_select.append(on_select)
             self._on_mention.append(on_mention)
@@ -95,7 +95,7 @@ class EditorState:
         return end
 
     def select(self, selection: Selection) -> None:
-        """Say what is in front; tells listeners if that is new. Of a private note they are told that none is open."""
+        """Set the selection; listeners hear of it if it is new. A private note looks to them like no note."""
         seen = NOTHING if selection.path and self._is_private(selection.path) else selection
         with self._lock:
             if seen == self._selection:
@@ -106,7 +106,7 @@ class EditorState:
             tell(seen)
 
     def open_tabs(self, paths: Sequence[str]) -> None:
-        """Say which notes are open; tells listeners if those are others than before."""
+        """Set the open notes; listeners hear of it if they are others than before."""
         tabs = tuple(dict.fromkeys(paths))
         with self._lock:
             if tabs == self._tabs:
@@ -117,7 +117,7 @@ class EditorState:
             tell()
 
     def mention(self, mention: Mention) -> bool:
-        """Point something out; False if that is private, and nobody is told."""
+        """Mention a note to the listeners; False if it is private, and nobody is told."""
         if self._is_private(mention.path):
             return False
         with self._lock:

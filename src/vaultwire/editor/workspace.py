@@ -1,7 +1,6 @@
-"""What ``.obsidian/workspace.json`` tells of the app's windows: the note in front and the notes that are open.
+"""Reads ``.obsidian/workspace.json``: the active note and the open notes of the app. It has no cursor and no selection.
 
-Obsidian writes the file a moment after its layout changes. It knows no cursor and no selection. The file is not
-documented: whatever is not as expected tells nothing.
+Obsidian writes the file a moment after its layout changes. The file is not documented: unexpected content is ignored.
 """
 
 from __future__ import annotations
@@ -19,14 +18,14 @@ _MAX_DEPTH = 50
 
 
 class Workspace(NamedTuple):
-    """The file in front (``""`` if none) and the files that are open, as paths in the vault."""
+    """The active file (``""`` for none) and the open files, as paths in the vault."""
 
     active: str
     tabs: tuple[str, ...]
 
 
-class Following:
-    """Keeps an editor's state true of the file. Looking costs a look at the file; do it as often as a person would notice."""
+class WorkspaceWatcher:
+    """Sets an editor's state from the file. Call ``look`` as often as a person would notice; it costs one ``stat``."""
 
     def __init__(self, root: str, state: EditorState) -> None:
         """``root`` is the vault's folder."""
@@ -36,7 +35,7 @@ class Following:
         self._active: str | None = None
 
     def look(self) -> None:
-        """Tell the state what is new. A note that stays in front is not told again: others may know the cursor in it."""
+        """Update the state. An unchanged active note is not set again: others may know the cursor in it."""
         text = self._file.content().text
         if text == self._text:
             return
@@ -51,7 +50,7 @@ class Following:
 
 
 def read_workspace(text: str) -> Workspace | None:
-    """Return what the file says, None if it says nothing."""
+    """Return the content of the file, None if it cannot be understood."""
     try:
         layout = json.loads(text)
     except (ValueError, RecursionError):
@@ -61,7 +60,7 @@ def read_workspace(text: str) -> Workspace | None:
     files = dict(_leaves(layout.get("main"), 0))
     active = layout.get("active")
     front = files.get(active, "") if isinstance(active, str) else ""
-    if not front:  # a graph or a sidebar is in front, so the person looks at the file opened last
+    if not front:  # a graph or a sidebar is active: the person saw the last opened file
         latest = layout.get("lastOpenFiles")
         candidates = [path for path in latest if isinstance(path, str)] if isinstance(latest, list) else []
         open_files = set(files.values())
@@ -70,7 +69,7 @@ def read_workspace(text: str) -> Workspace | None:
 
 
 def _leaves(part: Any, depth: int) -> Iterator[tuple[str, str]]:
-    """Yield the id of every leaf that shows a file, and the file's path."""
+    """Yield the id and the file of every leaf that shows a file."""
     if not isinstance(part, dict) or depth > _MAX_DEPTH:
         return
     state = part.get("state")

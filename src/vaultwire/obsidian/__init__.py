@@ -1,1 +1,1 @@
-"""The Obsidian app: what it keeps on this computer beside its vaults, and, once the app link is built, the running app."""
+"""The Obsidian app: its list of vaults, its own command, and a vault as the app or our engine answers for it."""

@@ -1,11 +1,11 @@
-"""A vault as the running app knows it: by its id, which is made sure of before the first command for it."""
+"""A vault of the running app, named by its id. The id is checked before the first command."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
 
-from vaultwire.obsidian import answers
+from vaultwire.obsidian import command_text
 from vaultwire.obsidian.command import Command
 from vaultwire.obsidian.known_vaults import command_is_on, vault_ids
 from vaultwire.vault.errors import VAULT_NOT_FOUND, VaultError
@@ -13,18 +13,18 @@ from vaultwire.vault.value_types import Progress
 
 
 class AppVault:
-    """One vault in the app, and the command to speak of it. Shared by all callers."""
+    """One vault in the app, and the command for it. Shared by all callers."""
 
     def __init__(self, command: Command, root: str) -> None:
         self._command = command
         self._root = root
-        self._checked = ""  # the id that was seen to be this vault's
+        self._checked = ""  # the id that was checked
 
     def is_ready(self) -> bool:
-        """Tell whether the app runs, lets itself be spoken to, and knows the vault."""
+        """Tell whether the app runs, its command is turned on, and it knows the vault."""
         return self._command.is_ready() and command_is_on() and bool(vault_ids(self._root))
 
-    def say(
+    def run(
         self,
         progress: Progress,
         command: str,
@@ -32,28 +32,28 @@ class AppVault:
         flags: Sequence[str] = (),
         text: str | None = None,
     ) -> str:
-        """Run a command on the vault and return what it says; ``text`` as for ``check``.
+        """Run a command on the vault and return its output; ``text`` as for ``check``.
 
-        Raises VaultError: those of ``Command.run`` and ``check``.
+        Raises VaultError as ``Command.run`` and ``check`` do.
         """
-        arguments = answers.to_arguments(self._id(progress), command, values or {}, flags)
-        return answers.check(self._command.run(arguments, progress), text)
+        arguments = command_text.to_arguments(self._id(progress), command, values or {}, flags)
+        return command_text.check(self._command.run(arguments, progress), text)
 
     def _id(self, progress: Progress) -> str:
         """Return the vault's id in the app. Raises VaultError (VAULT_NOT_FOUND).
 
-        A command for a vault the app does not know might be carried out in the one that is open, so the app is asked, once,
-        where the vault of this id lies.
+        The app might run a command for an unknown vault in the vault that is open. So it is asked once where the vault with
+        this id is.
         """
         ids = vault_ids(self._root)
         if self._checked in ids:
             return self._checked
         for id_ in ids:
-            asking = answers.to_arguments(id_, "vault", {"info": "path"}, ())
-            if _is_same_folder(answers.check(self._command.run(asking, progress)).strip(), self._root):
+            asking = command_text.to_arguments(id_, "vault", {"info": "path"}, ())
+            if _is_same_folder(command_text.check(self._command.run(asking, progress)).strip(), self._root):
                 self._checked = id_
                 return id_
-        if not ids:  # an app that does not run is told from one that does not know the vault
+        if not ids:  # raises if the app does not run
             self._command.run(["version"], progress)
         raise VaultError(
             VAULT_NOT_FOUND,

@@ -1,14 +1,14 @@
-"""Which backend a vault has: the running app, its files, or whichever is there at the moment."""
+"""Chooses the backend of a vault: the running app, the files, or the app while it runs."""
 
 from __future__ import annotations
 
 import threading
 from typing import Literal, NoReturn, TypeAlias
 
+from vaultwire.obsidian.app_backend import AppBackend
 from vaultwire.obsidian.app_vault import AppVault
 from vaultwire.obsidian.command import Command
-from vaultwire.obsidian.headless import Headless
-from vaultwire.obsidian.running import Running
+from vaultwire.obsidian.files_backend import FilesBackend
 from vaultwire.vault.errors import POLICY_DENIED, VaultError
 from vaultwire.vault.value_types import Progress, VaultPath
 from vaultwire.vault.vault import Vault
@@ -19,30 +19,30 @@ _ON_FILES = " (This server works on the vault's files alone, because it was star
 
 
 class Backends:
-    """The backends of a server's vaults."""
+    """The backends of one server's vaults."""
 
     def __init__(self, choice: Choice, command: Command) -> None:
-        """``auto``: the app where it runs and knows the vault, looked at anew for each call; else the files."""
+        """``auto``: the app if it runs and knows the vault, checked for each call; else the files."""
         self._choice = choice
         self._command = command
         self._vaults: dict[str, AppVault] = {}
         self._making = threading.Lock()
 
-    def of(self, vault: Vault) -> Headless:
+    def backend_of(self, vault: Vault) -> FilesBackend:
         """Return the backend for a call on this vault."""
         if self._choice == "files":
-            return Headless(vault, _ON_FILES)
+            return FilesBackend(vault, _ON_FILES)
         with self._making:
             app = self._vaults.setdefault(vault.root, AppVault(self._command, vault.root))
         if self._choice == "auto" and not app.is_ready():
-            return Headless(vault)
-        return Shielded(vault, app) if vault.hides_some else Running(vault, app)
+            return FilesBackend(vault)
+        return RestrictedBackend(vault, app) if vault.hides_some else AppBackend(vault, app)
 
 
-class Shielded(Headless):
-    """A vault of which some notes may not be seen, beside a running app, which would tell of all of them.
+class RestrictedBackend(FilesBackend):
+    """The files of a vault with hidden notes, beside a running app, which would answer with all notes.
 
-    So it is only asked to show a note that may be seen; all else is done on the files.
+    The app is only asked to show a visible note. Everything else is done on the files.
     """
 
     def __init__(self, vault: Vault, app: AppVault) -> None:
@@ -51,9 +51,9 @@ class Shielded(Headless):
 
     def open(self, path: VaultPath, progress: Progress, *, newtab: bool) -> None:
         """Show a note in the app."""
-        Running(self.vault, self._app).open(path, progress, newtab=newtab)
+        AppBackend(self.vault, self._app).open(path, progress, newtab=newtab)
 
     def _refuse(self) -> NoReturn:
         raise VaultError(
-            POLICY_DENIED, "The policy of this server hides some notes, and what the app says here could tell of them."
+            POLICY_DENIED, "The policy of this server hides some notes, and the app's answer could contain them."
         )

@@ -1,7 +1,7 @@
-"""The official ``obsidian`` command (Obsidian 1.12.7 and later): where it is, whether the app runs, and running it once.
+"""Runs the official ``obsidian`` command (Obsidian 1.12.7 and later). ``command_text`` makes its arguments.
 
-What is said to it and what it answers is the business of ``answers`` and ``running``. Nothing here starts the app: older
-versions of the command do that when it does not run (help, "Obsidian CLI"), so the app is looked for before each call.
+Nothing here starts the app. Older versions of the command start it (help, "Obsidian CLI"), so each call checks first that
+the app runs.
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ NOT_RUNNING = "Obsidian application is not running. Please start Obsidian and tr
 
 # The contract: "Operation exceeded 30s".
 SECONDS = 30.0
-# Between asking the command to end and ending it. It has nothing to save: the app does the work.
+# Between SIGTERM and SIGKILL for the command. It has nothing to save: the app does the work.
 GRACE_SECONDS = 2.0
-# As much as the largest note, escaped; what is longer no client takes.
+# The largest note, escaped. No client accepts more.
 MAX_OUTPUT_BYTES = 10 * 1024 * 1024
-# How often a running call is looked at, for its deadline, its size and whether anybody still waits for it.
-_LOOK_SECONDS = 0.1
-# Asking a socket of this computer; it answers at once or never.
+# Between two checks of a running call: its deadline, its output, and whether its caller still waits.
+_POLL_SECONDS = 0.1
+# For a socket of this computer: it answers at once or never.
 _CONNECT_SECONDS = 1.0
 
 _SOCKET = ".obsidian-cli.sock"
-# The app as a Flatpak sees a folder of its own for the socket, below the user's.
+# The app as a Flatpak has its own folder for the socket, below the user's.
 _FLATPAK = os.path.join(".flatpak", "md.obsidian.Obsidian", "xdg-run")
-# Where the app puts its command (help, "Obsidian CLI", "Troubleshooting"); before what else is called so in PATH, which may
-# be the app itself.
+# Where the app puts its command (help, "Obsidian CLI", "Troubleshooting"). They go before PATH, where ``obsidian`` may be
+# the app itself.
 _PLACES = {
     "darwin": ("/usr/local/bin/obsidian", "/Applications/Obsidian.app/Contents/MacOS/obsidian-cli"),
     "linux": ("~/.local/bin/obsidian",),
@@ -49,7 +49,7 @@ _PLACES = {
 
 
 class Finished(NamedTuple):
-    """What a call of the command came to."""
+    """The result of one call."""
 
     code: int
     output: str
@@ -67,22 +67,22 @@ class Command:
         grace_seconds: float = GRACE_SECONDS,
         max_output_bytes: int = MAX_OUTPUT_BYTES,
     ) -> None:
-        """``executable``: its path; None for where the app puts it."""
+        """``executable``: the path of the command; None for the usual places."""
         self._executable = executable
         self._seconds = seconds
         self._grace_seconds = grace_seconds
         self._max_output_bytes = max_output_bytes
-        self._turn = threading.Lock()
+        self._lock = threading.Lock()
 
     def is_ready(self) -> bool:
-        """Tell whether the command is there and the app runs, without starting anything."""
+        """Tell whether the command exists and the app runs. Starts nothing."""
         return self._find() is not None and is_running()
 
     def run(self, arguments: Sequence[str], progress: Progress) -> Finished:
-        """Run the command with these arguments, each passed as it is, without a shell.
+        """Run the command with these arguments, without a shell.
 
-        Raises VaultError: OBSIDIAN_NOT_RUNNING, TIMEOUT, TOO_LARGE for its output, INVALID_ARGUMENTS for an argument no
-        program can be given; and ``Stopped``. The process is gone by then, and every one that it started.
+        Raises VaultError: OBSIDIAN_NOT_RUNNING, TIMEOUT, TOO_LARGE for its output, INVALID_ARGUMENTS for a NUL; and
+        ``Stopped``. The process and all its children have ended then.
         """
         if any("\0" in argument for argument in arguments):
             raise VaultError(INVALID_ARGUMENTS, "An argument for Obsidian may not hold a NUL character.")
@@ -106,23 +106,23 @@ class Command:
 
     @contextmanager
     def _held(self, progress: Progress) -> Iterator[None]:
-        while not self._turn.acquire(timeout=_LOOK_SECONDS):
+        while not self._lock.acquire(timeout=_POLL_SECONDS):
             progress.check()
         try:
             progress.check()
             yield
         finally:
-            self._turn.release()
+            self._lock.release()
 
     def _run(self, arguments: list[str], progress: Progress) -> Finished:
-        # Files, not pipes: they need no thread that empties them, on any system. Nobody else can open them.
+        # Files, not pipes: they need no thread that reads them, on any system. Nobody else can open them.
         with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
             process = subprocess.Popen(  # noqa: S603 - an absolute path, and no shell
                 arguments,
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=errors,
-                start_new_session=True,  # a group of its own, which can be ended as one
+                start_new_session=True,  # a process group, to be ended as a whole
             )
             deadline = time.monotonic() + self._seconds
             try:
@@ -155,24 +155,24 @@ class Command:
             )
 
     def _end(self, process: subprocess.Popen[bytes]) -> None:
-        """End the process and those it started: first asked to, then without asking."""
+        """End the process and its children: first with SIGTERM, then with SIGKILL."""
         _signal(process, signal.SIGTERM)
         with suppress(subprocess.TimeoutExpired):
             process.wait(self._grace_seconds)
-        _signal(process, getattr(signal, "SIGKILL", signal.SIGTERM))  # also those that outlive it
+        _signal(process, getattr(signal, "SIGKILL", signal.SIGTERM))  # also children that outlive it
         process.wait()
 
 
 def is_running() -> bool:
-    """Tell whether the app runs and listens to its command."""
+    """Tell whether the app runs and accepts commands."""
     if sys.platform == "win32":
-        # Chromium holds this file open as long as it runs, and Windows deletes it when the process ends, however it ends.
+        # Chromium keeps this file open while it runs, and Windows deletes it when the process ends in any way.
         return any(os.path.exists(os.path.join(folder, "lockfile")) for folder in settings_folders())
     return any(_answers(place) for place in _sockets())
 
 
 def _sockets() -> Iterator[str]:
-    """Yield where the app's socket may lie: in the run-time folder if there is one, else at home."""
+    """Yield the possible paths of the app's socket: in the run-time folder if there is one, and at home."""
     runtime = os.environ.get("XDG_RUNTIME_DIR")
     if runtime:
         yield os.path.join(runtime, _SOCKET)
@@ -183,18 +183,18 @@ def _sockets() -> Iterator[str]:
 def _answers(place: str) -> bool:
     if sys.platform == "win32" or not os.path.exists(place):
         return False
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as asked:
-        asked.settimeout(_CONNECT_SECONDS)
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as client:
+        client.settimeout(_CONNECT_SECONDS)
         try:
-            asked.connect(place)
-        except (OSError, ValueError):  # nobody listens any more, or the path is longer than a socket's may be
+            client.connect(place)
+        except (OSError, ValueError):  # nobody listens, or the path is too long for a socket
             return False
     return True
 
 
 def _has_ended(process: subprocess.Popen[bytes]) -> bool:
     try:
-        process.wait(_LOOK_SECONDS)
+        process.wait(_POLL_SECONDS)
     except subprocess.TimeoutExpired:
         return False
     return True

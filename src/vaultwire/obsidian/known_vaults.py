@@ -1,7 +1,7 @@
-"""The vaults that the desktop app knows: what it writes down of them in ``obsidian.json``. Read, never written.
+"""Reads the vaults that the desktop app knows, from its ``obsidian.json``. It never writes that file.
 
-The file is the app's own and described nowhere: ``{"vaults": {id: {"path": …, "ts": …, "open": true}}}``. What does not look
-so is passed over, for it only saves a person from typing a path. The app calls a vault as its folder.
+The file is not documented: ``{"vaults": {id: {"path": …, "ts": …, "open": true}}}``. Unexpected content is ignored: the list
+only saves a person from typing a path. The app names a vault after its folder.
 """
 
 from __future__ import annotations
@@ -12,38 +12,38 @@ import sys
 from typing import Any, NamedTuple
 
 _FILE = "obsidian.json"
-# A few hundred bytes for each vault; nobody has so many.
+# A few hundred bytes for each vault: room for thousands.
 _MAX_BYTES = 1_000_000
-# Where the app's own settings lie if it was installed as a Flatpak or a snap (Linux), below the home folder.
+# The app's settings, below the home folder, if it is a Flatpak or a snap (Linux).
 _PACKAGED = (".var/app/md.obsidian.Obsidian/config/obsidian", "snap/obsidian/current/.config/obsidian")
 
 
 class KnownVault(NamedTuple):
-    """A vault that the app has opened before; the folder may be gone by now."""
+    """A vault that the app has opened before; its folder may be gone."""
 
     name: str
     path: str
 
 
 def known_vaults() -> list[KnownVault]:
-    """Return the vaults, by name, then path; none where the app is not, or its file cannot be read."""
+    """Return the vaults, sorted by name and path; none without the app or a readable file."""
     paths: dict[str, str] = {}
     for folder in settings_folders():
-        for path in _paths_in(os.path.join(folder, _FILE)):
+        for path in _vaults_in(os.path.join(folder, _FILE)).values():
             paths.setdefault(os.path.normcase(os.path.normpath(path)), os.path.normpath(path))
     vaults = [KnownVault(os.path.basename(path) or path, path) for path in paths.values()]
     return sorted(vaults, key=lambda vault: (vault.name.casefold(), vault.path))
 
 
 def vaults_named(name: str) -> list[str]:
-    """Return the paths of the vaults of this name, without regard to case; none for what is a path."""
+    """Return the paths of the vaults with this name, ignoring case; none for a path."""
     if "/" in name or "\\" in name:
         return []
     return [vault.path for vault in known_vaults() if vault.name.casefold() == name.casefold()]
 
 
 def vault_ids(folder: str) -> list[str]:
-    """Return the ids under which the app knows the vault in this folder; none if it does not."""
+    """Return the app's ids of the vault in this folder; none if it does not know the vault."""
     return [
         id_
         for settings in settings_folders()
@@ -58,19 +58,15 @@ def command_is_on() -> bool:
 
 
 def settings_folders() -> list[str]:
-    """Return the folders in which the app keeps its own settings on this system, whether they are there or not."""
+    """Return the folders for the app's own settings on this system. They need not exist."""
     home = os.path.expanduser("~")
     if sys.platform == "win32":
         return [os.path.join(os.environ.get("APPDATA") or os.path.join(home, "AppData", "Roaming"), "obsidian")]
     if sys.platform == "darwin":
         return [os.path.join(home, "Library", "Application Support", "obsidian")]
     given = os.environ.get("XDG_CONFIG_HOME", "")
-    usual = given if os.path.isabs(given) else os.path.join(home, ".config")  # a relative one is to be ignored (XDG)
+    usual = given if os.path.isabs(given) else os.path.join(home, ".config")  # a relative path is invalid (XDG)
     return [os.path.join(usual, "obsidian"), *(os.path.join(home, folder) for folder in _PACKAGED)]
-
-
-def _paths_in(file: str) -> list[str]:
-    return list(_vaults_in(file).values())
 
 
 def _vaults_in(file: str) -> dict[str, str]:

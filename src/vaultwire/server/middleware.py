@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from vaultwire.protocol.events import Request
     from vaultwire.server.results import Answer
     from vaultwire.server.subscriptions import Listening
-    from vaultwire.trust.audit import Asked, Audit
-    from vaultwire.trust.limits import Restraints
+    from vaultwire.trust.audit import Audit, LoggedRequest
+    from vaultwire.trust.limits import ClientLimits
 
     class Fail(Protocol):
         """Makes the answer for a request that fails."""
@@ -152,7 +152,7 @@ class _WrappedJob(Job):
 
 
 def make_middleware(
-    asked: Restraints, complain: Callable[[str], None], *, rates: Mapping[str, int]
+    asked: ClientLimits, complain: Callable[[str], None], *, rates: Mapping[str, int]
 ) -> Middleware | None:
     """Return the middleware of a run, None if nothing is asked for. ``rates`` are the limits where none are asked for.
 
@@ -179,7 +179,7 @@ class _AuditEntry:
         self._tool = tool
         self._audit = audit
         self._request = request
-        self._asked: list[Asked] = []
+        self._asked: list[LoggedRequest] = []
         self._has_begun = False
 
     def begin(self) -> None:

@@ -1,12 +1,13 @@
-"""How clients find an editor: a file named after the port, in a folder of theirs. Written, removed, swept here.
+"""The lock files by which clients find an editor: named after its port, in a folder of the client. It opens no port.
 
-What the files say was measured with the clients (``docs/claude-code.md``, ``docs/gemini-cli.md``). Each compares the folder
-it runs in, links resolved, with the folders in the file. Claude Code lists an editor as long as a process with ``pid``
-lives, answering or not.
+Their content was measured with the clients (``docs/claude-code.md``, ``docs/gemini-cli.md``). A client compares its working
+folder, with links resolved, with the folders in the file. Claude Code lists an editor as long as the process ``pid`` lives,
+even if it does not answer.
 """
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
@@ -20,20 +21,20 @@ from typing import Any, NamedTuple
 _SUFFIX = ".lock"
 _GEMINI = "gemini-ide-server-"
 _MADE_BY = "vaultwire"
-# A client whose server went away tries again for 15 seconds, a person some minutes later.
-_KEPT_SECONDS = 300.0
+# How long a restarted server reuses its port and secret: a client tries again for 15 seconds, a person for some minutes.
+_REUSE_SECONDS = 300.0
 _MAX_BYTES = 65_536
 
 
 class Identity(NamedTuple):
-    """What a client has to know to come back: the port, 0 for any free one, and the secret that it shows."""
+    """What a client needs to connect again: the port, 0 for any free one, and the secret."""
 
     port: int
     token: str
 
 
 def new_identity() -> Identity:
-    """Return one with a new secret, at any free port."""
+    """Return an identity with a new secret, at any free port."""
     return Identity(0, str(uuid.uuid4()))
 
 
@@ -42,13 +43,13 @@ class LockFileError(Exception):
 
 
 def lock_folder() -> str:
-    """Return the folder of Claude Code's that our file is put into."""
+    """Return the folder of Claude Code for our file."""
     configured = os.environ.get("CLAUDE_CONFIG_DIR")
     return os.path.join(configured, "ide") if configured else _usual_folder()
 
 
 def lock_folders() -> list[str]:
-    """Return all folders that the client looks into, if its ``CLAUDE_CONFIG_DIR`` is ours."""
+    """Return all folders in which Claude Code looks, if it has our ``CLAUDE_CONFIG_DIR``."""
     return list(dict.fromkeys((lock_folder(), _usual_folder())))
 
 
@@ -57,33 +58,33 @@ def _usual_folder() -> str:
 
 
 class DiscoveryFile:
-    """A file of one server. ``write`` once it listens, ``remove`` when it ends."""
+    """The file of one server. Call ``write`` once it listens, ``remove`` when it ends."""
 
-    def __init__(self, place: str, content: dict[str, Any], known_by: str = "authToken") -> None:
-        """``known_by`` is the part of the content by which the file is known again."""
-        self._place = place
-        self._folder = os.path.dirname(place)
+    def __init__(self, path: str, content: dict[str, Any], id_key: str = "authToken") -> None:
+        """``id_key`` is the key of the content that tells our file from another one at the same path."""
+        self._path = path
+        self._folder = os.path.dirname(path)
         self._content = content
-        self._known_by = known_by
+        self._id_key = id_key
 
     def write(self) -> None:
-        """Put the file in its place, for nobody else to read. Raises LockFileError."""
+        """Write the file; only this person can read it. Raises LockFileError."""
         _make_private(self._folder)
-        _put(self._place, self._content)
+        _write_file(self._path, self._content)
 
     def remove(self) -> None:
-        """Take it away, if it still is this one."""
-        found = _read(self._place)
-        if found is not None and found.get(self._known_by) == self._content[self._known_by]:
-            _remove(self._place)
+        """Remove the file, if it is still this server's."""
+        found = _read_file(self._path)
+        if found is not None and found.get(self._id_key) == self._content[self._id_key]:
+            _remove(self._path)
 
 
 class LockFile(DiscoveryFile):
-    """Claude Code's."""
+    """The lock file of Claude Code."""
 
     def __init__(self, folder: str, identity: Identity, vault: str, name: str) -> None:
-        """``vault`` is the folder as the person named it, ``name`` what is shown in the client's list."""
-        # The client resolves links in its own folder and not in these, so both spellings are needed.
+        """``vault`` is the folder as the person gave it, ``name`` the editor's name in the client's list."""
+        # The client resolves links in its own folder but not in these, so both spellings are needed.
         folders = list(dict.fromkeys((vault, os.path.realpath(vault))))
         content = {
             "pid": os.getpid(),
@@ -99,13 +100,13 @@ class LockFile(DiscoveryFile):
 
 
 def qwen_folder() -> str:
-    """Return the folder that Qwen Code looks into."""
+    """Return the folder in which Qwen Code looks."""
     configured = os.environ.get("QWEN_HOME")
     return os.path.join(os.path.expanduser(configured or os.path.join("~", ".qwen")), "ide")
 
 
 class QwenFile(DiscoveryFile):
-    """Qwen Code's. It takes the newest whose folder fits, and removes those whose ``ppid`` is no process."""
+    """The file of Qwen Code. It takes the newest file whose folder matches, and removes files of dead processes (``ppid``)."""
 
     def __init__(self, folder: str, identity: Identity, vault: str, name: str) -> None:
         """As ``LockFile``."""
@@ -114,16 +115,16 @@ class QwenFile(DiscoveryFile):
 
 
 def gemini_folder() -> str:
-    """Return the folder that Gemini CLI looks into: below the system's for temporary files, as Node.js finds that."""
-    names, usual = ["TMPDIR", "TMP", "TEMP"], "/tmp"  # noqa: S108 - where the client looks
+    """Return the folder in which Gemini CLI looks: below the temporary folder, which it finds as Node.js does."""
+    names, default = ["TMPDIR", "TMP", "TEMP"], "/tmp"  # noqa: S108 - where the client looks
     if os.name == "nt":
-        names, usual = ["TEMP", "TMP"], os.path.join(os.environ.get("SYSTEMROOT", "C:\\Windows"), "temp")
-    found = next((value for name in names if (value := os.environ.get(name))), usual)
+        names, default = ["TEMP", "TMP"], os.path.join(os.environ.get("SYSTEMROOT", "C:\\Windows"), "temp")
+    found = next((value for name in names if (value := os.environ.get(name))), default)
     return os.path.join(found, "gemini", "ide")
 
 
 class GeminiFile(DiscoveryFile):
-    """Gemini CLI's. It takes the one of the process it runs below, else one whose folder fits and whose process lives."""
+    """The file of Gemini CLI. It takes the file of its parent process, else one with a matching folder and a living process."""
 
     def __init__(self, folder: str, identity: Identity, vault: str, name: str) -> None:
         """As ``LockFile``."""
@@ -131,7 +132,7 @@ class GeminiFile(DiscoveryFile):
         super().__init__(place, _companion(identity, vault, name))
 
     def write(self) -> None:
-        """As ever; but others may write where the folder is, and could have been there first."""
+        """Write the file. Others can write to the temporary folder too, so the folders are checked first."""
         for folder in (os.path.dirname(self._folder), self._folder):
             _make_own(folder)
         super().write()
@@ -142,132 +143,132 @@ def _companion(identity: Identity, vault: str, name: str) -> dict[str, Any]:
         "port": identity.port,
         "workspacePath": vault,
         "authToken": identity.token,
-        # Without it, these clients take terminals of editors they know for the only ones that have an editor.
+        # Without it, these clients connect only in the terminals of editors that they know.
         "ideInfo": {"name": name.lower(), "displayName": name},
         "madeBy": _MADE_BY,
     }
 
 
-def sweep(folder: str) -> None:
-    """Remove what servers of this program left whose process is gone: a client would list them, or try them first."""
+def remove_stale_files(folder: str) -> None:
+    """Remove the files of dead servers of this program: a client would list them, or try them first."""
     try:
         names = os.listdir(folder)
     except OSError:
         return
     for name in names:
-        found = _discovered(folder, name)
-        if found is not None and found.get("madeBy") == _MADE_BY and not _is_alive(_process(name, found)):
+        found = _read_lock_file(folder, name)
+        if found is not None and found.get("madeBy") == _MADE_BY and not _is_alive(_process_id(name, found)):
             _remove(os.path.join(folder, name))
 
 
-class Listed(NamedTuple):
-    """An editor that a client finds for a vault: its name, its port, and whether this program is it."""
+class DiscoveredEditor(NamedTuple):
+    """An editor that a client finds for a vault: its name, its port, and whether it is this program."""
 
     name: str
     port: str
     is_ours: bool
 
 
-def listed(folder: str, vault: str) -> list[Listed]:
-    """Return the editors that a client with this folder finds where it runs in the vault's: those whose process lives."""
+def discover_editors(folder: str, vault: str) -> list[DiscoveredEditor]:
+    """Return the living editors that a client with this folder finds when it runs in the vault."""
     try:
         names = sorted(os.listdir(folder))
     except OSError:
         return []
     here = os.path.realpath(vault) + os.sep
-    editors: list[Listed] = []
+    editors: list[DiscoveredEditor] = []
     for name in names:
-        found = _discovered(folder, name)
-        if found is None or not _is_alive(_process(name, found)):
+        found = _read_lock_file(folder, name)
+        if found is None or not _is_alive(_process_id(name, found)):
             continue
         folders = found.get("workspaceFolders")
         texts = [each for each in folders if isinstance(each, str)] if isinstance(folders, list) else []
         texts += [os.path.realpath(each) for each in str(found.get("workspacePath") or "").split(os.pathsep) if each]
         if any(here.startswith(each.rstrip(os.sep) + os.sep) for each in texts):
             info = found.get("ideInfo")
-            shown = found.get("ideName") or (info.get("displayName") if isinstance(info, dict) else None)
+            shown_name = found.get("ideName") or (info.get("displayName") if isinstance(info, dict) else None)
             port = re.sub(r"\D", "", name.rpartition("-")[2])
-            editors.append(Listed(str(shown), port, found.get("madeBy") == _MADE_BY))
+            editors.append(DiscoveredEditor(str(shown_name), port, found.get("madeBy") == _MADE_BY))
     return editors
 
 
-def _discovered(folder: str, name: str) -> dict[str, Any] | None:
-    return _read(os.path.join(folder, name)) if name.endswith(_SUFFIX) or name.startswith(_GEMINI) else None
+def _read_lock_file(folder: str, name: str) -> dict[str, Any] | None:
+    return _read_file(os.path.join(folder, name)) if name.endswith(_SUFFIX) or name.startswith(_GEMINI) else None
 
 
-def _process(name: str, found: dict[str, Any]) -> Any:
-    """Return the process that such a file is of: as it says, or in its name."""
+def _process_id(name: str, found: dict[str, Any]) -> Any:
+    """Return the process id of a file, from its content or its name."""
     in_name = re.match(rf"{_GEMINI}(\d+)", name)
     return int(in_name[1]) if in_name else found.get("pid", found.get("ppid"))
 
 
 class LastIdentity:
-    """What the last server of a vault was reached by: one that starts soon after takes it up, and clients notice nothing."""
+    """The port and secret of a vault's last server. A server that starts soon after reuses them, so clients notice nothing."""
 
     def __init__(self, folder: str, vault_key: str) -> None:
-        """``folder`` is of this program's own state; ``vault_key`` is a file's name."""
+        """``folder`` is in the state folder; ``vault_key`` names the file."""
         self._folder = folder
-        self._place = os.path.join(folder, f"{vault_key}.json")
+        self._path = os.path.join(folder, f"{vault_key}.json")
 
-    def take(self) -> Identity:
-        """Return it, or a new one."""
-        found = _read(self._place) or {}
+    def load(self) -> Identity:
+        """Return the last identity, or a new one."""
+        found = _read_file(self._path) or {}
         port, token, at = found.get("port"), found.get("token"), found.get("at")
         if (
             isinstance(port, int)
             and isinstance(token, str)
             and isinstance(at, (int, float))
-            and 0 <= time.time() - at < _KEPT_SECONDS
+            and 0 <= time.time() - at < _REUSE_SECONDS
         ):
             return Identity(port, token)
         return new_identity()
 
-    def keep(self, identity: Identity) -> None:
-        """Note it down, with the time. Where that cannot be, the next server is another one."""
+    def save(self, identity: Identity) -> None:
+        """Store the identity with the time. If that fails, the next server has a new one."""
         try:
             _make_private(self._folder)
-            _put(self._place, {"port": identity.port, "token": identity.token, "at": time.time()})
+            _write_file(self._path, {"port": identity.port, "token": identity.token, "at": time.time()})
         except LockFileError:
             return
 
 
-class Link(NamedTuple):
-    """How a program of the same person reaches a server: the secret it shows, and the one by which it knows the server."""
+class Endpoint(NamedTuple):
+    """How another program of this person reaches a server: the secret it shows, and the secret that the server answers."""
 
     port: int
     token: str
     answer: str
 
 
-def new_link(port: int) -> Link:
-    """Return one with new secrets."""
-    return Link(port, secrets.token_urlsafe(32), secrets.token_urlsafe(32))
+def new_endpoint(port: int) -> Endpoint:
+    """Return an endpoint with new secrets."""
+    return Endpoint(port, secrets.token_urlsafe(32), secrets.token_urlsafe(32))
 
 
-def link_place(folder: str, kind: str, vault: str) -> str:
-    """Return where the link of a vault's server is: ``kind`` is ``plugin`` or ``commands``.
+def endpoint_path(folder: str, kind: str, vault: str) -> str:
+    """Return the path of an endpoint's file: ``kind`` is ``plugin`` or ``commands``.
 
-    ``folder`` is ``editor`` in the state folder; the name has the first 16 digits of the SHA-256 of the vault's path, links
-    resolved. Not in the vault: that is synced. The plugin's ``linkPlace`` has the same recipe.
+    ``folder`` is ``editor`` in the state folder. The name has the first 16 digits of the SHA-256 of the vault's path, with
+    links resolved. The file is not in the vault, because that is synced. The plugin's ``linkPlace`` makes the same path.
     """
     digest = hashlib.sha256(os.fsencode(os.path.realpath(vault))).hexdigest()
     return os.path.join(folder, f"{kind}-{digest[:16]}.json")
 
 
-class LinkFile(DiscoveryFile):
-    """The file that tells such a link."""
+class EndpointFile(DiscoveryFile):
+    """The file of an endpoint."""
 
-    def __init__(self, folder: str, kind: str, vault: str, link: Link) -> None:
-        """As ``link_place``."""
-        super().__init__(link_place(folder, kind, vault), link._asdict(), "token")
+    def __init__(self, folder: str, kind: str, vault: str, endpoint: Endpoint) -> None:
+        """The arguments are those of ``endpoint_path``."""
+        super().__init__(endpoint_path(folder, kind, vault), endpoint._asdict(), "token")
 
 
-def read_link(folder: str, kind: str, vault: str) -> Link | None:
-    """Return the link of a vault's server, None if none runs."""
-    found = _read(link_place(folder, kind, vault)) or {}
+def read_endpoint(folder: str, kind: str, vault: str) -> Endpoint | None:
+    """Return the endpoint of a vault's server, None if none runs."""
+    found = _read_file(endpoint_path(folder, kind, vault)) or {}
     port, token, answer = found.get("port"), found.get("token"), found.get("answer")
     if isinstance(port, int) and isinstance(token, str) and isinstance(answer, str):
-        return Link(port, token, answer)
+        return Endpoint(port, token, answer)
     return None
 
 
@@ -277,7 +278,7 @@ def _make_private(folder: str) -> None:
         status = os.lstat(folder)
         if os.name != "nt":
             if stat.S_ISLNK(status.st_mode) and os.stat(folder).st_uid != os.getuid():
-                raise LockFileError(f"{folder} leads to somebody else's folder; remove that link")
+                raise LockFileError(f"{folder} is a link to another user's folder; remove that link")
             if not stat.S_ISLNK(status.st_mode) and status.st_mode & 0o077:
                 os.chmod(folder, 0o700)
     except OSError as error:
@@ -285,7 +286,7 @@ def _make_private(folder: str) -> None:
 
 
 def _make_own(folder: str) -> None:
-    """Make a folder of this person's own where anybody may make one."""
+    """Make a folder, and check that it is this person's own: anybody may make one there."""
     try:
         if not os.path.lexists(folder):
             os.makedirs(folder, mode=0o700, exist_ok=True)
@@ -294,42 +295,40 @@ def _make_own(folder: str) -> None:
         raise LockFileError(f"cannot use the folder {folder}: {error.strerror}") from None
     is_own = os.name == "nt" or status.st_uid == os.getuid()
     if not stat.S_ISDIR(status.st_mode) or not is_own:
-        raise LockFileError(f"{folder} is no folder of yours; somebody else could read along")
+        raise LockFileError(f"{folder} is not your own folder; another user could read it")
     _make_private(folder)
 
 
-def _put(place: str, content: dict[str, Any]) -> None:
-    temporary = f"{place}.{secrets.token_hex(4)}.tmp"
+def _write_file(path: str, content: dict[str, Any]) -> None:
+    temporary = f"{path}.{secrets.token_hex(4)}.tmp"
     try:
         descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:
             json.dump(content, file)
-        os.replace(temporary, place)
+        os.replace(temporary, path)
     except OSError as error:
         _remove(temporary)
-        raise LockFileError(f"cannot write {place}: {error.strerror}") from None
+        raise LockFileError(f"cannot write {path}: {error.strerror}") from None
 
 
-def _read(place: str) -> dict[str, Any] | None:
+def _read_file(path: str) -> dict[str, Any] | None:
     try:
-        with open(place, encoding="utf-8") as file:
+        with open(path, encoding="utf-8") as file:
             found = json.loads(file.read(_MAX_BYTES))
     except (OSError, ValueError, RecursionError):
         return None
     return found if isinstance(found, dict) else None
 
 
-def _remove(place: str) -> None:
-    try:
-        os.unlink(place)
-    except OSError:
-        return
+def _remove(path: str) -> None:
+    with contextlib.suppress(OSError):
+        os.unlink(path)
 
 
 def _is_alive(pid: Any) -> bool:
     if not isinstance(pid, int) or pid <= 0:
         return False
-    if os.name == "nt":  # os.kill would end it
+    if os.name == "nt":  # there, os.kill would end the process
         return _is_alive_on_windows(pid)
     try:
         os.kill(pid, 0)

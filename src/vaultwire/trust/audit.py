@@ -1,11 +1,10 @@
-"""What was asked of the server and what came of it: a line for each request, one for its result, and one for a breach.
+"""The audit log's records: one for each request, one for its result, and one for each security event.
 
-The fields' names are the contract's. Lines go to a ``ChainedLog``; what of arguments may stand in them ``redaction`` says.
+The fields' names are the contract's. The records go to a ``ChainedLog``. ``redaction`` decides what they show of arguments.
 """
 
 from __future__ import annotations
 
-import functools
 import json
 import threading
 import time
@@ -23,12 +22,12 @@ if TYPE_CHECKING:
 
 AUDIT_FAILED = "AUDIT_FAILED"
 UNKNOWN_TOOL = "(no such tool)"
-"""What is on record in place of the name of a tool that is none: it could be a secret as well."""
+"""Stands in place of an unknown tool's name: that could be a secret."""
 CANCELLED = "CANCELLED"
-"""What came of a request that its client took back, as far as this server knows."""
+"""The result of a request that its client cancelled, as far as this server knows."""
 
-# Refusals that are worth a line of their own: somebody tried what they may not.
-_BREACHES = {
+# The errors that are also security events: somebody tried what they may not do.
+_SECURITY_EVENTS = {
     "POLICY_DENIED": "policy_denied",
     "PATH_OUTSIDE_VAULT": "path_outside_vault",
     "PERMISSION_DENIED": "permission_denied",
@@ -36,13 +35,13 @@ _BREACHES = {
     "RATE_LIMITED": "rate_limit_exceeded",
     "NETWORK_BLOCKED": "network_blocked",
 }
-# Arguments that are longer even when redacted were made to be; the line says how long, and which they were.
-_LONGEST_ARGUMENTS = 16_384
-_MOST_NAMES = 50
+# Of arguments that are longer even when redacted, the record has only the length and the names.
+_MAX_ARGUMENTS = 16_384
+_MAX_NAMES = 50
 
 
-class Asked(NamedTuple):
-    """A request on record. ``started`` is a time of ``time.perf_counter``."""
+class LoggedRequest(NamedTuple):
+    """A request in the log. ``started`` is a time of ``time.perf_counter``."""
 
     id: str
     tool: str | None
@@ -50,10 +49,10 @@ class Asked(NamedTuple):
 
 
 class Audit:
-    """The record of one server. Safe to use from several threads.
+    """The audit log of one server. Safe to use from several threads.
 
-    ``strict``: what cannot be put on record does not happen. Otherwise it does, ``complain`` is told once for as long as it
-    lasts, and the log says how many lines are missing as soon as it can be written again.
+    ``strict``: a request that cannot be logged is refused. Otherwise it runs, ``complain`` is called once, and a later line
+    of the log says how many lines are missing.
     """
 
     def __init__(self, log: ChainedLog, complain: Callable[[str], None], *, strict: bool = False) -> None:
@@ -63,21 +62,23 @@ class Audit:
         self._lost = 0
         self._writing = threading.Lock()
 
-    def begin(self, method: str, params: dict[str, Any], client: str, principal: str, tool: str | None = None) -> Asked:
-        """Put a request on record, before it runs. Raises VaultError (AUDIT_FAILED) if it must not run.
+    def begin(
+        self, method: str, params: dict[str, Any], client: str, principal: str, tool: str | None = None
+    ) -> LoggedRequest:
+        """Log a request before it runs. Raises VaultError (AUDIT_FAILED) if it must not run.
 
-        ``client``: its own name for itself; ``principal``: whose key or token it came with, empty for neither. ``tool``:
-        the one that is called, as it is named here; None if there is no such tool.
+        ``client``: the client's own name; ``principal``: the owner of its key or token, empty for none. ``tool``: the called
+        tool's name, None for an unknown tool.
         """
-        asked = Asked(str(uuid.uuid4()), _tool_name(method, params, tool), time.perf_counter())
-        record: dict[str, Any] = {"type": "request", "timestamp": _now(), "request_id": asked.id}
+        request = LoggedRequest(str(uuid.uuid4()), _tool_name(method, params, tool), time.perf_counter())
+        record: dict[str, Any] = {"type": "request", "timestamp": _now(), "request_id": request.id}
         record["client"] = redact_text(client)
         if principal:
             record["principal"] = principal
         record["method"] = method
         arguments = {key: value for key, value in params.items() if key != "_meta"}
-        if asked.tool is not None:
-            record["tool_name"] = asked.tool
+        if request.tool is not None:
+            record["tool_name"] = request.tool
             given = arguments.get("arguments")
             arguments = given if isinstance(given, dict) else {}
         record["arguments"] = _short(redact(arguments))
@@ -85,29 +86,29 @@ class Audit:
         if problem is not None and self.strict:
             raise VaultError(
                 AUDIT_FAILED,
-                f"This was not done, because it could not be written to the audit log ({problem}), and this server does "
-                "nothing off the record. Whoever runs it has to see to the log.",
+                f"This was not done: it could not be written to the audit log ({problem}), and this server does nothing "
+                "that it cannot log. The person who runs the server has to repair the log.",
             )
-        return asked
+        return request
 
-    def end(self, asked: Asked, code: str | None) -> None:
-        """Put on record what came of a request: an error's code, None if it went well."""
-        took = round((time.perf_counter() - asked.started) * 1000, 3)
-        record: dict[str, Any] = {"type": "response", "timestamp": _now(), "request_id": asked.id}
-        if asked.tool is not None:
-            record["tool_name"] = asked.tool
+    def end(self, request: LoggedRequest, code: str | None) -> None:
+        """Log the result of a request: the error's code, None for success."""
+        took = round((time.perf_counter() - request.started) * 1000, 3)
+        record: dict[str, Any] = {"type": "response", "timestamp": _now(), "request_id": request.id}
+        if request.tool is not None:
+            record["tool_name"] = request.tool
         record["result_status"] = {None: "success", CANCELLED: "cancelled"}.get(code, "error")
         if record["result_status"] == "error":
             record["error_code"] = code
         record["execution_time_ms"] = took
         self._write(record)
-        if code in _BREACHES:
-            details = {"tool_name": record["tool_name"]} if asked.tool is not None else {}
-            breach = {"type": "security", "timestamp": _now(), "request_id": asked.id}
-            self._write({**breach, "event_type": _BREACHES[code], "details": details})
+        if code in _SECURITY_EVENTS:
+            details = {"tool_name": record["tool_name"]} if request.tool is not None else {}
+            event = {"type": "security", "timestamp": _now(), "request_id": request.id}
+            self._write({**event, "event_type": _SECURITY_EVENTS[code], "details": details})
 
     def _write(self, record: dict[str, Any]) -> str | None:
-        """Write a line and return None, or what is in the way."""
+        """Write a line; return the problem, None for none."""
         with self._writing:
             try:
                 if self._lost:
@@ -125,7 +126,7 @@ class Audit:
 
 
 def _tool_name(method: str, params: dict[str, Any], known: str | None) -> str | None:
-    """Return the called tool's name for the record. Where there is no such tool, the name is any text of the client's."""
+    """Return the called tool's name for the log. An unknown tool's name is any text of the client, so it is not shown."""
     if method != "tools/call" or known is not None:
         return known
     given = params.get("name")
@@ -133,21 +134,13 @@ def _tool_name(method: str, params: dict[str, Any], known: str | None) -> str | 
 
 
 def _short(arguments: dict[str, Any]) -> dict[str, Any]:
-    if len(arguments) <= 1 and not any(isinstance(value, dict | list) for value in arguments.values()):
-        return arguments
     length = len(json.dumps(arguments))
-    if length <= _LONGEST_ARGUMENTS:
+    if length <= _MAX_ARGUMENTS:
         return arguments
-    return {"shortened": {"length": length, "names": [name[:100] for name in list(arguments)[:_MOST_NAMES]]}}
+    return {"shortened": {"length": length, "names": [name[:100] for name in list(arguments)[:_MAX_NAMES]]}}
 
 
 def _now() -> str:
     """Return the time in UTC, to the millisecond."""
     now = time.time()
-    return f"{_spelt(int(now))}.{int(now % 1 * 1000):03}Z"
-
-
-@functools.lru_cache(maxsize=1)
-def _spelt(second: int) -> str:
-    """Return a time in UTC. Spelling one takes as long as writing a line."""
-    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(second))
+    return f"{time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(now))}.{int(now % 1 * 1000):03}Z"

@@ -1,9 +1,9 @@
-"""A log that is only ever appended to, by any number of processes, and shows when it was tampered with.
+"""A hash-chained log: several processes append to it, and every later change of a line shows. ``audit`` makes the lines.
 
-A line is a JSON object that holds the SHA-256 of the line before (``prev``), across files: a file that is full is given a
-number and a new one begun. Of many full files the oldest are removed, which a line of the log says first: so a file that
-somebody else has removed shows. Who can write the file can also make a whole new chain; ``verify`` therefore tells the
-last hash, for those who keep it elsewhere. What the lines say is ``audit``'s matter.
+Each line is a JSON object with the SHA-256 of the line before it (``prev``), also across files: a full file gets a number
+and a new file is begun. The oldest full files are removed, and a line of the log says so first; a file that somebody else
+removed is missed. A person who can write the file can also make a whole new chain. So ``verify`` returns the last hash, for
+people who keep it in another place.
 """
 
 from __future__ import annotations
@@ -18,48 +18,47 @@ from typing import Any, NamedTuple
 
 from vaultwire.vault.disk.process_lock import ProcessLock
 
-# Some 13,000 calls: more is slow to look through, and less a heap of files.
-FULL = 10_000_000
-# Numbered files kept; 500 MB in all, so that a log nobody looks after does not fill the disk.
-KEPT = 50
+# Bytes of a full file: about 13,000 calls.
+MAX_FILE_BYTES = 10_000_000
+# Full files; 500 MB in all, so that the log cannot fill the disk.
+MAX_FILES = 50
 FIRST = "0" * 64
-"""What the very first line holds in place of the hash of a line before."""
+"""The ``prev`` of the very first line."""
 
 ROTATION = "rotation"
-"""The type of a line of the log's own, which tells what it removes: ``removed`` has the files' numbers, and the hash of the
-last line of each."""
+"""The type of the line that names removed files: ``removed`` has their numbers, each with the hash of its last line."""
 
 _TAIL = 65_536
-# Somebody else writes one line, in 0.1 ms. A process that was stopped meanwhile would hold up everybody.
-_POLL_SECONDS, _LONGEST_WAIT = 0.001, 2.0
+# Another process writes one line in 0.1 ms. A process that is suspended while it writes must not block all others.
+_POLL_SECONDS, _MAX_WAIT_SECONDS = 0.001, 2.0
 _FLAGS = os.O_RDWR | os.O_APPEND | os.O_CREAT | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
 
 
 class ChainedLog:
     """One log. Safe to use from several threads and processes."""
 
-    def __init__(self, path: str, full: int = FULL, kept: int = KEPT) -> None:
-        """``full``: bytes after which a file is numbered; ``kept``: how many of those are kept."""
+    def __init__(self, path: str, max_bytes: int = MAX_FILE_BYTES, max_files: int = MAX_FILES) -> None:
+        """``max_bytes``: of a file before it gets a number; ``max_files``: how many numbered files stay."""
         self.path = path
-        self._full = full
-        self._kept = kept
+        self._max_bytes = max_bytes
+        self._max_files = max_files
         self._threads = threading.Lock()
         self._lock = ProcessLock(f"{path}.lock", "", needed=True, poll_seconds=_POLL_SECONDS)
-        self._seen = (-1, -1)  # inode and size of the file as this process left it
-        self._number = 0  # of the last full file by then
-        self._last = ""  # hash of the last line by then
+        self._seen = (-1, -1)  # inode and size of the file after this process wrote to it
+        self._number = 0  # of the last full file at that time
+        self._last = ""  # hash of the last line at that time
 
     def prepare(self) -> None:
-        """Make the folder and the file if they are not there. Raises OSError where nothing can be written."""
+        """Make the folder and the file if they are missing. Raises OSError if they are not writable."""
         os.makedirs(os.path.dirname(self.path), mode=0o700, exist_ok=True)
         os.close(os.open(self.path, _FLAGS, 0o600))
 
     def append(self, record: dict[str, Any]) -> None:
-        """Add a line. Raises OSError; then the file is as it was."""
-        with self._threads, self._lock.held(_Impatient()):
+        """Add a line. Raises OSError and leaves the file unchanged."""
+        with self._threads, self._lock.held(_WaitLimit()):
             descriptor = os.open(self.path, _FLAGS, 0o600)
             try:
-                if os.fstat(descriptor).st_size >= self._full and self._put_away(descriptor):
+                if os.fstat(descriptor).st_size >= self._max_bytes and self._rotate(descriptor):
                     os.close(descriptor)
                     descriptor = os.open(self.path, _FLAGS, 0o600)
                     self._remove_oldest(descriptor)
@@ -69,12 +68,12 @@ class ChainedLog:
 
     def _add(self, descriptor: int, record: dict[str, Any]) -> None:
         found = os.fstat(descriptor)
-        last, torn = self._last, False
+        last, is_cut = self._last, False
         if (found.st_ino, found.st_size) != self._seen:
-            last, torn = self._find_last(descriptor, found)
+            last, is_cut = self._find_last(descriptor, found)
         line = json.dumps({**record, "prev": last}).encode()
-        self._write(descriptor, b"\n" * torn + line + b"\n", found.st_size)
-        self._seen = (found.st_ino, found.st_size + torn + len(line) + 1)
+        self._write(descriptor, b"\n" * is_cut + line + b"\n", found.st_size)
+        self._seen = (found.st_ino, found.st_size + is_cut + len(line) + 1)
         self._last = hashlib.sha256(line).hexdigest()
 
     def _write(self, descriptor: int, data: bytes, size: int) -> None:
@@ -87,27 +86,27 @@ class ChainedLog:
             raise
 
     def _find_last(self, descriptor: int, found: os.stat_result) -> tuple[str, bool]:
-        """Return the hash the next line has to hold, and whether the line before was never finished.
+        """Return the ``prev`` of the next line, and whether the last line is cut off.
 
-        Where the file no longer has what this process wrote, that is the hash of its own last line, so that the break shows.
+        If the file no longer has the lines of this process, ``prev`` is the hash of its own last line: so the break shows.
         """
         number = max(_numbers(self.path), default=0)
-        was_put_away, self._number = number != self._number, number
-        tail, torn = _tail(descriptor, found.st_size)
+        was_rotate, self._number = number != self._number, number
+        tail, is_cut = _tail(descriptor, found.st_size)
         has_grown = self._seen[0] == found.st_ino and found.st_size >= self._seen[1]
-        if self._last and not has_grown and not was_put_away:
-            return self._last, torn
+        if self._last and not has_grown and not was_rotate:
+            return self._last, is_cut
         if found.st_size == 0:
             if number == 0:
                 return FIRST, False
             return _last_hash(_numbered(self.path, number)), False
-        return hashlib.sha256(tail).hexdigest(), torn
+        return hashlib.sha256(tail).hexdigest(), is_cut
 
-    def _put_away(self, descriptor: int) -> bool:
-        """Give the full file a number. False where that cannot be: somebody reads it on Windows, or it is half a line."""
+    def _rotate(self, descriptor: int) -> bool:
+        """Give the full file a number. False if that fails: a program reads it on Windows, or its last line is cut off."""
         size = os.fstat(descriptor).st_size
         if _tail(descriptor, size)[1]:
-            return False  # the line is ended first, by the next one
+            return False  # the next line ends the cut line first
         try:
             os.rename(self.path, _numbered(self.path, max(_numbers(self.path), default=0) + 1))
         except OSError:
@@ -115,9 +114,9 @@ class ChainedLog:
         return True
 
     def _remove_oldest(self, descriptor: int) -> None:
-        """Remove the full files that are too many, once the log says so. Raises OSError where it cannot say it."""
+        """Log which full files are too many, then remove them. Raises OSError if that cannot be logged."""
         numbers = sorted(_numbers(self.path))
-        too_many = numbers[: max(0, len(numbers) - self._kept)]
+        too_many = numbers[: max(0, len(numbers) - self._max_files)]
         if not too_many:
             return
         when = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
@@ -126,12 +125,12 @@ class ChainedLog:
         for number in too_many:
             try:
                 os.unlink(_numbered(self.path, number))
-            except OSError:  # somebody reads it on Windows: next time, it and those after it, so that no gap is left
+            except OSError:  # a program reads it on Windows: try again next time, in order, so that no gap is left
                 return
 
 
 class Problem(NamedTuple):
-    """Where a chain is broken, and how that shows. ``line`` counts from 1."""
+    """A place where the chain is broken. ``line`` counts from 1."""
 
     file: str
     line: int
@@ -139,20 +138,20 @@ class Problem(NamedTuple):
 
 
 class Report(NamedTuple):
-    """What ``verify`` found. ``last``: the hash of the last line; ``is_complete``: the first file is still there."""
+    """The result of ``verify``. ``last``: the hash of the last line; ``is_complete``: the first file still exists."""
 
     files: int
     lines: int
     last: str
     is_complete: bool
-    has_wanted: bool
+    has_expected: bool
     problems: list[Problem]
 
 
-def verify(path: str, wanted: str | None = None) -> Report:
-    """Look whether every line holds the hash of the one before. Raises OSError, FileNotFoundError if there is no log.
+def verify(path: str, expected: str | None = None) -> Report:
+    """Check that every line has the hash of the line before it. Raises OSError, FileNotFoundError if there is no log.
 
-    ``wanted``: the hash of a line that must be there.
+    ``expected``: the hash of a line that must be there.
     """
     names = files(path)
     if not names:
@@ -160,9 +159,9 @@ def verify(path: str, wanted: str | None = None) -> Report:
     is_complete = min(_numbers(path), default=1) == 1
     problems: list[Problem] = []
     last = FIRST if is_complete else None
-    first: str | None = None  # what the first line there is holds
-    removed: dict[str, Any] = {}  # hashes of last lines, by the numbers of files the log removed itself
-    lines, has_wanted = 0, wanted is None
+    first: str | None = None  # the ``prev`` of the first line
+    removed: dict[str, Any] = {}  # the last hashes of files that the log removed itself, by number
+    lines, has_expected = 0, expected is None
     for name in names:
         with open(name, "rb") as file:
             for number, raw in enumerate(file, 1):
@@ -173,29 +172,31 @@ def verify(path: str, wanted: str | None = None) -> Report:
                 if record.get("type") == ROTATION and isinstance(record.get("removed"), dict):
                     removed |= record["removed"]
                 if before is None or raw == line:
-                    problems.append(Problem(name, number, "is not whole: its writing was cut short, or it was changed"))
+                    problems.append(
+                        Problem(name, number, "is not whole: the write was cut off, or the line was changed")
+                    )
                 elif last is not None and before != last:
-                    what = "does not follow the line before: lines were changed, removed or put in"
+                    what = "does not follow the line before: lines were changed, removed or added"
                     problems.append(Problem(name, number, what))
                 last = hashlib.sha256(line).hexdigest()
-                has_wanted = has_wanted or last == wanted
+                has_expected = has_expected or last == expected
                 lines += 1
     if not is_complete and (first is None or removed.get(str(min(_numbers(path)) - 1)) != first):
-        what = "follows a file that is not there, and that this log did not remove itself"
+        what = "follows a file that is missing and that the log did not remove itself"
         problems.insert(0, Problem(names[0], 1, what))
     if names[-1] != path:
-        problems.append(Problem(path, 0, "is not there, though full files before it are"))
-    return Report(len(names), lines, last or FIRST, is_complete, has_wanted, problems)
+        problems.append(Problem(path, 0, "is missing, though full files before it exist"))
+    return Report(len(names), lines, last or FIRST, is_complete, has_expected, problems)
 
 
 def files(path: str) -> list[str]:
-    """Return the log's files that are there, the oldest first."""
+    """Return the log's files, the oldest first."""
     names = [_numbered(path, number) for number in sorted(_numbers(path))]
     return [*names, path] if os.path.exists(path) else names
 
 
 def records(path: str) -> Iterator[dict[str, Any]]:
-    """Yield what every whole line says, the oldest first. Raises OSError."""
+    """Yield the record of every whole line, the oldest first. Raises OSError."""
     for name in files(path):
         with open(name, "rb") as file:
             for line in file:
@@ -204,20 +205,20 @@ def records(path: str) -> Iterator[dict[str, Any]]:
                     yield record
 
 
-class _Impatient:
-    """A wait that ends."""
+class _WaitLimit:
+    """A ``Progress`` for a lock: it gives up after a while."""
 
     def __init__(self) -> None:
         self._until = 0.0
 
     def check(self) -> None:
         now = time.monotonic()
-        self._until = self._until or now + _LONGEST_WAIT
+        self._until = self._until or now + _MAX_WAIT_SECONDS
         if now > self._until:
-            raise BlockingIOError(11, "another process holds on to the log")
+            raise BlockingIOError(11, "another process keeps the log locked")
 
     def report(self, done: int, total: int, message: str) -> None:
-        """Nobody is told."""
+        """Do nothing: nobody is told."""
 
     def confirm(self, question: object) -> None:
         """Nobody is asked."""
@@ -238,7 +239,7 @@ def _numbers(path: str) -> list[int]:
 
 
 def _tail(descriptor: int, size: int) -> tuple[bytes, bool]:
-    """Return the last line, and whether it lacks its end."""
+    """Return the last line, and whether it is cut off."""
     read, start = b"", size
     while start > 0 and b"\n" not in read[:-1]:
         start = max(0, start - _TAIL)
@@ -269,6 +270,6 @@ def _parsed(line: bytes) -> dict[str, Any] | None:
 
 
 def _before(record: dict[str, Any]) -> str | None:
-    """Return the hash a line holds, None for one that is no line of ours."""
+    """Return a line's ``prev``, None for a line of something else."""
     before = record.get("prev")
     return before if isinstance(before, str) else None

@@ -1,6 +1,6 @@
-"""The keys with which callers from elsewhere show who they are. One file a key, so that no two writers meet.
+"""API keys: the keys that identify clients on other computers. One file for each key, so that two writers never collide.
 
-A file holds the key's name and a fingerprint, never the key itself. Which door asks for a key is the guard's matter.
+A file has the key's name and its hash, never the key itself. The guard decides which door asks for a key.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ import secrets
 import time
 from typing import NamedTuple
 
-# Shown where keys are looked for in files and logs: whoever finds one knows what it opens.
+# Makes a key recognizable in files and logs.
 _PREFIX = "vw_"
-# 256 bits cannot be guessed, so a plain fingerprint is enough: a slow one is for passwords people make up.
+# 256 bits cannot be guessed, so a fast hash is enough: slow hashes are for passwords that people make up.
 _SECRET_BYTES = 32
-# Names are parts of file names.
+# A name is part of a file name.
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
-# A folder's time of change may be two seconds coarse (FAT). What changed more recently is read again each time.
+# A folder's mtime may have steps of two seconds (FAT). A folder that changed more recently is read again each time.
 _COARSE_NS = 2_000_000_000
 
 
@@ -29,7 +29,7 @@ class KeyRefused(Exception):  # noqa: N818 - what was asked for was refused; not
 
 
 class Key(NamedTuple):
-    """One key as it is kept."""
+    """One key as it is stored."""
 
     name: str
     created: str
@@ -37,18 +37,18 @@ class Key(NamedTuple):
 
 
 class Keys:
-    """The keys in one folder, which need not be there yet. What other processes issue and revoke counts at once."""
+    """The keys in one folder, which need not exist yet. It notices at once what other processes issue and revoke."""
 
     def __init__(self, folder: str) -> None:
         self._folder = folder
-        self._kept: list[Key] = []
-        self._kept_at = -1  # the folder's time of change when they were read; -1: not to be trusted
+        self._cached: list[Key] = []
+        self._cached_at = -1  # the folder's mtime when they were read; -1: read them again
 
     def issue(self, name: str) -> str:
-        """Make a key and return it: it is shown this once. Raises KeyRefused for a name in use or no name, and OSError."""
+        """Make a key and return it; it is never shown again. Raises KeyRefused for a wrong or used name, and OSError."""
         if not _NAME.fullmatch(name):
             raise KeyRefused(
-                f"no name for a key: {name!r}. Up to 64 letters, digits, dots, dashes and underscores will do"
+                f"not a name for a key: {name!r}. Give up to 64 letters, digits, dots, dashes and underscores"
             )
         secret = _PREFIX + secrets.token_urlsafe(_SECRET_BYTES)
         created = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
@@ -63,7 +63,7 @@ class Keys:
         return secret
 
     def revoke(self, name: str) -> bool:
-        """Make a key worthless; False if there is none of this name. Raises OSError."""
+        """Delete a key; False if there is none with this name. Raises OSError."""
         if not _NAME.fullmatch(name):
             return False
         try:
@@ -73,7 +73,7 @@ class Keys:
         return True
 
     def all(self) -> list[Key]:
-        """Return the keys there are, by name. Raises OSError for a folder that cannot be listed."""
+        """Return the keys, sorted by name. Raises OSError if the folder cannot be listed."""
         try:
             names = os.listdir(self._folder)
         except FileNotFoundError:
@@ -82,7 +82,7 @@ class Keys:
         return [key for key in found if key is not None]
 
     def owner(self, secret: str) -> str | None:
-        """Return the name of the key, None if it is none of ours. Takes as long whether much of it is right or nothing."""
+        """Return the name of a key, None for an unknown one. The time does not depend on how much of it is right."""
         fingerprint = _fingerprint(secret)
         found = None
         for key in self._current():
@@ -95,11 +95,11 @@ class Keys:
             changed = os.stat(self._folder).st_mtime_ns
         except OSError:
             return []
-        if changed != self._kept_at:
-            kept = self.all()
-            # Read before its time is kept, and only if that time is over: a change in the same tick would go unseen.
-            self._kept, self._kept_at = kept, changed if time.time_ns() - changed > _COARSE_NS else -1
-        return self._kept
+        if changed != self._cached_at:
+            keys = self.all()
+            # Only a time that is past is stored: a later change in the same clock tick would not be noticed.
+            self._cached, self._cached_at = keys, changed if time.time_ns() - changed > _COARSE_NS else -1
+        return self._cached
 
     def _path(self, name: str) -> str:
         return os.path.join(self._folder, f"key-{name}.json")
@@ -110,7 +110,7 @@ def _fingerprint(secret: str) -> str:
 
 
 def _read(path: str) -> Key | None:
-    """Return the key a file holds; None for one that holds none, with which nobody gets in."""
+    """Return the key in a file, None if the file has none."""
     try:
         with open(path, encoding="utf-8") as file:
             record = json.load(file)

@@ -1,41 +1,41 @@
-"""How much a caller may take: the numbers, each with its reason, those a person chose, and nothing that acts on them."""
+"""Limits for clients: the numbers, each with its reason, and those that the person chose. Nothing here enforces them."""
 
 from __future__ import annotations
 
-# From the contract ("Resource Limits": maxFileSize, timeouts), which users were promised.
+# From the contract ("Resource Limits": maxFileSize, timeouts).
 MAX_NOTE_BYTES = 10 * 1024 * 1024
 
-# As base64 in one JSON message: 7 MB on the wire, which clients still take, and more than most pictures and PDFs have.
+# As base64 in one JSON message these are 7 MB, which clients still accept. Most pictures and PDFs are smaller.
 MAX_ATTACHMENT_BYTES = 5 * 1024 * 1024
 
-# A message over HTTP. A note of the largest size, in which not every other character needs an escape; beyond stdio's 64
-# MiB for one client this is what each of many may have held in memory.
+# A message over HTTP: room for the largest note, unless every second character needs an escape. Less than the 64 MiB of
+# stdio, which has one client: here each of many clients may send so much.
 MAX_MESSAGE_BYTES = 16 * 1024 * 1024
 
-# Calls under way on one server, for all clients together: a batch has up to 1000, and there are fewer connections. Only who
-# hangs up on calls and sends more comes to it.
+# Calls in flight on one server, for all clients together. A batch has up to 1000 calls, and there are fewer connections. Only
+# a client that disconnects from its calls and sends more reaches this.
 MAX_CALLS = 1200
 
-# The contract gives a search of the web 10 seconds; that ends of itself, and is told in its own words.
+# The contract gives a web search 10 seconds. That search has its own, earlier timeout and error.
 SECONDS_BY_TIME_CLASS = {"file": 30.0, "search": 60.0, "web": 15.0}
-"""How long a call of each class may take before its caller is told TIMEOUT."""
+"""How long a call of each class may take before its caller gets TIMEOUT."""
 
-# The contract's, per minute: of each tool, of each that changes something, and of the one that somebody else pays for.
+# The contract's rates a minute: of each tool, of each tool that changes something, and of the one that costs others money.
 CONTRACT_RATES = {"each": 60, "changes": 30, "web_search": 20}
 
-# One assistant at work makes hundreds of calls a minute, and nobody else waits for them. Only a search engine counts along.
+# A working assistant makes hundreds of calls a minute, and they harm nobody. Only a search engine counts them.
 USUAL_RATES = {"web_search": 20}
 
-_MOST_A_MINUTE = 1_000_000
-_LONGEST_SECONDS = 3600.0
+_MAX_A_MINUTE = 1_000_000
+_MAX_SECONDS = 3600.0
 
 
-class Restraints:
-    """What a person asked for in one run beyond the policy's file; by itself, nothing.
+class ClientLimits:
+    """The limits of one run from the command line, in addition to the policy's file. By default there are none.
 
-    ``audit``: the file of the log; ``strict``: nothing happens off it. ``rates``: calls a minute, as ``trust.rates`` names
-    them; None: the contract's or the usual ones. ``seconds``: by time class. ``most_characters``: of an answer. ``size``,
-    ``with_tools``, ``without_tools``: which tools are listed, besides, and not there at all. ``hosts``: that tools may reach.
+    ``audit``: the file of the log; ``strict``: what cannot be logged is refused. ``rates``: calls a minute, by the names of
+    ``trust.rates``; None for the default ones. ``seconds``: by time class. ``most_characters``: of an answer. ``size``: the
+    set of listed tools; ``with_tools``: listed in addition; ``without_tools``: removed. ``hosts``: tools may connect to them.
     """
 
     __slots__ = (
@@ -65,7 +65,7 @@ class Restraints:
         return repr([getattr(self, name) for name in self.__slots__])
 
     def options(self) -> list[str]:
-        """Return what the command line is to be given for the same."""
+        """Return the command line's options that give the same limits."""
         given: list[str] = []
         if self.audit is not None:
             given += ["--audit", self.audit, *(["--audit-strict"] if self.strict else [])]
@@ -88,13 +88,15 @@ class Restraints:
 
 
 def read_rate(given: str) -> tuple[str, int]:
-    """Return what a rate is of and how many calls a minute it allows: ``N``, of all together, or ``NAME=N``.
+    """Return the name of a rate and its calls a minute, from ``N`` (all calls) or ``NAME=N``.
 
     Raises ValueError, with one line for a person.
     """
     name, equals, number = given.rpartition("=")
-    if not (number.isascii() and number.isdecimal() and int(number) <= _MOST_A_MINUTE) or (equals and not name):
-        raise ValueError(f"no rate: {given!r}. Give calls a minute such as 600, or of a tool such as read_note=60")
+    if not (number.isascii() and number.isdecimal() and int(number) <= _MAX_A_MINUTE) or (equals and not name):
+        raise ValueError(
+            f"not a rate: {given!r}. Give calls a minute such as 600, or those of a tool such as read_note=60"
+        )
     return name or "total", int(number)
 
 
@@ -105,7 +107,7 @@ def read_seconds(given: str) -> tuple[str, float]:
         seconds = float(number)
     except ValueError:
         seconds = 0.0
-    if name not in SECONDS_BY_TIME_CLASS or not 0 < seconds <= _LONGEST_SECONDS:
+    if name not in SECONDS_BY_TIME_CLASS or not 0 < seconds <= _MAX_SECONDS:
         classes = ", ".join(SECONDS_BY_TIME_CLASS)
-        raise ValueError(f"no time: {given!r}. Give seconds for one of {classes}, such as search=20")
+        raise ValueError(f"not a time: {given!r}. Give seconds for one of {classes}, such as search=20")
     return name, seconds

@@ -1,6 +1,6 @@
-"""Whether a call may happen. Pure: facts about the call in, a refusal or None out.
+"""Decides whether a call may run: facts about the call in, a refusal or None out. Pure.
 
-Which files it may see and change then is ``policy_paths``' matter; where the rules are written down ``policy_file``'s.
+``policy_paths`` decides which files it may see and change; ``policy_file`` reads the rules.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ EVERY_OTHER_CLIENT = "*"
 
 
 class ToolRules:
-    """Which tools may be used: all, unless some are named; ``deny`` goes before. Names may hold ``*``."""
+    """Which tools may be used: those of ``allow``, None for all, without those of ``deny``. Names may contain ``*``."""
 
     __slots__ = ("allow", "deny")
 
@@ -32,11 +32,11 @@ class ToolRules:
 class Policy:
     """What the person allows. ``read_only``: no tool that could change the vault is listed or run.
 
-    ``tools`` are the rules for every client, ``clients`` those for one on top (``rules_for``). ``hosts`` may be reached by
-    tools that leave this computer, ``*.`` in front meaning all below; none, if it is empty.
+    ``tools`` are the rules for every client, ``clients`` further rules for one client (``rules_for``). Tools may connect to
+    ``hosts``; ``*.`` at the front means all names below.
     """
 
-    __slots__ = ("_allows_all", "allows_everything", "clients", "hosts", "read_only", "tools")
+    __slots__ = ("clients", "hosts", "read_only", "tools")
 
     def __init__(
         self,
@@ -50,33 +50,33 @@ class Policy:
         self.tools = tools
         self.clients = clients or {}
         self.hosts = hosts
-        self._allows_all = tools is None and not clients
-        self.allows_everything = self._allows_all and not read_only
+
+    @property
+    def allows_everything(self) -> bool:
         """Whether any client may call any tool."""
+        return self.tools is None and not self.clients and not self.read_only
 
     def allows(self, annotations: Mapping[str, Any], tool: str = "", client: str = "", principal: str = "") -> bool:
-        """Tell whether a tool with these MCP annotations is listed at all, for a client as ``rules_for`` has it."""
+        """Tell whether a client may see and call a tool with these MCP annotations. The client is named as in ``rules_for``."""
         if self.read_only and annotations.get("readOnlyHint") is not True:
             return False
-        if self._allows_all:
-            return True
         own = self.rules_for(client, principal)
         return (self.tools is None or self.tools.allows(tool)) and all(rules.allows(tool) for rules in own)
 
     def refusal(self, tool: str, annotations: Mapping[str, Any], client: str = "", principal: str = "") -> str | None:
-        """Return why the call is refused, None if it may go ahead."""
+        """Return why the call is refused, None if it may run."""
         if self.allows(annotations, tool, client, principal):
             return None
         if self.read_only and annotations.get("readOnlyHint") is not True:
-            hint = "Start vaultwire without --read-only, and with no policy that says so, to allow changes."
+            hint = "To allow changes, start vaultwire without --read-only and without read_only in its policy."
             return f"This vault is served read-only, so {tool} cannot run. {hint}"
         return f"The policy of this server does not allow {tool}."
 
     def rules_for(self, client: str, principal: str = "") -> list[ToolRules]:
-        """Return the rules for a client on top of those for every client; all of them hold.
+        """Return the further rules for one client. All of them apply, and those for every client.
 
-        ``client``: the name it gives itself; ``principal``: whose key or token it came with, empty for neither. Beside a
-        principal the client's own name only adds rules: it could be any.
+        ``client``: the client's own name; ``principal``: the owner of its key or token, empty for none. With a principal,
+        the client's own name can only add rules: a client can give itself any name.
         """
         names = [principal or client]
         if names[0] not in self.clients:

@@ -1,4 +1,4 @@
-"""A policy in words: what it comes to, and why something is allowed or not. For the person who wrote it, not for clients."""
+"""A policy in words: its rules, and why something is allowed or not. For the person who wrote it, not for clients."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _ALLOWED = "no rule is against it"
 
 
 def describe(loaded: LoadedPolicy) -> list[str]:
-    """Return what the policy comes to, a line each."""
+    """Return the policy's rules in words, one line each."""
     policy, rules = loaded.policy, loaded.paths
     lines = ["nothing is changed"] if policy.read_only else []
     if rules is not None:
@@ -25,10 +25,10 @@ def describe(loaded: LoadedPolicy) -> list[str]:
         lines.append(f"notes have at most {loaded.note_bytes} bytes")
     if loaded.attachment_bytes < MAX_ATTACHMENT_BYTES:
         lines.append(f"attachments have at most {loaded.attachment_bytes} bytes")
-    lines += [] if policy.tools is None else [f"tools: {_told(policy.tools)}"]
+    lines += [] if policy.tools is None else [f"tools: {_rules_text(policy.tools)}"]
     for name, tools in policy.clients.items():
         who = "any other client" if name == EVERY_OTHER_CLIENT else f"client {name!r}"
-        lines.append(f"tools for {who}, too: {_told(tools)}")
+        lines.append(f"tools for {who}, too: {_rules_text(tools)}")
     return [
         *lines,
         f"tools may connect to {', '.join(policy.hosts)}" if policy.hosts else "no tool may connect anywhere",
@@ -38,7 +38,7 @@ def describe(loaded: LoadedPolicy) -> list[str]:
 def explain_tool(
     loaded: LoadedPolicy, tool: str, annotations: Mapping[str, Any], client: str, principal: str = ""
 ) -> Reason:
-    """Say whether a client may use a tool, and why. Who it is is said as ``Policy.rules_for`` has it."""
+    """Return whether a client may use a tool, and why. The client is named as in ``Policy.rules_for``."""
     policy = loaded.policy
     if policy.read_only and annotations.get("readOnlyHint") is not True:
         return Reason(False, "it changes notes, and read_only is true")
@@ -56,23 +56,23 @@ def explain_tool(
 
 
 def explain_path(loaded: LoadedPolicy, path: str, *, changes: bool) -> Reason:
-    """Say whether a file of this path may be seen, or changed, and why."""
+    """Return whether a file may be seen, or changed, and why."""
     rules = loaded.paths
     if rules is None:
         return Reason(True, _ALLOWED)
     return rules.explain_changing(path) if changes else rules.explain_seeing(path)
 
 
-def told(loaded: LoadedPolicy, reason: Reason) -> str:
-    """Return the reason with the rule and where that stands."""
+def to_text(loaded: LoadedPolicy, reason: Reason) -> str:
+    """Return the reason with its rule, and the file and line of the rule."""
     rule = reason.rule
-    return reason.text if rule is None else f'{reason.text}: {rule.kind} has "{rule.text}" ({loaded.place}:{rule.line})'
+    return reason.text if rule is None else f'{reason.text}: {rule.kind} has "{rule.text}" ({loaded.path}:{rule.line})'
 
 
 def _table_of(loaded: LoadedPolicy, rules: ToolRules) -> str:
     return next(f'[clients."{name}"]' for name, each in loaded.policy.clients.items() if each is rules)
 
 
-def _told(rules: ToolRules) -> str:
+def _rules_text(rules: ToolRules) -> str:
     allowed = "all" if rules.allow is None else ", ".join(rules.allow) or "none"
     return f"{allowed}, but not {', '.join(rules.deny)}" if rules.deny else allowed

@@ -1,5 +1,5 @@
-"""The policy's file: TOML, checked as a whole before anything is served. What the rules mean is said in ``policy`` and
-``policy_paths``, and for people in docs/policy.md.
+"""Reads the policy's file: TOML, checked as a whole before anything is served. It does not apply the rules: ``policy`` and
+``policy_paths`` do. For people: docs/policy.md.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from vaultwire.trust.policy import Policy, ToolRules
 from vaultwire.trust.policy_paths import PathRules, Rule, check_pattern
 from vaultwire.vault.visibility.private_notes import PrivacyRules
 
-# A policy is written by a person. More is another file.
+# A person writes a policy. A larger file is something else.
 _MAX_BYTES = 1 << 20
 
-# What may stand in each table; the one without a name is the file itself.
+# The keys of each table; "" is the top level.
 _TABLES: dict[str, tuple[str, ...]] = {
     "": ("read_only", "symlinks", "paths", "private", "sizes", "tools", "clients", "network"),
     "paths": ("read", "write", "deny", "types"),
@@ -30,41 +30,41 @@ _TOML_LINE = re.compile(r"\(at line (\d+), column \d+\)|\(at end of document\)")
 
 
 class PolicyError(Exception):
-    """A file that is no policy; the message is one line for a person: file, line, rule, and what would be right."""
+    """A wrong policy; the message is one line for a person: file, line, rule, and what would be right."""
 
 
 class LoadedPolicy(NamedTuple):
-    """A policy as its file says. ``paths`` is None if it says nothing of files; sizes are in bytes."""
+    """A policy from its file. ``paths`` is None if there are no rules for files; sizes are in bytes."""
 
-    place: str
+    path: str
     policy: Policy
     paths: PathRules | None
     note_bytes: int
     attachment_bytes: int
 
 
-def load_policy(place: str, tools: Collection[str]) -> LoadedPolicy:
-    """Return the policy in a file; ``tools`` are the names there are. Raises PolicyError."""
+def load_policy(path: str, tools: Collection[str]) -> LoadedPolicy:
+    """Return the policy in a file; ``tools`` are the names of all tools. Raises PolicyError."""
     try:
-        with open(place, "rb") as file:
+        with open(path, "rb") as file:
             data = file.read(_MAX_BYTES + 1)
     except OSError as error:
-        raise PolicyError(f"cannot read the policy {place}: {error.strerror}") from None
+        raise PolicyError(f"cannot read the policy {path}: {error.strerror}") from None
     if len(data) > _MAX_BYTES:
-        raise PolicyError(f"{place}: no policy has more than {_MAX_BYTES} bytes")
+        raise PolicyError(f"{path}: a policy has at most {_MAX_BYTES} bytes")
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        raise PolicyError(f"{place}:{line}: is not UTF-8") from None
-    return _Reader(place, text, tools).read()
+        raise PolicyError(f"{path}:{line}: is not UTF-8") from None
+    return _Reader(path, text, tools).read()
 
 
 class _Reader:
-    """One file on its way to a policy."""
+    """Reads one file."""
 
-    def __init__(self, place: str, text: str, tools: Collection[str]) -> None:
-        self._place = place
+    def __init__(self, path: str, text: str, tools: Collection[str]) -> None:
+        self._path = path
         self._text = text.replace("\r\n", "\n")
         self._tools = tools
 
@@ -76,7 +76,7 @@ class _Reader:
         except tomllib.TOMLDecodeError as error:
             at = _TOML_LINE.search(str(error))
             line = int(at[1]) if at and at[1] else self._text.count("\n") + 1
-            self._refuse(line, f"is no TOML: {_TOML_LINE.sub('', str(error)).strip()}")
+            self._refuse(line, f"is not TOML: {_TOML_LINE.sub('', str(error)).strip()}")
         self._check_keys("", found)
         tables = {name: self._table(found, name) for name in _TABLES if name}
         for name, table in tables.items():
@@ -105,7 +105,7 @@ class _Reader:
             hosts=tuple(map(self._host, self._texts(tables["network"], "network", "hosts") or ())),
         )
         return LoadedPolicy(
-            self._place, policy, rules, note_bytes, self._size(sizes, "attachment", MAX_ATTACHMENT_BYTES)
+            self._path, policy, rules, note_bytes, self._size(sizes, "attachment", MAX_ATTACHMENT_BYTES)
         )
 
     # ------------------------------------------------------------------ tables
@@ -179,7 +179,7 @@ class _Reader:
     def _type(self, text: str) -> str:
         name = text.strip().removeprefix("*").removeprefix(".")
         if not name or any(character in name for character in "./\\*?"):
-            self._refuse(self._line("paths", "types", text), f"types: {text!r} is no file type; write 'md', 'png' …")
+            self._refuse(self._line("paths", "types", text), f"types: {text!r} is not a file type; write 'md', 'png' …")
         return name
 
     def _privacy(self, private: Mapping[str, Any]) -> PrivacyRules | None:
@@ -187,7 +187,7 @@ class _Reader:
         properties: dict[str, str | None] = {}
         for tag in tags:
             if not tag.strip().removeprefix("#").strip("/") or any(each.isspace() for each in tag.strip()):
-                self._refuse(self._line("private", "tags", tag), f"tags: {tag!r} is no tag")
+                self._refuse(self._line("private", "tags", tag), f"tags: {tag!r} is not a tag")
         for text in self._texts(private, "private", "properties") or []:
             name, equals, value = text.partition("=")
             if not name.strip() or (equals and not value.strip()):
@@ -206,13 +206,15 @@ class _Reader:
         host = text.strip().lower()
         if not _HOST.fullmatch(host):
             line = self._line("network", "hosts", text)
-            self._refuse(line, f"hosts: {text!r} is no host; write 'example.org', or '*.example.org' for all below it")
+            self._refuse(
+                line, f"hosts: {text!r} is not a host; write 'example.org', or '*.example.org' for all below it"
+            )
         return host
 
     # ------------------------------------------------------------------ lines
 
     def _line(self, table: str, key: str, value: str | None = None) -> int:
-        """Return the line a key, or a text in its list, stands on; 1 if it cannot be found."""
+        """Return the line of a key, or of a text in its list; 1 if it cannot be found."""
         current = ""
         found = 0
         spelt = re.escape(key)
@@ -239,7 +241,7 @@ class _Reader:
         return found or 1
 
     def _refuse(self, line: int, problem: str) -> NoReturn:
-        raise PolicyError(f"{self._place}:{line}: {problem}")
+        raise PolicyError(f"{self._path}:{line}: {problem}")
 
 
 def _dotted(name: str) -> str:

@@ -1,13 +1,12 @@
-"""Which files a run may see and change, by path, and by what notes say of themselves. Pure.
+"""Decides which files a run may see and change, by path. Pure. It implements ``visibility.visible_files.Rules``.
 
-Fills ``visibility.visible_files.Rules``.
-
-Patterns are those of ``.vaultwireignore`` (Git's syntax), compared without case and Unicode form, as names are in a vault.
-Deny wins over all else.
+Patterns are those of ``.vaultwireignore`` (Git's syntax). They ignore case and Unicode form, as names in a vault do.
+Deny wins over everything else.
 """
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import re
 from collections.abc import Iterable
@@ -17,14 +16,14 @@ from vaultwire.vault.disk.paths import fold, original_of_rescued
 from vaultwire.vault.visibility.gitignore import BadRuleError, GitignoreRule, GitignoreRules, compile_rule
 from vaultwire.vault.visibility.private_notes import PrivacyRules
 
-# Paths of usual length, with what was found of each: 20 MB.
-_MOST_KNOWN = 100_000
-# Windows finds "a" by the name "a." and "a ", too.
-_BLANK_ENDS = re.compile(r"[. ]+(?=/|\Z)")
+# Decisions that are remembered: 20 MB with usual paths. To decide again would take 0.1 s for a list of 10,000 notes.
+_MAX_CACHED = 100_000
+# Windows also finds "a" by the names "a." and "a ".
+_IGNORED_ENDS = re.compile(r"[. ]+(?=/|\Z)")
 
 
 class Rule(NamedTuple):
-    """One pattern as it is written down: in which line of which list."""
+    """One pattern of the file: its list, its text, its line."""
 
     kind: str
     text: str
@@ -32,7 +31,7 @@ class Rule(NamedTuple):
 
 
 class Reason(NamedTuple):
-    """Whether something is allowed, why, and the rule that says so, if one does."""
+    """Whether something is allowed, why, and the rule that decided, if any."""
 
     is_allowed: bool
     text: str
@@ -40,7 +39,7 @@ class Reason(NamedTuple):
 
 
 class _List:
-    """The patterns of one list, and the rule that each came from."""
+    """The patterns of one list, each with its rule."""
 
     def __init__(self, rules: Iterable[Rule]) -> None:
         self._rules: dict[str, Rule] = {}
@@ -54,7 +53,7 @@ class _List:
         self._globs = GitignoreRules(globs)
 
     def find(self, entry: str) -> Rule | None:
-        """Return the rule that takes the entry in, None if none does."""
+        """Return the rule that matches the entry, None for none."""
         glob = self._globs.find(entry)
         return None if glob is None else self._rules[glob.text]
 
@@ -73,25 +72,23 @@ class PathRules:
         privacy: PrivacyRules | None = None,
         note_bytes: int = 0,
     ) -> None:
-        """``read``: only these files are seen, ``write``: only these changed; None for all. Raises BadRuleError.
+        """``read``: only these files are seen; ``write``: only these are changed; None for all. Raises BadRuleError.
 
-        ``types`` are file name extensions without the dot; ``note_bytes`` matters for what an index can know. ``patterns``
-        are the lists there are, as written.
+        ``types`` are extensions without the dot; ``note_bytes`` is part of ``stamp``, as an index depends on it.
         """
         self._read = None if read is None else _List(read)
         self._write = None if write is None else _List(write)
         self._deny = _List(deny)
         self._types = None if types is None else frozenset(map(fold, types))
-        self._hidden_named = [rule for rule in write or () if _names_hidden(rule.text)]
-        self._hidden = _List(self._hidden_named)
+        self._hidden = _List(rule for rule in write or () if _names_hidden(rule.text))
         self.follows_links = follows_links
         self.privacy = privacy
         lists = {"deny": deny, "read": read, "write": write}
         self.patterns = {kind: [rule.text for rule in rules] for kind, rules in lists.items() if rules}
         if self._types is not None:
             self.patterns["types"] = sorted(self._types)
-        self._known: dict[str, bool] = {}
-        self._known_folders: dict[str, bool | None] = {}
+        self.sees = functools.lru_cache(_MAX_CACHED)(self._sees)
+        self.sees_folder = functools.lru_cache(_MAX_CACHED)(self._sees_folder)
         facts = (
             [rule.text for rule in deny],
             None if read is None else [rule.text for rule in read],
@@ -102,31 +99,16 @@ class PathRules:
         )
         self.stamp = hashlib.blake2b(repr(facts).encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
 
-    def sees(self, path: str) -> bool:
+    def _sees(self, path: str) -> bool:
         """Tell whether a file of this path may be seen."""
-        known = self._known.get(path)
-        if known is None:
-            if len(self._known) >= _MOST_KNOWN:
-                self._known.clear()
-            known = self._known[path] = self.explain_seeing(path).is_allowed
-        return known
+        return self.explain_seeing(path).is_allowed
 
-    def sees_folder(self, folder: str) -> bool | None:
-        """Tell whether the folder may be seen; None if that depends on what is in it."""
-        try:
-            return self._known_folders[folder]
-        except KeyError:
-            pass
+    def _sees_folder(self, folder: str) -> bool | None:
+        """Tell whether the folder may be seen; None if that depends on its content."""
         entry = f"{_entry(folder)}/"
-        found: bool | None
         if self._deny.find(entry) is not None:
-            found = False
-        else:
-            found = True if self._read is None or self._read.find(entry) is not None else None
-        if len(self._known_folders) >= _MOST_KNOWN:
-            self._known_folders.clear()
-        self._known_folders[folder] = found
-        return found
+            return False
+        return True if self._read is None or self._read.find(entry) is not None else None
 
     def may_change(self, path: str) -> bool:
         """Tell whether a file of this path may be made, changed, moved or deleted."""
@@ -135,7 +117,7 @@ class PathRules:
     # ------------------------------------------------------------------ why
 
     def explain_seeing(self, path: str) -> Reason:
-        """Say whether a file of this path may be seen, and why."""
+        """Return whether a file of this path may be seen, and why."""
         entry = _entry(path)
         rule = self._deny.find(entry)
         if rule is not None:
@@ -154,7 +136,7 @@ class PathRules:
         )
 
     def explain_changing(self, path: str) -> Reason:
-        """Say whether a file of this path may be changed, and why."""
+        """Return whether a file of this path may be changed, and why."""
         seen = self.explain_seeing(path)
         if not seen.is_allowed:
             return seen
@@ -172,7 +154,7 @@ class PathRules:
 
 
 def check_pattern(text: str) -> str | None:
-    """Return what is wrong with a pattern, None if nothing is."""
+    """Return what is wrong with a pattern, None for nothing."""
     try:
         glob = compile_rule(fold(text))
     except BadRuleError as error:
@@ -181,8 +163,7 @@ def check_pattern(text: str) -> str | None:
 
 
 def _entry(path: str) -> str:
-    folded = fold(path)
-    return _BLANK_ENDS.sub("", folded) if _BLANK_ENDS.search(folded) else folded
+    return _IGNORED_ENDS.sub("", fold(path))
 
 
 def _names_hidden(text: str) -> bool:
@@ -190,7 +171,7 @@ def _names_hidden(text: str) -> bool:
 
 
 def _with_own_folder(text: str) -> tuple[str, ...]:
-    """Return a pattern for all that is in a folder together with one for the folder itself: its name tells, too."""
+    """Return a pattern for everything in a folder together with one for the folder: its name is a secret, too."""
     if not text.endswith("/**") or text.startswith(("!", "#")):
         return (text,)
     folder = text[:-2]

@@ -1,6 +1,6 @@
-"""How often a client may call: sliding windows of one minute. Pure but for the clock it is given; refuses, never waits.
+"""Rate limits: sliding windows of one minute for each client. It refuses and never waits. Pure but for the given clock.
 
-What numbers hold in a run is ``limits``' and the settings' matter; who is one client, the middleware's.
+The numbers come from ``limits`` and the settings; the caller decides what one client is.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 WINDOW_SECONDS = 60.0
 
 TOTAL, EACH, CHANGES = "total", "each", "changes"
-"""Rates that are no tool's own: of all calls of a client together, of each tool, and of each that changes the vault."""
+"""The rates that are not of one tool: all calls of a client, calls of each tool, of each tool that changes the vault."""
 
-# Seconds: who waits as told must get in, however the numbers round.
+# Seconds. A client that waits as told must get in, however the numbers round.
 _ROUNDING = 1e-6
-# Names are the clients' own where there are no keys: whoever makes up new ones must not fill memory with them.
-_MOST_WINDOWS = 10_000
+# Without keys, clients choose their own names. A client that makes up many names must not fill the memory.
+_MAX_WINDOWS = 10_000
 
 
 class TooOften(Exception):  # noqa: N818 - a refusal, no error
@@ -33,20 +33,20 @@ class TooOften(Exception):  # noqa: N818 - a refusal, no error
 
 
 class Rates:
-    """What was called in the last minute, by each client. Safe to use from several threads."""
+    """The calls of the last minute, by client. Safe to use from several threads."""
 
     def __init__(self, most: Mapping[str, int], now: Callable[[], float]) -> None:
-        """``most``: calls in a minute, by a tool's name or by TOTAL, EACH and CHANGES; what is not named is free.
+        """``most``: calls in a minute, by a tool's name or by TOTAL, EACH and CHANGES; others are not limited.
 
-        A tool's own number goes before CHANGES, and that before EACH. ``now``: seconds of a clock that is never set back.
+        A tool's own number is used before CHANGES, and CHANGES before EACH. ``now``: seconds of a monotonic clock.
         """
         self._most = dict(most)
         self._now = now
         self._lock = threading.Lock()
-        self._windows: dict[tuple[Hashable, str], deque[float]] = {}  # what was used last is last
+        self._windows: dict[tuple[Hashable, str], deque[float]] = {}  # the one used last is last
 
     def count(self, client: Hashable, tool: str, *, changes: bool) -> None:
-        """Count a call. Raises TooOften; a call that is refused does not count."""
+        """Count a call. Raises TooOften; a refused call does not count."""
         most = self._most.get(tool)
         if most is None:
             most = self._most.get(CHANGES) if changes else None
@@ -62,11 +62,11 @@ class Rates:
                 windows.append(self._checked((client, ""), total, "calls", now))
             for window in windows:
                 window.append(now)
-            while len(self._windows) > _MOST_WINDOWS:
+            while len(self._windows) > _MAX_WINDOWS:
                 del self._windows[next(iter(self._windows))]
 
     def _checked(self, key: tuple[Hashable, str], most: int, of: str, now: float) -> deque[float]:
-        """Return the window, without what is older than a minute. Raises TooOften if it is full. Holds the lock."""
+        """Return the window without calls older than a minute. Raises TooOften if it is full. The caller holds the lock."""
         window = self._windows.pop(key, None)
         if window is None:
             window = deque()

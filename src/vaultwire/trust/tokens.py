@@ -1,7 +1,7 @@
-"""Access tokens that somebody else gave out (OAuth 2.1, as JWTs): which of them open this server, and whose they are.
+"""Checks access tokens of another issuer (OAuth 2.1, JWTs), and tells their owners. It fetches and stores nothing.
 
-Nothing is fetched here and nothing is kept: whoever asks brings the issuer's keys. PyJWT, with cryptography, checks the
-signature and the times; what it leaves to its caller is decided here, after RFC 8725 and RFC 9068.
+The caller brings the issuer's keys. PyJWT, with cryptography, checks the signature and the times. The other checks are here,
+after RFC 8725 and RFC 9068.
 """
 
 from __future__ import annotations
@@ -9,28 +9,28 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-# Clocks differ; more would only lengthen the life of a token that was taken back.
+# Clocks differ. More would only lengthen the life of a revoked token.
 _LEEWAY_SECONDS = 30
-# From the kind of the key, never from the token: a public key must not pass for a shared secret (RFC 8725, 3.1).
+# Chosen by the kind of the key, never by the token: a public key must not be used as a shared secret (RFC 8725, 3.1).
 _RSA = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512")
 _CURVES = {"P-256": "ES256", "P-384": "ES384", "P-521": "ES512", "Ed25519": "EdDSA"}
 # RFC 7518, 3.3.
-_LEAST_RSA_BITS = 2048
-# An issuer has two or three; each is looked at for every token.
-_MOST_KEYS = 100
-# RFC 9068 wants the second; most issuers write the first, or nothing. Others are no access tokens.
+_MIN_RSA_BITS = 2048
+# An issuer has two or three. Each is looked at for every token.
+_MAX_KEYS = 100
+# RFC 9068 asks for the second; most issuers write the first, or nothing. Other types are no access tokens.
 _TYPES = ("jwt", "at+jwt", "application/at+jwt")
 # OpenID Connect Core, 2.
-_LONGEST_SUBJECT = 255
+_MAX_SUBJECT = 255
 _PREFIX = "oauth:"
-"""Before a caller's name, which then is no name of a key: those have no colon."""
+"""Before a caller's name. A key's name has no colon, so the two cannot be confused."""
 
 INVALID_TOKEN, INSUFFICIENT_SCOPE = "invalid_token", "insufficient_scope"
 """RFC 6750, 3.1."""
 
 
 class TokenRefused(Exception):  # noqa: N818 - what was asked for was refused; nothing failed
-    """A token that opens nothing. ``error`` is RFC 6750's word; the message, plain ASCII, says why."""
+    """A token that is not accepted. ``error`` is RFC 6750's code; the message, plain ASCII, says why."""
 
     def __init__(self, message: str, error: str = INVALID_TOKEN) -> None:
         super().__init__(message)
@@ -38,15 +38,15 @@ class TokenRefused(Exception):  # noqa: N818 - what was asked for was refused; n
 
 
 class KeyUnknown(TokenRefused):
-    """It is signed with a key that is none of these; the issuer may have a new one."""
+    """The token is signed with an unknown key; the issuer may have a new one."""
 
 
 class IssuerUnreachable(Exception):  # noqa: N818 - says what is the matter
-    """The issuer's keys cannot be had at the moment; the message is for the log."""
+    """The issuer's keys cannot be fetched at the moment; the message is for the log."""
 
 
 class IssuerKey(NamedTuple):
-    """A public key of the issuer, and what it may have signed with."""
+    """A public key of the issuer, and its algorithms."""
 
     id: str | None
     algorithms: tuple[str, ...]
@@ -54,9 +54,9 @@ class IssuerKey(NamedTuple):
 
 
 class Trusted(NamedTuple):
-    """An issuer whose tokens are taken. ``resource`` is this server's URL for clients, None: where it listens.
+    """An issuer whose tokens are accepted. ``resource`` is this server's URL for clients; None for where it listens.
 
-    ``audience`` is whom its tokens must be given out for, None: the resource. They must have all of the ``scopes``.
+    ``audience`` is the audience of its tokens; None for the resource. The tokens must have all ``scopes``.
     """
 
     issuer: str
@@ -66,7 +66,7 @@ class Trusted(NamedTuple):
 
 
 class Tokens:
-    """What is asked of a token: who gave it out, for whom, and for what. ``audience`` is the name of this server there."""
+    """What a token must have: its issuer, its audience (the name of this server) and its scopes."""
 
     def __init__(self, issuer: str, audience: str, scopes: Sequence[str] = ()) -> None:
         self.issuer = issuer
@@ -74,7 +74,7 @@ class Tokens:
         self.scopes = tuple(scopes)
 
     def owner(self, token: str, keys: Sequence[IssuerKey]) -> str:
-        """Return the name of whoever the token was given to. Raises TokenRefused."""
+        """Return the name of the token's owner. Raises TokenRefused."""
         import jwt  # noqa: PLC0415 - an extra, for those who use it
 
         if token.count(".") != 2:  # noqa: PLR2004 - head, claims, signature
@@ -92,15 +92,15 @@ class Tokens:
             )
         except jwt.PyJWTError as error:
             raise TokenRefused(_why(error)) from None
-        except (ValueError, TypeError, OverflowError, RecursionError):  # claims that are no times, text that is no text
+        except (ValueError, TypeError, OverflowError, RecursionError):  # claims of wrong types
             raise TokenRefused("the token is malformed") from None
         return _PREFIX + self._subject(claims)
 
     def _subject(self, claims: dict[str, Any]) -> str:
         subject: str = claims["sub"]
-        if not 0 < len(subject) <= _LONGEST_SUBJECT or not subject.isprintable():
+        if not 0 < len(subject) <= _MAX_SUBJECT or not subject.isprintable():
             raise TokenRefused("the token names nobody: sub must be a short printable text")
-        if "cnf" in claims:  # to take it from anybody would make it worth less than its issuer promised (RFC 9449, 7.1)
+        if "cnf" in claims:  # only the holder of that key may use it (RFC 9449, 7.1)
             raise TokenRefused("the token is bound to its owner's key, which this server cannot check")
         granted = _scopes(claims)
         if not granted.issuperset(self.scopes):
@@ -109,11 +109,11 @@ class Tokens:
 
 
 def read_keys(document: Any) -> list[IssuerKey]:
-    """Return the keys of a JSON Web Key Set that can check signatures; others, and weak ones, are passed over."""
+    """Return the keys of a JSON Web Key Set that can check signatures; without the others and without weak ones."""
     listed = document.get("keys") if isinstance(document, dict) else None
     if not isinstance(listed, list):
         return []
-    found = [_read_key(each) for each in listed[:_MOST_KEYS] if isinstance(each, dict)]
+    found = [_read_key(each) for each in listed[:_MAX_KEYS] if isinstance(each, dict)]
     return [key for key in found if key is not None]
 
 
@@ -134,14 +134,14 @@ def _read_key(described: dict[str, Any]) -> IssuerKey | None:
         key = jwt.PyJWK(described, algorithms[0]).key
     except (jwt.PyJWTError, ValueError, TypeError, OverflowError):
         return None
-    if kind == "RSA" and key.key_size < _LEAST_RSA_BITS:
+    if kind == "RSA" and key.key_size < _MIN_RSA_BITS:
         return None
     id_ = described.get("kid")
     return IssuerKey(id_ if isinstance(id_, str) else None, algorithms, key)
 
 
 def _key_of(head: dict[str, Any], keys: Sequence[IssuerKey]) -> IssuerKey:
-    """Return the key a token says it is signed with. Raises KeyUnknown, and TokenRefused for what no key is looked for."""
+    """Return the key that a token names. Raises KeyUnknown, and TokenRefused for a token that is wrong anyway."""
     kind = head.get("typ", "JWT")
     if not isinstance(kind, str) or kind.lower() not in _TYPES:
         raise TokenRefused("the token is no access token")
@@ -151,13 +151,15 @@ def _key_of(head: dict[str, Any], keys: Sequence[IssuerKey]) -> IssuerKey:
     if algorithm not in (*_RSA, *_CURVES.values()):
         raise TokenRefused("the token is not signed with a public-key algorithm of this server's")
     fitting = [key for key in keys if algorithm in key.algorithms and (id_ is None or key.id == id_)]
-    if len(fitting) != 1:  # without a name only one key can be meant: to try several would be work for whoever asks
+    if (
+        len(fitting) != 1
+    ):  # without a name only a single key can be meant: to try several would be work for anybody who asks
         raise KeyUnknown("the token is signed with a key its issuer does not have")
     return fitting[0]
 
 
 def _why(error: Exception) -> str:
-    """Return the reason in words of our own: PyJWT's quote the token."""
+    """Return the reason in our own words: PyJWT's messages quote the token."""
     import jwt  # noqa: PLC0415 - as above
 
     match error:
@@ -177,7 +179,7 @@ def _why(error: Exception) -> str:
 
 
 def _scopes(claims: dict[str, Any]) -> set[str]:
-    """Return what the token is good for. ``scp`` is how some large issuers spell ``scope`` (RFC 8693, 4.2)."""
+    """Return the token's scopes. Some large issuers write ``scp`` for ``scope`` (RFC 8693, 4.2)."""
     found: set[str] = set()
     for name in ("scope", "scp"):
         given = claims.get(name)

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from vaultwire import __version__
-from vaultwire.editor.diffs import Decision, Proposals
+from vaultwire.editor.proposals import Decision, Proposals
 from vaultwire.editor.state import NOTHING, EditorState, Mention, Selection, select_lines
 from vaultwire.protocol import jsonrpc
 from vaultwire.protocol.revisions import LATEST_HANDSHAKE, negotiate
@@ -126,25 +126,25 @@ class Bridge:
             self._tell(peer, selection)
 
     def tell_mention(self, mention: Mention) -> int:
-        """Mention a note to every client, to some once they are ready. Return how many there are."""
+        """Send a mention to every client; one that is not ready gets it later. Return how many got it now."""
         with self._lock:
-            peers = list(self._peers)
-            for peer in peers:
+            ready = [peer for peer in self._peers if peer.is_ready]
+            for peer in self._peers:
                 if not peer.is_ready:
                     peer.waiting.append(mention)
-        for peer in peers:
-            if peer.is_ready:
-                self._point(peer, mention)
-        return len(peers)
+        for peer in ready:
+            self._point(peer, mention)
+        return len(ready)
 
-    def make_ready(self, peer: Peer) -> None:
-        """Tell a client what it has missed. For half a second after it gets the tools it hears nothing."""
+    def make_ready(self, peer: Peer) -> int:
+        """Send a client what it has missed; return how many mentions. In its first half second with tools it hears nothing."""
         with self._lock:
             peer.is_ready = True
             waiting, peer.waiting = peer.waiting, []
         self._tell(peer, self.state.selection)
         for mention in waiting:
             self._point(peer, mention)
+        return len(waiting)
 
     def _ready(self) -> list[Peer]:
         with self._lock:

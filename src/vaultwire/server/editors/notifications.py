@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
-from vaultwire.editor.state import Mention, Selection, Spot
+from vaultwire.editor.state import Mention, Position, Selection
 
 
 class Quirks(NamedTuple):
@@ -123,7 +123,7 @@ def _inner(text: str) -> str | None:
 
 
 def _range(selection: Selection, first_line: int) -> dict[str, Any]:
-    def spot(place: Spot) -> dict[str, int]:
+    def spot(place: Position) -> dict[str, int]:
         return {"line": place.line + first_line, "character": place.character}
 
     return {"start": spot(selection.start), "end": spot(selection.end), "isEmpty": selection.start == selection.end}

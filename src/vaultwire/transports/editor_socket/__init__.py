@@ -1,5 +1,6 @@
-"""The WebSocket by which editors' clients, Claude Code first, see what the person sees. What is said is
-``server.editors.methods``'; who may come, and how connections come and go, is decided here.
+"""The editors' WebSocket: through it clients, first of all Claude Code, see what the person sees.
+
+``door`` decides who may connect, ``listener`` how connections open and close. ``server.editors.methods`` makes the messages.
 """
 
 from vaultwire.transports.editor_socket.door import TOKEN_HEADER, Bounds, EditorSocket, hosts

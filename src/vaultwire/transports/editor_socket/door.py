@@ -1,6 +1,6 @@
-"""The WebSocket by which editors' clients, Claude Code first, see what the person sees. Bytes and who may come.
+"""The editors' WebSocket: through it clients, first of all Claude Code, see what the person sees. Bytes and access only.
 
-What is said is ``server.editors.methods``'. Only this computer is listened to, a client must show the secret that is in the
+``server.editors.methods`` makes the messages. The door listens on this computer only, a client must show the secret of the
 lock file, and web pages are refused: browsers let any page open a socket to this computer.
 """
 
@@ -24,28 +24,28 @@ from websockets.typing import Subprotocol
 from vaultwire.editor.state import Mention, Selection
 from vaultwire.protocol import jsonrpc
 from vaultwire.server.editors.methods import Bridge, Peer
-from vaultwire.transports.editor_socket.accepting import Connection, Listener
+from vaultwire.transports.editor_socket.listener import Connection, Listener
 
 TOKEN_HEADER = "x-claude-code-ide-authorization"  # noqa: S105 - where a token stands, not one
 _SUBPROTOCOL = Subprotocol("mcp")
-# Messages that are read before they are worked on: each may be as large as messages may be.
-_MOST_QUEUED = 4
+# Messages that are read ahead. Each may have the largest size.
+_MAX_QUEUED = 4
 
 
 class Bounds(NamedTuple):
-    """The contract's: connections, bytes of a message in either direction, seconds between looks at who is still there.
+    """The limits of the door; the contract's, where it has them. Times are in seconds.
 
-    ``strangers``: connections that have not shown a secret yet; one more ends the oldest. ``opening``: how long one may
-    take for that. ``patience``: a client whose process is gone is noticed at once; one that a person has suspended does
-    not answer either, and Claude Code, cut off, never asks its new connection for diagnostics. ``sending``: how long one
-    that does not read may hold up what is told to others. ``closing``: how long one may take to say goodbye. ``ready``:
-    what is said sooner after the list of tools, a client does not hear; ``toolless``: a client that has been initialized
-    for so long and has not asked for the tools never does. ``quiet``: a selection is told when it has not
-    changed for so long.
+    ``connections``: of clients. ``unauthenticated``: connections that have shown no secret; one more ends the oldest.
+    ``message``: bytes in either direction. ``ping``: between two pings. ``opening``: for a secret to be shown.
+    ``patience``: for the answer to a ping. A dead process is noticed at once, but a suspended one does not answer either,
+    and Claude Code, once cut off, never asks its new connection for diagnostics. ``sending``: for a client to read what is
+    sent, while others wait. ``closing``: for a goodbye. ``ready``: a client does not hear what is sent sooner after the list
+    of tools. ``toolless``: after this time a client that has not asked for the tools never does. ``quiet``: a selection
+    must stay unchanged so long before it is sent.
     """
 
     connections: int = 10
-    strangers: int = 16
+    unauthenticated: int = 16
     message: int = 10 << 20
     ping: float = 30.0
     opening: float = 10.0
@@ -58,19 +58,19 @@ class Bounds(NamedTuple):
 
 
 class Pages(Protocol):
-    """What else is on the same socket, below a prefix: the person's pages, the plugin, commands."""
+    """Other users of the same port, below a path prefix: the person's pages, the plugin, commands."""
 
     prefix: str
 
     def admit(self, request: Request) -> Response | None:
-        """Return the answer to a request below ``prefix``; None if it opens a socket, and may."""
+        """Return the answer to a request below ``prefix``; None to let it open a WebSocket."""
 
     def serve(self, connection: ServerConnection) -> None:
-        """Talk on one such socket until it is closed."""
+        """Serve one such WebSocket until it is closed."""
 
 
 def hosts(port: int) -> set[str]:
-    """Return the names by which a server of this computer is asked for."""
+    """Return the Host headers of requests to this computer."""
     return {f"{name}:{port}" for name in ("127.0.0.1", "localhost", "[::1]")}
 
 
@@ -99,11 +99,11 @@ class EditorSocket:
         self._changed = threading.Condition()
         self._news: Selection | None = None
         self._began, self._ended = threading.Event(), threading.Event()
-        self._listener = Listener(listener, bounds.strangers)
+        self._listener = Listener(listener, bounds.unauthenticated)
         self._server: Server = serve(
             self._serve,
             sock=self._listener,
-            compression=None,  # on one computer it costs time and saves nothing
+            compression=None,  # on one computer it takes time and saves nothing
             select_subprotocol=lambda _, offered: _SUBPROTOCOL if _SUBPROTOCOL in offered else None,
             process_request=self._admit,
             server_header=None,
@@ -112,7 +112,7 @@ class EditorSocket:
             ping_timeout=bounds.patience,
             close_timeout=bounds.closing,
             max_size=bounds.message,
-            max_queue=_MOST_QUEUED,
+            max_queue=_MAX_QUEUED,
             logger=_silent_logger(),
             create_connection=Connection,
         )
@@ -138,23 +138,23 @@ class EditorSocket:
                 thread.join()
 
     def close(self) -> None:
-        """Reject what waits for the person, say goodbye to every client, and end ``run``. Safe from any thread.
+        """Reject all proposals, say goodbye to every client, and end ``run``. Safe to call from any thread.
 
-        A client that does not read, or does not say goodbye itself, holds none of it up for longer than ``closing``.
+        A client that does not read or does not answer the goodbye delays this by at most ``closing`` seconds.
         """
         self._ended.set()
-        hurry = threading.Timer(self._bounds.closing, self._listener.abort_all)
-        hurry.start()
+        abort_timer = threading.Timer(self._bounds.closing, self._listener.abort_all)
+        abort_timer.start()
         self._bridge.proposals.reject_all()
         self._listener.close()
-        if self._began.is_set():  # else the library would wait for that
+        if self._began.is_set():  # else the library would wait for the start
             self._server.shutdown()
-        hurry.cancel()
+        abort_timer.cancel()
 
-    # ------------------------------------------------------------------ who may come
+    # ------------------------------------------------------------------ access
 
     def _admit(self, connection: ServerConnection, request: Request) -> Response | None:
-        """Return the refusal of a connection, None if it may be."""
+        """Return the answer to a request, None to accept the connection."""
         headers = request.headers
         pages = self._pages_of(request)
         if pages is not None and self._is_our_host(headers):
@@ -165,7 +165,7 @@ class EditorSocket:
             if refusal is None:
                 self._log("Authentication successful")
         if response is None:
-            self._listener.admit(connection.socket)
+            self._listener.authenticated(connection.socket)
         return response
 
     def _refusal(self, headers: Headers) -> tuple[HTTPStatus, str] | None:
@@ -186,7 +186,7 @@ class EditorSocket:
         return next((pages for pages in self._pages if request.path.startswith(pages.prefix)), None)
 
     def _is_our_host(self, headers: Headers) -> bool:
-        """Tell whether the client came to this server by a name of this computer: pages of other names may lead here."""
+        """Tell whether the Host header names this computer: web pages of other names could lead here."""
         return headers.get_all("Host") in [[host] for host in self._hosts]
 
     # ------------------------------------------------------------------ connections
@@ -198,7 +198,7 @@ class EditorSocket:
             pages.serve(connection)
             return
         with self._joining:
-            is_full = len(self._connections) >= self._bounds.connections  # several may have been admitted at once
+            is_full = len(self._connections) >= self._bounds.connections  # several may have been accepted at once
             if not is_full:
                 self._connections.add(connection)
         if is_full:
@@ -208,7 +208,7 @@ class EditorSocket:
         try:
             self._talk(connection)
         except ConnectionClosedError as error:
-            if error.rcvd is None:  # it did not say goodbye
+            if error.rcvd is None:  # without a goodbye
                 self._log("Removing dead connection")
         finally:
             self._connections.discard(connection)
@@ -228,7 +228,7 @@ class EditorSocket:
             if timer is not None:
                 timer.cancel()
             seconds = self._bounds.ready if peer.lists_tools else self._bounds.toolless
-            timer = threading.Timer(seconds, self._bridge.make_ready, (peer,))
+            timer = threading.Timer(seconds, self._make_ready, (peer,))
             timer.daemon = True
             timer.start()
 
@@ -245,14 +245,14 @@ class EditorSocket:
             self._bridge.leave(peer)
 
     def _to_frame(self, message: dict[str, Any]) -> bytes:
-        """Return what is sent: in place of an answer that is too large, an error."""
+        """Return the frame of a message; an error instead of an answer that is too large."""
         frame = jsonrpc.to_frame(message)[:-1]  # the line's end
         if len(frame) <= self._bounds.message:
             return frame
         too_large = f"The answer has {len(frame)} bytes, and a message may have {self._bounds.message}"
         return jsonrpc.to_frame(jsonrpc.error_message(message.get("id"), jsonrpc.INTERNAL_ERROR, too_large))
 
-    # ------------------------------------------------------------------ what is told
+    # ------------------------------------------------------------------ what clients are told
 
     def _note(self, selection: Selection) -> None:
         with self._changed:
@@ -260,11 +260,19 @@ class EditorSocket:
             self._changed.notify_all()
 
     def _mention(self, mention: Mention) -> None:
+        with self._changed:
+            latest, self._news = self._news, None
+        if latest is not None:  # clients get the selection first that the person made first
+            self._bridge.tell_selection(latest)
         if self._bridge.tell_mention(mention):
             self._log("Sent at-mention")
 
+    def _make_ready(self, peer: Peer) -> None:
+        for _ in range(self._bridge.make_ready(peer)):
+            self._log("Sent at-mention")
+
     def _tell_news(self) -> None:
-        """Tell selections once they stay as they are: a person who moves through a note makes many."""
+        """Tell clients a selection once it has not changed for a moment: a person who moves through a note makes many."""
         while not self._ended.is_set():
             with self._changed:
                 self._changed.wait_for(lambda: self._news is not None or self._ended.is_set())
@@ -282,7 +290,7 @@ class EditorSocket:
 
 
 def _silent_logger() -> logging.Logger:
-    """Return a logger for the library, which would tell tracebacks of clients that go away."""
+    """Return a silent logger for the library: it would print tracebacks when clients go away."""
     logger = logging.getLogger("vaultwire.editor_socket")
     logger.propagate = False
     logger.setLevel(logging.CRITICAL + 1)

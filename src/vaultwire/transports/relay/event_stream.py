@@ -6,17 +6,17 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-# What a line costs besides its bytes: an event may come in very many.
+# What a line costs in memory beyond its bytes: one event may have very many lines.
 _LINE_BYTES = 40
-# An id goes back to the server in a header; longer ones are nobody's.
+# The id goes back to the server in a header. A longer one is ignored.
 _MAX_ID_BYTES = 1024
-# A server that asks to be left alone for longer would be forgotten.
+# The longest pause before a new attempt that a server may ask for.
 _MAX_RETRY_SECONDS = 300.0
 _MAX_DIGITS = 9
 
 
 class Cursor:
-    """Where in a stream a client is: what it would say and how long it would wait to hear the rest."""
+    """A client's place in a stream: the id of the last event, and how long to wait before asking for the rest."""
 
     __slots__ = ("last_id", "retry_seconds")
 
@@ -26,19 +26,19 @@ class Cursor:
 
 
 class EventTooLong(Exception):  # noqa: N818 - says what is the matter
-    """An event has more bytes than were said to be taken."""
+    """An event has more bytes than the caller takes."""
 
 
 def read_events(lines: Iterable[bytes], cursor: Cursor, most_bytes: int) -> Iterator[bytes]:
-    """Yield the data of each event, lines joined by ``\\n``; the cursor moves on before it is yielded.
+    """Yield the data of each event, lines joined by ``\\n``. The cursor moves on before the event is yielded.
 
-    An event that ends with the stream instead of an empty line is none; nor is one without data, but its id counts.
-    Raises EventTooLong.
+    An event without an empty line at its end is dropped, as the standard says. An event without data is not yielded, but
+    its id counts. Raises EventTooLong.
     """
     data: list[bytes] = []
     size = 0
     last_id = cursor.last_id
-    for line in _broken_at_any_end(lines):
+    for line in _split_at_carriage_returns(lines):
         if not line:
             cursor.last_id = last_id
             whole, data, size = b"\n".join(data), [], 0
@@ -58,8 +58,8 @@ def read_events(lines: Iterable[bytes], cursor: Cursor, most_bytes: int) -> Iter
             cursor.retry_seconds = min(int(value) / 1000, _MAX_RETRY_SECONDS)
 
 
-def _broken_at_any_end(lines: Iterable[bytes]) -> Iterator[bytes]:
-    """Yield lines without their ends; a lone ``\\r``, which no server we know sends, is one, too."""
+def _split_at_carriage_returns(lines: Iterable[bytes]) -> Iterator[bytes]:
+    """Yield lines without their line ends. A ``\\r`` alone ends a line, too; no server we know sends one."""
     for line in lines:
         bare = line.removesuffix(b"\n").removesuffix(b"\r")
         start = 0

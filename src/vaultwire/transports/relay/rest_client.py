@@ -1,6 +1,6 @@
-"""The methods of a server, filled by another one's REST API, version 1, where there is no MCP. Only tools: it has no more.
+"""The methods of a server over another server's REST API, version 1, where that has no MCP. Only tools: it has no more.
 
-The list of tools is looked at every few seconds, because nobody here says when it changes. A call is sent once.
+The API does not say when the list of tools changes, so it is read every few seconds. A call is sent once.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from vaultwire.protocol import jsonrpc
 from vaultwire.server.results import TOOL_NOT_FOUND, Refusal, Result
 from vaultwire.server.subscriptions import Subscriptions
 from vaultwire.server.tasks import Job, Work
-from vaultwire.transports.relay.connections import Lost, Unreachable
-from vaultwire.transports.relay.exchanges import LOST, MAX_ANSWER_VALUES, REFUSED, UNREACHABLE, Failure
+from vaultwire.transports.relay.http_client import ConnectionLost, Unreachable
+from vaultwire.transports.relay.in_flight import LOST, MAX_ANSWER_VALUES, REFUSED, UNREACHABLE, Failure
 from vaultwire.transports.relay.upstream import START_DELAYS
 
 TYPE_CHECKING = False
@@ -26,39 +26,39 @@ if TYPE_CHECKING:
     from vaultwire.protocol.json_types import JsonObject
     from vaultwire.server.results import Answer
     from vaultwire.server.subscriptions import Listening
-    from vaultwire.transports.relay.connections import Connections
+    from vaultwire.transports.relay.http_client import ConnectionPool
 
-# The contract's relay: how often it looks at the list, and how long it waits for it.
+# The contract's relay: how often it reads the list, and how long it waits for it.
 POLL_SECONDS = 5.0
 _LIST_SECONDS = 5.0
-# While the server is starting (``START_DELAYS`` add up to 13 minutes), and for a call: a little longer than the longest
-# may take (``trust.limits``).
+# For the list while the server is starting: ``START_DELAYS`` add up to 13 minutes. For a call: a little longer than the
+# longest call may take (``trust.limits``).
 _START_SECONDS = 900.0
 _CALL_SECONDS = 65.0
 _HEADERS = {"Accept": "application/json", "User-Agent": f"vaultwire/{__version__}"}
-# 2026-07-28, "Caching": as long as we would not know better ourselves.
+# 2026-07-28, "Caching": the list is read so often.
 _TTL_MS = int(POLL_SECONDS * 1000)
 _OK, _INVALID, _NOT_FOUND, _TOO_LARGE = 200, 400, 404, 413
 _CLIENTS_FAULT = range(400, 500)
 
 
 class RestMethods:
-    """What ``server.handlers.Handlers`` is over a vault, over a REST API."""
+    """As ``server.handlers.Handlers``, over a REST API instead of a vault."""
 
     methods = ("tools/list", "tools/call", "subscriptions/listen")
 
-    def __init__(self, connections: Connections, where: str, root: str, say: Callable[[str], None]) -> None:
-        """``where`` is the server as a person knows it, ``root`` the path of its API; ``say`` takes words for them."""
+    def __init__(self, connections: ConnectionPool, where: str, root: str, say: Callable[[str], None]) -> None:
+        """``where`` is the server's name for a person, ``root`` the path of its API; ``say`` takes words for a person."""
         self._connections = connections
         self._where = where
         self._root = root
         self._say = say
         self._closing = threading.Event()
-        self._hash: str | None = None  # of the list as the client may know it
+        self._hash: str | None = None  # of the list that was read last
         self.subscriptions = Subscriptions(("toolsListChanged",))
 
     def handle(self, request: Request, _: Dialect) -> Answer | Job | Listening:
-        """Answer the request, or return the job that will, or that it stays open."""
+        """Return the answer, the job that makes it, or the request as one that stays open."""
         if request.method == "subscriptions/listen":
             return self.subscriptions.honoured(request.params, request.peer)
         if request.method == "tools/list":
@@ -68,29 +68,29 @@ class RestMethods:
             return Refusal(
                 jsonrpc.INVALID_PARAMS, "Invalid params: tools/call takes name, a string, and arguments, an object"
             )
-        # Which tools change something the API does not say, so all go one after another.
+        # The API does not say which tools change something, so all calls go one after another.
         return Work(name, lambda _: self._call(name, arguments), _give_up, _CALL_SECONDS, changes_vault=True)
 
     def describe(self, _tool: str) -> None:
-        """Return nothing: no argument of ours stands in a header."""
+        """Return nothing: no argument is also a header."""
 
     def tend(self) -> None:
-        """Look at the list of tools every few seconds until ``close``, and tell the client when it has changed."""
+        """Read the list of tools every few seconds until ``close``; tell the client when it has changed."""
         while not self._closing.wait(POLL_SECONDS):
             known = self._hash
             try:
                 self._get_tools()
-            except Failure:  # the next call will say so
+            except Failure:  # the next call reports it
                 continue
             if known is not None and self._hash != known:
                 self.subscriptions.publish("toolsListChanged")
 
     def close(self) -> None:
-        """End ``tend``, and all waiting for a server that is not there."""
+        """End ``tend``, and every wait for a server that cannot be reached."""
         self._closing.set()
 
     def _list(self, request: Request) -> Answer:
-        delays = iter(() if self._hash is not None else START_DELAYS)  # once it was there it will not be starting
+        delays = iter(() if self._hash is not None else START_DELAYS)  # a server that has answered is not starting
         while True:
             try:
                 result: JsonObject = {"tools": self._get_tools()}
@@ -107,7 +107,7 @@ class RestMethods:
             return Result(result)
 
     def _get_tools(self) -> list[Any]:
-        """Return the tools there are and keep their hash. Raises Failure, REFUSED where it makes no sense to try again."""
+        """Return the tools and keep their hash. Raises Failure; REFUSED if another attempt would not help."""
         status, value = self._exchange("GET", "/tools", None, _LIST_SECONDS)
         if status in _CLIENTS_FAULT:
             raise Failure(REFUSED, self._refused("/tools", status, value))
@@ -136,15 +136,15 @@ class RestMethods:
         return _give_up(REFUSED, self._refused(name, status, value))
 
     def _exchange(self, method: str, path: str, body: bytes | None, seconds: float) -> tuple[int, JsonObject]:
-        """Return status and JSON of an answer, empty if it is none. Raises Failure."""
+        """Return an answer's status and JSON object, empty if it has none. Raises Failure."""
         headers = _HEADERS if body is None else {**_HEADERS, "Content-Type": "application/json"}
         try:
-            answer = self._connections.ask(method, self._root + path, headers, body, seconds)
+            answer = self._connections.request(method, self._root + path, headers, body, seconds)
             text = answer.body()
         except Unreachable as error:
             code = REFUSED if error.is_final else UNREACHABLE
             raise Failure(code, f"{self._where} cannot be reached: {error}.") from None
-        except Lost as error:
+        except ConnectionLost as error:
             raise Failure(
                 LOST,
                 f"The connection to {self._where} was lost after the request was sent ({error}).",

@@ -1,8 +1,8 @@
-"""Where programs of one person meet on one computer: a socket in a folder that is theirs alone, named by what is served.
+"""How one person's programs find each other on one computer: a Unix socket in a private folder, named by what is served.
 
-A server of the very same vaults and settings is found by its name, so there is nothing to read and believe; and nobody
-else can have put it there or can answer at it, because the folder is the person's own and closed to others. A port could
-be anybody's once its server has ended. Not on Windows, where Python has no such sockets.
+The socket's name is a hash of the vaults and settings, so a server of exactly these is found without reading a file. Nobody
+else can put a socket there or answer at it: the folder is the person's own and closed to others. A port would be less safe:
+any program may have it once its server has ended. Not on Windows, where Python has no Unix sockets.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-# What the address of a socket holds (macOS: 104 with the zero at its end).
+# The longest path of a socket (macOS: 104 bytes with the zero at the end).
 _MAX_PATH_BYTES = 103
-# Letters of the name: as many as two settings never share.
+# Letters of the name: enough that no two settings share a name.
 _NAME_LENGTH = 24
-# Somebody who takes no connection for so long is no help.
+# A server that takes longer to accept a connection is not used.
 _CONNECT_SECONDS = 0.5
 
 
-def place(folder: str, settings: Mapping[str, object], policy: str | None) -> str | None:
-    """Return where in the folder a server with these settings is met, None where there can be no such place.
+def socket_path(folder: str, settings: Mapping[str, object], policy: str | None) -> str | None:
+    """Return the path of the socket of a server with these settings, None where there can be none.
 
-    ``policy`` is a file whose content counts as well. So does whatever else could make two of them behave differently:
-    another program, another day.
+    The name also depends on what else could make two servers behave differently: the version and place of the program, the
+    time zone, and the state of the file ``policy``.
     """
     import hashlib  # noqa: PLC0415 - after the first answer, here and below
     import json  # noqa: PLC0415
@@ -37,21 +37,21 @@ def place(folder: str, settings: Mapping[str, object], policy: str | None) -> st
 
     if not hasattr(socket, "AF_UNIX"):
         return None
-    around = [__version__, os.path.dirname(__file__), os.environ.get("TZ"), _stamp(policy)]
-    text = json.dumps([dict(settings), around], default=_plain)
+    environment = [__version__, os.path.dirname(__file__), os.environ.get("TZ"), _stamp(policy)]
+    text = json.dumps([dict(settings), environment], default=_attributes)
     path = os.path.join(folder, f"{hashlib.sha256(text.encode()).hexdigest()[:_NAME_LENGTH]}.sock")
     return path if len(os.fsencode(path)) <= _MAX_PATH_BYTES else None
 
 
 def find(path: str | None) -> str | None:
-    """Return the path if somebody of this person's listens there."""
-    if path is None or not (_is_closed_to_others(os.path.dirname(path)) and _is_our_socket(path)):
+    """Return the path if a server of this person listens there, None if not."""
+    if path is None or not (_is_private(os.path.dirname(path)) and _is_our_socket(path)):
         return None
-    return path if _is_answered(path) else None
+    return path if _accepts(path) else None
 
 
 def listen(path: str | None) -> Listener | None:
-    """Be met there. None if another one is, or there can be no such place: the file system has none or is open to others."""
+    """Bind the socket. None if another server has it, or the folder cannot have a socket or is open to others."""
     import socket  # noqa: PLC0415 - as above
 
     if path is None:
@@ -59,9 +59,9 @@ def listen(path: str | None) -> Listener | None:
     folder = os.path.dirname(path)
     try:
         os.makedirs(folder, mode=0o700, exist_ok=True)
-        if not _is_closed_to_others(folder) or _is_answered(path):
+        if not _is_private(folder) or _accepts(path):
             return None
-        if _is_our_socket(path):  # of one that was killed
+        if _is_our_socket(path):  # left by a server that was killed
             os.unlink(path)
         listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
@@ -76,7 +76,7 @@ def listen(path: str | None) -> Listener | None:
 
 
 class Listener:
-    """A place where one is met. ``socket`` is bound and does not listen yet."""
+    """A server's socket. ``socket`` is bound and does not listen yet."""
 
     def __init__(self, bound: socket.socket, path: str) -> None:
         self.socket = bound
@@ -84,22 +84,22 @@ class Listener:
         self._file = _identity(path)
 
     def close(self) -> None:
-        """Be met there no longer."""
+        """Close and remove the socket."""
         self.socket.close()
         try:
-            if _identity(self._path) == self._file:  # not that of a later one
+            if _identity(self._path) == self._file:  # a later server may have made a new one
                 os.unlink(self._path)
         except OSError:
             pass
 
 
-def _plain(value: Any) -> dict[str, Any]:
-    """Return the settings in an object of settings."""
+def _attributes(value: Any) -> dict[str, Any]:
+    """Return an object's attributes, for JSON."""
     return {name: getattr(value, name) for name in getattr(value, "__slots__", None) or vars(value)}
 
 
 def _stamp(path: str | None) -> tuple[int, int, int] | None:
-    """Return what tells a file from what it was before it was changed."""
+    """Return facts of a file that differ after a change; None for no file."""
     try:
         found = os.stat(path) if path is not None else None
     except OSError:
@@ -109,10 +109,10 @@ def _stamp(path: str | None) -> tuple[int, int, int] | None:
 
 def _identity(path: str) -> tuple[int, int]:
     found = os.lstat(path)
-    return found.st_ino, found.st_mtime_ns  # numbers of files are used again
+    return found.st_ino, found.st_mtime_ns  # inode numbers are used again
 
 
-def _is_closed_to_others(folder: str) -> bool:
+def _is_private(folder: str) -> bool:
     import stat  # noqa: PLC0415 - as above
 
     try:
@@ -132,13 +132,13 @@ def _is_our_socket(path: str) -> bool:
     return stat.S_ISSOCK(found.st_mode) and found.st_uid == os.getuid()
 
 
-def _is_answered(path: str) -> bool:
+def _accepts(path: str) -> bool:
     import socket  # noqa: PLC0415 - as above
 
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as asking:
-        asking.settimeout(_CONNECT_SECONDS)
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as client:
+        client.settimeout(_CONNECT_SECONDS)
         try:
-            asking.connect(path)
+            client.connect(path)
         except OSError:
             return False
     return True

@@ -1,8 +1,8 @@
-"""What the official command is told and what it says, as text: arguments, errors, lists. Pure.
+"""The text form of the official command: its arguments, errors and lists. Pure; it does not run the command.
 
-Sources: the help page "Obsidian CLI" for commands and parameters, and observed outputs of versions 1.12 and 1.13 where it
-is silent: errors are lines that begin with ``Error:`` and the exit code is 0; what finds nothing says so in a sentence,
-also where JSON was asked for; numbers in JSON may be texts.
+Sources: the help page "Obsidian CLI" for commands and parameters, and observed outputs of versions 1.12 and 1.13 for the
+rest: errors are lines that begin with ``Error:``, and the exit code is 0; an empty result is a sentence, also where JSON was
+asked for; numbers in JSON may be texts.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from vaultwire.vault.errors import (
 MAX_CONTENT_CHARACTERS = 15_000
 
 _ERROR = "Error: "
-# What an app whose installer is old says on stdout before its answer.
+# An app with an old installer prints this on stdout before its answer.
 _PREAMBLE = re.compile(
     r"\A(?:(?:\d{4}-\d\d-\d\d \d\d:\d\d:\d\d Loading updated app package|Your Obsidian installer is out of date)"
     r"[^\n]*(?:\n|$))+"
@@ -44,18 +44,18 @@ _CANDIDATE = re.compile(r"[^\s,;:\"'][^,;:\"'\n]*\.\w+")
 
 
 def to_arguments(vault: str, command: str, values: Mapping[str, str], flags: Sequence[str]) -> list[str]:
-    """Return the command line behind the program's name; the vault comes first, as the command wants it.
+    """Return the command line after the program's name; the vault must come first.
 
-    Every value stands behind its own ``name=``, so that none is taken for a flag, an option or another parameter.
+    Each value comes after its own ``name=``, so that no value looks like a flag, an option or another parameter.
     """
     return [f"vault={vault}", command, *(f"{name}={value}" for name, value in values.items()), *flags]
 
 
 def to_content(text: str) -> str | None:
-    r"""Return a text as ``content=`` takes it: ``\n`` for a newline, ``\t`` for a tab. None if it cannot be said so.
+    r"""Return a text for ``content=``: ``\n`` for a newline, ``\t`` for a tab. None if that cannot express it.
 
-    The command knows no escape for its escapes: a text that holds a backslash before n or t, as formulas do (``\nu``,
-    ``\times``), would come out as another one.
+    The command has no escape for the backslash: a text with a backslash before n or t, as in formulas (``\nu``,
+    ``\times``), would be changed.
     """
     if _UNESCAPED.search(text) or "\0" in text or len(text) > MAX_CONTENT_CHARACTERS:
         return None
@@ -63,10 +63,10 @@ def to_content(text: str) -> str | None:
 
 
 def check(finished: Finished, text: str | None = None) -> str:
-    """Return what the command said, without the line end it puts behind that. Raises VaultError for what is an error.
+    """Return the command's output without its last line end. Raises VaultError for an error.
 
-    ``text``: the answer is a note's own text, as far as is known this one, which may itself begin like an error; what is
-    another text is one if it is a single line.
+    ``text``: the answer should be this text of a note, which may itself begin like an error. Another answer that begins so
+    is an error if it is a single line.
     """
     said = to_plain(finished.output).removesuffix("\n")
     if said != text:
@@ -80,7 +80,7 @@ def check(finished: Finished, text: str | None = None) -> str:
 
 
 def _fail(why: str) -> None:
-    """Raise the VaultError that fits."""
+    """Raise the VaultError for an error text."""
     if "unable to find Obsidian" in why:
         raise VaultError(OBSIDIAN_NOT_RUNNING, NOT_RUNNING)
     if _UNKNOWN_VAULT.match(why):
@@ -101,12 +101,12 @@ def _fail(why: str) -> None:
 
 
 def to_lines(said: str) -> list[str]:
-    """Return the lines of a list, none for a sentence that says there are none."""
+    """Return the lines of a list; none for the sentence of an empty list."""
     return [] if _NOTHING.fullmatch(said) else [line for line in said.split("\n") if line.strip()]
 
 
 def to_objects(said: str) -> list[dict[str, Any]]:
-    """Return the objects of a list in JSON. Raises VaultError (OBSIDIAN_FAILED) for what is none."""
+    """Return the objects of a JSON list. Raises VaultError (OBSIDIAN_FAILED) for anything else."""
     value = to_json(said)
     if isinstance(value, list) and all(isinstance(each, dict) for each in value):
         return value
@@ -114,7 +114,7 @@ def to_objects(said: str) -> list[dict[str, Any]]:
 
 
 def to_json(said: str) -> Any:
-    """Return what stands in JSON, an empty list for a sentence that says there is nothing. Raises VaultError."""
+    """Return a JSON value; an empty list for the sentence of an empty result. Raises VaultError."""
     if not said.strip() or _NOTHING.fullmatch(said.strip()):
         return []
     try:
@@ -124,7 +124,7 @@ def to_json(said: str) -> Any:
 
 
 def to_properties(said: str) -> dict[str, Any]:
-    """Return a note's properties, which come in JSON or, from early versions, in YAML whatever is asked for."""
+    """Return a note's properties from JSON, or from YAML, which early versions always print."""
     if not said.strip() or _NOTHING.fullmatch(said.strip()):
         return {}
     if said.lstrip().startswith("{"):
@@ -147,5 +147,5 @@ def to_int(value: Any) -> int:
 
 
 def _not_understood(said: str) -> VaultError:
-    shown = said if len(said) <= 200 else f"{said[:200]}…"  # noqa: PLR2004 - enough to see what it is
-    return VaultError(OBSIDIAN_FAILED, f"Obsidian answered in a form that is not known here: {shown!r}.")
+    start = said if len(said) <= 200 else f"{said[:200]}…"  # noqa: PLR2004 - enough to recognize it
+    return VaultError(OBSIDIAN_FAILED, f"Obsidian answered in an unknown form: {start!r}.")

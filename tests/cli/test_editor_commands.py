@@ -12,8 +12,8 @@ import pytest
 from support.editor_door import EditorDoor
 from support.vaults import snapshot, write_vault
 from vaultwire.cli import main
-from vaultwire.editor.state import Mention, Selection, Spot
-from vaultwire.transports.lock_file import LinkFile, new_link
+from vaultwire.editor.state import Mention, Position, Selection
+from vaultwire.transports.lock_file import EndpointFile, new_endpoint
 
 TEXT = "=== Folder/My Plan.md\none\ntwo\nthree\n=== Private/Diary.md\nsecret\n"
 PARTS = """
@@ -49,7 +49,7 @@ def vault(tmp_path: Path) -> Path:
 @pytest.fixture
 def door(vault: Path, tmp_path: Path) -> Iterator[EditorDoor]:
     made = EditorDoor(vault)
-    LinkFile(str(tmp_path / "state" / "editor"), "commands", str(vault), made.commands).write()
+    EndpointFile(str(tmp_path / "state" / "editor"), "commands", str(vault), made.commands).write()
     yield made
     made.close()
 
@@ -113,7 +113,7 @@ def test_a_part_that_is_not_there_is_said_as_a_person_can_put_it_right(
     for note, said in (
         ("a#Nope", "Its headings are: 'Top', 'Sub'"),
         ("a#^nope", "Its blocks are: ^b."),
-        ("a#Sub#L2", "give lines or a part of the note, and not both"),
+        ("a#Sub#L2", "give lines or a part of the note, not both"),
         ("Folder/My Pla", "Folder/My Plan.md?"),
         ("Zzz", "no note is named 'Zzz'. Give its path as Obsidian shows it, such as Folder/Note.md"),
         ("Zzz#Sub", "no note is named 'Zzz'."),
@@ -128,7 +128,7 @@ def test_a_part_that_is_not_there_is_said_as_a_person_can_put_it_right(
 def test_a_selection_has_the_notes_own_lines(door: EditorDoor, vault: Path, capsys: pytest.CaptureFixture[str]) -> None:
     door.join()
     assert run(vault, "select", "My Plan#L2-L3") == 0
-    assert door.selections == [Selection("Folder/My Plan.md", "two\nthree", Spot(1, 0), Spot(2, 5))]
+    assert door.selections == [Selection("Folder/My Plan.md", "two\nthree", Position(1, 0), Position(2, 5))]
     assert capsys.readouterr().out == "Selected Folder/My Plan.md, lines 2 to 3\n"
     assert run(vault, "select", "My Plan") == 0
     assert door.selections[-1] == Selection("Folder/My Plan.md")
@@ -160,7 +160,7 @@ def test_without_a_server_it_is_1_and_says_what_to_start(
     assert "start it with vaultwire ide" in capsys.readouterr().err
     door = EditorDoor(vault)
     door.close()  # as one that was killed leaves its file
-    LinkFile(str(tmp_path / "state" / "editor"), "commands", str(vault), new_link(door.port)).write()
+    EndpointFile(str(tmp_path / "state" / "editor"), "commands", str(vault), new_endpoint(door.port)).write()
     assert run(vault, "mention", "My Plan") == 1
     assert "start it with vaultwire ide" in capsys.readouterr().err
 

@@ -1,6 +1,6 @@
-"""Which vaults a command line means: folders, names that Obsidian knows, and either behind a name of the person's own.
+"""Finds the vaults that a command line names: by folder, by a name that Obsidian knows, or by either after ``NAME=``.
 
-A path goes before a name, and what is a folder's path as it stands is no name with a path behind it.
+A path goes before a name. A text that is a folder's path is not read as ``NAME=PATH``.
 """
 
 from __future__ import annotations
@@ -12,18 +12,18 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_MAX_NAME = 100  # of a vault: it stands in every tool's schema and every resource's URI
+_MAX_NAME = 100  # of a vault: it is in every tool's schema and every resource's URI
 
 
-class ChoiceError(Exception):
-    """What was given is no vault, or vaults that cannot be told apart; the message is one line for a person."""
+class VaultSelectionError(Exception):
+    """A text names no vault, or two vaults have one name; the message is one line for a person."""
 
 
-def choose(given: Sequence[str]) -> dict[str, str]:
+def select_vaults(given: Sequence[str]) -> dict[str, str]:
     """Return the absolute paths of folders that can be listed, by the vaults' names.
 
-    A vault without a name is called as its folder, and a single one ``""``. Raises ChoiceError; names that differ in case
-    only are refused, because resources are found by name without regard to it.
+    A vault without a name has its folder's name; a single vault has the name ``""``. Raises VaultSelectionError. Names that
+    differ only in case are refused, because resources are found by name without regard to case.
     """
     chosen = [_named_folder(one) for one in given]
     if len(chosen) == 1:
@@ -33,17 +33,19 @@ def choose(given: Sequence[str]) -> dict[str, str]:
         name = given_name or _checked_name(os.path.basename(folder) or "vault")
         for other, its_folder in vaults.items():
             if other.casefold() == name.casefold():
-                raise ChoiceError(
+                raise VaultSelectionError(
                     f"two vaults are named {name!r}: {its_folder} and {folder}. Give one another name with --vault NAME=PATH"
                 )
             if os.path.samefile(folder, its_folder):
-                raise ChoiceError(f"the vaults {other!r} and {name!r} are the same folder: {os.path.realpath(folder)}")
+                raise VaultSelectionError(
+                    f"the vaults {other!r} and {name!r} are the same folder: {os.path.realpath(folder)}"
+                )
         vaults[name] = folder
     return vaults
 
 
 def known_names(before: str) -> str:
-    """Return the names of the vaults that Obsidian knows, behind some words; nothing if it knows none."""
+    """Return ``before`` and the names of the vaults that Obsidian knows; "" if it knows none."""
     from vaultwire.obsidian.known_vaults import known_vaults  # noqa: PLC0415 - not on the way to a handshake
 
     names = dict.fromkeys(vault.name for vault in known_vaults())
@@ -51,35 +53,37 @@ def known_names(before: str) -> str:
 
 
 def _named_folder(given: str) -> tuple[str, str]:
-    """Return a vault's name, empty if it was given none, and its folder."""
+    """Return a vault's name, "" for none, and its folder."""
     name, equals, place = given.partition("=")
     if not equals or os.path.isdir(os.path.expanduser(given)):
         return "", _folder(given)
-    if name.startswith(("/", ".", "~")) or os.path.splitdrive(name)[0]:  # no name, but a path that is not there
+    if name.startswith(("/", ".", "~")) or os.path.splitdrive(name)[0]:  # not a name, but a path that does not exist
         return "", _folder(given)
     return _checked_name(name), _folder(place)
 
 
 def _checked_name(name: str) -> str:
-    """Return the name in its composed form, in which clients name it."""
+    """Return the name in Unicode's composed form (NFC), as clients write it."""
     problem = ""
     if not name.strip():
         problem = "it is empty"
     elif "/" in name or "\\" in name:
-        problem = "it holds a slash"
+        problem = "it contains a slash"
     elif name in (".", ".."):
         problem = "it means a folder"
     elif name != name.strip() or not name.isprintable() or len(name) > _MAX_NAME:
-        problem = f"it must be up to {_MAX_NAME} characters that can be seen, without blanks around them"
+        problem = f"it must be up to {_MAX_NAME} printable characters, without spaces around them"
     if problem:
-        raise ChoiceError(f"{name[: 2 * _MAX_NAME]!r} cannot be a vault's name: {problem}. Give --vault NAME=PATH")
+        raise VaultSelectionError(
+            f"{name[: 2 * _MAX_NAME]!r} cannot be a vault's name: {problem}. Give --vault NAME=PATH"
+        )
     return unicodedata.normalize("NFC", name)
 
 
 def _folder(given: str) -> str:
     """Return the absolute path of a folder that can be listed."""
     if not given:
-        raise ChoiceError("which vault? Give --vault NAME=PATH with a folder of Markdown notes as PATH")
+        raise VaultSelectionError("which vault? Give --vault NAME=PATH with a folder of Markdown notes as PATH")
     path = os.path.abspath(os.path.expanduser(given))
     try:
         with os.scandir(path):
@@ -87,15 +91,17 @@ def _folder(given: str) -> str:
     except FileNotFoundError:
         pass
     except NotADirectoryError:
-        raise ChoiceError(f"no such vault: {path} is a file; give the folder that holds the notes") from None
+        raise VaultSelectionError(f"no such vault: {path} is a file; give the folder that holds the notes") from None
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise ChoiceError(f"cannot read the vault {path}: {reason}") from None
+        raise VaultSelectionError(f"cannot read the vault {path}: {reason}") from None
     from vaultwire.obsidian.known_vaults import vaults_named  # noqa: PLC0415 - only where there is no such folder
 
     found = vaults_named(given)
     if len(found) > 1:
-        raise ChoiceError(f"Obsidian knows several vaults named {given!r}: give the path of one, {' or '.join(found)}")
+        raise VaultSelectionError(
+            f"Obsidian knows several vaults named {given!r}: give the path of one, {' or '.join(found)}"
+        )
     if not found or found == [path]:
-        raise ChoiceError(f"no such vault: {path} does not exist" + known_names("; Obsidian knows "))
+        raise VaultSelectionError(f"no such vault: {path} does not exist" + known_names("; Obsidian knows "))
     return _folder(found[0])

@@ -1,7 +1,7 @@
-"""The companion plugin's files: putting them into a vault's settings, and taking them out again. The files are ``plugin/``.
+"""Installs and removes the files of the companion plugin in a vault's settings. The files are in ``plugin/``.
 
-Obsidian's settings are no notes, so this is outside the journal of changes. Nothing else of the settings is touched: whether
-the plugin runs is the person's to say, in Obsidian.
+Obsidian's settings are not notes, so the journal does not record this. No other setting is changed: the person enables the
+plugin in Obsidian.
 """
 
 from __future__ import annotations
@@ -13,27 +13,27 @@ from importlib import resources
 from vaultwire.vault.disk.file_operations import OPEN_NEW, remove_quietly, replace_file
 from vaultwire.vault.settings.obsidian_settings import CONFIG_FOLDER
 
-# The manifest last: Obsidian takes a folder with one for a plugin.
+# The manifest comes last: a folder with a manifest is a plugin for Obsidian.
 _FILES = ("styles.css", "main.js", "manifest.json")
 _ID = "vaultwire"
 
 
-class CompanionError(Exception):
-    """It cannot be; the message is one line for a person."""
+class PluginFilesError(Exception):
+    """The files cannot be written or removed; the message is one line for a person."""
 
 
-def companion_folder(vault: str) -> str:
-    """Return where the plugin's files are in a vault."""
+def plugin_folder(vault: str) -> str:
+    """Return the folder of the plugin's files in a vault."""
     return os.path.join(vault, CONFIG_FOLDER, "plugins", _ID)
 
 
-def install_companion(vault: str) -> str:
-    """Put the plugin's files into a vault, over older ones, each in one step; return their folder. Raises CompanionError."""
+def install_plugin(vault: str) -> str:
+    """Write the plugin's files into a vault, over older ones; return their folder. Raises PluginFilesError."""
     if not os.path.isdir(os.path.join(vault, CONFIG_FOLDER)):
-        raise CompanionError(
+        raise PluginFilesError(
             f"{vault} has no folder {CONFIG_FOLDER}: open it as a vault in Obsidian once, or give the vault's own folder"
         )
-    folder = companion_folder(vault)
+    folder = plugin_folder(vault)
     temporary = os.path.join(folder, f".{secrets.token_hex(4)}.tmp")
     try:
         os.makedirs(folder, exist_ok=True)
@@ -44,16 +44,16 @@ def install_companion(vault: str) -> str:
             replace_file(temporary, os.path.join(folder, name))
     except OSError as error:
         remove_quietly(temporary)
-        raise CompanionError(f"cannot write to {folder}: {error.strerror}") from None
+        raise PluginFilesError(f"cannot write to {folder}: {error.strerror}") from None
     return folder
 
 
-def remove_companion(vault: str) -> bool:
-    """Take the plugin's files out of a vault; False if there are none. What else is in their folder stays.
+def remove_plugin(vault: str) -> bool:
+    """Remove the plugin's files from a vault; False if there are none. Other files in their folder stay.
 
-    Raises CompanionError.
+    Raises PluginFilesError.
     """
-    folder = companion_folder(vault)
+    folder = plugin_folder(vault)
     found = False
     for name in reversed(_FILES):
         try:
@@ -61,10 +61,10 @@ def remove_companion(vault: str) -> bool:
         except FileNotFoundError:
             continue
         except OSError as error:
-            raise CompanionError(f"cannot remove {os.path.join(folder, name)}: {error.strerror}") from None
+            raise PluginFilesError(f"cannot remove {os.path.join(folder, name)}: {error.strerror}") from None
         found = True
     try:
         os.rmdir(folder)
-    except OSError:  # the person's own, such as the plugin's data.json
+    except OSError:  # it has other files, such as the plugin's data.json
         return found
     return found

@@ -1,7 +1,7 @@
-"""What the official command does, done on the vault's files by our engine: nothing of the app is needed.
+"""The files as a backend: our engine does on the vault's files what the official command does. It needs no app.
 
-Answers are plain: texts, numbers, and tuples of them, in the order the family of tools shows them. What only the app can
-do raises OBSIDIAN_NOT_RUNNING. Changes go through the journal like any other, so they can be undone.
+Answers are texts, numbers and tuples of them, in the order in which the tools show them. What only the app can do raises
+OBSIDIAN_NOT_RUNNING. Changes are recorded in the journal like all others, so they can be undone.
 """
 
 from __future__ import annotations
@@ -13,20 +13,20 @@ from typing import NoReturn
 
 from vaultwire.markdown import edits
 from vaultwire.markdown.properties import parse_frontmatter
-from vaultwire.obsidian.command import NOT_RUNNING
-from vaultwire.obsidian.shapes import (
+from vaultwire.obsidian.backend_values import (
     Hit,
     Kind,
     TaskLine,
     Where,
     bookmarks_in,
-    given_property,
-    in_order,
     shown_line,
+    sort_key,
+    to_name,
+    to_property,
+    to_target,
     value_texts,
-    wanted_name,
-    wanted_place,
 )
+from vaultwire.obsidian.command import NOT_RUNNING
 from vaultwire.vault.changes.change import Change, Write
 from vaultwire.vault.disk.note_text import plain_text
 from vaultwire.vault.disk.paths import NOTE_SUFFIX, fold, is_note, parse_note_path, parse_path, parse_set_folder
@@ -46,29 +46,31 @@ from vaultwire.vault.value_types import Hit as SearchHit
 from vaultwire.vault.value_types import Placed, Progress, VaultPath
 from vaultwire.vault.vault import Vault
 
-# The most notes, tasks and versions that are counted: more than a vault has.
+# More notes and tasks than a vault has.
 _ALL = 1_000_000
 _MAX_SEARCHED = 1000
 _MAX_VERSIONS = 50
 
 
-class Headless:
+class FilesBackend:
     """One vault without the app."""
 
     def __init__(self, vault: Vault, why: str = "") -> None:
-        """``why`` is told to whoever asks for what only the app can do, behind that it does not run."""
+        """``why`` is added to the error of a request that only the app can answer."""
         self.vault = vault
         self._why = why
 
     # ------------------------------------------------------------------ which note
 
     def target(self, file: str, path: str, progress: Progress) -> VaultPath:
-        """Return the note that a name (as in a wikilink) or an exact path means; exactly one of both is given.
+        """Return the note with a name (as in a wikilink) or an exact path; exactly one of the two is given.
 
         Raises VaultError: INVALID_ARGUMENTS, FILE_NOT_FOUND, AMBIGUOUS_NAME with the candidates.
         """
         if bool(file.strip()) is bool(path.strip()):
-            raise VaultError(INVALID_ARGUMENTS, "Give the note's name as file, or its exact path as path; one of both.")
+            raise VaultError(
+                INVALID_ARGUMENTS, "Give the note's name as file, or its exact path as path, and not both."
+            )
         if file.strip():
             return self.vault.locate(file, progress)
         wanted = parse_note_path(path)
@@ -85,7 +87,7 @@ class Headless:
     # ------------------------------------------------------------------ notes
 
     def create(self, name: str, content: str, template: str, progress: Progress, *, overwrite: bool) -> Placed:
-        """Make a note. A name that another note has elsewhere is taken all the same, as the app does."""
+        """Make a note. As in the app, a note in another folder may have the same name."""
         try:
             made = self.vault.making.create(
                 NewNote(name, content, template), progress, dry_run=False, may_have_namesake=True
@@ -99,12 +101,12 @@ class Headless:
 
     @staticmethod
     def overwritten(error: VaultError, template: str, *, overwrite: bool) -> VaultPath:
-        """Return the note that is in the way of a new one and may be written over; raise the error if it may not."""
+        """Return the existing note at the new note's path if it may be overwritten; else raise the error."""
         if error.code != NOTE_EXISTS or not overwrite:
             raise error
         if template:
             raise VaultError(
-                INVALID_ARGUMENTS, f"{error.details['path']!r} exists already; a template is for new notes only."
+                INVALID_ARGUMENTS, f"{error.details['path']!r} exists already; a template is only for new notes."
             )
         return VaultPath(error.details["path"])
 
@@ -118,27 +120,27 @@ class Headless:
 
     def move(self, path: VaultPath, to: str, progress: Progress) -> Placed:
         """Give a note another path, or put it into a folder."""
-        plan, done = self.vault.arranging.move(path, wanted_place(to), progress, dry_run=False)
+        plan, done = self.vault.arranging.move(path, to_target(to), progress, dry_run=False)
         return Placed(plan.target, False, done.other_edits(plan.target))
 
     def rename(self, path: VaultPath, name: str, progress: Progress) -> Placed:
         """Give a note another name in its folder."""
-        plan, done = self.vault.arranging.move(path, wanted_name(name), progress, dry_run=False)
+        plan, done = self.vault.arranging.move(path, to_name(name), progress, dry_run=False)
         return Placed(plan.target, False, done.other_edits(plan.target))
 
     def delete(self, path: VaultPath, progress: Progress, *, permanent: bool) -> None:
-        """Put a note into the trash, or delete it for good."""
+        """Move a note to the trash, or delete it permanently."""
         self.vault.writing.delete(path, permanent=permanent, progress=progress)
 
     # ------------------------------------------------------------------ today's note
 
     def daily(self, progress: Progress) -> tuple[VaultPath, bool]:
-        """Return the path of today's note, and whether it is there."""
+        """Return the path of today's note, and whether it exists."""
         found = self.vault.overview.daily_note("today", progress)
         return found.path, found.exists
 
     def add_daily(self, content: str, where: Where, progress: Progress) -> Placed:
-        """Add lines to today's note, which is made if it is not there."""
+        """Add lines to today's note; make the note if it does not exist."""
         path, exists = self.daily(progress)
         if exists:
             self.add(path, content, where, progress)
@@ -148,7 +150,7 @@ class Headless:
         return Placed(path, True, made.done.other_edits(path))
 
     def new_daily(self, content: str, where: Where, progress: Progress) -> str:
-        """Return the text of today's note that is to be made: its template's, with the content added."""
+        """Return the text of a new note of today: its template with the content added."""
         made = self.vault.making.append_daily("today", "", "", progress, dry_run=True)
         text = "".join(
             plain_text(step.after)
@@ -160,16 +162,16 @@ class Headless:
     # ------------------------------------------------------------------ what is in the vault
 
     def search(self, query: str, folder: str, limit: int, progress: Progress, *, case: bool) -> tuple[list[Hit], int]:
-        """Return the notes that match, in path order, and how many do in all."""
-        asked = f"match-case:({query})" if case else query
-        found = self.vault.search(asked, folder, 0, _MAX_SEARCHED, progress)
-        hits = sorted(found.hits, key=lambda hit: in_order(hit.path))[:limit]
-        return [(hit.path, self._whole(hit, progress)) for hit in hits], found.total
+        """Return the matching notes in path order, and how many match in all."""
+        full_query = f"match-case:({query})" if case else query
+        found = self.vault.search(full_query, folder, 0, _MAX_SEARCHED, progress)
+        hits = sorted(found.hits, key=lambda hit: sort_key(hit.path))[:limit]
+        return [(hit.path, self._whole_lines(hit, progress)) for hit in hits], found.total
 
-    def _whole(self, hit: SearchHit, progress: Progress) -> list[tuple[int, str]]:
-        """Return whole lines of a note: the engine cuts long ones around what was found, the app does not.
+    def _whole_lines(self, hit: SearchHit, progress: Progress) -> list[tuple[int, str]]:
+        """Return whole lines of a hit: the engine cuts long lines around the match, the app does not.
 
-        Of a canvas, the text of cards: its lines are JSON.
+        Of a canvas, return the text of cards: its lines are JSON.
         """
         if not is_note(hit.path):
             return [(number, shown_line(text)) for number, text in hit.lines]
@@ -177,17 +179,17 @@ class Headless:
         return [(number, shown_line(lines[number - 1])) for number, _ in hit.lines if number <= len(lines)]
 
     def tags(self, path: VaultPath | None, progress: Progress) -> list[str]:
-        """Return the tags of a note, or those in use, without ``#``."""
+        """Return the tags of a note, or of all notes, without ``#``."""
         if path is not None:
-            return sorted(self.vault.structure(path, progress).parsed.tags, key=in_order)
-        return sorted((each.tag for each in self.vault.overview.count_tags("", progress)), key=in_order)
+            return sorted(self.vault.structure(path, progress).parsed.tags, key=sort_key)
+        return sorted((each.tag for each in self.vault.overview.count_tags("", progress)), key=sort_key)
 
     def tagged(self, tag: str, progress: Progress) -> list[str]:
-        """Return the notes that have a tag, or one below it. Raises VaultError (FILE_NOT_FOUND) if none has."""
+        """Return the notes with a tag or one below it. Raises VaultError (FILE_NOT_FOUND) if there are none."""
         found = self.vault.overview.tagged([tag], every=True, folder="", progress=progress)
         if not found:
             raise VaultError(FILE_NOT_FOUND, f"No note has the tag {'#' + tag.lstrip('#')!r}.")
-        return sorted((each.path for each in found), key=in_order)
+        return sorted((each.path for each in found), key=sort_key)
 
     def properties(self, path: VaultPath, progress: Progress) -> list[tuple[str, list[str]]]:
         """Return a note's properties, each with its values as texts."""
@@ -195,32 +197,32 @@ class Headless:
         return [(name, value_texts(value)) for name, value in values.items()]
 
     def property_names(self, progress: Progress) -> list[tuple[str, int]]:
-        """Return the properties in use, each with how many notes have it."""
+        """Return the names of all properties, each with the number of its notes."""
         used = [(each.name, each.notes) for each in self.vault.overview.properties("", "", progress)]
-        return sorted(used, key=lambda each: in_order(each[0]))
+        return sorted(used, key=lambda each: sort_key(each[0]))
 
     def set_property(self, path: VaultPath, name: str, value: str, kind: Kind, progress: Progress) -> None:
         """Set a property of a note."""
-        self.vault.revising.set_properties(path, [given_property(name, value, kind)], None, progress, dry_run=False)
+        self.vault.revising.set_properties(path, [to_property(name, value, kind)], None, progress, dry_run=False)
 
     def remove_property(self, path: VaultPath, name: str, progress: Progress) -> None:
-        """Remove a property of a note; nothing happens if it has none of that name."""
+        """Remove a property of a note, if the note has it."""
         if any(fold(held) == fold(name) for held, _ in self.properties(path, progress)):
             self.vault.revising.remove_properties(path, [name], None, progress, dry_run=False)
 
     def links(self, path: VaultPath, progress: Progress) -> list[tuple[str, bool]]:
-        """Return where a note's links lead, each place once: a path, or with False a name that no file has."""
+        """Return the targets of a note's links, each once: a path and True, or an unresolved name and False."""
         _, links = self.vault.links(path, progress)
         found = {
             (link.target, True) if link.target is not None else (linkpath_of(link.linktext).strip(), False)
             for link in links
         }
-        return sorted(found, key=lambda each: in_order(each[0]))
+        return sorted(found, key=lambda each: sort_key(each[0]))
 
     def backlinks(self, path: VaultPath, progress: Progress) -> list[tuple[str, int]]:
-        """Return the other notes that link to a note, each with how many links it has there."""
+        """Return the other notes that link to a note, each with the number of its links."""
         _, _, sources = self.vault.backlinks(path, 0, 0, progress)
-        return sorted(Counter(sources).items(), key=lambda each: in_order(each[0]))
+        return sorted(Counter(sources).items(), key=lambda each: sort_key(each[0]))
 
     def outline(self, path: VaultPath, progress: Progress) -> list[tuple[int, str, int]]:
         """Return a note's headings: level, text, line."""
@@ -231,26 +233,26 @@ class Headless:
         found, _ = self.vault.overview.tasks(TaskFilter(), path or "", "", 0, _ALL, progress)
         return sorted(
             ((each.path, each.line, each.mark, each.text.strip()) for each in found),
-            key=lambda task: (in_order(task[0]), task[1]),
+            key=lambda task: (sort_key(task[0]), task[1]),
         )
 
     def set_task(self, path: VaultPath, line: int, mark: str, progress: Progress) -> str:
-        """Put a mark into a task's box; return the task's text. Raises VaultError (INVALID_ARGUMENTS) if it is no task."""
-        text, edit = self.marking(path, line, mark, progress)
+        """Set a task's mark; return the task's text. Raises VaultError (INVALID_ARGUMENTS) if the line has no task."""
+        text, edit = self.mark_edit(path, line, mark, progress)
         self.vault.revising.edit(path, [edit], "", None, progress, dry_run=False)
         return text
 
-    def marking(self, path: VaultPath, line: int, mark: str, progress: Progress) -> tuple[str, Edit]:
-        """Return a task's text, and the edit that puts the mark into its box."""
+    def mark_edit(self, path: VaultPath, line: int, mark: str, progress: Progress) -> tuple[str, Edit]:
+        """Return a task's text, and the edit that sets its mark."""
         lines = self.vault.read(path, progress).text.split("\n")
-        tasks = Headless.tasks(self, path, progress)  # as our engine sees them: its edit it is going to be
+        tasks = FilesBackend.tasks(self, path, progress)  # as our engine sees them, because our engine makes the edit
         task = next((task for task in tasks if task[1] == line), None)
         if task is None:
             raise VaultError(
                 INVALID_ARGUMENTS, f"There is no task on line {line} of {path!r}; obsidian_tasks lists them."
             )
         if len(mark) != 1 or not mark.isprintable() or mark in "[]":
-            raise VaultError(INVALID_ARGUMENTS, f"{mark!r} cannot stand in a task's box: give one character.")
+            raise VaultError(INVALID_ARGUMENTS, f"{mark!r} cannot be a task's mark: give one character.")
         before, _, after = lines[line - 1].partition(f"[{task[2]}]")
         return task[3], Edit("replace", f"{before}[{mark}]{after}", lines=str(line))
 
@@ -260,15 +262,15 @@ class Headless:
         """Return the templates' names. Raises VaultError (FILE_NOT_FOUND) if the settings name no folder for them."""
         folder = self._template_folder()
         notes = self.vault.overview.list_notes(folder, None, _ALL, progress).notes
-        return sorted((each.path[len(folder) + 1 : -len(NOTE_SUFFIX)] for each in notes), key=in_order)
+        return sorted((each.path[len(folder) + 1 : -len(NOTE_SUFFIX)] for each in notes), key=sort_key)
 
     def template(self, name: str, progress: Progress) -> str:
-        """Return a template's text as it stands."""
+        """Return a template's text, with its variables."""
         names = {fold(each): each for each in self.templates(progress)}
         wanted = fold(name.strip().removesuffix(NOTE_SUFFIX))
         if wanted not in names:
             known = ", ".join(names.values()) or "none"
-            raise VaultError(FILE_NOT_FOUND, f"There is no template {name!r} (there are: {known}).", name=name)
+            raise VaultError(FILE_NOT_FOUND, f"There is no template {name!r} (templates: {known}).", name=name)
         return self.read(VaultPath(f"{self._template_folder()}/{names[wanted]}{NOTE_SUFFIX}"), progress)
 
     def _template_folder(self) -> str:
@@ -278,7 +280,7 @@ class Headless:
         return folder
 
     def bookmarks(self, progress: Progress) -> list[tuple[str, str, str]]:
-        """Return the bookmarks: kind, title, and what is marked. Those in groups too."""
+        """Return the bookmarks, also those in groups: kind, title, target."""
         text = CachedFile(f"{self.vault.root}/{CONFIG_FOLDER}/bookmarks.json").content().text
         try:
             value = json.loads(text) if text else {}
@@ -287,36 +289,34 @@ class Headless:
         found = bookmarks_in(value.get("items")) if isinstance(value, dict) else []
         if not self.vault.hides_some:
             return found
-        there = set(
-            map(str, self.vault.overview.paths(progress))
-        )  # what else is marked may name what is not to be seen
-        return [each for each in found if each[0] == "file" and each[2].partition("#")[0] in there]
+        visible = set(map(str, self.vault.overview.paths(progress)))  # other bookmarks could name hidden notes
+        return [each for each in found if each[0] == "file" and each[2].partition("#")[0] in visible]
 
     def bases(self, progress: Progress) -> list[str]:
         """Return the vault's base files."""
         return sorted(
-            (path for path in self.vault.overview.paths(progress) if path.lower().endswith(".base")), key=in_order
+            (path for path in self.vault.overview.paths(progress) if path.lower().endswith(".base")), key=sort_key
         )
 
     def base_path(self, path: str) -> VaultPath:
         """Return the path of a base file. Raises VaultError as ``Vault.read_file`` does, INVALID_ARGUMENTS for others."""
         wanted = parse_path(path)
         if not wanted.lower().endswith(".base"):
-            raise VaultError(INVALID_ARGUMENTS, f"{path!r} is no base: their names end in '.base'.", path=path)
+            raise VaultError(INVALID_ARGUMENTS, f"{path!r} is not a base: its name must end in '.base'.", path=path)
         found, _ = self.vault.read_file(wanted, 10_000_000)
         return found
 
     # ------------------------------------------------------------------ history
 
     def history(self, path: VaultPath, _: Progress) -> list[tuple[int, str]]:
-        """Return a note's earlier versions, the latest first: number from 1, and when and with what it was changed."""
+        """Return a note's earlier versions, the latest first: a number from 1, and the time and tool of the change."""
         return [(number, _label(change)) for number, (change, _) in enumerate(self._versions(path), 1)]
 
     def version(self, path: VaultPath, number: int, _: Progress) -> str:
         """Return the text of a note's earlier version. Raises VaultError (FILE_NOT_FOUND)."""
         versions = self._versions(path)
         if number > len(versions):
-            raise VaultError(FILE_NOT_FOUND, f"{path!r} has {len(versions)} earlier versions on record.", path=path)
+            raise VaultError(FILE_NOT_FOUND, f"{path!r} has {len(versions)} recorded earlier versions.", path=path)
         return plain_text(versions[number - 1][1])
 
     def _versions(self, path: VaultPath) -> list[tuple[Change, bytes]]:
@@ -329,13 +329,13 @@ class Headless:
 
     # ------------------------------------------------------------------ what only the app can do
 
-    def open(self, path: VaultPath, _: Progress, *, newtab: bool) -> None:  # noqa: ARG002 - the app's own
+    def open(self, path: VaultPath, _: Progress, *, newtab: bool) -> None:  # noqa: ARG002 - for the app
         """Show a note in the app."""
         self._refuse()
 
     def base_rows(self, path: str, view: str, _: Progress) -> tuple[list[str], list[list[str]]]:  # noqa: ARG002
-        """Return what a base shows: names of columns, and rows."""
-        self.base_path(path)  # says so if there is no such base
+        """Return the columns and rows of a base."""
+        self.base_path(path)  # raises if there is no such base
         self._refuse()
 
     def commands(self, prefix: str, _: Progress) -> list[str]:  # noqa: ARG002
@@ -347,7 +347,7 @@ class Headless:
         self._refuse()
 
     def evaluate(self, code: str, _: Progress) -> str:  # noqa: ARG002
-        """Run JavaScript in the app and return what it comes to."""
+        """Run JavaScript in the app and return its value."""
         self._refuse()
 
     def _refuse(self) -> NoReturn:
@@ -355,6 +355,6 @@ class Headless:
 
 
 def _label(change: Change) -> str:
-    """Return when a note was changed, in UTC, and with which tool."""
+    """Return the time of a change, in UTC, and its tool."""
     when = datetime.fromtimestamp(change.time_ns // 1_000_000_000, UTC)
     return f"{when:%Y-%m-%d %H:%M:%S}Z {change.author.tool}".strip()

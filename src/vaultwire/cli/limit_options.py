@@ -1,4 +1,4 @@
-"""Options that hold clients to a measure: the log of what they ask, how often, how long, how much, and which tools they see."""
+"""The options that limit clients: audit log, rates, timeouts, size of answers, and which tools they see."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from typing import TypeVar
 
 from vaultwire.config import ConfigError, audit_file
 from vaultwire.toolkit.tool_sets import SIZES, STANDARD_SIZE
-from vaultwire.trust.limits import Restraints, read_rate, read_seconds
+from vaultwire.trust.limits import ClientLimits, read_rate, read_seconds
 
 Value = TypeVar("Value")
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add them."""
-    group = parser.add_argument_group("what clients are held to")
-    group.add_argument("--audit", metavar="LOG", help="keep a log of every request and its result: a file, or a folder")
-    group.add_argument("--audit-strict", action="store_true", help="refuse what cannot be written to the log")
+    """Add the options."""
+    group = parser.add_argument_group("limits for clients")
+    group.add_argument("--audit", metavar="LOG", help="log every request and its result: a file, or a folder")
+    group.add_argument("--audit-strict", action="store_true", help="refuse requests that cannot be logged")
     group.add_argument(
         "--rate",
         action="append",
         default=[],
         metavar="[NAME=]N",
-        help="calls a minute of one client: all together, of a tool, of 'each', or of each that 'changes' notes",
+        help="calls a minute of one client: in all, of a tool, of 'each' tool, or of each tool that 'changes' notes",
     )
     group.add_argument(
         "--timeout",
@@ -37,9 +37,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--tools",
         choices=SIZES,
         default=STANDARD_SIZE,
-        help="tools to list: core (few, and how to find the others), standard, all",
+        help="tools to list: core (a few, and one to find the others), standard, all",
     )
-    for option, text in (("--tool", "list this tool, too"), ("--no-tool", "neither list nor run this tool")):
+    for option, text in (("--tool", "also list this tool"), ("--no-tool", "neither list nor run this tool")):
         group.add_argument(
             option, action="append", default=[], metavar="NAME", help=f"{text}; may be given more than once"
         )
@@ -52,13 +52,13 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def restraints(options: argparse.Namespace) -> Restraints | None:
-    """Return what the options ask for, None for nothing. Raises ConfigError."""
-    asked = Restraints()
+def read_limits(options: argparse.Namespace) -> ClientLimits | None:
+    """Return the limits that the options give, None for none. Raises ConfigError."""
+    asked = ClientLimits()
     if options.audit is not None:
         asked.audit = audit_file(options.audit)
     elif options.audit_strict:
-        raise ConfigError("--audit-strict needs --audit: the log without which nothing happens")
+        raise ConfigError("--audit-strict needs --audit: the log to write to")
     asked.strict = options.audit_strict
     if options.rate:
         asked.rates = _read(read_rate, options.rate)
@@ -76,7 +76,7 @@ def restraints(options: argparse.Namespace) -> Restraints | None:
 
 
 def _names(given: list[str]) -> tuple[str, ...]:
-    """Return tools' names as they are spelt here. Whether there are such tools shows when they are loaded."""
+    """Return tools' names in our spelling. Whether they exist is checked later."""
     return tuple(name.replace("-", "_") for name in given)
 
 

@@ -1,7 +1,7 @@
-"""The person's pages on the editors' socket: who may open them, and what goes between page and proposals.
+"""The endpoint of the review page, on the editors' port: who may open the page, and its messages.
 
-A page is opened by a URL that holds a key, which only this program's own words to the person tell; its socket must come from
-the page itself. So no other page, and nobody who merely knows the port, can look at a note or accept a change.
+The page's URL has a key that this program prints for the person; the page's WebSocket must come from the page itself. So no
+other page, and no program that only knows the port, can read a note or accept a change.
 """
 
 from __future__ import annotations
@@ -18,32 +18,32 @@ from websockets.exceptions import ConnectionClosed
 from websockets.http11 import Request, Response
 from websockets.sync.server import ServerConnection
 
-from vaultwire.desk.changes import Changes, make_page, parse_decision, to_message
-from vaultwire.editor.diffs import Proposals
+from vaultwire.desk.review_page import Changes, make_page, parse_decision, to_message
+from vaultwire.editor.proposals import Proposals
 
 _PREFIX = "/desk/"
 _SOCKET = "/desk/socket"
 
 
-class Desk:
-    """The pages of one server."""
+class ReviewEndpoint:
+    """Serves the page and its WebSockets."""
 
     prefix = _PREFIX
 
     def __init__(self, proposals: Proposals, origins: set[str]) -> None:
-        """``origins`` are those that pages of this server have."""
+        """``origins``: of this server's own pages."""
         self._proposals = proposals
         self._changes = Changes(proposals)
         self._origins = origins
         self._key = secrets.token_urlsafe(32)
         self._lock = threading.Lock()
-        self._showing = threading.Lock()  # so that what is sent last is the latest
-        self._pages: dict[ServerConnection, set[str]] = {}  # with the ids of the changes that each knows
+        self._showing = threading.Lock()  # so that the latest state is sent last
+        self._pages: dict[ServerConnection, set[str]] = {}  # each with the ids of the changes it knows
         proposals.listen(self._tell)
 
     @property
     def path(self) -> str:
-        """Where the page is, with the key."""
+        """The path of the page, with the key."""
         return f"{_PREFIX}?key={self._key}"
 
     @property
@@ -52,7 +52,7 @@ class Desk:
         return bool(self._pages)
 
     def admit(self, request: Request) -> Response | None:
-        """Return the answer to a request below ``prefix``; None if it opens the page's socket, and may."""
+        """Return the answer to a request below ``prefix``; None to accept the page's WebSocket."""
         where = urlsplit(request.path)
         key = parse_qs(where.query).get("key", [""])[0]
         if not hmac.compare_digest(key.encode(), self._key.encode()):
@@ -67,7 +67,7 @@ class Desk:
         return None
 
     def serve(self, connection: ServerConnection) -> None:
-        """Talk with one page until it is closed."""
+        """Serve one page until it is closed."""
         with self._lock:
             self._pages[connection] = set()
         try:
@@ -83,7 +83,7 @@ class Desk:
                 del self._pages[connection]
 
     def _tell(self, page: ServerConnection | None = None) -> None:
-        """Tell a page, or every one, what waits now."""
+        """Send one page, or all pages, the changes that wait."""
         with self._showing:
             with self._lock:
                 pages = {each: known for each, known in self._pages.items() if page in {None, each}}
@@ -99,7 +99,7 @@ class Desk:
 
 
 def answer(status: HTTPStatus, text: str, kind: str = "text/plain", policy: str = "default-src 'none'") -> Response:
-    """Return an answer that is kept nowhere and may do nothing but what ``policy`` allows."""
+    """Return an answer that is not cached and may do only what ``policy`` allows."""
     body = text.encode()
     headers = Headers(
         {

@@ -1,4 +1,4 @@
-"""What both backends have in common: in which form requests are taken and answers given, so that they are alike. Pure."""
+"""The values of requests and answers that both backends share, so that both answer alike. Pure."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ Where: TypeAlias = Literal["append", "prepend"]
 Kind: TypeAlias = Literal["text", "list", "number", "checkbox", "date", "datetime"]
 
 Hit: TypeAlias = tuple[str, list[tuple[int, str]]]
-"""A note that matches, and the first of its lines that do, by number."""
+"""A note that matches, and the first of its matching lines, with their numbers."""
 TaskLine: TypeAlias = tuple[str, int, str, str]
 """Path, line, mark and text."""
 
 MAX_LINES = 5
-"""Lines shown of a note that was found, as many as the engine's own search shows."""
+"""The most lines shown of a note, as in the engine's own search."""
 _MAX_LINE_CHARACTERS = 200
 
 
 def value_texts(value: Any) -> list[str]:
-    """Return a property's value as texts: none if it is empty, one for each element of a list."""
+    """Return a property's value as texts: none for an empty value, one for each element of a list."""
     if value is None:
         return []
     if isinstance(value, list):
@@ -36,35 +36,35 @@ def value_texts(value: Any) -> list[str]:
     return [value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)]
 
 
-def in_order(text: str) -> tuple[str, str]:
-    """Return what lists are sorted by: without case, then as written."""
+def sort_key(text: str) -> tuple[str, str]:
+    """Return the sort key of lists: the text without case, then as written."""
     return fold(text), text
 
 
 def shown_line(text: str) -> str:
-    """Return a line as it is shown, without blanks around it and not too long."""
+    """Return a line for an answer: without spaces around it, and cut if it is long."""
     text = text.strip()
     return text if len(text) <= _MAX_LINE_CHARACTERS else text[:_MAX_LINE_CHARACTERS] + "…"
 
 
-def wanted_place(to: str) -> str:
-    """Return a destination as the engine takes it. The command takes what has a dot in it for a path, else for a folder."""
+def to_target(to: str) -> str:
+    """Return a destination for the engine. As with the command, a text with a dot is a path, another one is a folder."""
     to = to.strip().strip("/")
     return to if "." in to else f"{to}/"
 
 
-def wanted_name(name: str) -> str:
-    """Return a note's new name as the engine takes it: in the folder where it is, and a note still."""
+def to_name(name: str) -> str:
+    """Return a note's new name for the engine: in the same folder, and with a note's extension."""
     name = name.strip()
     if "/" in name or "\\" in name:
         raise VaultError(
-            INVALID_ARGUMENTS, f"{name!r} is no name: it holds a slash. To move a note use obsidian_move_note."
+            INVALID_ARGUMENTS, f"{name!r} is not a name: it contains a slash. To move a note use obsidian_move_note."
         )
     return f"./{name if is_note(name) else name + NOTE_SUFFIX}"
 
 
-def given_property(name: str, value: str, kind: Kind) -> GivenProperty:
-    """Return a property as the engine takes it. As with the command, a list in JSON is a list whatever is asked for."""
+def to_property(name: str, value: str, kind: Kind) -> GivenProperty:
+    """Return a property for the engine. As with the command, a JSON list is a list for any ``kind``."""
     items = json_texts(value)
     if items is None and kind == "list":
         items = [item.strip() for item in value.split(",") if item.strip()]
@@ -75,7 +75,7 @@ def given_property(name: str, value: str, kind: Kind) -> GivenProperty:
 
 
 def json_texts(value: str) -> list[str] | None:
-    """Return the texts of a list in JSON, None for anything else."""
+    """Return the texts of a JSON list, None for anything else."""
     if not value.lstrip().startswith("["):
         return None
     try:
@@ -86,7 +86,7 @@ def json_texts(value: str) -> list[str] | None:
 
 
 def bookmarks_in(items: Any) -> list[tuple[str, str, str]]:
-    """Return the bookmarks of a list as Obsidian writes them, those in groups too: kind, title, what is marked."""
+    """Return the bookmarks of Obsidian's list, also those in groups: kind, title, target."""
     found: list[tuple[str, str, str]] = []
     for item in items if isinstance(items, list) else ():
         if not isinstance(item, dict):

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vaultwire.obsidian.answers import (
+from vaultwire.obsidian.command import Finished
+from vaultwire.obsidian.command_text import (
     MAX_CONTENT_CHARACTERS,
     check,
     to_arguments,
@@ -17,7 +18,6 @@ from vaultwire.obsidian.answers import (
     to_objects,
     to_properties,
 )
-from vaultwire.obsidian.command import Finished
 from vaultwire.vault.errors import (
     AMBIGUOUS_NAME,
     FILE_NOT_FOUND,
@@ -133,7 +133,7 @@ def test_a_file_is_no_such_sentence() -> None:
 
 @pytest.mark.parametrize("said", ["{", "[1]", '{"a": 1}', "text", "[" * 100_000])
 def test_what_is_no_list_of_objects_is_said_not_to_be_understood(said: str) -> None:
-    with pytest.raises(VaultError, match="not known here") as caught:
+    with pytest.raises(VaultError, match="unknown form") as caught:
         to_objects(said)
     assert caught.value.code == OBSIDIAN_FAILED
     assert len(caught.value.message) < 300

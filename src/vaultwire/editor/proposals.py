@@ -1,7 +1,4 @@
-"""Changes that are laid before the person: what a file has, what it is to have, and what they decide. Knows no wire.
-
-Nothing is written here: whoever asked writes what was accepted.
-"""
+"""Proposals: changes that wait for the person's decision. Knows no wire, and writes nothing: the asker writes the file."""
 
 from __future__ import annotations
 
@@ -12,7 +9,7 @@ from typing import NamedTuple
 
 
 class Decision(NamedTuple):
-    """What came of it. ``text`` is what was accepted, which the person may have edited; None means rejected."""
+    """The person's decision. ``text`` is what they accepted, perhaps after editing it; None means rejected."""
 
     text: str | None
 
@@ -21,9 +18,9 @@ REJECTED = Decision(None)
 
 
 class Proposal(NamedTuple):
-    """A change to look at. ``id`` cannot be guessed; ``label`` is what the asker calls it; texts have ``\\n`` line ends.
+    """A proposed change. ``id`` cannot be guessed; ``label`` is the asker's name for it; texts have ``\\n`` line ends.
 
-    ``old`` is None where the file holds something that is not to be read here.
+    ``old`` is None if the file's content must not be shown.
     """
 
     id: str
@@ -34,7 +31,7 @@ class Proposal(NamedTuple):
 
 
 class Proposals:
-    """The changes that wait for the person. Safe to use from several threads; each is decided once."""
+    """The proposals that wait. Safe to use from several threads; each proposal is decided once."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -42,13 +39,13 @@ class Proposals:
         self._listeners: list[Callable[[], None]] = []
 
     def listen(self, on_change: Callable[[], None]) -> None:
-        """Have ``on_change`` called, on whatever thread it may be, when there are others than before."""
+        """Call ``on_change``, on any thread, when the waiting proposals change."""
         self._listeners.append(on_change)
 
     def propose(
         self, path: str, label: str, old: str | None, new: str, owner: object, on_decision: Callable[[Decision], None]
     ) -> Proposal:
-        """Lay a change before the person. ``on_decision`` is called once, on whatever thread it may be."""
+        """Add a proposal. ``on_decision`` is called once, on any thread."""
         proposal = Proposal(secrets.token_urlsafe(16), path, label, old, new)
         with self._lock:
             self._open[proposal.id] = proposal, owner, on_decision
@@ -57,17 +54,17 @@ class Proposals:
 
     @property
     def waiting(self) -> list[Proposal]:
-        """Those not decided yet, the oldest first."""
+        """The proposals without a decision, the oldest first."""
         with self._lock:
             return [proposal for proposal, _, _ in self._open.values()]
 
     def get(self, id: str) -> Proposal | None:  # noqa: A002 - the field's name
-        """Return the one of this id, None if there is none any more."""
+        """Return the proposal with this id, None if it is gone."""
         found = self._open.get(id)
         return None if found is None else found[0]
 
     def decide(self, id: str, decision: Decision) -> bool:  # noqa: A002 - the field's name
-        """Decide one; False if there is none of this id any more."""
+        """Decide a proposal; False if it is gone."""
         with self._lock:
             found = self._open.pop(id, None)
         if found is None:
@@ -77,12 +74,12 @@ class Proposals:
         return True
 
     def reject_all(self, owner: object | None = None, label: str | None = None) -> int:
-        """Reject those of one owner, or of one label of theirs, or all; return how many there were."""
+        """Reject the proposals of one owner, or of one label, or all; return their number."""
         with self._lock:
             ids = [
                 id_
-                for id_, (proposal, whose, _) in self._open.items()
-                if (owner is None or whose is owner) and (label is None or proposal.label == label)
+                for id_, (proposal, its_owner, _) in self._open.items()
+                if (owner is None or its_owner is owner) and (label is None or proposal.label == label)
             ]
         return sum(self.decide(id_, REJECTED) for id_ in ids)
 

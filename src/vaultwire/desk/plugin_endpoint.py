@@ -1,8 +1,8 @@
-"""The companion plugin in Obsidian on the editors' socket: what it says of the editor, and what it is asked to show.
+"""The endpoint of the companion plugin in Obsidian, on the editors' port: what the person sees, and what to show them.
 
-It finds the server by a file outside the vault (``transports.lock_file.LinkFile``), shows the secret in it, and tells nothing
-before the server has shown the other: a port may since be somebody else's. What it says is checked like any stranger's;
-what is not as it should be is passed over. The messages are JSON objects with a ``type``:
+It finds the server by a file outside the vault (``transports.lock_file.EndpointFile``) and shows the secret in that file.
+It tells nothing before the server has shown the second secret: another program may have the port by now. Its messages are
+checked like anybody's; a wrong one is ignored. The messages are JSON objects with a ``type``:
 
 - from the plugin: ``state`` (path, text, start, end, tabs), ``mention`` (path, first, last; lines from 1, 0 for the whole
   note), ``decide`` (id, text; null rejects);
@@ -23,21 +23,21 @@ from websockets.exceptions import ConnectionClosed
 from websockets.http11 import Request, Response
 from websockets.sync.server import ServerConnection
 
-from vaultwire.desk.changes import Changes, parse_decision
-from vaultwire.desk.pointing import point_out
-from vaultwire.desk.serving import answer
-from vaultwire.editor.diffs import Decision, Proposals
-from vaultwire.editor.state import EditorState, Mention, Selection, Spot
+from vaultwire.desk.command_endpoint import send_mention
+from vaultwire.desk.review_endpoint import answer
+from vaultwire.desk.review_page import Changes, parse_decision
+from vaultwire.editor.proposals import Decision, Proposals
+from vaultwire.editor.state import EditorState, Mention, Position, Selection
 from vaultwire.vault.disk.paths import parse_path
 from vaultwire.vault.errors import VaultError
 
 PATH = "/plugin"
-# Of the messages; main.js has the same number. A plugin of another version says that it must be installed anew.
+# Of the messages; main.js has the same number. A plugin of another version says that it must be updated.
 VERSION = 1
-# Obsidian's own pages, on every desktop.
+# The origin of Obsidian's own pages, on every desktop.
 OBSIDIAN = "app://obsidian.md"
 
-# The plugin cuts what is selected at as many characters; clients show their model 2,000.
+# The plugin cuts a selection at so many characters; clients show their model 2,000.
 MAX_SELECTED = 100_000
 _MAX_TABS = 500
 _MAX_LINE = 1 << 31
@@ -50,8 +50,8 @@ class Seen(NamedTuple):
     tabs: tuple[str, ...]
 
 
-class PluginLink:
-    """The plugin's door of one vault; several windows of Obsidian may come."""
+class PluginEndpoint:
+    """Takes the plugin of one vault; several windows of Obsidian may connect."""
 
     prefix = PATH
 
@@ -64,8 +64,8 @@ class PluginLink:
         origins: Collection[str] = (OBSIDIAN,),
         on_gone: Callable[[], None] = lambda: None,
     ) -> None:
-        """``secrets``: the plugin's and ours. ``clients`` tells how many assistants are connected; ``on_gone`` is called when
-        a plugin has gone, which may leave changes that nobody sees.
+        """``secrets``: the plugin's and ours. ``clients`` returns the number of connected assistants. ``on_gone`` is called
+        when a plugin disconnects: then perhaps nobody sees the changes that wait.
         """
         self._state = state
         self._proposals = proposals
@@ -75,32 +75,32 @@ class PluginLink:
         self._origins = origins
         self._on_gone = on_gone
         self._lock = threading.Lock()
-        self._showing = threading.Lock()  # so that what is sent last is the latest
+        self._showing = threading.Lock()  # so that the latest state is sent last
         self._plugins: list[ServerConnection] = []
         proposals.listen(self._show)
 
     @property
     def is_open(self) -> bool:
-        """Whether a plugin is connected: it shows changes, and knows better than files what the person sees."""
+        """Whether a plugin is connected. It shows changes, and knows better than files what the person sees."""
         return bool(self._plugins)
 
     def open(self, path: str, line: int) -> bool:
-        """Have a file shown at a line from 1, or 0 for anywhere; False if no plugin is connected."""
+        """Show a file at a line (from 1; 0 for anywhere); False if no plugin is connected."""
         plugins = self._connected()
         return bool(plugins) and _send(plugins[-1], type="open", path=path, line=line)
 
     def admit(self, request: Request) -> Response | None:
-        """Return the refusal of a request; None if it is the plugin's."""
+        """Return the refusal of a request, None to accept the plugin."""
         where = urlsplit(request.path)
-        shown = parse_qs(where.query).get("key", [""])[0]
+        secret = parse_qs(where.query).get("key", [""])[0]
         if where.path != PATH or request.headers.get_all("Origin") not in [[origin] for origin in self._origins]:
             return answer(HTTPStatus.FORBIDDEN, "This is for vaultwire's plugin in Obsidian.\n")
-        if not hmac.compare_digest(shown.encode(), self._token.encode()):
+        if not hmac.compare_digest(secret.encode(), self._token.encode()):
             return answer(HTTPStatus.UNAUTHORIZED, "Missing or wrong key\n")
         return None
 
     def serve(self, connection: ServerConnection) -> None:
-        """Talk with one plugin until it goes. What waits for the person stays: there is the page."""
+        """Serve one plugin until it disconnects. The proposals stay: the person also has the page."""
         if not _send(connection, type="hello", version=VERSION, answer=self._answer):
             return
         with self._lock:
@@ -123,7 +123,7 @@ class PluginLink:
             self._state.open_tabs(seen.tabs)
             self._state.select(seen.selection)
         elif isinstance(seen, Mention):
-            _send(connection, type="mentioned", outcome=point_out(self._state, seen, self._clients))
+            _send(connection, type="mentioned", outcome=send_mention(self._state, seen, self._clients))
         elif seen is not None:
             self._proposals.decide(*seen)
 
@@ -132,7 +132,7 @@ class PluginLink:
             return list(self._plugins)
 
     def _show(self) -> None:
-        """Tell every plugin what waits now."""
+        """Send every plugin the changes that wait."""
         with self._showing:
             plugins = self._connected()
             changes = self._changes.waiting() if plugins else []
@@ -149,7 +149,7 @@ def _send(connection: ServerConnection, **message: Any) -> bool:
 
 
 def parse_message(said: str) -> Seen | Mention | tuple[str, Decision] | None:
-    """Return what the plugin says is seen, pointed out or decided; None for anything else."""
+    """Return a plugin's message: what is seen, mentioned or decided; None for anything else."""
     try:
         message = json.loads(said)
         if message["type"] == "state":
@@ -185,11 +185,11 @@ def _path(given: Any) -> str:
     return parse_path(given)
 
 
-def _spot(given: Any) -> Spot:
-    if not isinstance(given, list) or len(given) != len(Spot._fields) or not all(map(_is_line, given)):
+def _spot(given: Any) -> Position:
+    if not isinstance(given, list) or len(given) != len(Position._fields) or not all(map(_is_line, given)):
         raise TypeError
-    return Spot(*given)
+    return Position(*given)
 
 
 def _is_line(value: Any) -> bool:
-    return type(value) is int and 0 <= value < _MAX_LINE  # True is an int, too
+    return type(value) is int and 0 <= value < _MAX_LINE  # bool is an int, too

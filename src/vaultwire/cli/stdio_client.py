@@ -1,4 +1,4 @@
-"""A client in a few lines: spawns a real stdio server and talks to it. What ``demo`` and ``doctor`` show is measured here."""
+"""A small MCP client: it starts a real stdio server and measures its answers, for ``demo`` and ``doctor``."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from typing import IO, Any, Self
 
 from vaultwire import __version__
 
-# The newest revision with a handshake: what most clients of today open with.
+# The newest revision with a handshake, which most clients use today.
 REVISION = "2025-11-25"
 
 
 class ServerEndedError(Exception):
-    """The server ended before it answered; ``exit_code`` and its last words on stderr say why."""
+    """The server ended before it answered; ``exit_code`` and its stderr say why."""
 
-    def __init__(self, exit_code: int, last_words: str) -> None:
-        super().__init__(f"the server ended with exit code {exit_code}: {last_words or '(it said nothing)'}")
+    def __init__(self, exit_code: int, errors: str) -> None:
+        super().__init__(f"the server ended with exit code {exit_code}: {errors or '(no output on stderr)'}")
         self.exit_code = exit_code
 
 
-class Conversation:
-    """One spawned server. A context manager: leaving it ends the server in the orderly way."""
+class StdioClient:
+    """One server process. A context manager: at its end the server ends normally."""
 
     def __init__(self, command: Sequence[str], environment: Mapping[str, str] | None = None) -> None:
         """``environment`` is added to this process's own."""
@@ -46,7 +46,7 @@ class Conversation:
         self._process.communicate()
 
     def initialize(self) -> tuple[dict[str, Any], float]:
-        """Shake hands; return what the server says of itself, and milliseconds from spawn to its answer."""
+        """Do the handshake; return its result, and the milliseconds from spawn to that answer."""
         client = {"name": "vaultwire", "version": __version__}
         result = self._request("initialize", {"protocolVersion": REVISION, "capabilities": {}, "clientInfo": client})
         milliseconds = (time.perf_counter() - self._started) * 1000
@@ -54,13 +54,13 @@ class Conversation:
         return result, milliseconds
 
     def request(self, method: str, params: dict[str, Any]) -> tuple[dict[str, Any], float]:
-        """Send a request; return its result and milliseconds of waiting. Raises ServerEndedError."""
+        """Send a request; return its result and the milliseconds it took. Raises ServerEndedError."""
         started = time.perf_counter()
         result = self._request(method, params)
         return result, (time.perf_counter() - started) * 1000
 
     def call(self, tool: str, arguments: dict[str, Any]) -> tuple[dict[str, Any], float]:
-        """Call a tool; return as ``request`` does."""
+        """Call a tool; return what ``request`` returns."""
         return self.request("tools/call", {"name": tool, "arguments": arguments})
 
     def _request(self, method: str, params: dict[str, Any]) -> dict[str, Any]:

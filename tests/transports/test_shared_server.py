@@ -19,7 +19,7 @@ from support.vaults import write_vault
 from support.wire import HANDSHAKE_REVISIONS, REVISIONS, STATELESS_REVISION, Server
 from vaultwire import app
 from vaultwire.config import make_config
-from vaultwire.transports import meeting
+from vaultwire.transports import rendezvous
 
 LATEST = HANDSHAKE_REVISIONS[-1]
 
@@ -163,9 +163,9 @@ def daily_lines(vault: Path) -> list[str]:
 @pytest.fixture
 def behind(vault: Path) -> Iterator[Behind]:
     """Stand in for the running server, where it would be found."""
-    place = app._meeting_place(make_config([str(vault)]))  # the one place where both must look
+    place = app._rendezvous_path(make_config([str(vault)]))  # the one place where both must look
     assert place is not None
-    met = meeting.listen(place)
+    met = rendezvous.listen(place)
     assert met is not None
     met.close()
     with Behind(place) as server:

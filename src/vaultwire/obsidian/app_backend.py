@@ -1,9 +1,8 @@
-"""The running app as a backend: each request goes through the official command, and comes back in the shape ``Headless``
-gives it.
+"""The running app as a backend: requests go through the official command. Answers are as ``FilesBackend``'s.
 
-Which note is meant is decided here, not there: the app is always given an exact path, so that it neither falls back to the
-note that is open nor picks one of several. What a note is to hold is planned by our engine, on nothing but its bytes; the
-app is told to write that and no other, and the file is looked at afterwards.
+The notes are found here: the app always gets an exact path, so that it neither uses the open note nor chooses one of
+several. Our engine plans the new text of a note from the note's bytes. The app is told to write exactly that text, and the
+file is checked afterwards.
 """
 
 from __future__ import annotations
@@ -14,22 +13,22 @@ from collections.abc import Callable
 
 from vaultwire.markdown import edits
 from vaultwire.markdown.properties import parse_frontmatter
-from vaultwire.obsidian import answers
+from vaultwire.obsidian import command_text
 from vaultwire.obsidian.app_vault import AppVault
-from vaultwire.obsidian.headless import Headless
-from vaultwire.obsidian.shapes import (
+from vaultwire.obsidian.backend_values import (
     MAX_LINES,
     Hit,
     Kind,
     TaskLine,
     Where,
     bookmarks_in,
-    in_order,
     shown_line,
+    sort_key,
+    to_name,
+    to_target,
     value_texts,
-    wanted_name,
-    wanted_place,
 )
+from vaultwire.obsidian.files_backend import FilesBackend
 from vaultwire.vault.changes.change import Write
 from vaultwire.vault.disk.paths import fold
 from vaultwire.vault.editing.confirmation import confirmation_of_removal
@@ -46,14 +45,14 @@ from vaultwire.vault.plans.targeted_edits import Edit
 from vaultwire.vault.value_types import Placed, Progress, VaultPath
 from vaultwire.vault.vault import Vault
 
-# How a task begins, if its text comes with its mark.
+# The start of a task's line, if its text comes with it.
 _BOX = re.compile(r"\s*(?:[-*+]|\d+[.)])\s+\[.\]\s?")
 _UNRESOLVED = " (unresolved)"
 _NUMBERED = re.compile(r"\s*(\d+)[\t :.)]+(.*)")
 
 
-class Running(Headless):
-    """One vault in the running app. What the command cannot be told in full is done on the files, as by ``Headless``."""
+class AppBackend(FilesBackend):
+    """One vault in the running app. What the command cannot express is done on the files, as in ``FilesBackend``."""
 
     def __init__(self, vault: Vault, app: AppVault) -> None:
         super().__init__(vault)
@@ -62,7 +61,7 @@ class Running(Headless):
     # ------------------------------------------------------------------ notes
 
     def create(self, name: str, content: str, template: str, progress: Progress, *, overwrite: bool) -> Placed:
-        """Make a note, as planned by our engine: also its template is filled in here, so the app need not know it."""
+        """Make a note as our engine plans it. The engine also fills in the template, so the app need not know it."""
         try:
             made = self.vault.making.create(
                 NewNote(name, content, template), progress, dry_run=True, may_have_namesake=True
@@ -71,7 +70,7 @@ class Running(Headless):
             path = self.overwritten(error, template, overwrite=overwrite)
         else:
             after = next(step.after for step in made.done.steps if isinstance(step, Write) and step.path == made.path)
-            if not self._bring(made.path, None, after or b"", progress):
+            if not self._write(made.path, None, after or b"", progress):
                 return super().create(name, content, template, progress, overwrite=overwrite)
             return Placed(made.path, True, self._edited(made.done, made.path))
         if not self._edit(path, edits.rewrite, content, progress):
@@ -79,56 +78,56 @@ class Running(Headless):
         return Placed(path, False, [])
 
     def read(self, path: VaultPath, progress: Progress) -> str:
-        """Return a note's text as the app has it."""
+        """Return a note's text from the app."""
         held = self.vault.read(path, progress).text
-        # A byte order mark stands in the app's answer, and not in the text as it is shown.
-        return self._app.say(progress, "read", {"path": path}, text=held).removeprefix("\ufeff")
+        # The app's answer has the byte order mark; the text for callers has not.
+        return self._app.run(progress, "read", {"path": path}, text=held).removeprefix("\ufeff")
 
     def add(self, path: VaultPath, content: str, where: Where, progress: Progress) -> None:
-        """Add lines, with the line ends our engine would give them."""
+        """Add lines, with the line ends of our engine."""
         if not self._edit(path, edits.append if where == "append" else edits.prepend, content, progress):
             super().add(path, content, where, progress)
 
     def move(self, path: VaultPath, to: str, progress: Progress) -> Placed:
-        """Have the app move a note; it rewrites links if the person wants that of it."""
-        plan, done = self.vault.arranging.move(path, wanted_place(to), progress, dry_run=True)
+        """Have the app move a note. It rewrites links if its settings say so."""
+        plan, done = self.vault.arranging.move(path, to_target(to), progress, dry_run=True)
         folder = plan.target.rpartition("/")[0]
         if folder and not os.path.isdir(os.path.join(self.vault.root, folder)):
-            return super().move(path, to, progress)  # the app makes no folders on the way
-        self._app.say(progress, "move", {"path": path, "to": plan.target})
+            return super().move(path, to, progress)  # the app makes no folders
+        self._app.run(progress, "move", {"path": path, "to": plan.target})
         return self._arrived(path, plan.target, done, progress)
 
     def rename(self, path: VaultPath, name: str, progress: Progress) -> Placed:
-        """Have the app rename a note; it rewrites links if the person wants that of it."""
-        plan, done = self.vault.arranging.move(path, wanted_name(name), progress, dry_run=True)
-        # With its extension: in a name with a dot the app takes what stands behind that for one.
-        self._app.say(progress, "rename", {"path": path, "name": plan.target.rpartition("/")[2]})
+        """Have the app rename a note. It rewrites links if its settings say so."""
+        plan, done = self.vault.arranging.move(path, to_name(name), progress, dry_run=True)
+        # With its extension: the app takes the text after a dot for one.
+        self._app.run(progress, "rename", {"path": path, "name": plan.target.rpartition("/")[2]})
         return self._arrived(path, plan.target, done, progress)
 
     def delete(self, path: VaultPath, progress: Progress, *, permanent: bool) -> None:
-        """Have the app delete a note; without ``permanent`` it goes where the app puts deleted files."""
+        """Have the app delete a note; without ``permanent`` it goes to the app's trash."""
         try:
             self._may_edit(path, progress)
         except VaultError as error:
-            if error.code != NOT_UTF8:  # what cannot be edited can be deleted
+            if error.code != NOT_UTF8:  # a note that cannot be edited can be deleted
                 raise
         if permanent:
             _, file = self.vault.read_file(path, 0)
             progress.confirm(confirmation_of_removal(self.vault.name, path, file.data))
-        self._app.say(progress, "delete", {"path": path}, ["permanent"] if permanent else [])
+        self._app.run(progress, "delete", {"path": path}, ["permanent"] if permanent else [])
         if os.path.lexists(os.path.join(self.vault.root, path)):
             raise VaultError(WRITE_FAILED, f"Obsidian said it had deleted {path!r}, but the note is still there.")
 
     def open(self, path: VaultPath, progress: Progress, *, newtab: bool) -> None:
         """Show a note in the app."""
-        self._app.say(progress, "open", {"path": path}, ["newtab"] if newtab else [])
+        self._app.run(progress, "open", {"path": path}, ["newtab"] if newtab else [])
 
     # ------------------------------------------------------------------ today's note
 
     def daily(self, progress: Progress) -> tuple[VaultPath, bool]:
-        """Return where the app has today's note, and whether it is there."""
+        """Return the app's path of today's note, and whether it exists."""
         path = self.vault.overview.daily_note("today", progress).path
-        said = self._app.say(progress, "daily:path").strip()
+        said = self._app.run(progress, "daily:path").strip()
         if fold(said) != fold(path):
             raise VaultError(
                 OBSIDIAN_FAILED,
@@ -137,128 +136,138 @@ class Running(Headless):
         return path, os.path.isfile(os.path.join(self.vault.root, path))
 
     def add_daily(self, content: str, where: Where, progress: Progress) -> Placed:
-        """Add lines to today's note, which is made from its template if it is not there."""
+        """Add lines to today's note; make it from its template if it does not exist."""
         path, exists = self.daily(progress)
         if exists:
             self.add(path, content, where, progress)
-        elif not self._bring(path, None, self.new_daily(content, where, progress).encode(), progress):
+        elif not self._write(path, None, self.new_daily(content, where, progress).encode(), progress):
             return super().add_daily(content, where, progress)
         return Placed(path, not exists, [])
 
     # ------------------------------------------------------------------ what is in the vault
 
     def search(self, query: str, folder: str, limit: int, progress: Progress, *, case: bool) -> tuple[list[Hit], int]:
-        """Return what the app's own search finds, in path order."""
+        """Return the results of the app's own search, in path order."""
         values = {"query": query, "format": "json", **({"path": folder.strip("/")} if folder.strip("/") else {})}
         found: list[Hit] = []
-        for each in answers.to_objects(self._app.say(progress, "search:context", values, ["case"] if case else [])):
+        for each in command_text.to_objects(
+            self._app.run(progress, "search:context", values, ["case"] if case else [])
+        ):
             matches = each.get("matches", [])
-            # By number: the app tells a line once for each place on it.
-            lines = {answers.to_int(match.get("line")): str(match.get("text", "")) for match in matches}
+            # By number: the app repeats a line for each match on it.
+            lines = {command_text.to_int(match.get("line")): str(match.get("text", "")) for match in matches}
             found.append((str(each.get("file", "")), [(at, shown_line(lines[at])) for at in sorted(lines)][:MAX_LINES]))
-        found.sort(key=lambda hit: in_order(hit[0]))
+        found.sort(key=lambda hit: sort_key(hit[0]))
         return found[:limit], len(found)
 
     def tags(self, path: VaultPath | None, progress: Progress) -> list[str]:
-        """Return the tags of a note, or those in use, without ``#``."""
-        found = answers.to_objects(self._app.say(progress, "tags", {"format": "json", **_of(path)}))
-        return sorted((str(each.get("tag", "")).removeprefix("#") for each in found), key=in_order)
+        """Return the tags of a note, or of all notes, without ``#``."""
+        found = command_text.to_objects(self._app.run(progress, "tags", {"format": "json", **_of(path)}))
+        return sorted((str(each.get("tag", "")).removeprefix("#") for each in found), key=sort_key)
 
     def tagged(self, tag: str, progress: Progress) -> list[str]:
-        """Return the notes that have a tag, or one below it."""
+        """Return the notes with a tag or one below it."""
         wanted = fold(tag.lstrip("#"))
-        # The app wants a tag as it spells it itself.
+        # The app expects its own spelling of a tag.
         name = next((each for each in self.tags(None, progress) if fold(each) == wanted), tag.lstrip("#"))
-        lines = answers.to_lines(self._app.say(progress, "tag", {"name": name}, ["verbose"]))
-        return sorted((line for line in lines if not line.startswith("#")), key=in_order)
+        lines = command_text.to_lines(self._app.run(progress, "tag", {"name": name}, ["verbose"]))
+        return sorted((line for line in lines if not line.startswith("#")), key=sort_key)
 
     def properties(self, path: VaultPath, progress: Progress) -> list[tuple[str, list[str]]]:
         """Return a note's properties, each with its values as texts."""
-        found = answers.to_properties(self._app.say(progress, "properties", {"path": path, "format": "json"}))
+        found = command_text.to_properties(self._app.run(progress, "properties", {"path": path, "format": "json"}))
         return [(name, value_texts(value)) for name, value in found.items() if name != "position"]
 
     def property_names(self, progress: Progress) -> list[tuple[str, int]]:
-        """Return the properties in use, each with how many notes have it."""
-        found = answers.to_objects(self._app.say(progress, "properties", {"format": "json"}, ["counts"]))
-        used = [(str(each.get("name", "")), answers.to_int(each.get("count", 0))) for each in found]
-        return sorted((each for each in used if each[1]), key=lambda each: in_order(each[0]))
+        """Return the names of all properties, each with the number of its notes."""
+        found = command_text.to_objects(self._app.run(progress, "properties", {"format": "json"}, ["counts"]))
+        used = [(str(each.get("name", "")), command_text.to_int(each.get("count", 0))) for each in found]
+        return sorted((each for each in used if each[1]), key=lambda each: sort_key(each[0]))
 
     def set_property(self, path: VaultPath, name: str, value: str, kind: Kind, progress: Progress) -> None:
         """Have the app set a property of a note."""
         self._may_edit(path, progress)
-        self._app.say(progress, "property:set", {"path": path, "name": name, "value": value, "type": kind})
+        self._app.run(progress, "property:set", {"path": path, "name": name, "value": value, "type": kind})
 
     def remove_property(self, path: VaultPath, name: str, progress: Progress) -> None:
         """Have the app remove a property of a note."""
         self._may_edit(path, progress)
-        self._app.say(progress, "property:remove", {"path": path, "name": name})
+        self._app.run(progress, "property:remove", {"path": path, "name": name})
 
     def links(self, path: VaultPath, progress: Progress) -> list[tuple[str, bool]]:
-        """Return where a note's links lead, as the app resolves them."""
-        lines = answers.to_lines(self._app.say(progress, "links", {"path": path}))
+        """Return the targets of a note's links, as the app resolves them."""
+        lines = command_text.to_lines(self._app.run(progress, "links", {"path": path}))
         found = [(line.removesuffix(_UNRESOLVED), not line.endswith(_UNRESOLVED)) for line in lines]
-        return sorted(found, key=lambda each: in_order(each[0]))
+        return sorted(found, key=lambda each: sort_key(each[0]))
 
     def backlinks(self, path: VaultPath, progress: Progress) -> list[tuple[str, int]]:
-        """Return the other notes that link to a note, each with how many links it has there."""
-        found = answers.to_objects(self._app.say(progress, "backlinks", {"path": path, "format": "json"}, ["counts"]))
-        counts = {str(each.get("file", "")): answers.to_int(each.get("count", 1)) for each in found}
-        return [(each, counts[each]) for each in sorted(counts, key=in_order) if each != path]
+        """Return the other notes that link to a note, each with the number of its links."""
+        found = command_text.to_objects(
+            self._app.run(progress, "backlinks", {"path": path, "format": "json"}, ["counts"])
+        )
+        counts = {str(each.get("file", "")): command_text.to_int(each.get("count", 1)) for each in found}
+        return [(each, counts[each]) for each in sorted(counts, key=sort_key) if each != path]
 
     def outline(self, path: VaultPath, progress: Progress) -> list[tuple[int, str, int]]:
         """Return a note's headings: level, text, line."""
         return [
-            (answers.to_int(each.get("level")), str(each.get("heading", "")), answers.to_int(each.get("line")))
-            for each in answers.to_objects(self._app.say(progress, "outline", {"path": path, "format": "json"}))
+            (
+                command_text.to_int(each.get("level")),
+                str(each.get("heading", "")),
+                command_text.to_int(each.get("line")),
+            )
+            for each in command_text.to_objects(self._app.run(progress, "outline", {"path": path, "format": "json"}))
         ]
 
     def tasks(self, path: VaultPath | None, progress: Progress) -> list[TaskLine]:
-        """Return the tasks of a note or of all. Which are wanted is decided here: the app's own filters do not combine."""
+        """Return the tasks of a note or of all. The caller filters them: the app's own filters cannot be combined."""
         found = [
             (
                 str(each.get("file", "")),
-                answers.to_int(each.get("line")),
+                command_text.to_int(each.get("line")),
                 str(each.get("status", " ")) or " ",
                 _BOX.sub("", str(each.get("text", "")), count=1).strip(),
             )
-            for each in answers.to_objects(self._app.say(progress, "tasks", {"format": "json", **_of(path)}))
+            for each in command_text.to_objects(self._app.run(progress, "tasks", {"format": "json", **_of(path)}))
         ]
-        return sorted(found, key=lambda task: (in_order(task[0]), task[1]))
+        return sorted(found, key=lambda task: (sort_key(task[0]), task[1]))
 
     def set_task(self, path: VaultPath, line: int, mark: str, progress: Progress) -> str:
-        """Have the app put a mark into a task's box; return the task's text."""
-        text, edit = super().marking(path, line, mark, progress)
+        """Have the app set a task's mark; return the task's text."""
+        text, edit = super().mark_edit(path, line, mark, progress)
         planned = self.vault.revising.edit(path, [edit], "", None, progress, dry_run=True).done.steps
-        for step in planned:  # one, or none if the mark is there already
-            self._app.say(progress, "task", {"path": path, "line": str(line), "status": mark})
+        for step in planned:  # one, or none if the task has this mark already
+            self._app.run(progress, "task", {"path": path, "line": str(line), "status": mark})
             self._check_written(path, step.after if isinstance(step, Write) else None, progress)
         return text
 
     # ------------------------------------------------------------------ templates, bookmarks, bases
 
     def templates(self, progress: Progress) -> list[str]:
-        """Return the templates' names, without the folder they lie in."""
+        """Return the templates' names, without their folder."""
         folder = self._template_folder()
-        lines = answers.to_lines(self._app.say(progress, "templates"))
-        return sorted((line.removeprefix(f"{folder}/").removesuffix(".md") for line in lines), key=in_order)
+        lines = command_text.to_lines(self._app.run(progress, "templates"))
+        return sorted((line.removeprefix(f"{folder}/").removesuffix(".md") for line in lines), key=sort_key)
 
     def template(self, name: str, progress: Progress) -> str:
-        """Return a template's text as it stands."""
-        held = super().template(name, progress)  # says what there is, if there is none of that name
-        return self._app.say(progress, "template:read", {"name": name}, text=held)
+        """Return a template's text, with its variables."""
+        held = super().template(name, progress)  # raises if there is no template with this name
+        return self._app.run(progress, "template:read", {"name": name}, text=held)
 
     def bookmarks(self, progress: Progress) -> list[tuple[str, str, str]]:
-        """Return the bookmarks: kind, title, and what is marked."""
-        return bookmarks_in(answers.to_objects(self._app.say(progress, "bookmarks", {"format": "json"}, ["verbose"])))
+        """Return the bookmarks: kind, title, target."""
+        return bookmarks_in(
+            command_text.to_objects(self._app.run(progress, "bookmarks", {"format": "json"}, ["verbose"]))
+        )
 
     def bases(self, progress: Progress) -> list[str]:
         """Return the vault's base files."""
-        return sorted(answers.to_lines(self._app.say(progress, "bases")), key=in_order)
+        return sorted(command_text.to_lines(self._app.run(progress, "bases")), key=sort_key)
 
     def base_rows(self, path: str, view: str, progress: Progress) -> tuple[list[str], list[list[str]]]:
-        """Return what a base shows: names of columns, and rows of texts."""
+        """Return the columns and rows of a base."""
         values = {"path": self.base_path(path), "format": "json", **({"view": view} if view else {})}
-        found = answers.to_objects(self._app.say(progress, "base:query", values))
+        found = command_text.to_objects(self._app.run(progress, "base:query", values))
         columns = list(dict.fromkeys(name for row in found for name in row))
         return columns, [[", ".join(value_texts(row.get(name))) for name in columns] for row in found]
 
@@ -267,7 +276,7 @@ class Running(Headless):
     def history(self, path: VaultPath, progress: Progress) -> list[tuple[int, str]]:
         """Return a note's versions in the app's file recovery, the latest first."""
         found: list[tuple[int, str]] = []
-        for line in answers.to_lines(self._app.say(progress, "history", {"path": path})):
+        for line in command_text.to_lines(self._app.run(progress, "history", {"path": path})):
             numbered = _NUMBERED.fullmatch(line)
             if numbered is not None and int(numbered[1]) == len(found) + 1:
                 found.append((int(numbered[1]), " ".join(numbered[2].split())))
@@ -275,44 +284,44 @@ class Running(Headless):
 
     def version(self, path: VaultPath, number: int, progress: Progress) -> str:
         """Return the text of a version."""
-        return self._app.say(progress, "history:read", {"path": path, "version": str(number)}, text="")
+        return self._app.run(progress, "history:read", {"path": path, "version": str(number)}, text="")
 
     def commands(self, prefix: str, progress: Progress) -> list[str]:
         """Return the ids of the app's commands."""
-        return answers.to_lines(self._app.say(progress, "commands", {"filter": prefix} if prefix else {}))
+        return command_text.to_lines(self._app.run(progress, "commands", {"filter": prefix} if prefix else {}))
 
     def workspace(self, progress: Progress) -> str:
         """Return the app's panes and tabs, as a tree."""
-        return self._app.say(progress, "workspace")
+        return self._app.run(progress, "workspace")
 
     def evaluate(self, code: str, progress: Progress) -> str:
-        """Run JavaScript in the app and return what it comes to."""
-        return self._app.say(progress, "eval", {"code": code}).removeprefix("=> ")
+        """Run JavaScript in the app and return its value."""
+        return self._app.run(progress, "eval", {"code": code}).removeprefix("=> ")
 
     # ------------------------------------------------------------------ writing through the app
 
     def _edit(self, path: VaultPath, edit: Callable[[str, str], str], content: str, progress: Progress) -> bool:
-        """Have the app make an edit of a note that is there; return False, with nothing done, if it cannot be told."""
+        """Have the app edit an existing note; False, with nothing done, if the command cannot express the edit."""
         self._may_edit(path, progress)
         before = self._bytes(path)
-        text = before.decode("utf-8")  # it is: otherwise the edit would have been refused
+        text = before.decode("utf-8")  # it is UTF-8: otherwise the edit would have been refused
         bom = "\ufeff" if text.startswith("\ufeff") else ""
         try:
             after = (bom + edit(text.removeprefix(bom), content)).encode("utf-8")
         except UnicodeEncodeError:
-            return False  # whoever is asked then says what is wrong with it
-        return after == before or self._bring(path, before, after, progress)
+            return False  # the files backend then raises the error
+        return after == before or self._write(path, before, after, progress)
 
-    def _bring(self, path: VaultPath, before: bytes | None, after: bytes, progress: Progress) -> bool:
-        """Have the app make a note's bytes ``after``; return False, with nothing done, if it cannot be told them.
+    def _write(self, path: VaultPath, before: bytes | None, after: bytes, progress: Progress) -> bool:
+        """Have the app write a note's bytes; False, with nothing done, if the command cannot express them.
 
-        Raises VaultError (WRITE_FAILED) if the file says something else afterwards: the app may have cut it.
+        Raises VaultError (WRITE_FAILED) if the file has other bytes afterwards: the app may have cut them.
         """
-        say = _saying(None if before is None else before.decode("utf-8"), after.decode("utf-8"))
-        if say is None:
+        call = _write_call(None if before is None else before.decode("utf-8"), after.decode("utf-8"))
+        if call is None:
             return False
-        command, flags, content = say
-        self._app.say(progress, command, {"path": path, **({"content": content} if content else {})}, flags)
+        command, flags, content = call
+        self._app.run(progress, command, {"path": path, **({"content": content} if content else {})}, flags)
         self._check_written(path, after, progress)
         return True
 
@@ -321,10 +330,10 @@ class Running(Headless):
         if self._bytes_there(path) != after:
             raise VaultError(
                 WRITE_FAILED,
-                f"Obsidian was asked to write {path!r}, and the note is not as it should be now. Read it before going on.",
+                f"Obsidian was asked to write {path!r}, and the note has another text now. Read it before you go on.",
                 path=path,
             )
-        self.vault.read(path, progress)  # its caller knows what it says now
+        self.vault.read(path, progress)  # the caller now knows its text
 
     def _may_edit(self, path: VaultPath, progress: Progress) -> None:
         """Raise VaultError if our engine would not let this caller edit the note."""
@@ -338,14 +347,14 @@ class Running(Headless):
         return Placed(target, False, self._edited(done, target))
 
     def _edited(self, planned: Done, path: VaultPath) -> list[VaultPath]:
-        """Return which of the files that our engine would have edited besides, the app has edited by now."""
+        """Return the other files that our engine would have edited and that the app has edited."""
         before = {step.path: step.before for step in planned.steps if isinstance(step, Write)}
         return [each for each in planned.other_edits(path) if not self._holds(each, before[each] or b"")]
 
     def _holds(self, path: VaultPath, data: bytes) -> bool:
         try:
             return self.vault.read_file(path, len(data))[1].data == data
-        except VaultError:  # longer than that, or gone: what was asked for is done, so nothing fails because of it
+        except VaultError:  # longer, or gone: the request is done, so this is no error
             return False
 
     def _bytes(self, path: VaultPath) -> bytes:
@@ -360,22 +369,23 @@ class Running(Headless):
             raise
 
 
-def _saying(before: str | None, after: str) -> tuple[str, list[str], str] | None:
-    """Return command, flags and content that make a text another one; None if there are none that surely do.
+def _write_call(before: str | None, after: str) -> tuple[str, list[str], str] | None:
+    """Return the command, flags and content that change one text into another; None if no command surely does.
 
-    What is added is told alone, so that it goes to whatever the note holds by then. ``inline``: line ends are in it.
+    For an addition only the new text is sent, so that it is added to the note's latest text. ``inline``: the content has
+    its own line ends.
     """
     command, flags, new = "create", ([] if before is None else ["overwrite"]), after
     if before is not None and after.startswith(before):
         command, flags, new = "append", ["inline"], after[len(before) :]
-    elif before and "\r" not in before:  # our parser counts in plain lines, the app in the file's own
+    elif before and "\r" not in before:  # our parser counts plain lines, the app the file's own
         top = parse_frontmatter(before).end
         new_length = len(after) - len(before)
         if new_length > 0 and after == before[:top] + after[top : top + new_length] + before[top:]:
             command, flags, new = "prepend", ["inline"], after[top : top + new_length]
     if (command != "create" and not new) or "\ufeff" in new:
         return None
-    content = answers.to_content(new)
+    content = command_text.to_content(new)
     return None if content is None else (command, flags, content)
 
 

@@ -1,0 +1,105 @@
+"""The door of ``vaultwire connect``: a client at stdin talks to a server elsewhere. Not the server shared by ``stdio``.
+
+It speaks MCP with the server. Where the server has none, it uses the REST API, and a session here speaks MCP with the client.
+The change from the first way to the second happens at most once.
+"""
+
+from __future__ import annotations
+
+from vaultwire import __version__
+from vaultwire.protocol.events import Identity
+from vaultwire.protocol.session import Session
+from vaultwire.server.dispatcher import serve
+from vaultwire.transports.relay.forwarder import Forwarder
+from vaultwire.transports.relay.http_client import ConnectionPool, make_tls, tcp_connector
+from vaultwire.transports.relay.in_flight import NoMcp
+from vaultwire.transports.relay.interception import InterceptedStream
+from vaultwire.transports.relay.rest_client import RestMethods
+from vaultwire.transports.relay.upstream import McpServer
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Protocol
+
+    from vaultwire.protocol.json_types import Json, JsonObject
+    from vaultwire.server.dispatcher import Stream
+    from vaultwire.transports.relay.in_flight import Failure, InFlightMessage
+
+    class Target(Protocol):
+        """A server to relay to. ``mcp`` and ``rest`` are paths, None for a way that is not tried."""
+
+        url: str
+        host: str
+        port: int
+        tls: bool
+        mcp: str | None
+        rest: str | None
+        key: str | None
+        ca_file: str | None
+
+
+def run(open_stream: Callable[[], Stream], target: Target, say: Callable[[str], None]) -> None:
+    """Relay between the client and the target until the client is done; ``say`` takes words for a person.
+
+    Raises OSError, before the stream is opened, for a file without certificates.
+    """
+    tls = make_tls(target.ca_file) if target.tls else None
+    headers = {} if target.key is None else {"Authorization": f"Bearer {target.key}"}
+    connections = ConnectionPool(tcp_connector(target.host, target.port, tls), headers)
+    methods = RestMethods(connections, target.url, target.rest or "", say)
+    capabilities: JsonObject = {"logging": {}, "tools": {"listChanged": True}}
+    session = Session(Identity("vaultwire", "Vaultwire", __version__, capabilities, ""), methods.methods)
+    stream = open_stream()
+    if target.mcp is None:
+        serve(stream, session, methods, methods.tend, methods.close)
+        return
+    relay = _RelayStream(stream, McpServer(connections, target.url, target.mcp), say, has_rest=target.rest is not None)
+    serve(relay, session, methods, methods.tend, methods.close, relay.attach)
+    relay.end()
+
+
+class _RelayStream(InterceptedStream):
+    """Forwards every frame, until the server turns out to have no MCP and a REST API."""
+
+    def __init__(self, stream: Stream, server: McpServer, say: Callable[[str], None], *, has_rest: bool) -> None:
+        super().__init__(stream)
+        self._server = server
+        self._say = say
+        self._has_rest = has_rest
+        self._messages = self._forwarder = Forwarder(server, self.send, self._take_over, say, has_fallback=has_rest)
+        self._initialize: bytes | None = None
+
+    def _forward(self, frame: bytes, message: Json) -> bool:
+        if isinstance(message, dict):
+            method = message.get("method")
+            if "method" not in message and not self._messages.expects_answer(message):
+                return True  # nobody waits for this answer
+            if method == "exit":
+                return False
+            if method == "notifications/cancelled":
+                return self._messages.cancel(frame, message)
+            if method == "initialize":
+                self._initialize = frame
+        elif not isinstance(message, list):
+            return False
+        self._messages.forward(frame, message)
+        return True
+
+    def _take_over(self, message: InFlightMessage | None, failure: Failure | NoMcp) -> bool:
+        """Have the session here handle what cannot go over MCP."""
+        if message is None:
+            return False
+        with self._switching:
+            if not self._is_switched:
+                if not isinstance(failure, NoMcp) or not self._has_rest:
+                    return False
+                self._say(f"{self._server.name} speaks no MCP ({failure}); going on over its REST API")
+                self._is_switched = True
+                self._messages.abandon()
+                if self._initialize is not None and message.method != "initialize":
+                    self._dispatch(self._initialize, is_known=True)
+        if getattr(failure, "may_have_run", False):
+            return False
+        self._dispatch(message.frame)
+        return True
