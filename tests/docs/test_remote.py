@@ -17,8 +17,8 @@ from support.issuer import Issuer
 from support.serving import Serving
 from support.vaults import write_vault
 from vaultwire.server import inputs, subscriptions
-from vaultwire.server.http import exchange, streams
 from vaultwire.server.http import legacy_sessions as pairs
+from vaultwire.server.http import mcp_endpoint, streams
 from vaultwire.transports import guard, oauth, rest
 from vaultwire.transports.http_server import Limits
 from vaultwire.trust import limits
@@ -80,8 +80,8 @@ def test_the_bounds_are_those_of_the_code() -> None:
         ("{} MiB for MCP", limits.MAX_MESSAGE_BYTES // mib),
         ("MCP, {:.0f} seconds", Limits().body),
         ("{} for all clients together", limits.MAX_CALLS),
-        ("| MCP sessions | {};", exchange.MAX_SESSIONS),
-        ("an hour without a word", exchange.SESSION_SECONDS == 3600),
+        ("| MCP sessions | {};", mcp_endpoint.MAX_SESSIONS),
+        ("an hour without a word", mcp_endpoint.SESSION_SECONDS == 3600),
         ("{} streams that ended, 16 MiB", streams._MOST_KEPT_STREAMS),
         ("that ended, {} MiB", streams._MOST_KEPT_BYTES // mib),
         ("{} frames of each stream", streams._MOST_FRAMES),

@@ -119,9 +119,9 @@ def serve_http(
             pair.close()
 
     try:
-        beside = None if met is None else (_make_private_door(doors[0], observer), met.socket)
-        app = guard.Guard(doors, rules, observer)
-        http_server.run(app, listener, tls, begin, stop, limits, beside, refusal_headers=rest.CORS)
+        private = None if met is None else http_server.Endpoint(_make_private_door(doors[0], observer), met.socket)
+        endpoint = http_server.Endpoint(guard.Guard(doors, rules, observer), listener, tls, rest.CORS)
+        http_server.run(endpoint, begin, stop, limits, private)
     finally:
         workers.end(_LEFT_SECONDS)
         tending.end()

@@ -94,9 +94,9 @@ class Workers:
 
     def collect(self, soon: Callable[[Callable[[], None]], object]) -> None:
         """Hand tasks over together that ``run_soon`` gets before the thread that calls it gets to what ``soon`` was given."""
-        from vaultwire.server.handover import Handover  # noqa: PLC0415 - not before a first answer on stdout
+        from vaultwire.server.mailbox import Mailbox  # noqa: PLC0415 - not before a first answer on stdout
 
-        self.run_soon = Handover(soon, self.reading_lane.put_all).put
+        self.run_soon = Mailbox(soon, self.reading_lane.put_all).put
 
     def act(self, event: Event, session: Session, outlet: Outlet) -> Task | None:
         """Do what the event asks for; return the task of a reading call, which somebody has to take."""

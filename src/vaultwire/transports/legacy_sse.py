@@ -11,6 +11,7 @@ from urllib.parse import parse_qs
 
 from vaultwire.protocol import http, jsonrpc
 from vaultwire.server.http.legacy_sessions import Pairs
+from vaultwire.transports import read_body, send_whole
 from vaultwire.vault.kept import weight
 
 TYPE_CHECKING = False
@@ -76,7 +77,9 @@ class LegacySse:
         listener = loop.create_task(hear_leaving())
         try:
             await send({"type": "http.response.start", "status": 200, "headers": _STREAM_HEADERS[:]})
-            event = f"event: endpoint\ndata: {self.posting}?sessionId={pair.id}\n\n".encode("ascii")
+            event = f"event: endpoint\ndata: {scope.get('root_path', '')}{self.posting}?sessionId={pair.id}\n\n".encode(
+                "ascii"
+            )
             while event:
                 await send({"type": "http.response.body", "body": event, "more_body": True})
                 event = await self._next(pair, news)
@@ -111,14 +114,9 @@ class LegacySse:
         if scope["method"] != "POST" or scope["path"] != self.posting:
             await _refuse(send, *_wrong_place(scope, self.posting, b"POST"))
             return
-        pieces = []
-        has_more = True
-        while has_more:
-            message = await receive()
-            if message["type"] != "http.request":
-                return
-            pieces.append(message.get("body", b""))
-            has_more = message.get("more_body", False)
+        body = await read_body(receive)
+        if body is None:
+            return
         id_ = parse_qs(scope["query_string"].decode("latin-1")).get("sessionId", [""])[0]
         pair = self._pairs.find(id_, scope.get(self._key_name, ""))
         if pair is None:
@@ -127,7 +125,6 @@ class LegacySse:
             )
             return
         try:
-            body = b"".join(pieces)
             parsed = jsonrpc.parse_json(body)
         except jsonrpc.MessageError as error:
             await _refuse(send, 400, error.message)
@@ -151,5 +148,4 @@ async def _refuse(send: Send, status: int, message: str, *headers: tuple[bytes, 
 
 async def _answer(send: Send, status: int, body: bytes, *headers: tuple[bytes, bytes]) -> None:
     head = [(b"content-length", str(len(body)).encode()), *headers]
-    await send({"type": "http.response.start", "status": status, "headers": head})
-    await send({"type": "http.response.body", "body": body})
+    await send_whole(send, status, head, body)

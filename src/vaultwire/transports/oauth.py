@@ -17,6 +17,7 @@ import urllib.request
 from typing import Any
 from urllib.parse import urlsplit
 
+from vaultwire.transports import send_whole
 from vaultwire.trust.tokens import IssuerUnreachable, KeyUnknown, read_keys
 
 TYPE_CHECKING = False
@@ -82,8 +83,7 @@ class Protected:
             status, body = 405, b'{"error":"Method not allowed","message":"Use GET"}'
             headers.append((b"allow", b"GET, HEAD"))
         headers += [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
-        await send({"type": "http.response.start", "status": status, "headers": headers})
-        await send({"type": "http.response.body", "body": body})
+        await send_whole(send, status, headers, body)
 
     async def owner(self, token: str) -> str:
         """Return the name of whoever the token was given to. Raises TokenRefused and IssuerUnreachable."""

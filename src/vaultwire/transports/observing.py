@@ -15,6 +15,7 @@ import traceback
 from typing import Any
 
 from vaultwire import __version__
+from vaultwire.transports import send_whole
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -141,9 +142,8 @@ async def _answer_get(scope: Scope, send: Send, media_type: bytes, body: bytes) 
         status = 405
         body = b'{"error":"Method not allowed","message":"Use GET"}'
         headers = [(b"content-type", b"application/json"), (b"allow", b"GET, HEAD")]
-    headers.append((b"content-length", str(len(body)).encode()))
-    await send({"type": "http.response.start", "status": status, "headers": headers})
-    await send({"type": "http.response.body", "body": body})
+    headers.append((b"content-length", b"%d" % len(body)))
+    await send_whole(send, status, headers, body)
 
 
 def _make_metrics() -> tuple[Callable[[str, str, int, float], None], Callable[[], bytes]]:

@@ -90,7 +90,7 @@ def test_a_client_that_was_served_keeps_its_connection_while_silent_ones_come(va
 
 WITHOUT_FILES = """
 import asyncio, os, resource, socket, sys, threading
-from vaultwire.transports.http_server import Limits, run_aside
+from vaultwire.transports.http_server import Endpoint, Limits, run_beside
 
 async def app(scope, receive, send):
     await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"2")]})
@@ -125,7 +125,7 @@ def begin(stop):
     print(listener.getsockname()[1], flush=True)
 
 listener = socket.create_server(("127.0.0.1", 0))
-run_aside(app, listener, begin, on_stop, Limits())
+run_beside(Endpoint(app, listener), begin, on_stop, Limits())
 """
 
 

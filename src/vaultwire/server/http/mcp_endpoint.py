@@ -49,7 +49,7 @@ class Reply:
         self.headers = headers
 
 
-class Exchanges:
+class McpEndpoint:
     """The MCP door of one HTTP server: its sessions and what is going on in them."""
 
     def __init__(self, workers: Workers, make_session: Callable[[Revision | None], Session]) -> None:
