@@ -92,12 +92,6 @@ class Workers:
         """Have a thread run a reading task. For doors whose one thread reads for all clients and so never runs a task:
         any file may keep its reader waiting, one on a share or in a cloud for as long as the network does."""
 
-    def collect(self, soon: Callable[[Callable[[], None]], object]) -> None:
-        """Hand tasks over together that ``run_soon`` gets before the thread that calls it gets to what ``soon`` was given."""
-        from vaultwire.server.mailbox import Mailbox  # noqa: PLC0415 - not before a first answer on stdout
-
-        self.run_soon = Mailbox(soon, self.reading_lane.put_all).put
-
     def act(self, event: Event, session: Session, outlet: Outlet) -> Task | None:
         """Do what the event asks for; return the task of a reading call, which somebody has to take."""
         if isinstance(event, Request):  # as most are
