@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shlex
 import ssl
+import subprocess
+import sys
+import urllib.error
+import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -69,6 +74,48 @@ def test_a_way_that_is_shown_lets_in_who_should_come_in(options: list[str], issu
         if "--oauth-issuer" in given:
             token = issuer.token("https://notes.example.org/mcp", scope="notes")
             assert server.request("POST", "/mcp", body, **named, authorization=f"Bearer {token}").status == 200
+
+
+def test_the_command_for_another_asgi_server_works(tmp_path: Path) -> None:
+    vault = write_vault(tmp_path / "vault", "=== Note.md\nhello\n")
+    key = Keys(str(tmp_path / "state" / "keys")).issue("phone")
+    found = re.search(r"^```sh\nVAULTWIRE_VAULT=~/Notes uvicorn (.*?)\n```", TEXT, re.MULTILINE)
+    assert found is not None
+    options = found[1].replace("--port 3000", "--port 0").split()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "uvicorn", *options],
+        stderr=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        text=True,
+        env={**os.environ, "VAULTWIRE_VAULT": str(vault), "VAULTWIRE_STATE": str(tmp_path / "state")},
+    )
+    with process:
+        try:
+            assert process.stderr is not None
+            said = ""
+            while not (running := re.search(r"running on (http://127\.0\.0\.1:\d+)", said)):
+                line = process.stderr.readline()
+                assert line, said
+                said += line
+            url = f"{running[1]}/bridge/v1/tools"
+            with pytest.raises(urllib.error.HTTPError, match="401"):
+                urllib.request.urlopen(url)
+            asked = urllib.request.Request(url, headers={"Authorization": f"Bearer {key}"})
+            with urllib.request.urlopen(asked) as answer:
+                assert answer.status == 200
+        finally:
+            process.terminate()
+
+
+def test_the_mounted_app_is_as_printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    vault = write_vault(tmp_path / "vault", "=== Note.md\nhello\n")
+    monkeypatch.setenv("VAULTWIRE_STATE", str(tmp_path / "state"))
+    Keys(str(tmp_path / "state" / "keys")).issue("phone")
+    found = re.search(r"^```python\n(.*?)^```", TEXT, re.DOTALL | re.MULTILINE)
+    assert found is not None
+    made: dict[str, Any] = {}
+    exec(found[1].replace("~/Notes", str(vault)), made)
+    assert [route.path for route in made["app"].routes] == ["/notes"]
 
 
 def test_the_bounds_are_those_of_the_code() -> None:

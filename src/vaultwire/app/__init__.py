@@ -35,7 +35,9 @@ from vaultwire.trust.policy import Policy
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
+    from typing import Unpack
 
+    from vaultwire.app.http_app import AsgiOptions, HttpApp
     from vaultwire.config import Config, Serving
     from vaultwire.protocol.revisions import Revision
     from vaultwire.server.gate import Gate
@@ -125,6 +127,27 @@ def run_serve(
                 on_editor(door.root, door.port, door.url, door.companion_port)
 
         serve_http(handlers, partial(make_session, config, handlers), serving, begin, Limits(), met)
+
+
+def asgi(vault: str | Sequence[str] | None = None, **options: Unpack[AsgiOptions]) -> HttpApp:
+    """Return the doors of ``serve`` as an ASGI app, for any ASGI server, by itself or mounted below a path.
+
+    ``vault`` and ``options`` are those of ``vaultwire serve`` by keyword; the environment variables count, too. A key is
+    needed unless ``require_key=False``: the app cannot tell who reaches the server. Raises ConfigError.
+    """
+    from functools import partial  # noqa: PLC0415 - only this door's own code, here and below
+
+    from vaultwire.app.http_app import Address, HttpApp, split_options  # noqa: PLC0415
+    from vaultwire.config import make_config, make_serving  # noqa: PLC0415
+    from vaultwire.transports import listening, observing  # noqa: PLC0415
+
+    for_config, for_serving = split_options(options)
+    config = make_config(vault, **for_config)
+    serving = make_serving(config, **for_serving)
+    handlers = make_handlers(config)
+    observer = observing.Observer(log_json=serving.log_json, metrics=serving.metrics)
+    address = Address(listening.local_names(*serving.names), any_address=False, is_local=True, url=None)
+    return HttpApp(handlers, partial(make_session, config, handlers), serving, address, observer)
 
 
 def make_session(config: Config, handlers: Handlers, revision: Revision | None = None) -> Session:

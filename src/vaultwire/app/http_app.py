@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypedDict
 
 from vaultwire.config import ConfigError
 from vaultwire.server.http.one_shot import IndexUpdater, ask, at_process_end
@@ -19,19 +19,69 @@ from vaultwire.vault.kept import KEPT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
-    from vaultwire.config import Serving
+    from vaultwire.config import Backend, Serving
     from vaultwire.protocol.revisions import Revision
     from vaultwire.protocol.session import Session
     from vaultwire.server.handlers import Handlers
     from vaultwire.transports import Message, Receive, Scope, Send
     from vaultwire.transports.legacy_sse import LegacySse
     from vaultwire.transports.oauth import Protected
+    from vaultwire.trust.limits import Restraints
     from vaultwire.trust.tokens import Trusted
 
 # How long calls whose clients have left may take to notice that they are to stop.
 _LEFT_SECONDS = 5.0
+
+
+# Options of ``vaultwire serve`` that concern the network, and what ``Serving`` calls them.
+_SERVING = {
+    "allow_host": "names",
+    "allow_origin": "origins",
+    "cors_any_origin": "any_origin",
+    "require_key": "needs_key",
+    "oauth": "oauth",
+    "legacy_sse": "legacy_sse",
+    "metrics": "metrics",
+    "log_json": "log_json",
+}
+
+
+class AsgiOptions(TypedDict, total=False):
+    """Keywords of ``vaultwire.app.asgi``: the options of ``vaultwire serve``, without those of a server.
+
+    ``oauth`` stands for ``--oauth-...``, ``restraints`` for what clients are held to (``--audit``, ``--rate``, ...).
+    """
+
+    read_only: bool
+    read_first: bool
+    prompts: str | None
+    policy: str | None
+    backend: Backend | None
+    dialect: str | None
+    restraints: Restraints | None
+    allow_host: str | Sequence[str]
+    allow_origin: str | Sequence[str]
+    cors_any_origin: bool
+    require_key: bool
+    oauth: Trusted | None
+    legacy_sse: bool
+    metrics: bool
+    log_json: bool
+
+
+def split_options(options: AsgiOptions) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the options for ``make_config``, and those for ``make_serving``."""
+    for_config: dict[str, Any] = {**options}
+    for_serving: dict[str, Any] = {"needs_key": True}
+    for option, setting in _SERVING.items():
+        if option in for_config:
+            value = for_config.pop(option)
+            if option in ("allow_host", "allow_origin"):
+                value = (value,) if isinstance(value, str) else tuple(value)
+            for_serving[setting] = value
+    return for_config, for_serving
 
 
 class Address(NamedTuple):
@@ -61,7 +111,7 @@ class HttpApp:
         keys = _open_keys(serving, is_local=address.is_local)
         self._observer = observer
         self._updater = IndexUpdater(handlers)
-        self._loop: asyncio.AbstractEventLoop | None = None
+        self._is_open = False
         self._workers = Workers(
             handlers,
             most_tasks=MAX_CALLS,
@@ -111,7 +161,7 @@ class HttpApp:
         if scope["type"] == "lifespan":
             await self._live(receive, send)
             return
-        if self._loop is None:
+        if not self._is_open:
             self.open()
             at_process_end(self.close)
         await self._guard(scope, receive, send)
@@ -132,7 +182,7 @@ class HttpApp:
 
     def open(self) -> None:
         """Begin to open the vault and to keep its index up to date. On the event loop, before the first request."""
-        self._loop = asyncio.get_running_loop()
+        self._is_open = True
         self._updater.begin()
         if self._protected is not None:
             self._protected.fetch()  # so that the log says at once if that cannot work

@@ -57,8 +57,13 @@ def is_any_address(listener: socket.socket) -> bool:
 
 
 def names(listener: socket.socket, *others: str) -> frozenset[str]:
-    """Return what the socket's server may be called by, as ``Host`` headers spell it, without ports."""
-    named = {"localhost", "127.0.0.1", "::1", listener.getsockname()[0], *others}
+    """Return the names of the socket's server, as ``Host`` headers spell them, without ports."""
+    return local_names(listener.getsockname()[0], *others)
+
+
+def local_names(*others: str) -> frozenset[str]:
+    """Return the names of this computer for its own programs, and others, as ``Host`` headers spell them."""
+    named = {"localhost", "127.0.0.1", "::1", *others}
     return frozenset(f"[{name}]" if ":" in name else name.lower() for name in named)
 
 

@@ -18,6 +18,7 @@ from vaultwire.transports import read_body, send_whole
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Any
 
     from vaultwire.protocol.revisions import Revision
     from vaultwire.protocol.session import Session
@@ -45,7 +46,8 @@ class StreamableHttp:
     def __init__(self, endpoint: McpEndpoint, key_name: str) -> None:
         self._endpoint = endpoint
         self._key_name = key_name
-        self._mailbox: Mailbox | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._mailbox: Any = None  # of the loop
 
     def close(self) -> None:
         """End the streams that would never end, so that the server can end."""
@@ -78,8 +80,9 @@ class StreamableHttp:
                 await _send_reply(send, Reply(405, b"", (b"allow", b"POST, GET, DELETE")))
 
     def _writer(self, stream: Stream, receive: Receive, send: Send) -> _Writer:
-        if self._mailbox is None:
-            self._mailbox = Mailbox(asyncio.get_running_loop().call_soon_threadsafe, call_each)
+        loop = asyncio.get_running_loop()
+        if self._loop is not loop:  # some ASGI servers have one after the other
+            self._loop, self._mailbox = loop, Mailbox(loop.call_soon_threadsafe, call_each)
         return _Writer(stream, receive, send, self._endpoint, self._mailbox)
 
 
