@@ -66,12 +66,9 @@ class HeaderMismatch(Exception):  # noqa: N818 - says what is wrong with the hea
 
 
 class Headers:
-    """The headers of one request, by name. One that must be there once and is there twice is a mismatch.
+    """The headers of one request, by name. One that must be there once and is there twice is a mismatch."""
 
-    What they say is found out once: requests that are alike may share them.
-    """
-
-    __slots__ = ("_routing", "_twice", "_values", "is_json", "revision", "session", "takes_json", "takes_stream")
+    __slots__ = ("_twice", "_values", "is_json", "revision", "session", "takes_json", "takes_stream")
 
     def __init__(self, raw: Iterable[tuple[bytes, bytes]]) -> None:
         lines = [(name, value.strip(b" \t")) for name, value in raw]
@@ -90,7 +87,6 @@ class Headers:
         # An unknown version is told by the stateless revision's rules which ones there are.
         self.revision = WITHOUT_HEADER if version is None else handshake(version.decode("latin-1")) or STATELESS[-1]
         """The revision they ask for."""
-        self._routing: tuple[str, str, str] | None = None  # version, method and name they have been seen to agree with
 
     def get(self, name: bytes) -> bytes | None:
         """Return a header's value without the blanks around it, None if it is not there."""
@@ -112,13 +108,10 @@ class Headers:
 
     def agree(self, version: str, method: str, name: str | None) -> None:
         """Raise HeaderMismatch unless they say the same as the body; a ``name`` that is None need not be there."""
-        if self._routing == (version, method, name):
-            return
         _compare("MCP-Protocol-Version", self.get_once(VERSION), version)
         _compare("Mcp-Method", self.get_once(METHOD), method)
         if name is not None:
             _compare("Mcp-Name", _decoded("Mcp-Name", self.get_once(NAME)), name)
-            self._routing = version, method, name
 
 
 def revision_of(message: Json, headers: Headers) -> Revision:
