@@ -22,8 +22,7 @@ from support.issuer import Issuer
 from support.serving import Serving
 from support.vaults import write_vault
 from vaultwire.server import inputs, subscriptions
-from vaultwire.server.http import legacy_sessions as pairs
-from vaultwire.server.http import mcp_endpoint, streams
+from vaultwire.server.http import legacy_sessions, mcp_endpoint, streams
 from vaultwire.transports import guard, oauth, rest
 from vaultwire.transports.http_server import Limits
 from vaultwire.trust import limits
@@ -133,8 +132,8 @@ def test_the_bounds_are_those_of_the_code() -> None:
         ("that ended, {} MiB", streams._MOST_KEPT_BYTES // mib),
         ("{} frames of each stream", streams._MOST_FRAMES),
         ("{} for each client", subscriptions.MAX_WATCHED),
-        ("| {}, each with", pairs.MAX_PAIRS),
-        ("each with {} requests", pairs.MAX_IN_FLIGHT),
+        ("| {}, each with", legacy_sessions.MAX_SESSIONS),
+        ("each with {} requests", legacy_sessions.MAX_IN_FLIGHT),
         ("15 minutes, 10,000 in all", (inputs._STATE_SECONDS, inputs._MOST_OPEN) == (900, 10_000)),
         ("| {:.0f} seconds |", Limits().stalled),
         ("every ten seconds", oauth.AGAIN_SECONDS == 10),

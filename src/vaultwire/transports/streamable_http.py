@@ -132,13 +132,13 @@ class _Writer:
         stream.begin()
         headers = [*_STREAM_HEADERS, *_session_header(stream)]
         await self._send({"type": "http.response.start", "status": 200, "headers": headers})
-        if stream.kept and stream.revision.primed_streams:
+        if stream.resumable and stream.revision.primed_streams:
             await self._send_event(http.to_first_event(f"{stream.number}-{after}", _RETRY_MS))
         while True:
             self._is_awake = False
             start, frames = stream.take(after)
             for number, frame in enumerate(frames, start):
-                await self._send_event(http.to_event(frame, f"{stream.number}-{number}" if stream.kept else None))
+                await self._send_event(http.to_event(frame, f"{stream.number}-{number}" if stream.resumable else None))
             stream.delivered = after = max(after, start + len(frames) - 1)
             if self._is_gone:
                 return
@@ -200,7 +200,7 @@ class _Writer:
         stream.detach(self._consumer)
         if self._listener is not None:
             self._listener.cancel()
-        if not stream.done and not stream.kept and stream.revision.stateless:
+        if not stream.done and not stream.resumable and stream.revision.stateless:
             self._endpoint.leave(stream)
 
 
@@ -213,7 +213,7 @@ def make_app(
 
 def _to_reply(stream: Stream) -> Reply:
     """Return a single answer. A client cannot come back to it, because it was never a stream."""
-    stream.kept = False
+    stream.resumable = False
     frames = stream.frames  # no more will come
     if not frames:  # cancelled: there is no answer, and HTTP needs one
         return Reply(202)
