@@ -2,7 +2,7 @@
 
 Reading calls run side by side; calls that change a vault run on one thread of that vault's own, whoever they come from, and
 so are applied one by one, each client's in the order in which they came. A watchdog answers for calls that pass their
-deadline. Where answers go is an ``Outlet``'s matter, who reads requests the doors' (``dispatcher``, ``exchange``). Threads
+deadline. Where answers go is an ``Outlet``'s matter, who reads requests the doors' (``dispatcher``, ``mcp_endpoint``). Threads
 are started here, in ``lanes`` and in ``dispatcher``.
 """
 

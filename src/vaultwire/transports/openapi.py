@@ -1,4 +1,4 @@
-"""The REST API as a program reads it: an OpenAPI 3.1 document, made from the tools' own schemas."""
+"""The OpenAPI 3.1 document of the REST API, made from the tools' own schemas."""
 
 from __future__ import annotations
 

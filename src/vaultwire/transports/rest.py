@@ -1,7 +1,7 @@
-"""The REST API, version 1: health, the list of tools with its hash, one call a request. An ASGI callable.
+"""The REST API, version 1, as an ASGI app: health, the list of tools with its hash, one call in each request.
 
-Status codes say how the request fared, ``success`` in the body how the tool did. Who may come and with how much is the
-guard's matter; what the API looks like to a program is written down by ``openapi``.
+The status code says whether the request was understood, ``success`` in the body whether the tool did it. Who may come, and
+with how much, is the guard's matter; ``openapi`` describes the API to programs.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ MAX_BODY_BYTES = 1024 * 1024  # the contract's: "Max body size: 1 MiB"
 
 _PAGES = frozenset((b"/health", b"/tools", b"/openapi.json"))
 _CALL = re.compile(rb"/tools/([^/]+)/call")
-# Callers, told apart by key or token: what they have read is remembered. Beyond that the first of them is forgotten.
+# Callers, told apart by key or token. What they have read is remembered; beyond so many, the oldest is forgotten.
 _MAX_PEERS = 1000
-# The contract's, on every answer; who may not call from where is decided before.
+# From the contract, on every answer. The guard has checked before from where a page may call.
 CORS = (
     (b"access-control-allow-origin", b"*"),
     (b"access-control-allow-methods", b"GET, POST, OPTIONS"),
@@ -63,7 +63,7 @@ class _Caller:
 
 
 class Rest:
-    """The ASGI callable behind ``/bridge/v1``."""
+    """The ASGI app at ``/bridge/v1``."""
 
     def __init__(
         self,
@@ -78,7 +78,7 @@ class Rest:
         self._ask = ask
         self._to_document = to_document
         self._key_name = key_name
-        # There are no sessions here: all calls with one key, or with none, are one caller's.
+        # There are no sessions: all calls with the same key, or without one, are the same caller's.
         self._callers: dict[str, _Caller] = {}
         # By root path and the names of the tools: those who may call the same tools get the same pages.
         self._pages: dict[tuple[str, ...], dict[bytes, bytes]] = {}
@@ -102,7 +102,7 @@ class Rest:
             await self._show(path, scope.get("root_path", ""), self._caller(scope), send)
 
     def _caller(self, scope: Scope) -> _Caller:
-        """Return who sent a request, as known from the requests before it."""
+        """Return the caller of a request, with what is remembered of the requests before."""
         key: str = scope.get(self._key_name, "")
         caller = self._callers.get(key)
         if caller is None:
@@ -112,11 +112,11 @@ class Rest:
         return caller
 
     async def _answer(self, request: Request, held: Held | None = None) -> Answer:
-        """Have the request answered; ``held`` counts its message until then, also when the client has left."""
+        """Have the request answered. ``held`` counts its message until then, also when the client has left."""
         loop = asyncio.get_running_loop()
         answer: asyncio.Future[Answer] = loop.create_future()
 
-        def settle(made: Answer) -> None:
+        def resolve(made: Answer) -> None:
             if not answer.done():
                 answer.set_result(made)
 
@@ -124,7 +124,7 @@ class Rest:
             if held is not None:
                 held.end()
             try:
-                loop.call_soon_threadsafe(settle, made)
+                loop.call_soon_threadsafe(resolve, made)
             except RuntimeError:  # the server has ended without waiting for this call
                 pass
 
@@ -191,20 +191,20 @@ class Rest:
 
 
 def _request(method: str, params: dict[str, Any], peer: Peer) -> Request:
-    """Return a request as the newest revision with a handshake has it, from a client that can be asked nothing."""
+    """Return a request of the newest revision with a handshake, from a client that cannot be asked questions."""
     return Request(0, method, params, LATEST_HANDSHAKE, peer, {})
 
 
 def tools_hash(tools: Sequence[dict[str, Any]]) -> str:
     """Return the contract's hash over tools that are in order: SHA-256 of their JSON, keys sorted at every depth.
 
-    Written as ``JSON.stringify`` writes it: no blanks, nothing escaped that need not be.
+    Written as ``JSON.stringify`` writes it: without spaces, and with no more escapes than needed.
     """
     text = json.dumps(tools, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode("utf-8")).hexdigest()
 
 
-class _InvalidBody(Exception):  # noqa: N818 - says what is the matter with the body
+class _InvalidBody(Exception):  # noqa: N818 - says what is wrong with the body
     pass
 
 
@@ -249,7 +249,7 @@ def _retry_after(answer: Answer) -> int | None:
 
 
 async def _send_refusal(send: Send, refusal: Refusal) -> None:
-    """Answer for what the protocol refuses as such: there were too many requests, or nobody foresaw it."""
+    """Answer for a refusal of the protocol: too many requests, or an internal error."""
     seconds = _retry_after(refusal)
     if seconds is not None:
         await _send_error(send, 429, refusal.message, None, (b"retry-after", b"%d" % seconds))
