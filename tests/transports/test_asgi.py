@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import signal
@@ -136,6 +137,41 @@ def test_an_option_that_there_is_not_is_an_error(vault: Path) -> None:
     unknown: Any = {"port": 3000}
     with pytest.raises(TypeError, match="port"):
         asgi(str(vault), **unknown)
+
+
+def test_one_event_loop_after_another_is_served(vault: Path) -> None:
+    app = asgi(str(vault), require_key=False)
+    body = json.dumps({"jsonrpc": "2.0", "id": 1, **read_note()}).encode()
+    sent: list[dict[str, Any]] = []
+
+    async def receive() -> dict[str, Any]:
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    async def send(message: dict[str, Any]) -> None:
+        sent.append(message)
+
+    async def ask(*, is_first: bool) -> None:
+        if is_first:
+            app.open()
+        headers = [(b"host", b"localhost"), (b"content-type", b"application/json"), (b"accept", b"application/json")]
+        scope = {
+            "type": "http",
+            "method": "POST",
+            "scheme": "http",
+            "path": "/mcp",
+            "query_string": b"",
+            "headers": headers,
+        }
+        async with asyncio.timeout(PATIENCE):
+            await app(scope, receive, send)
+
+    try:
+        for number in range(3):
+            asyncio.run(ask(is_first=number == 0))
+            assert b"the text" in sent.pop()["body"]
+            assert sent.pop()["status"] == 200
+    finally:
+        app.close()
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs SIGTERM and a pipe that looks like a file")
