@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from functools import partial
 
-from vaultwire.server.mailbox import Mailbox, call_each
+from vaultwire.server.mailbox import Mailbox
 
 THREADS, EACH = 8, 2000
 
@@ -20,11 +21,11 @@ def test_all_that_many_threads_put_is_taken_in_the_order_of_each() -> None:
             wakings.append(run)
             woken.notify()
 
-    mailbox = Mailbox(wake, taken.extend)
+    mailbox = Mailbox(wake)
 
     def put(thread: int) -> None:
         for number in range(EACH):
-            mailbox.put((thread, number))
+            mailbox.put(partial(taken.append, (thread, number)))
 
     threads = [threading.Thread(target=put, args=(number,)) for number in range(THREADS)]
     for thread in threads:
@@ -43,10 +44,10 @@ def test_all_that_many_threads_put_is_taken_in_the_order_of_each() -> None:
 def test_all_that_is_put_in_before_the_reader_looks_wakes_it_once() -> None:
     wakings: list[Callable[[], None]] = []
     called: list[int] = []
-    mailbox = Mailbox(wakings.append, call_each)
+    mailbox = Mailbox(wakings.append)
     for turn in range(3):
         for number in range(10):
-            mailbox.put(lambda number=number: called.append(number))
+            mailbox.put(partial(called.append, number))
         assert len(wakings) == turn + 1
         wakings[-1]()
         assert called == [*range(10)] * (turn + 1)
@@ -55,7 +56,7 @@ def test_all_that_is_put_in_before_the_reader_looks_wakes_it_once() -> None:
 def test_what_is_put_in_while_the_reader_takes_is_taken_next() -> None:
     wakings: list[Callable[[], None]] = []
     called: list[str] = []
-    mailbox = Mailbox(wakings.append, call_each)
+    mailbox = Mailbox(wakings.append)
 
     def first() -> None:
         called.append("first")
@@ -72,6 +73,6 @@ def test_a_reader_that_has_ended_is_no_error() -> None:
     def ended(_: Callable[[], None]) -> None:
         raise RuntimeError("Event loop is closed")
 
-    mailbox = Mailbox(ended, call_each)
+    mailbox = Mailbox(ended)
     mailbox.put(lambda: None)
     mailbox.put(lambda: None)

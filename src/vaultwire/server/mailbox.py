@@ -1,7 +1,7 @@
-"""A mailbox between threads: the first item put in wakes the reader, which then takes all there are.
+"""A mailbox of calls for an event loop: the first call put in wakes the loop, which then makes all there are.
 
-To wake a thread, and to have Python switch to it, costs more than most calls do. So items that come together are taken
-together: tasks by the worker threads, and their news by the event loop of a door.
+To wake a thread, and to have Python switch to it, costs more than most calls do. So the news of worker threads that come
+together wake the loop of a door once.
 """
 
 from __future__ import annotations
@@ -11,43 +11,32 @@ from collections import deque
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any
 
 
 class Mailbox:
-    """Items for one reader, and whether it has been woken for them."""
+    """The calls that wait for the loop, and whether it has been woken for them."""
 
-    def __init__(self, wake: Callable[[Callable[[], None]], object], take: Callable[[list[Any]], object]) -> None:
-        """``wake`` has a function called later, by the reader; ``take`` is given all items that were put in until then.
+    def __init__(self, wake: Callable[[Callable[[], None]], object]) -> None:
+        """``wake`` has a function called on the loop (``call_soon_threadsafe``).
 
-        ``wake`` may raise RuntimeError: the reader has ended, and nobody waits for the items.
+        It may raise RuntimeError: the loop has ended, and nobody waits for the calls.
         """
         self._wake = wake
-        self._take = take
-        self._items: deque[Any] = deque()
+        self._calls: deque[Callable[[], None]] = deque()
         self._is_woken = False
 
-    def put(self, item: Any) -> None:
-        """Put an item in. From any thread, if ``wake`` can be called from any."""
-        self._items.append(item)
+    def put(self, call: Callable[[], None]) -> None:
+        """Have the loop make a call. From any thread."""
+        self._calls.append(call)
         if not self._is_woken:
             self._is_woken = True
             try:
-                self._wake(self._run)
+                self._wake(self._make_calls)
             except RuntimeError:
                 pass
 
-    def _run(self) -> None:
-        # First of all: an item that is put in from now on is either seen below or wakes the reader again.
+    def _make_calls(self) -> None:
+        # First of all: a call that is put in from now on is either made below or wakes the loop again.
         self._is_woken = False
-        items = self._items
-        taken = []
-        while items:
-            taken.append(items.popleft())
-        self._take(taken)
-
-
-def call_each(functions: list[Callable[[], None]]) -> None:
-    """Call functions that were put in."""
-    for function in functions:
-        function()
+        for _ in range(len(self._calls)):
+            self._calls.popleft()()

@@ -12,7 +12,7 @@ from vaultwire.protocol import http
 from vaultwire.protocol.http import Headers
 from vaultwire.server.http.mcp_endpoint import McpEndpoint, Reply
 from vaultwire.server.http.streams import Stream
-from vaultwire.server.mailbox import Mailbox, call_each
+from vaultwire.server.mailbox import Mailbox
 from vaultwire.transports import read_body, send_whole
 
 TYPE_CHECKING = False
@@ -82,7 +82,7 @@ class StreamableHttp:
     def _writer(self, stream: Stream, receive: Receive, send: Send) -> _Writer:
         loop = asyncio.get_running_loop()
         if self._loop is not loop:  # some ASGI servers have one after the other
-            self._loop, self._mailbox = loop, Mailbox(loop.call_soon_threadsafe, call_each)
+            self._loop, self._mailbox = loop, Mailbox(loop.call_soon_threadsafe)
         return _Writer(stream, receive, send, self._endpoint, self._mailbox)
 
 
