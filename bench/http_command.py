@@ -105,7 +105,7 @@ def _cells(row: Row, samples: Samples) -> tuple[str, ...]:
 
 
 def _floor(row: Row, subject: str, samples: Samples) -> float | None:
-    """Return a floor's figure; it is the same whatever is asked."""
+    """Return a floor's figure. It is the same for every mode."""
     measure = row.measure
     for mode in MODES:
         measure = measure.replace(mode + ", ", STATELESS + ", ", 1) if measure.startswith(mode) else measure

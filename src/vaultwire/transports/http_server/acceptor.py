@@ -1,4 +1,4 @@
-"""Accepts connections from one listener for as long as the server runs, whatever goes wrong with one of them.
+"""Accepts connections from one listener as long as the server runs, also after an error with one of them.
 
 A connection has its slot from the moment it is accepted, also during its TLS handshake. asyncio's own servers have no such
 limit; uvloop's server ends when ``accept`` fails because there is no file descriptor left.
