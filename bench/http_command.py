@@ -15,7 +15,7 @@ from bench.measures import COMMAND, RIVAL, Samples
 from bench.report import aligned, by_measure, environment, number, write_result
 from bench.sample_vault import write_vault
 
-_RATE_TIMES, _P50_TIMES = 5.0, 4.0  # as good as the rival
+_RATE_TIMES, _P50_TIMES = {1: 4.0, 64: 6.0}, 4.0  # as good as the rival; the first by calls in flight
 _MOST_START_MS = 400.0
 _MOST_MEMORY_MIB = 60.0
 _HEADINGS = ("", "vaultwire", "least", "most", BARE, ASGI, "mcp SDK", "better by", "target", "met")
@@ -41,7 +41,7 @@ def _rows() -> list[Row]:
         for mode in MODES:
             where = f"{mode}, {in_flight} in flight"
             rows += [
-                Row(f"{where}: calls/s", f"{where}: calls/s", _RATE_TIMES, more_is_better=True),
+                Row(f"{where}: calls/s", f"{where}: calls/s", _RATE_TIMES[in_flight], more_is_better=True),
                 Row("  p50 us", f"{where}: p50 us", _P50_TIMES),
                 Row("  p99 us", f"{where}: p99 us"),
                 Row("  server us", f"{where}: server us"),
@@ -105,7 +105,7 @@ def _cells(row: Row, samples: Samples) -> tuple[str, ...]:
 
 
 def _floor(row: Row, subject: str, samples: Samples) -> float | None:
-    """Return a floor's figure; it is the same whatever is asked."""
+    """Return a floor's figure. It is the same for every mode."""
     measure = row.measure
     for mode in MODES:
         measure = measure.replace(mode + ", ", STATELESS + ", ", 1) if measure.startswith(mode) else measure

@@ -24,7 +24,7 @@ _NOOP = ("noop", {"text": "hello"})
 _LOADED_SECONDS = 5.0
 
 
-class Lane(NamedTuple):
+class Series(NamedTuple):
     """One server under load, in one of the ways in which clients speak to it."""
 
     subject: str
@@ -66,16 +66,16 @@ class HttpBench:
     def measure_calls(self, rounds: int, say: Callable[[str], None]) -> None:
         """Take rates and latencies, so many times each, round robin: what disturbs one disturbs all."""
         with contextlib.ExitStack() as stack:
-            lanes = self._lanes(stack)
-            for lane in lanes:
-                lane.server.call(lane.requests[0])
+            all_series = self._all_series(stack)
+            for series in all_series:
+                series.server.call(series.requests[0])
             for number in range(rounds):
                 say(f"calls {number + 1} of {rounds}")
                 for in_flight in FLIGHTS:
-                    for lane in lanes:
-                        self._take_load(lane, in_flight)
+                    for series in all_series:
+                        self._take_load(series, in_flight)
 
-    def _lanes(self, stack: contextlib.ExitStack) -> list[Lane]:
+    def _all_series(self, stack: contextlib.ExitStack) -> list[Series]:
         def started(module: str, *arguments: str) -> HttpServer:
             return stack.enter_context(HttpServer(own_server(module, *arguments), self._variables))
 
@@ -87,25 +87,25 @@ class HttpBench:
         alone = [stateless_call(*_NOOP, number) for number in range(max(FLIGHTS))]
         without = _handshake_calls(session_headers(None))
         return [
-            Lane(BARE, STATELESS, bare, alone),
-            Lane(ASGI, STATELESS, asgi, alone),
-            Lane(COMMAND, STATELESS, ours, alone),
-            Lane(RIVAL, STATELESS, stateless, alone),
-            Lane(COMMAND, NO_SESSION, ours, without),
-            Lane(RIVAL, NO_SESSION, stateless, without),
-            Lane(COMMAND, SESSION, ours, _handshake_calls(session_headers(ours.open_session()))),
-            Lane(RIVAL, SESSION, sessions, _handshake_calls(session_headers(sessions.open_session()))),
+            Series(BARE, STATELESS, bare, alone),
+            Series(ASGI, STATELESS, asgi, alone),
+            Series(COMMAND, STATELESS, ours, alone),
+            Series(RIVAL, STATELESS, stateless, alone),
+            Series(COMMAND, NO_SESSION, ours, without),
+            Series(RIVAL, NO_SESSION, stateless, without),
+            Series(COMMAND, SESSION, ours, _handshake_calls(session_headers(ours.open_session()))),
+            Series(RIVAL, SESSION, sessions, _handshake_calls(session_headers(sessions.open_session()))),
         ]
 
-    def _take_load(self, lane: Lane, in_flight: int) -> None:
-        load = lane.server.load(lane.requests, in_flight, _SECONDS)
-        where = f"{lane.mode}, {in_flight} in flight"
-        self.samples.take(f"{where}: calls/s", lane.subject, load.rate)
-        self.samples.take(f"{where}: p50 us", lane.subject, load.p50 * 1e6)
-        self.samples.take(f"{where}: p99 us", lane.subject, load.p99 * 1e6)
-        self.samples.take(f"{where}: client us", lane.subject, load.client * 1e6)
+    def _take_load(self, series: Series, in_flight: int) -> None:
+        load = series.server.load(series.requests, in_flight, _SECONDS)
+        where = f"{series.mode}, {in_flight} in flight"
+        self.samples.take(f"{where}: calls/s", series.subject, load.rate)
+        self.samples.take(f"{where}: p50 us", series.subject, load.p50 * 1e6)
+        self.samples.take(f"{where}: p99 us", series.subject, load.p99 * 1e6)
+        self.samples.take(f"{where}: client us", series.subject, load.client * 1e6)
         if load.server is not None:
-            self.samples.take(f"{where}: server us", lane.subject, load.server * 1e6)
+            self.samples.take(f"{where}: server us", series.subject, load.server * 1e6)
 
     def measure_memory(self) -> None:
         """Take what our server holds: after its first answer, after what a client does first, and after load."""

@@ -38,6 +38,9 @@ if TYPE_CHECKING:
         limits: ClientLimits | None
 
 
+_OPTIONS = frozenset(("read_only", "read_first", "prompts", "policy", "backend", "dialect", "limits"))
+
+
 class ConfigError(Exception):
     """Settings that cannot work; the message is one line for a person."""
 
@@ -133,8 +136,11 @@ def audit_file(given: str) -> str:
 def make_config(vault: str | Sequence[str] | None, **options: Unpack[Options]) -> Config:
     """Return the settings; the vault, ``prompts`` and ``policy`` fall back to the environment. Raises ConfigError.
 
-    A vault is a folder's path, the name of a vault that Obsidian knows, or either of them after ``NAME=``.
+    A vault is a folder's path, the name of a vault that Obsidian knows, or either of them after ``NAME=``. Raises TypeError
+    for an option that does not exist.
     """
+    for option in options.keys() - _OPTIONS:
+        raise TypeError(f"there is no option {option!r}; there are {', '.join(sorted(_OPTIONS))}")
     given = os.environ.get(VAULT_VARIABLE, "") if vault is None else vault
     each = [given] if isinstance(given, str) else list(given)
     if not each or not all(each):

@@ -72,7 +72,7 @@ def serve(app: App, stop: Callable[[], Awaitable[None]], port: int) -> None:
         sys.stdout.write(f"{listening.url(listener, tls=False)}/mcp\n")
         sys.stdout.flush()
 
-    http_server.run(guarded, listener, None, ready, stop, http_server.Limits())
+    http_server.run(http_server.Endpoint(guarded, listener), ready, stop, http_server.Limits())
 
 
 def main(where: str) -> None:

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shlex
 import ssl
+import subprocess
+import sys
+import urllib.error
+import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,8 +22,7 @@ from support.issuer import Issuer
 from support.serving import Serving
 from support.vaults import write_vault
 from vaultwire.server import multi_round_trip, subscriptions
-from vaultwire.server.http import exchange, streams
-from vaultwire.server.http import legacy_sessions as pairs
+from vaultwire.server.http import legacy_sessions, mcp_endpoint, streams
 from vaultwire.transports import guard, oauth, rest
 from vaultwire.transports.http_server import Limits
 from vaultwire.trust import limits
@@ -71,6 +75,48 @@ def test_a_way_that_is_shown_lets_in_who_should_come_in(options: list[str], issu
             assert server.request("POST", "/mcp", body, **named, authorization=f"Bearer {token}").status == 200
 
 
+def test_the_command_for_another_asgi_server_works(tmp_path: Path) -> None:
+    vault = write_vault(tmp_path / "vault", "=== Note.md\nhello\n")
+    key = Keys(str(tmp_path / "state" / "keys")).issue("phone")
+    found = re.search(r"^```sh\nVAULTWIRE_VAULT=~/Notes uvicorn (.*?)\n```", TEXT, re.MULTILINE)
+    assert found is not None
+    options = found[1].replace("--port 3000", "--port 0").split()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "uvicorn", *options],
+        stderr=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        text=True,
+        env={**os.environ, "VAULTWIRE_VAULT": str(vault), "VAULTWIRE_STATE": str(tmp_path / "state")},
+    )
+    with process:
+        try:
+            assert process.stderr is not None
+            said = ""
+            while not (running := re.search(r"running on (http://127\.0\.0\.1:\d+)", said)):
+                line = process.stderr.readline()
+                assert line, said
+                said += line
+            url = f"{running[1]}/bridge/v1/tools"
+            with pytest.raises(urllib.error.HTTPError, match="401"):
+                urllib.request.urlopen(url)
+            asked = urllib.request.Request(url, headers={"Authorization": f"Bearer {key}"})
+            with urllib.request.urlopen(asked) as answer:
+                assert answer.status == 200
+        finally:
+            process.terminate()
+
+
+def test_the_mounted_app_is_as_printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    vault = write_vault(tmp_path / "vault", "=== Note.md\nhello\n")
+    monkeypatch.setenv("VAULTWIRE_STATE", str(tmp_path / "state"))
+    Keys(str(tmp_path / "state" / "keys")).issue("phone")
+    found = re.search(r"^```python\n(.*?)^```", TEXT, re.DOTALL | re.MULTILINE)
+    assert found is not None
+    made: dict[str, Any] = {}
+    exec(found[1].replace("~/Notes", str(vault)), made)
+    assert [route.path for route in made["app"].routes] == ["/notes"]
+
+
 def test_the_bounds_are_those_of_the_code() -> None:
     mib = 1 << 20
     said: list[tuple[str, Any]] = [
@@ -80,14 +126,14 @@ def test_the_bounds_are_those_of_the_code() -> None:
         ("{} MiB for MCP", limits.MAX_MESSAGE_BYTES // mib),
         ("MCP, {:.0f} seconds", Limits().body),
         ("{} for all clients together", limits.MAX_CALLS),
-        ("| MCP sessions | {};", exchange.MAX_SESSIONS),
-        ("an hour without a word", exchange.SESSION_SECONDS == 3600),
+        ("| MCP sessions | {};", mcp_endpoint.MAX_SESSIONS),
+        ("an hour without a word", mcp_endpoint.SESSION_SECONDS == 3600),
         ("{} streams that ended, 16 MiB", streams._MOST_KEPT_STREAMS),
         ("that ended, {} MiB", streams._MOST_KEPT_BYTES // mib),
         ("{} frames of each stream", streams._MOST_FRAMES),
         ("{} for each client", subscriptions.MAX_WATCHED),
-        ("| {}, each with", pairs.MAX_PAIRS),
-        ("each with {} requests", pairs.MAX_IN_FLIGHT),
+        ("| {}, each with", legacy_sessions.MAX_SESSIONS),
+        ("each with {} requests", legacy_sessions.MAX_IN_FLIGHT),
         ("15 minutes, 10,000 in all", (multi_round_trip._STATE_SECONDS, multi_round_trip._MOST_OPEN) == (900, 10_000)),
         ("| {:.0f} seconds |", Limits().stalled),
         ("every ten seconds", oauth.AGAIN_SECONDS == 10),

@@ -8,14 +8,16 @@ import logging
 import sys
 import threading
 import warnings
+from functools import partial
 from pathlib import Path
 from typing import Any, TypedDict
 
 from support.vaults import open_vault
 from vaultwire.app.network import serve_http
 from vaultwire.app.network_config import make_network_config
-from vaultwire.config import make_config
+from vaultwire.config import Config, make_config
 from vaultwire.protocol.events import Identity
+from vaultwire.protocol.revisions import Revision
 from vaultwire.protocol.session import Session
 from vaultwire.server.handlers import Handlers
 from vaultwire.toolkit.catalog import Toolset
@@ -83,6 +85,21 @@ def flood(vault: Vault, progress: Progress, /, megabytes: int) -> Outcome[Said]:
     return Outcome([text], Said(text=""))
 
 
+def make_handlers(config: Config, seconds: float) -> Handlers:
+    """Return the tools' methods; a call may take so many seconds."""
+    tools: list[AnyTool] = [wait, crash, complain, babble, flood]
+    return Handlers(
+        Toolset(lambda: [describe(each) for each in tools], lambda: tools),
+        lambda: open_vault(Path(config.vault)),
+        Policy(),
+        {"file": seconds, "search": seconds},
+    )
+
+
+def make_session(handlers: Handlers, revision: Revision | None) -> Session:
+    return Session(Identity("stage", "Stage", "1", {"tools": {}}, ""), handlers.methods, revision=revision)
+
+
 def main() -> None:
     """Serve the tools; ``--limits`` are those of the connections, ``--seconds`` that of every call."""
     parser = argparse.ArgumentParser()
@@ -93,18 +110,11 @@ def main() -> None:
     parser.add_argument("--log-json", action="store_true")
     options = parser.parse_args()
     config = make_config(options.vault)
-    tools: list[AnyTool] = [wait, crash, complain, babble, flood]
-    handlers = Handlers(
-        Toolset(lambda: [describe(each) for each in tools], lambda: tools),
-        lambda: open_vault(Path(config.vault)),
-        Policy(),
-        {"file": options.seconds, "search": options.seconds},
-    )
+    handlers = make_handlers(config, options.seconds)
     serving = make_network_config(config, port=options.port, log_json=options.log_json)
-    identity = Identity("stage", "Stage", "1", {"tools": {}}, "")
     serve_http(
         handlers,
-        lambda revision: Session(identity, handlers.methods, revision=revision),
+        partial(make_session, handlers),
         serving,
         lambda url, in_the_open: print(f"serving at {url}", flush=True),  # noqa: T201 - what it is for
         Limits(**options.limits),

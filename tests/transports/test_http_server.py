@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 import signal
 from collections.abc import Iterator
@@ -12,7 +11,6 @@ import pytest
 
 from support.serving import Serving, received, stage
 from support.vaults import write_vault
-from vaultwire.transports.http_server.at_once import begin_at_once
 
 GET = b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n"
 CALL = b"POST /bridge/v1/tools/read_note/call HTTP/1.1\r\nHost: localhost\r\n"
@@ -131,59 +129,3 @@ def test_the_server_hangs_up_after_an_answer_to_http_1_0(server: Serving) -> Non
 
 def test_an_answer_says_when_it_was_given(server: Serving) -> None:
     assert re.search(rb"\r\ndate: \w{3}, \d\d \w{3} \d{4} \d\d:\d\d:\d\d GMT\r\n", answers(server, LAST))
-
-
-# ---------------------------------------------------------------------- beginning at once
-
-
-def test_a_coroutine_that_does_not_wait_is_done_without_a_task() -> None:
-    done = []
-
-    async def quick() -> None:
-        done.append(1)
-
-    async def main() -> None:
-        loop = asyncio.get_running_loop()
-        begun = loop.create_future()
-        loop.call_soon(lambda: begun.set_result((begin_at_once(quick(), loop), list(done))))
-        assert await begun == (None, [1])
-
-    asyncio.run(main())
-
-
-def test_one_that_waits_goes_on_as_a_task_and_can_be_cancelled() -> None:
-    happened: list[str] = []
-
-    async def slow(name: str, wanted: asyncio.Future[str]) -> None:
-        happened.append(f"{name} begins")
-        try:
-            happened.append(f"{name} got {await wanted}")
-            await asyncio.sleep(0)
-            await asyncio.wait_for(asyncio.sleep(0), 10)
-        except asyncio.CancelledError:
-            happened.append(f"{name} is cancelled")
-            raise
-        happened.append(f"{name} ends")
-
-    async def main() -> None:
-        loop = asyncio.get_running_loop()
-        one: asyncio.Future[str] = loop.create_future()
-        other: asyncio.Future[str] = loop.create_future()
-        begun: asyncio.Future[list[asyncio.Task[None] | None]] = loop.create_future()
-
-        def begin() -> None:
-            begun.set_result([begin_at_once(slow("a", one), loop), begin_at_once(slow("b", other), loop)])
-            happened.append("both wait")
-            one.set_result("it")
-
-        loop.call_soon(begin)
-        first, second = await begun
-        assert first is not None
-        assert second is not None
-        await first
-        second.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await second
-
-    asyncio.run(main())
-    assert happened == ["a begins", "b begins", "both wait", "a got it", "a ends", "b is cancelled"]

@@ -22,7 +22,7 @@ from support.vaults import open_vault, write_vault
 from vaultwire.protocol.events import Identity
 from vaultwire.protocol.session import Session
 from vaultwire.server.handlers import Handlers
-from vaultwire.server.http import legacy_sessions as pairs
+from vaultwire.server.http import legacy_sessions
 from vaultwire.server.subscriptions import LIST_CHANGES, RESOURCE_UPDATES, Subscriptions
 from vaultwire.server.workers import Workers
 from vaultwire.transports import legacy_sse
@@ -236,7 +236,7 @@ def test_at_the_end_what_is_under_way_is_answered_first(door: Door, stage: Askin
 
 
 def test_there_are_so_many_sessions_and_no_more(door: Door, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pairs, "MAX_PAIRS", 2)
+    monkeypatch.setattr(legacy_sessions, "MAX_SESSIONS", 2)
     first, _ = door.open(), door.open()
     assert door.get().status == 503
     first.stream.leave()
@@ -246,7 +246,7 @@ def test_there_are_so_many_sessions_and_no_more(door: Door, monkeypatch: pytest.
 def test_a_client_may_have_so_many_requests_under_way_and_no_more(
     door: Door, stage: AskingStage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pairs, "MAX_IN_FLIGHT", 3)
+    monkeypatch.setattr(legacy_sessions, "MAX_IN_FLIGHT", 3)
     client = door.open()
     statuses = [client.call("wait", number, gate="a").status for number in range(5)]
     assert statuses == [202, 202, 202, 503, 503]
@@ -256,7 +256,7 @@ def test_a_client_may_have_so_many_requests_under_way_and_no_more(
 
 
 def test_a_client_for_which_too_much_waits_is_let_go(door: Door, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pairs, "_MOST_WAITING_BYTES", 10_000)
+    monkeypatch.setattr(legacy_sessions, "_MOST_WAITING_BYTES", 10_000)
     client = door.open()
     client.call("echo", text="x" * 9_000)
     assert len(text_of(client.stream.message())) == 9_000

@@ -399,7 +399,7 @@ def test_so_many_callers_are_remembered(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr(rest, "_MAX_PEERS", 3)
     stage = Stage()
     workers = Workers(Handlers(stage.toolset(), lambda: open_vault(tmp_path), Policy()))
-    door = rest.Rest(functools.partial(ask, workers), lambda _: {}, "key")
+    door = rest.Rest(functools.partial(ask, workers), lambda _tools, _url: {}, "key")
     with Loop() as loop:
         http = Http(loop, door)
         for number in range(10):

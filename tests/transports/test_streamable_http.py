@@ -21,7 +21,7 @@ from vaultwire.protocol.events import Identity
 from vaultwire.protocol.session import Session
 from vaultwire.server import subscriptions
 from vaultwire.server.handlers import Handlers
-from vaultwire.server.http import exchange, streams
+from vaultwire.server.http import mcp_endpoint, streams
 from vaultwire.server.subscriptions import LIST_CHANGES, RESOURCE_UPDATES, Subscriptions
 from vaultwire.server.workers import Workers
 from vaultwire.transports import streamable_http
@@ -340,14 +340,14 @@ def test_a_session_belongs_to_the_key_that_opened_it(door: Door) -> None:
 
 def test_a_session_that_nobody_uses_ends(door: Door, monkeypatch: pytest.MonkeyPatch) -> None:
     client = door.open()
-    monkeypatch.setattr(exchange, "SESSION_SECONDS", -1.0)
+    monkeypatch.setattr(mcp_endpoint, "SESSION_SECONDS", -1.0)
     assert client.post("ping").status == 404
 
 
 def test_the_session_used_longest_ago_makes_room_but_none_that_is_at_work(
     door: Door, stage: AskingStage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(exchange, "MAX_SESSIONS", 2)
+    monkeypatch.setattr(mcp_endpoint, "MAX_SESSIONS", 2)
     first, second = door.open(), door.open()
     assert first.post("ping").status == 200  # so the second was used longer ago
     third = door.open()
@@ -570,11 +570,11 @@ def test_of_streams_that_ended_so_many_bytes_are_kept(door: Door, monkeypatch: p
 
 
 def test_so_many_callers_without_a_session_are_remembered(door: Door, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(exchange, "_MAX_PEERS", 3)
+    monkeypatch.setattr(mcp_endpoint, "_MAX_PEERS", 3)
     for number in range(10):
         scope: dict[str, Any] = {"vaultwire.key": f"caller {number}"}
         assert door.post("ping", **scope).status == 200
-    assert len(door.app._exchanges._peers) == 3  # nothing else shows how many there are
+    assert len(door.app._endpoint._peers) == 3  # nothing else shows how many there are
 
 
 def test_a_client_watches_so_many_resources(door: Door, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -591,7 +591,7 @@ def test_a_client_watches_so_many_resources(door: Door, monkeypatch: pytest.Monk
 def test_so_many_calls_are_under_way_even_of_clients_that_hung_up(
     door: Door, stage: AskingStage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(streamable_http, "_LOOK_AFTER_SECONDS", 0.0)
+    monkeypatch.setattr(streamable_http, "_LISTEN_AFTER_SECONDS", 0.0)
     clients = [client, _] = [door.open(), door.open()]  # one alone may have half of them
     for number in range(MOST_CALLS):
         clients[number % 2].call("wait", None, number, gate="a").leave()
@@ -607,7 +607,7 @@ def test_sessions_used_longest_ago_are_let_go_when_all_together_keep_too_much(
     door: Door, stage: AskingStage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     account = MemoryBudget(60_000)
-    for module in (streams, exchange):
+    for module in (streams, mcp_endpoint):
         monkeypatch.setattr(module, "MEMORY_BUDGET", account)
     first, at_work, third = door.open(), door.open(), door.open()
     call = at_work.call("count", {"progressToken": 1}, gate="a")
@@ -624,7 +624,7 @@ def test_a_long_message_is_refused_while_others_are_worked_on(
     door: Door, stage: AskingStage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     account = MemoryBudget(1_000_000)
-    monkeypatch.setattr(exchange, "MEMORY_BUDGET", account)
+    monkeypatch.setattr(mcp_endpoint, "MEMORY_BUDGET", account)
     monkeypatch.setattr(streams, "Reservation", lambda size: Reservation(size, account))
     client = door.open()
     waiting = client.post("tools/call", {"name": "wait", "arguments": {"gate": "a"}, "_meta": {"x": "y" * 700_000}}, 2)

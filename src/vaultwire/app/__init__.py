@@ -34,7 +34,9 @@ from vaultwire.trust.policy import Policy
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
+    from typing import Unpack
 
+    from vaultwire.app.http_app import AsgiOptions, HttpApp
     from vaultwire.app.network_config import NetworkConfig
     from vaultwire.config import Config
     from vaultwire.protocol.revisions import Revision
@@ -127,6 +129,28 @@ def run_serve(
                 on_editor(door.root, door.port, door.url, door.companion_port)
 
         serve_http(handlers, partial(make_session, config, handlers), network, begin, Limits(), local)
+
+
+def asgi(vault: str | Sequence[str] | None = None, **options: Unpack[AsgiOptions]) -> HttpApp:
+    """Return the doors of ``serve`` as an ASGI app, for any ASGI server, by itself or mounted below a path.
+
+    ``vault`` and ``options`` are those of ``vaultwire serve`` by keyword; the environment variables count, too. A key is
+    needed unless ``require_key=False``: the app cannot tell who reaches the server. Raises ConfigError.
+    """
+    from functools import partial  # noqa: PLC0415 - only this door's own code, here and below
+
+    from vaultwire.app.http_app import Address, HttpApp, split_options  # noqa: PLC0415
+    from vaultwire.app.network_config import make_network_config  # noqa: PLC0415
+    from vaultwire.config import make_config  # noqa: PLC0415
+    from vaultwire.transports import listening, observing  # noqa: PLC0415
+
+    for_config, for_network = split_options(options)
+    config = make_config(vault, **for_config)
+    network = make_network_config(config, **for_network)
+    handlers = make_handlers(config)
+    observer = observing.Observer(log_json=network.log_json, metrics=network.metrics)
+    address = Address(listening.local_names(*network.names), any_address=False, is_local=True, url=None)
+    return HttpApp(handlers, partial(make_session, config, handlers), network, address, observer)
 
 
 def make_session(config: Config, handlers: Handlers, revision: Revision | None = None) -> Session:

@@ -103,7 +103,8 @@ class CompanionDoor:
             self._mcp.close()
 
         try:
-            http_server.run_aside(guard.Guard([door], rules, observer), self._listener, begin, close, _LIMITS)
+            endpoint = http_server.Endpoint(guard.Guard([door], rules, observer), self._listener)
+            http_server.run_beside(endpoint, begin, close, _LIMITS)
         finally:
             self._ready.set()
 

@@ -9,7 +9,7 @@ import threading
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterable
+    from collections.abc import Callable, Hashable
 
     from vaultwire.server.tasks import Task
 
@@ -37,14 +37,9 @@ class WorkQueue:
 
     def put(self, task: Task) -> None:
         """Add a task. It runs as soon as a thread is free and its client has its turn."""
-        self.put_all((task,))
-
-    def put_all(self, tasks: Iterable[Task]) -> None:
-        """Add several tasks in one go."""
         with self._lock:
-            for task in tasks:
-                task.queue = self
-                self._waiting.setdefault(self._client_of(task), []).append(task)
+            task.queue = self
+            self._waiting.setdefault(self._client_of(task), []).append(task)
             self._find_thread()
 
     def replace_thread(self, task: Task) -> None:

@@ -2,7 +2,7 @@
 
 Reading calls run side by side. Calls that change a vault run on one thread of that vault: one by one, each client's in the
 order in which they came. A watchdog answers for calls that pass their deadline. An ``Outlet`` takes the answers; the doors
-read the requests (``dispatcher``, ``http.exchange``). Threads are started here, in ``work_queue`` and in ``dispatcher``.
+read the requests (``dispatcher``, ``http.mcp_endpoint``). Threads are started here, in ``work_queue`` and in ``dispatcher``.
 """
 
 from __future__ import annotations
@@ -86,16 +86,9 @@ class Workers:
         self._watched_until = 0.0  # when the watchdog looks next; 0.0: it has not been started
         # By the vault's name: a long change in one vault holds up nothing in another.
         self._write_queues: dict[str, WorkQueue] = {}
+        # A thread that reads requests never runs a task: any file may keep it waiting, a file on a share or in a cloud for as
+        # long as the network does.
         self.read_queue = WorkQueue(self.run, READERS + 1, READERS, client_of)
-        self.run_soon: Callable[[Task], None] = self.read_queue.put
-        """Have a thread run a reading task. A thread that reads requests never does: any file may keep it waiting, a file
-        on a share or in a cloud for as long as the network does."""
-
-    def collect(self, soon: Callable[[Callable[[], None]], object]) -> None:
-        """Hand over in one go the tasks that ``run_soon`` is given before the event loop calls what ``soon`` was given."""
-        from vaultwire.server.handover import Handover  # noqa: PLC0415 - not before a first answer on stdout
-
-        self.run_soon = Handover(soon, self.read_queue.put_all).put
 
     def act(self, event: Event, session: Session, outlet: Outlet) -> None:
         """Do what the event asks for, or put it into a queue."""
@@ -152,7 +145,7 @@ class Workers:
         if answer.changes_vault:
             self._write_queue(answer.vault).put(task)
         else:
-            self.run_soon(task)
+            self.read_queue.put(task)
 
     def _write_queue(self, vault: str) -> WorkQueue:
         with self.lock:

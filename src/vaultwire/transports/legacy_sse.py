@@ -1,7 +1,6 @@
-"""MCP as 2024-11-05 had it over HTTP, for clients that know nothing newer: a stream to listen to, an address to post to.
+"""Legacy SSE: MCP over HTTP of revision 2024-11-05, with a stream to listen to and an address to post to. Two ASGI apps.
 
-Deprecated since 2025-03-26 and there only when asked for. Who may come is the guard's matter, sessions are
-``server.http.legacy_sessions``'.
+Deprecated since 2025-03-26, and there only when asked for. Sessions are ``server.http.legacy_sessions``' matter.
 """
 
 from __future__ import annotations
@@ -10,7 +9,8 @@ import asyncio
 from urllib.parse import parse_qs
 
 from vaultwire.protocol import http, jsonrpc
-from vaultwire.server.http.legacy_sessions import Pairs
+from vaultwire.server.http.legacy_sessions import LegacySessions
+from vaultwire.transports import read_body, send_whole
 from vaultwire.vault.memory_budget import estimated_bytes
 
 TYPE_CHECKING = False
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
     from vaultwire.protocol.revisions import Revision
     from vaultwire.protocol.session import Session
-    from vaultwire.server.http.legacy_sessions import Pair
+    from vaultwire.server.http.legacy_sessions import LegacySession
     from vaultwire.server.workers import Workers
     from vaultwire.transports import Receive, Scope, Send
 
-# A stream on which nothing happens says that it is alive: proxies give up after 30 or 60 seconds.
+# A stream without news sends a comment after so long: proxies give up after 30 or 60 seconds.
 KEEP_ALIVE_SECONDS = 15.0
 
 _STREAM_HEADERS = [
@@ -34,22 +34,22 @@ _STREAM_HEADERS = [
 
 
 class LegacySse:
-    """The pair of doors."""
+    """The two doors."""
 
     listening, posting = "/sse", "/messages"
     """Where they are."""
 
     def __init__(self, workers: Workers, make_session: Callable[[Revision | None], Session], key_name: str) -> None:
-        """``key_name``: where in the scope stands whose key a request came with."""
-        self._pairs = Pairs(workers, make_session)
+        """``key_name``: where the scope holds the name of the key a request came with."""
+        self._sessions = LegacySessions(workers, make_session)
         self._key_name = key_name
 
     def close(self) -> None:
-        """End the streams as soon as all that was asked for is answered."""
-        self._pairs.close()
+        """End each stream as soon as no request of its session is in flight."""
+        self._sessions.close()
 
     async def listen(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Open a session, say where its messages go, and send what the server has to say, until the client leaves."""
+        """Open a session, tell the address for its messages, and send its frames until the client leaves."""
         if scope["method"] != "GET" or scope["path"] != self.listening:
             await _refuse(send, *_wrong_place(scope, self.listening, b"GET"))
             return
@@ -62,39 +62,43 @@ class LegacySse:
             except RuntimeError:  # the server has ended
                 pass
 
-        pair = self._pairs.open(scope.get(self._key_name, ""), wake)
-        if pair is None:
+        legacy = self._sessions.open(scope.get(self._key_name, ""), wake)
+        if legacy is None:
             await _refuse(send, 503, "There are too many sessions; try again later", (b"retry-after", b"10"))
             return
 
         async def hear_leaving() -> None:
             while (await receive())["type"] != "http.disconnect":
                 pass
-            self._pairs.end(pair)
+            self._sessions.end(legacy)
             news.set()
 
         listener = loop.create_task(hear_leaving())
         try:
             await send({"type": "http.response.start", "status": 200, "headers": _STREAM_HEADERS[:]})
-            event = f"event: endpoint\ndata: {self.posting}?sessionId={pair.id}\n\n".encode("ascii")
+            event = (
+                f"event: endpoint\ndata: {scope.get('root_path', '')}{self.posting}?sessionId={legacy.id}\n\n".encode(
+                    "ascii"
+                )
+            )
             while event:
                 await send({"type": "http.response.body", "body": event, "more_body": True})
-                event = await self._next(pair, news)
+                event = await self._next(legacy, news)
             await send({"type": "http.response.body", "body": b"", "more_body": False})
         finally:
-            self._pairs.end(pair)
+            self._sessions.end(legacy)
             listener.cancel()
 
-    async def _next(self, pair: Pair, news: asyncio.Event) -> bytes:
+    async def _next(self, legacy: LegacySession, news: asyncio.Event) -> bytes:
         """Wait for the next events and return them; nothing at the end."""
         loop = asyncio.get_running_loop()
         until = loop.time() + KEEP_ALIVE_SECONDS
-        while not pair.is_over:
+        while not legacy.is_over:
             news.clear()
-            frames = pair.take()
+            frames = legacy.take()
             if frames:
                 return b"".join(map(http.to_event, frames))
-            if self._pairs.is_closing and not pair.session.in_flight:
+            if self._sessions.is_closing and not legacy.session.in_flight:
                 break
             if loop.time() >= until:
                 return http.KEEP_ALIVE
@@ -107,32 +111,26 @@ class LegacySse:
         return b""
 
     async def post(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Take one message; what it leads to goes out on its session's stream."""
+        """Take one message. Its answer goes out on the stream of its session."""
         if scope["method"] != "POST" or scope["path"] != self.posting:
             await _refuse(send, *_wrong_place(scope, self.posting, b"POST"))
             return
-        pieces = []
-        has_more = True
-        while has_more:
-            message = await receive()
-            if message["type"] != "http.request":
-                return
-            pieces.append(message.get("body", b""))
-            has_more = message.get("more_body", False)
+        body = await read_body(receive)
+        if body is None:
+            return
         id_ = parse_qs(scope["query_string"].decode("latin-1")).get("sessionId", [""])[0]
-        pair = self._pairs.find(id_, scope.get(self._key_name, ""))
-        if pair is None:
+        legacy = self._sessions.find(id_, scope.get(self._key_name, ""))
+        if legacy is None:
             await _refuse(
                 send, 404, f"There is no such session: it ended with its stream, or never was; see {self.listening}"
             )
             return
         try:
-            body = b"".join(pieces)
             parsed = jsonrpc.parse_json(body)
         except jsonrpc.MessageError as error:
             await _refuse(send, 400, error.message)
             return
-        if self._pairs.post(pair, parsed, estimated_bytes(body)):
+        if self._sessions.post(legacy, parsed, estimated_bytes(body)):
             await _answer(send, 202, b"Accepted")
         else:
             await _refuse(send, 503, "Too many requests are worked on; wait for answers", (b"retry-after", b"1"))
@@ -151,5 +149,4 @@ async def _refuse(send: Send, status: int, message: str, *headers: tuple[bytes, 
 
 async def _answer(send: Send, status: int, body: bytes, *headers: tuple[bytes, bytes]) -> None:
     head = [(b"content-length", str(len(body)).encode()), *headers]
-    await send({"type": "http.response.start", "status": status, "headers": head})
-    await send({"type": "http.response.body", "body": body})
+    await send_whole(send, status, head, body)

@@ -1,6 +1,6 @@
-"""Where a server listens: the address and its names, the socket, TLS. What is spoken there is ``http_server``'s matter.
+"""Listening sockets: their address and names, and TLS. Not what is spoken there, which is ``http_server``'s matter.
 
-What stops a server from starting is a ``StartError`` whose message is one line for a person.
+An error that stops a server from starting is a ``StartError``, whose message is one line for a person.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 
 class StartError(Exception):
-    """The server cannot start as it was told to."""
+    """The server cannot start with these options."""
 
 
 def bind(host: str, port: int) -> socket.socket:
-    """Return a socket bound to an address, not listening yet. Raises StartError. Port 0 is any that is free."""
+    """Return a socket bound to an address. Port 0 means any free port. Raises StartError."""
     try:
-        # For a name with several addresses, IPv4 first: that is where clients of old look.
+        # Of a name with several addresses the IPv4 address: older clients try only that.
         found = sorted(
             socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE),
             key=lambda each: each[0] != socket.AF_INET,
@@ -39,7 +39,7 @@ def bind(host: str, port: int) -> socket.socket:
         else:
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind(address)
-        listener.listen(1)  # two may bind one port as long as neither listens; asyncio sets the real length
+        listener.listen(1)  # else a second server could bind the port, too; the real backlog is set later
     except OSError as error:
         listener.close()
         raise StartError(_why_not(error, host, port)) from None
@@ -57,19 +57,24 @@ def is_any_address(listener: socket.socket) -> bool:
 
 
 def names(listener: socket.socket, *others: str) -> frozenset[str]:
-    """Return what the socket's server may be called by, as ``Host`` headers spell it, without ports."""
-    named = {"localhost", "127.0.0.1", "::1", listener.getsockname()[0], *others}
+    """Return the names of the socket's server, as ``Host`` headers spell them, without ports."""
+    return local_names(listener.getsockname()[0], *others)
+
+
+def local_names(*others: str) -> frozenset[str]:
+    """Return the names of this computer for its own programs, and others, as ``Host`` headers spell them."""
+    named = {"localhost", "127.0.0.1", "::1", *others}
     return frozenset(f"[{name}]" if ":" in name else name.lower() for name in named)
 
 
 def url(listener: socket.socket, *, tls: bool) -> str:
-    """Return where a bound socket is reached."""
+    """Return the URL at which a bound socket is reached."""
     host, port = listener.getsockname()[:2]
     return f"{'https' if tls else 'http'}://{f'[{host}]' if ':' in host else host}:{port}"
 
 
 def make_tls(certificate: str, key: str | None) -> ssl.SSLContext:
-    """Return what TLS needs, from PEM files; without ``key`` it is in the certificate's. Raises StartError."""
+    """Return the TLS context of PEM files. Without ``key``, the certificate's file holds the key, too. Raises StartError."""
     for what, path in (("certificate", certificate), ("key", key)):
         if path is not None:
             _check_readable(what, path)
@@ -105,7 +110,7 @@ def _why_not(error: OSError, host: str, port: int) -> str:
 
 
 def _check_readable(what: str, path: str) -> None:
-    """Raise StartError for a file that cannot be read: the TLS library does not say which one it means."""
+    """Raise StartError for a file that cannot be read, because the TLS library does not say which one."""
     problem = ""
     if not os.path.exists(path):
         problem = "there is no such file"

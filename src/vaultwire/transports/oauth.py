@@ -1,13 +1,13 @@
-"""An OAuth 2.1 resource server's wire: its issuer's keys, fetched and kept, and the page that names the issuer.
+"""The HTTP side of an OAuth 2.1 resource server: fetches the issuer's keys, and serves the page that names the issuer.
 
-What a token must be is ``trust.tokens``' matter, and what a refusal looks like the guard's. Fetching happens on a thread
-of its own, one at a time: the event loop goes on, and whoever waits for keys waits for so long and no longer.
+What makes a token good is ``trust.tokens``' matter; the form of a refusal is the guard's. Keys are fetched on a thread of
+their own, one fetch at a time: the event loop goes on, and a request waits for keys only so long.
 """
 
 from __future__ import annotations
 
 import asyncio
-import encodings.idna  # noqa: F401 - which else the thread below would load, that may be cut off in the middle of it
+import encodings.idna  # noqa: F401 - else the thread below would load it, and may be stopped in the middle of that
 import http.client
 import json
 import threading
@@ -17,6 +17,7 @@ import urllib.request
 from typing import Any
 from urllib.parse import urlsplit
 
+from vaultwire.transports import send_whole
 from vaultwire.trust.tokens import IssuerUnreachable, KeyUnknown, read_keys
 
 TYPE_CHECKING = False
@@ -29,13 +30,13 @@ if TYPE_CHECKING:
 # Where clients look for the page (RFC 9728, 3.1), with the resource's own path behind it.
 _WELL_KNOWN = "/.well-known/oauth-protected-resource"
 
-# For the keys' issuer to say something, at each step.
+# For the issuer to answer, at each step.
 _ANSWER_SECONDS = 5.0
-# For all of it, and for whoever waits: a person is behind it.
+# For the whole fetch, and for a request that waits: a person is behind it.
 _PATIENCE_SECONDS = 10.0
-# Between two attempts: any caller can name keys that are not there.
+# Between two attempts: any caller can name keys that do not exist.
 AGAIN_SECONDS = 10.0
-# Keys older than this are fetched anew beside the work; older than that they count no more, whatever the issuer's state.
+# Keys older than the first are fetched again while requests go on; older than the second, they are not used any more.
 _FRESH_SECONDS = 3600.0
 _GOOD_SECONDS = 24 * 3600.0
 # A set of a dozen keys with their certificates has 50 KB.
@@ -43,12 +44,12 @@ _MOST_BYTES = 512 * 1024
 
 
 class Protected:
-    """This server as a resource that an issuer's tokens open. ``path`` is where its page is."""
+    """This server as a resource that an issuer's tokens open. Its page is at ``path``."""
 
     path = _WELL_KNOWN
 
     def __init__(self, tokens: Tokens, resource: str, tell: Callable[[str], None]) -> None:
-        """``resource`` is the URL under which clients know the server; ``tell`` hears why keys cannot be had."""
+        """``resource`` is the URL by which clients know the server; ``tell`` is told why keys cannot be had."""
         self._tokens = tokens
         self._tell = tell
         self._keys: Sequence[IssuerKey] = ()
@@ -69,12 +70,12 @@ class Protected:
             page["scopes_supported"] = list(tokens.scopes)
         self._page = json.dumps(page).encode()
         self.challenge = f'resource_metadata="{parts.scheme}://{parts.netloc}{_WELL_KNOWN}{path}"'
-        """For ``WWW-Authenticate``: where the page is, and what a token must be good for."""
+        """For ``WWW-Authenticate``: where the page is, and the scopes a token needs."""
         if tokens.scopes:
             self.challenge += f', scope="{" ".join(tokens.scopes)}"'
 
     async def show(self, scope: Scope, _receive: Receive, send: Send) -> None:
-        """Answer with the page: who gives out tokens for this server (RFC 9728, 3.2)."""
+        """Answer with the page that says who issues tokens for this server (RFC 9728, 3.2)."""
         status, body, headers = 200, self._page, [(b"access-control-allow-origin", b"*")]
         if scope["path"] not in self._paths:
             status, body = 404, b'{"error":"Not found","message":"No resource of this server has this path"}'
@@ -82,11 +83,10 @@ class Protected:
             status, body = 405, b'{"error":"Method not allowed","message":"Use GET"}'
             headers.append((b"allow", b"GET, HEAD"))
         headers += [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
-        await send({"type": "http.response.start", "status": status, "headers": headers})
-        await send({"type": "http.response.body", "body": body})
+        await send_whole(send, status, headers, body)
 
     async def owner(self, token: str) -> str:
-        """Return the name of whoever the token was given to. Raises TokenRefused and IssuerUnreachable."""
+        """Return the name of the token's owner. Raises TokenRefused and IssuerUnreachable."""
         now = time.monotonic()
         if now - self._keys_at > _GOOD_SECONDS:
             self._keys = ()
@@ -119,7 +119,7 @@ class Protected:
         loop = asyncio.get_running_loop()
         self._fetching = loop.create_future()
 
-        def settle(keys: Sequence[IssuerKey], problem: str) -> None:
+        def resolve(keys: Sequence[IssuerKey], problem: str) -> None:
             if problem and problem != self._problem:
                 self._tell(f"no keys of {self._tokens.issuer} to check tokens with: {problem}")
             self._problem, self._tried_at = problem, time.monotonic()
@@ -136,19 +136,19 @@ class Protected:
                 keys = fetch_keys(self._tokens.issuer)
             except IssuerUnreachable as error:
                 problem = str(error)
-            except Exception as error:  # noqa: BLE001 - whatever it is, those who wait must hear of it
+            except Exception as error:  # noqa: BLE001 - any error: those who wait must be told
                 problem = repr(error)
             try:
-                loop.call_soon_threadsafe(settle, keys, problem)
+                loop.call_soon_threadsafe(resolve, keys, problem)
             except RuntimeError:  # the server has ended
                 pass
 
-        # A daemon: what waits for a name or a far computer must not hold up the end. All it needs is imported.
+        # A daemon: waiting for a name or a far computer must not hold up the end. All that it needs is imported.
         threading.Thread(target=run, daemon=True, name="vaultwire-issuer").start()
 
 
 def fetch_keys(issuer: str) -> Sequence[IssuerKey]:
-    """Return the keys an issuer's metadata lead to (RFC 8414, OpenID Connect Discovery). Raises IssuerUnreachable."""
+    """Return the keys that an issuer's metadata name (RFC 8414, OpenID Connect Discovery). Raises IssuerUnreachable."""
     until = time.monotonic() + _PATIENCE_SECONDS
     metadata = _fetch_metadata(issuer, until)
     url = metadata.get("jwks_uri")
@@ -164,7 +164,7 @@ def fetch_keys(issuer: str) -> Sequence[IssuerKey]:
 
 
 def may_be_asked(url: str, *, plain: bool) -> bool:
-    """Tell whether a URL may be fetched: over TLS, or, with ``plain``, from this very computer."""
+    """Tell whether a URL may be fetched: over TLS, or, with ``plain``, from this computer."""
     try:
         parts = urlsplit(url)
     except ValueError:
@@ -197,10 +197,10 @@ def _fetch_metadata(issuer: str, until: float) -> dict[str, Any]:
 
 
 class _NoRedirects(urllib.request.HTTPRedirectHandler):
-    """Whoever answers for the issuer answers himself: elsewhere could be anywhere."""
+    """Follows no redirect: it could lead anywhere."""
 
     def redirect_request(self, *_: Any) -> None:
-        """Follow none; it counts as an error."""
+        """Do not follow it: it counts as an error."""
 
 
 def _get(url: str, until: float) -> Any:
@@ -223,4 +223,4 @@ def _get(url: str, until: float) -> Any:
         reason = error.reason if isinstance(error, urllib.error.URLError) else error
         raise IssuerUnreachable(f"cannot get {url}: {reason}") from None
     except (ValueError, RecursionError):
-        raise IssuerUnreachable(f"{url} is no JSON") from None
+        raise IssuerUnreachable(f"{url} is not JSON") from None

@@ -1,6 +1,6 @@
-"""What somebody who runs a server sees of it: whether it is alive, a line for each exchange, figures for Prometheus.
+"""Observability: the health page, a log line for each request, figures for Prometheus. Never a note's text or an argument.
 
-No note's text and no argument is ever among it. The lines go to stderr, the rest through the guard like any door.
+The lines go to stderr; the pages are doors behind the guard.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import traceback
 from typing import Any
 
 from vaultwire import __version__
+from vaultwire.transports import send_whole
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,38 +26,38 @@ if TYPE_CHECKING:
 
 # Seconds. A call takes from under a millisecond to a minute.
 _BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
-# Methods a client made up would each become a time series of their own.
+# Any other method counts as "other": each name that a client invents would become a time series.
 _METHODS = ("GET", "HEAD", "POST", "DELETE", "OPTIONS")
 
 
-# The exchange that whoever asks works on.
-_current: contextvars.ContextVar[bytes] = contextvars.ContextVar("exchange", default=b"")
+# The id of the request that the current task works on.
+_current: contextvars.ContextVar[bytes] = contextvars.ContextVar("request", default=b"")
 
 
 class Observer:
-    """Hears from the guard of every exchange and crash, and passes it on."""
+    """Logs and counts the requests and crashes that the guard tells of."""
 
     def __init__(self, *, log_json: bool, metrics: bool) -> None:
-        """``log_json``: a JSON object a line on stderr for each exchange. ``metrics``: count for ``page``."""
+        """``log_json``: a JSON object on one line of stderr for each request. ``metrics``: count for ``page``."""
         self._log_json = log_json
         self._out: TextIO | None = sys.stderr
         self.listens = log_json or metrics
         self.began: Callable[[bytes], object] = _current.set
-        """Take note of the exchange that is worked on from here on, by its id."""
+        """Note the id of the request that the current task works on."""
         self.current_id: Callable[[], bytes] = _current.get
-        """Return the id of the exchange that is worked on, empty for none."""
+        """Return that id, empty for none."""
         self._count: Callable[[str, str, int, float], None] | None = None
         self._page: Callable[[], bytes] | None = None
         if metrics:
             self._count, self._page = _make_metrics()
 
     def take_stderr(self) -> None:
-        """With ``log_json``, have all that is written to stderr from here on be JSON lines."""
+        """With ``log_json``, turn everything written to stderr from now on into JSON lines."""
         if self._log_json and sys.stderr is not None:
             sys.stderr = _JsonLines(self, sys.stderr)
 
     def ended(self, *, id: str, door: str, method: str, path: str, status: int, seconds: float, key: str) -> None:  # noqa: A002
-        """Take note of an exchange that is over."""
+        """Note that a request is over."""
         if self._count is not None:
             self._count(door, method, status, seconds)
         if self._log_json:
@@ -64,7 +65,7 @@ class Observer:
             self._write("request", id=id, door=door, method=method, path=path, status=status, ms=milliseconds, key=key)
 
     def crashed(self, *, id: bytes, what: str) -> None:  # noqa: A002
-        """Take note of the exception at hand."""
+        """Log the current exception."""
         if self._log_json:
             self._write("crash", id=id.decode(), what=what, traceback=traceback.format_exc())
         elif self._out is not None:
@@ -72,7 +73,7 @@ class Observer:
             self._out.flush()
 
     def tell(self, message: str) -> None:
-        """Put one line for a person on stderr."""
+        """Write one line for a person to stderr."""
         if self._log_json:
             self._write("message", text=message)
         elif self._out is not None:
@@ -93,7 +94,7 @@ class Observer:
 
 
 class _JsonLines(io.TextIOBase):
-    """Stands in for stderr: whatever else writes there, libraries and crashing threads among them, writes JSON lines."""
+    """Replaces stderr: libraries and crashing threads that write there write JSON lines, too."""
 
     def __init__(self, observer: Observer, replaced: TextIO) -> None:
         super().__init__()
@@ -107,7 +108,7 @@ class _JsonLines(io.TextIOBase):
         return True
 
     def fileno(self) -> int:
-        """Return the number of what this stands in for."""
+        """Return the file descriptor of the replaced stderr."""
         return self._replaced.fileno()
 
     def write(self, text: str) -> int:
@@ -118,7 +119,7 @@ class _JsonLines(io.TextIOBase):
         return len(text)
 
     def flush(self) -> None:
-        """Pass on what there is."""
+        """Pass on what there is of the last line."""
         with self._lock:
             line, self._line = self._line, ""
         self._pass_on([line])
@@ -130,7 +131,7 @@ class _JsonLines(io.TextIOBase):
 
 
 async def answer_health(scope: Scope, _receive: Receive, send: Send) -> None:
-    """Say that the server is alive, and nothing about it: whoever asks needs no key."""
+    """Say that the server is alive, and nothing more: no key is needed for this."""
     await _answer_get(scope, send, b"application/json", b'{"status":"ok"}')
 
 
@@ -141,20 +142,19 @@ async def _answer_get(scope: Scope, send: Send, media_type: bytes, body: bytes) 
         status = 405
         body = b'{"error":"Method not allowed","message":"Use GET"}'
         headers = [(b"content-type", b"application/json"), (b"allow", b"GET, HEAD")]
-    headers.append((b"content-length", str(len(body)).encode()))
-    await send({"type": "http.response.start", "status": status, "headers": headers})
-    await send({"type": "http.response.body", "body": body})
+    headers.append((b"content-length", b"%d" % len(body)))
+    await send_whole(send, status, headers, body)
 
 
 def _make_metrics() -> tuple[Callable[[str, str, int, float], None], Callable[[], bytes]]:
-    """Return what counts an exchange and what shows the counts."""
+    """Return the function that counts a request and the function that shows the counts."""
     import prometheus_client  # noqa: PLC0415 - only where it is asked for: 40 ms
 
     registry = prometheus_client.CollectorRegistry()
     prometheus_client.ProcessCollector(registry=registry)
     prometheus_client.Info("vaultwire", "The program that serves.", registry=registry).info({"version": __version__})
     requests = prometheus_client.Counter(
-        "vaultwire_http_requests", "Exchanges that are over.", ["door", "method", "status"], registry=registry
+        "vaultwire_http_requests", "Requests that are over.", ["door", "method", "status"], registry=registry
     )
     seconds = prometheus_client.Histogram(
         "vaultwire_http_request_seconds", "How long they took.", ["door"], buckets=_BUCKETS, registry=registry

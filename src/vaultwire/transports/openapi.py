@@ -1,4 +1,4 @@
-"""The REST API as a program reads it: an OpenAPI 3.1 document, made from the tools' own schemas."""
+"""The OpenAPI 3.1 document of the REST API, made from the tools' own schemas."""
 
 from __future__ import annotations
 
@@ -75,8 +75,8 @@ _ERRORS = {
 }
 
 
-def to_document(tools: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Return the document of an API with these tools: each has ``name``, ``description`` and ``inputSchema``."""
+def to_document(tools: Sequence[dict[str, Any]], url: str) -> dict[str, Any]:
+    """Return the document of the API at a URL, for the tools as ``GET /tools`` lists them."""
     paths: dict[str, Any] = {
         "/health": {"get": _reading("health", "Is the server alive?", "Health")},
         "/tools": {"get": _reading("tools", "The tools, and a hash that changes when they do.", "Tools")},
@@ -103,7 +103,7 @@ def to_document(tools: Sequence[dict[str, Any]]) -> dict[str, Any]:
             "version": __version__,
             "summary": "The tools of one Obsidian vault, over HTTP.",
         },
-        "servers": [{"url": "/bridge/v1"}],
+        "servers": [{"url": url}],
         # The empty one: on the computer itself a server need not ask for a key.
         "security": [{}, {"key": []}],
         "paths": paths,

@@ -1,7 +1,7 @@
-"""The REST API, version 1: health, the list of tools with its hash, one call a request. An ASGI callable.
+"""The REST API, version 1, as an ASGI app: health, the list of tools with its hash, one call in each request.
 
-Status codes say how the request fared, ``success`` in the body how the tool did. Who may come and with how much is the
-guard's matter; what the API looks like to a program is written down by ``openapi``.
+The status code says whether the request was understood, ``success`` in the body whether the tool did it. Who may come, and
+with how much, is the guard's matter; ``openapi`` describes the API to programs.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from vaultwire.protocol.events import Peer, Request
 from vaultwire.protocol.jsonrpc import MessageError, json_type, parse_json
 from vaultwire.protocol.revisions import LATEST_HANDSHAKE
 from vaultwire.server.results import TOOL_NOT_FOUND, Refusal, Result
+from vaultwire.transports import read_body, send_whole
 from vaultwire.vault.memory_budget import MEMORY_BUDGET, UNCOUNTED_BYTES, Reservation, estimated_bytes
 
 TYPE_CHECKING = False
@@ -33,9 +34,9 @@ MAX_BODY_BYTES = 1024 * 1024  # the contract's: "Max body size: 1 MiB"
 
 _PAGES = frozenset((b"/health", b"/tools", b"/openapi.json"))
 _CALL = re.compile(rb"/tools/([^/]+)/call")
-# Callers, told apart by key or token: what they have read is remembered. Beyond that the first of them is forgotten.
+# Callers, told apart by key or token. What they have read is remembered; beyond so many, the oldest is forgotten.
 _MAX_PEERS = 1000
-# The contract's, on every answer; who may not call from where is decided before.
+# From the contract, on every answer. The guard has checked before from where a page may call.
 CORS = (
     (b"access-control-allow-origin", b"*"),
     (b"access-control-allow-methods", b"GET, POST, OPTIONS"),
@@ -51,43 +52,43 @@ _REASONS = {
 
 
 class _Caller:
-    """Who comes with one key, or with none. ``pages``: what GET shows to it by path, once it has asked."""
+    """All that come with one key, or with none. ``pages``: what GET shows them, by the app's root path and the path."""
 
     __slots__ = ("pages", "peer")
 
     def __init__(self, key: str) -> None:
         self.peer = Peer(key)
         self.peer.name = "rest"
-        self.pages: dict[bytes, bytes] = {}
+        self.pages: dict[str, dict[bytes, bytes]] = {}
 
 
 class Rest:
-    """The ASGI callable behind ``/bridge/v1``."""
+    """The ASGI app at ``/bridge/v1``."""
 
     def __init__(
         self,
         ask: Callable[[Request, Callable[[Answer], None]], None],
-        to_document: Callable[[Sequence[dict[str, Any]]], dict[str, Any]],
+        to_document: Callable[[Sequence[dict[str, Any]], str], dict[str, Any]],
         key_name: str,
     ) -> None:
-        """``ask`` has a request of the protocol answered, on whatever thread; ``to_document`` describes this API.
+        """``ask`` has a request of the protocol answered, on any thread; ``to_document`` describes the API at a URL.
 
-        ``key_name``: where the guard has left in the scope whose key a request came with.
+        ``key_name``: where the scope holds the name of the key a request came with.
         """
         self._ask = ask
         self._to_document = to_document
         self._key_name = key_name
-        # There are no sessions here: all calls with one key, or with none, are one caller's.
+        # There are no sessions: all calls with the same key, or without one, are the same caller's.
         self._callers: dict[str, _Caller] = {}
-        # By the names of the tools in them: who may call the same tools is shown the same pages.
+        # By root path and the names of the tools: those who may call the same tools get the same pages.
         self._pages: dict[tuple[str, ...], dict[bytes, bytes]] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
-        raw_path: bytes = scope["raw_path"][len(ROOT) :]
-        found = _CALL.fullmatch(raw_path)
+        path: bytes = scope["raw_path"][len(ROOT) :]
+        found = _CALL.fullmatch(path)
         allowed = "POST" if found else "GET, HEAD"
-        if not found and raw_path not in _PAGES:
+        if not found and path not in _PAGES:
             await _send_error(send, 404, f"There is nothing at {scope['path'][:200]}")
         elif scope["method"] == "OPTIONS":
             await _send(send, 204, b"", (b"allow", f"{allowed}, OPTIONS".encode()))
@@ -98,10 +99,10 @@ class Rest:
             name = unquote(found[1].decode("latin-1"))
             await self._call(name, self._caller(scope).peer, receive, send)
         else:
-            await self._show(raw_path, self._caller(scope), send)
+            await self._show(path, scope.get("root_path", ""), self._caller(scope), send)
 
     def _caller(self, scope: Scope) -> _Caller:
-        """Return who sent a request, as known from the requests before it."""
+        """Return the caller of a request, with what is remembered of the requests before."""
         key: str = scope.get(self._key_name, "")
         caller = self._callers.get(key)
         if caller is None:
@@ -111,11 +112,11 @@ class Rest:
         return caller
 
     async def _answer(self, request: Request, held: Reservation | None = None) -> Answer:
-        """Have the request answered; ``held`` counts its message until then, also when the client has left."""
+        """Have the request answered. ``held`` counts its message until then, also when the client has left."""
         loop = asyncio.get_running_loop()
         answer: asyncio.Future[Answer] = loop.create_future()
 
-        def settle(made: Answer) -> None:
+        def resolve(made: Answer) -> None:
             if not answer.done():
                 answer.set_result(made)
 
@@ -123,28 +124,28 @@ class Rest:
             if held is not None:
                 held.end()
             try:
-                loop.call_soon_threadsafe(settle, made)
+                loop.call_soon_threadsafe(resolve, made)
             except RuntimeError:  # the server has ended without waiting for this call
                 pass
 
         self._ask(request, on_answer)
         return await answer
 
-    async def _show(self, path: bytes, caller: _Caller, send: Send) -> None:
+    async def _show(self, path: bytes, root: str, caller: _Caller, send: Send) -> None:
         if path == b"/health":
             await _send(send, 200, _HEALTH)
             return
-        pages = caller.pages or await self._make_pages(caller.peer)
+        pages = caller.pages.get(root) or await self._make_pages(root, caller.peer)
         if isinstance(pages, Refusal):
             await _send_refusal(send, pages)
         else:
-            caller.pages = pages
+            caller.pages[root] = pages
             await _send(send, 200, pages[path])
 
-    async def _make_pages(self, peer: Peer) -> dict[bytes, bytes] | Refusal:
-        """Return what GET shows a caller, by path. It stays the same as long as the process runs, and is asked for often.
+    async def _make_pages(self, root: str, peer: Peer) -> dict[bytes, bytes] | Refusal:
+        """Return what GET shows a caller, by path: it stays the same as long as the process runs, and is asked for often.
 
-        A refusal for a caller that may not ask, because it has asked too often.
+        Return a refusal if the caller has asked too often.
         """
         tools: list[dict[str, Any]] = []
         params: dict[str, Any] | None = {}
@@ -155,19 +156,16 @@ class Rest:
             tools += map(_to_listed, answer.value["tools"])
             params = {"cursor": answer.value["nextCursor"]} if "nextCursor" in answer.value else None
         tools.sort(key=lambda tool: str(tool["name"]))
-        names = tuple(tool["name"] for tool in tools)
-        if names not in self._pages:
-            self._pages[names] = self._pages_of(tools)
-        return self._pages[names]
-
-    def _pages_of(self, tools: list[dict[str, Any]]) -> dict[bytes, bytes]:
-        return {
-            b"/tools": _to_json({"tools": tools, "hash": tools_hash(tools)}),
-            b"/openapi.json": _to_json(self._to_document(tools)),
-        }
+        key = (root, *(tool["name"] for tool in tools))
+        if key not in self._pages:
+            self._pages[key] = {
+                b"/tools": _to_json({"tools": tools, "hash": tools_hash(tools)}),
+                b"/openapi.json": _to_json(self._to_document(tools, root + ROOT)),
+            }
+        return self._pages[key]
 
     async def _call(self, name: str, peer: Peer, receive: Receive, send: Send) -> None:
-        body = await _read(receive)
+        body = await read_body(receive)
         if body is None:
             return  # the client is gone
         size = estimated_bytes(body)
@@ -193,20 +191,20 @@ class Rest:
 
 
 def _request(method: str, params: dict[str, Any], peer: Peer) -> Request:
-    """Return a request as the newest revision with a handshake has it, from a client that can be asked nothing."""
+    """Return a request of the newest revision with a handshake, from a client that cannot be asked questions."""
     return Request(0, method, params, LATEST_HANDSHAKE, peer, {})
 
 
 def tools_hash(tools: Sequence[dict[str, Any]]) -> str:
     """Return the contract's hash over tools that are in order: SHA-256 of their JSON, keys sorted at every depth.
 
-    Written as ``JSON.stringify`` writes it: no blanks, nothing escaped that need not be.
+    Written as ``JSON.stringify`` writes it: without spaces, and with no more escapes than needed.
     """
     text = json.dumps(tools, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode("utf-8")).hexdigest()
 
 
-class _InvalidBody(Exception):  # noqa: N818 - says what is the matter with the body
+class _InvalidBody(Exception):  # noqa: N818 - says what is wrong with the body
     pass
 
 
@@ -224,18 +222,6 @@ def _arguments(body: bytes) -> dict[str, Any]:
     if not isinstance(arguments, dict):
         raise _InvalidBody(f'"arguments" must be an object, got {json_type(arguments)}')
     return arguments
-
-
-async def _read(receive: Receive) -> bytes | None:
-    """Return the whole body, None if the client left before its end."""
-    pieces = []
-    while True:
-        message = await receive()
-        if message["type"] != "http.request":
-            return None
-        pieces.append(message.get("body", b""))
-        if not message.get("more_body"):
-            return b"".join(pieces)
 
 
 def _to_listed(tool: dict[str, Any]) -> dict[str, Any]:
@@ -263,7 +249,7 @@ def _retry_after(answer: Answer) -> int | None:
 
 
 async def _send_refusal(send: Send, refusal: Refusal) -> None:
-    """Answer for what the protocol refuses as such: there were too many requests, or nobody foresaw it."""
+    """Answer for a refusal of the protocol: too many requests, or an internal error."""
     seconds = _retry_after(refusal)
     if seconds is not None:
         await _send_error(send, 429, refusal.message, None, (b"retry-after", b"%d" % seconds))
@@ -288,8 +274,7 @@ async def _send_error(
 async def _send(send: Send, status: int, body: bytes, *headers: tuple[bytes, bytes]) -> None:
     """Send JSON, or nothing."""
     own = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))] if body else []
-    await send({"type": "http.response.start", "status": status, "headers": [*own, *CORS, *headers]})
-    await send({"type": "http.response.body", "body": body})
+    await send_whole(send, status, [*own, *CORS, *headers], body)
 
 
 def _to_json(value: dict[str, Any]) -> bytes:

@@ -1,1 +1,1 @@
-"""Sessions over HTTP: one request as an exchange, event streams with replay, and doors without sessions."""
+"""The part of the HTTP doors that knows no wire: the MCP endpoint, its streams, legacy sessions, single requests."""

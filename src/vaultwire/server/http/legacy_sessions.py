@@ -1,7 +1,7 @@
-"""Sessions of the pair of addresses of 2024-11-05: messages come one by one at one of them, all else goes out at the other.
+"""Legacy SSE sessions (2024-11-05): messages come one by one at one address, everything else goes out on a stream at another.
 
-A session is as old as the stream its client listens to, and ends with it: nothing is kept for one that comes back. How
-the stream looks on the wire is ``transports.legacy_sse``'s matter.
+A session begins and ends with the stream its client listens to; nothing is kept for a client that comes back. How the stream
+looks on the wire is ``transports.legacy_sse``'s matter.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ if TYPE_CHECKING:
     from vaultwire.protocol.session import Session
     from vaultwire.server.workers import Workers
 
-# Each holds a connection open, of 200 (``http_server``'s limits): room is left for those who send messages.
-MAX_PAIRS = 50
-# Requests of one client that are worked on: a message is accepted before it is, so nothing else would slow it down.
+# Each holds one of 200 connections open (``http_server``'s limits); the others are for sending messages.
+MAX_SESSIONS = 50
+# Requests in flight of one client. A message is accepted before it is worked on, so nothing else slows a client down.
 MAX_IN_FLIGHT = 64
-# What waits for one client, beyond which it is let go: a few of the largest notes. Others cannot ask for it again.
+# A client with more bytes waiting loses its session: a few of the largest notes.
 _MOST_WAITING_BYTES = 64 * 1024 * 1024
 
 
-class Pair:
-    """One client. Fills the workers' ``Outlet``: what answers a message goes out like all else."""
+class LegacySession:
+    """The session of one client. Fills the workers' ``Outlet``: an answer goes out on the stream like any other frame."""
 
     __slots__ = (
         "__weakref__",
@@ -50,11 +50,11 @@ class Pair:
         self.principal = principal
         self.can_ask = True
         self.is_over = False
-        self.is_attached = False  # hears of changes
+        self.is_attached = False  # it is told of changes
         self._wake = wake
         self._frames: list[bytes] = []  # these two under the account's lock
         self._size = 0
-        self._asked = 0  # bytes of the messages that came since something is worked on
+        self._asked = 0  # bytes of the messages that came since the first request in flight
 
     # ------------------------------------------------------------------ the workers' side (holds their lock)
 
@@ -75,32 +75,32 @@ class Pair:
         self.send(frame)
 
     def abandon(self) -> None:
-        """Others are still answered."""
+        """Do nothing: other requests of the session are still answered."""
 
     def hang_up(self) -> None:
-        """A client of this age would not come back for the rest."""
+        """Do nothing: a client of 2024-11-05 does not come back for the rest."""
 
     def wake(self) -> None:
-        """Have the consumer look."""
+        """Have the consumer look for frames."""
         self._wake()
 
     # ------------------------------------------------------------------ the consumer's side
 
     def take(self) -> list[bytes]:
-        """Return what has come since."""
+        """Return the frames that have come since the last call."""
         with MEMORY_BUDGET.lock:
             frames, self._frames, self._size = self._frames, [], 0
             self._count()
             return frames
 
     def take_in(self, size: int) -> None:
-        """Count a message of so many bytes until nothing is worked on."""
+        """Count a message of so many bytes until no request is in flight."""
         with MEMORY_BUDGET.lock:
             self._asked = (self._asked if self.session.in_flight else 0) + (size if size > UNCOUNTED_BYTES else 0)
             self._count()
 
     def leave(self) -> None:
-        """Take no more, and keep nothing."""
+        """End: take no more frames, and drop those that wait."""
         with MEMORY_BUDGET.lock:
             self.is_over = True
             self.can_ask = False
@@ -113,7 +113,7 @@ class Pair:
         MEMORY_BUDGET.record(self, self._size + self._asked)
 
     def evict(self) -> int:
-        """End, if there is something to be dropped: its client does not read. See ``MemoryHolder``."""
+        """End if frames wait, because then the client does not read. See ``MemoryHolder``."""
         if self._size:
             self.is_over = True
             self.can_ask = False
@@ -122,57 +122,57 @@ class Pair:
         return self._asked
 
 
-class Pairs:
-    """The clients of one server. Used on one thread."""
+class LegacySessions:
+    """The sessions of one server. Used on one thread."""
 
     def __init__(self, workers: Workers, make_session: Callable[[Revision | None], Session]) -> None:
         self._workers = workers
         self._make_session = make_session
-        self._pairs: dict[str, Pair] = {}
+        self._sessions: dict[str, LegacySession] = {}
         self.is_closing = False
-        """Whether streams end as soon as all is answered."""
+        """Whether streams end as soon as no request is in flight."""
 
-    def open(self, principal: str, wake: Callable[[], None]) -> Pair | None:
-        """Return a new session, None if there are too many. ``wake`` is called, on any thread, when something has come."""
-        if self.is_closing or len(self._pairs) >= MAX_PAIRS:
+    def open(self, principal: str, wake: Callable[[], None]) -> LegacySession | None:
+        """Return a new session, None if there are too many. ``wake`` is called, on any thread, when there are frames."""
+        if self.is_closing or len(self._sessions) >= MAX_SESSIONS:
             return None
-        pair = Pair(self._make_session(None), principal, wake)
-        pair.session.peer.principal = principal
-        self._pairs[pair.id] = pair
-        return pair
+        legacy = LegacySession(self._make_session(None), principal, wake)
+        legacy.session.peer.principal = principal
+        self._sessions[legacy.id] = legacy
+        return legacy
 
-    def find(self, id_: str, principal: str) -> Pair | None:
-        """Return a session, None if there is none of this id that is this caller's."""
-        pair = self._pairs.get(id_)
-        return None if pair is None or pair.is_over or pair.principal != principal else pair
+    def find(self, id_: str, principal: str) -> LegacySession | None:
+        """Return this caller's session with this id, None if there is none."""
+        legacy = self._sessions.get(id_)
+        return None if legacy is None or legacy.is_over or legacy.principal != principal else legacy
 
-    def post(self, pair: Pair, message: Json, size: int) -> bool:
-        """Take one message, of so many bytes; False if too many are worked on."""
-        session = pair.session
+    def post(self, legacy: LegacySession, message: Json, size: int) -> bool:
+        """Take one message of so many bytes; return False if too many requests are in flight."""
+        session = legacy.session
         if session.in_flight >= MAX_IN_FLIGHT or (size > UNCOUNTED_BYTES and not MEMORY_BUDGET.has_room(size)):
             return False
-        pair.take_in(size)
+        legacy.take_in(size)
         with self._workers.lock:
             events = session.receive_parsed(message)
         for event in events:
-            self._workers.act(event, session, pair)
-        if session.revision is not None and not pair.is_attached:
-            pair.is_attached = True
-            self._workers.handlers.subscriptions.attach(self._workers, session, pair)
+            self._workers.act(event, session, legacy)
+        if session.revision is not None and not legacy.is_attached:
+            legacy.is_attached = True
+            self._workers.handlers.subscriptions.attach(self._workers, session, legacy)
         return True
 
-    def end(self, pair: Pair) -> None:
-        """Take note that the client is gone: nobody else can get its answers."""
-        self._pairs.pop(pair.id, None)
-        self._workers.handlers.subscriptions.end(pair.session)
+    def end(self, legacy: LegacySession) -> None:
+        """End the session of a client that is gone: nobody else can get its answers."""
+        self._sessions.pop(legacy.id, None)
+        self._workers.handlers.subscriptions.end(legacy.session)
         with self._workers.lock:
-            pair.leave()
-            events = pair.session.withdraw_all()
+            legacy.leave()
+            events = legacy.session.withdraw_all()
         for event in events:
-            self._workers.act(event, pair.session, pair)
+            self._workers.act(event, legacy.session, legacy)
 
     def close(self) -> None:
-        """Open no more, and have the streams end that have nothing under way."""
+        """Open no more sessions, and end the streams that have no request in flight."""
         self.is_closing = True
-        for pair in list(self._pairs.values()):
-            pair.wake()
+        for legacy in list(self._sessions.values()):
+            legacy.wake()

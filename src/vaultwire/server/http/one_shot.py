@@ -1,7 +1,7 @@
-"""For doors where one request brings one answer and nothing else: no session, no frames, nobody to ask or to tell.
+"""Requests that bring one answer and nothing else: no session, no frames, nobody to ask or to tell.
 
-Such a door gets answers as they are and spells them itself. Also what goes on beside the calls of a network door, which
-unlike that of a duplex one begins before the first call.
+A door for such requests gets answers as they are and writes them itself. Here are also the threads that run beside the
+calls of a network door: the one that keeps the index up to date, and the one that waits for the end of the process.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ if TYPE_CHECKING:
 
 
 def ask(workers: Workers, request: Request, on_answer: Callable[[Answer], None]) -> None:
-    """Have the request answered. ``on_answer`` is called once, on whatever thread it may be, and must not wait."""
+    """Have the request answered. ``on_answer`` is called once, on any thread, and must not wait."""
     single: Any = _Single(on_answer)  # the little of a session and of an outlet that the workers need
     workers.act(request, single, single)
 
 
-class Tending:
-    """The thread that keeps a vault's index true while a server runs."""
+class IndexUpdater:
+    """The thread that keeps a vault's index up to date while a server runs."""
 
     def __init__(self, handlers: Handlers) -> None:
         self._handlers = handlers
-        # No daemon: a thread frozen while it imports holds a lock the process's end needs.
+        # Not a daemon: a thread that is stopped while it imports holds a lock that the end of the process needs.
         self._thread = threading.Thread(target=handlers.run_background, name="vaultwire-beside")
 
     def begin(self) -> None:
@@ -48,8 +48,18 @@ class Tending:
             self._thread.join()
 
 
+def at_process_end(close: Callable[[], None]) -> None:
+    """Have ``close`` called when the main thread has ended, before the process waits for its other threads."""
+
+    def wait() -> None:
+        threading.main_thread().join()
+        close()
+
+    threading.Thread(target=wait, name="vaultwire-end").start()
+
+
 class _Single:
-    """Session and outlet of one request: what is answered goes out as it is, all else nowhere."""
+    """Session and outlet of one request: the answer goes out as it is, all else nowhere."""
 
     dialect = MCP
     can_ask = False

@@ -1,9 +1,9 @@
-"""What goes to a client over HTTP: one ``Stream`` of frames for each request and one beside, and sessions that keep them.
+"""Streams of frames to a client over HTTP, and the sessions that keep them. Not their form on the wire (``protocol.http``).
 
-Frames come from workers, on any thread, and are taken by whoever writes to the wire; a stream that belongs to a session
-keeps what it sent, so that a client whose connection broke can ask for the rest (2025-11-25, "Resumability and
-Redelivery"). All of it is bounded, for each session and all together (``vault.memory_budget``). What frames look like on the
-wire is ``protocol.http``'s matter.
+One ``Stream`` for each request, and one standalone for each session. Workers put frames in on any thread; the writer of the
+response takes them out. A stream of a session keeps what it sent, so that a client whose connection broke can ask for the
+rest (2025-11-25, "Resumability and Redelivery"). All of it is bounded, for each session and all together
+(``vault.memory_budget``).
 """
 
 from __future__ import annotations
@@ -20,42 +20,42 @@ if TYPE_CHECKING:
     from vaultwire.protocol.session import Session
     from vaultwire.server.workers import Workers
 
-# Frames a client has not taken yet, or may ask for again: progress of a call that says something ten times a second for
-# two minutes. The answer itself is never dropped.
+# Frames that a client has not taken yet, or may ask for again: those of a call that reports progress ten times a second
+# for two minutes. The answer itself is never dropped.
 _MOST_FRAMES = 1200
-# What a session keeps of streams that have ended, for clients that come back: two of the largest attachments.
+# What a session keeps of ended streams, for a client that comes back: two of the largest attachments.
 _MOST_KEPT_BYTES = 16 * 1024 * 1024
 _MOST_KEPT_STREAMS = 32
-# What a session costs that keeps nothing yet.
+# The cost of a session that keeps nothing yet.
 _SESSION_BYTES = 12_000
 
 
 class Stream:
-    """The frames that answer one POST, or those of a session that answer nothing. Fills the workers' ``Outlet``."""
+    """The frames that answer one POST, or the unasked ones of a session. Fills the workers' ``Outlet``."""
 
     __slots__ = (
         "__weakref__", "_base", "_held", "_lock", "_wake", "can_ask", "code", "consumer", "delivered", "done", "frames",
-        "home", "keeper", "kept", "most", "number", "paused", "revision", "session", "session_id", "size", "takes_more",
+        "home", "keeper", "most", "number", "paused", "resumable", "revision", "session", "session_id", "size", "takes_more",
     )  # fmt: skip
 
-    def __init__(self, workers: Workers, revision: Revision, *, takes_more: bool, kept: bool = False) -> None:
-        """``takes_more``: the client takes other frames than the answer; ``kept``: it may ask for them again."""
+    def __init__(self, workers: Workers, revision: Revision, *, takes_more: bool, resumable: bool = False) -> None:
+        """``takes_more``: the client takes other frames than the answer. ``resumable``: it may ask for them again."""
         self._lock = workers.lock
-        self._held: Reservation | None = None  # the message that it answers, as long as that is worked on
-        self.keeper: HttpSession | None = None  # which counts its frames
+        self._held: Reservation | None = None  # the message that it answers, until it is answered
+        self.keeper: HttpSession | None = None  # the session that counts its frames
         self._wake: Callable[[], None] | None = None
         self._base = 1  # the number of the first of the frames
         self.frames: list[bytes] = []  # these under the account's lock
         self.size = 0  # of all of them, in bytes
         self.revision = revision
         self.takes_more = takes_more
-        self.kept = kept
+        self.resumable = resumable
         self.most = _MOST_FRAMES
-        self.can_ask = kept and takes_more
+        self.can_ask = resumable and takes_more
         self.number = 0
         self.session: Session | None = None  # whose request it answers
-        self.home: HttpSession | None = None  # where it is kept once it is more than a single answer
-        self.session_id = ""  # to be told the client with the answer: the session this request opened
+        self.home: HttpSession | None = None  # the session that keeps it once it is more than a single answer
+        self.session_id = ""  # of the session that this request opened
         self.code: int | None = None
         self.done = False
         self.paused = False
@@ -65,26 +65,26 @@ class Stream:
     # ------------------------------------------------------------------ the workers' side (holds their lock)
 
     def hold(self, size: int) -> None:
-        """Count the message that is answered here, of so many bytes, until it is answered."""
+        """Count the message that is answered here, of so many bytes, until then."""
         with MEMORY_BUDGET.lock:
             if not self.done:
                 self._held = Reservation(size)
 
     def send(self, frame: bytes) -> None:
-        """Take a frame that is not the last."""
+        """Add a frame that is not the last."""
         if self.takes_more and not self.done:
             self._add(frame, self.most)
             self.wake()
 
     def answer(self, frame: bytes, code: int | None) -> None:
-        """Take the last frame. Of a session that was let go meanwhile nobody can ask for it."""
+        """Add the last frame, unless the session has ended meanwhile and nobody can ask for it."""
         if not self.done:
             self._add(frame, self.most + 1)
             self.code = code
         self.abandon()
 
     def abandon(self) -> None:
-        """Take no more."""
+        """End: add no more frames."""
         with MEMORY_BUDGET.lock:
             self.done = True
             if self._held is not None:
@@ -103,14 +103,14 @@ class Stream:
             self.count()
 
     def count(self) -> None:
-        """Have the account know how much is kept here."""
+        """Tell the account how much is kept here."""
         if self.keeper is not None:
             self.keeper.count()
         elif self.size > UNCOUNTED_BYTES:
             MEMORY_BUDGET.record(self, self.size)
 
     def evict(self) -> int:
-        """Keep what is there: a client waits for it, and its connection counts as well. See ``MemoryHolder``."""
+        """Keep all frames: a client waits for them, and its connection counts as well. See ``MemoryHolder``."""
         return self.size
 
     def empty(self) -> None:
@@ -120,20 +120,20 @@ class Stream:
         self.size = 0
 
     def hang_up(self) -> None:
-        """Let the client go until it asks for the rest, if it would know how."""
-        if self.kept and self.takes_more and self.revision.primed_streams:
+        """Close the response until the client asks for the rest, if its revision has that."""
+        if self.resumable and self.takes_more and self.revision.primed_streams:
             self.paused = True
             self.wake()
 
     def wake(self) -> None:
-        """Have the consumer look."""
+        """Have the consumer look for frames."""
         if self._wake is not None:
             self._wake()
 
     # ------------------------------------------------------------------ the consumer's side
 
     def attach(self, wake: Callable[[], None]) -> int:
-        """Become the one that takes the frames, in place of whoever did; return what tells this one from others."""
+        """Become the consumer, in place of the one before; return the consumer's number."""
         with self._lock:
             self.wake()
             self._wake = wake
@@ -142,36 +142,36 @@ class Stream:
             return self.consumer
 
     def begin(self) -> None:
-        """Become a stream on the wire, which a client may come back to. A single answer is not kept: nobody could name it."""
+        """Become a stream on the wire, which a client may come back to. A single answer is not kept: it has no event id."""
         home, self.home = self.home, None
         if home is not None:
             home.keep(self)
 
     def detach(self, consumer: int) -> None:
-        """Take no more frames. What nobody can come back to is dropped, whoever still knows the stream."""
+        """Stop being the consumer. Drop frames that no client can come back to."""
         with self._lock:
             if self.consumer == consumer:
                 self._wake = None
-                if self.done and not self.kept:
+                if self.done and not self.resumable:
                     self.take(self.delivered)
 
     @property
     def is_attached(self) -> bool:
-        """Whether somebody takes the frames."""
+        """Whether there is a consumer."""
         return self._wake is not None
 
     def take(self, after: int) -> tuple[int, list[bytes]]:
-        """Return the frames behind the frame of this number, and the number of the first of them."""
+        """Return the frames after the frame with this number, and the number of the first of them."""
         with MEMORY_BUDGET.lock:
             start = max(after + 1, self._base)
             frames = self.frames[start - self._base :]
-            if not self.kept and self.frames:
+            if not self.resumable and self.frames:
                 self.empty()
                 MEMORY_BUDGET.record(self, 0)
             return start, frames
 
     def is_over(self, after: int) -> bool:
-        """Tell whether nothing comes behind the frame of this number."""
+        """Tell whether no frame comes after the frame with this number."""
         return self.done and after + 1 >= self._base + len(self.frames)
 
 
@@ -179,23 +179,23 @@ class HttpSession:
     """A session of the handshake era over HTTP: its protocol state, and the streams a client may come back to."""
 
     def __init__(self, id_: str, session: Session, principal: str, workers: Workers, revision: Revision) -> None:
-        """``principal``: who opened it, and alone may use it."""
+        """``principal``: the key it was opened with; no other may use it."""
         self.id = id_
         self.session = session
         self.principal = principal
         self.revision = revision
         self.used = time.monotonic()
         self.is_over = False
-        """Whether it was let go: others needed the memory."""
-        self.aside = Stream(workers, revision, takes_more=True, kept=True)
-        self.aside.can_ask = False
-        self.aside.keeper = self
-        self.streams: dict[int, Stream] = {0: self.aside}
+        """Whether it has ended because others needed the memory."""
+        self.standalone = Stream(workers, revision, takes_more=True, resumable=True)
+        self.standalone.can_ask = False
+        self.standalone.keeper = self
+        self.streams: dict[int, Stream] = {0: self.standalone}
         self._numbers = 0
         self.use()
 
     def keep(self, stream: Stream) -> None:
-        """Give the stream a number by which the client can come back to it; forget the oldest that have ended."""
+        """Number the stream, so that the client can come back to it; drop the oldest streams that have ended."""
         with MEMORY_BUDGET.lock:
             self._numbers += 1
             stream.number = self._numbers
@@ -215,24 +215,24 @@ class HttpSession:
         return [stream for stream in self.streams.values() if stream.done and not stream.is_attached]
 
     def use(self) -> None:
-        """Take note that the client is there."""
+        """Note that the client is there."""
         self.used = time.monotonic()
         with MEMORY_BUDGET.lock:
             self._base = _SESSION_BYTES + self.session.peer.size
             self.count()
 
     def count(self) -> None:
-        """Have the account know how much is kept. Holds its lock."""
+        """Tell the account how much is kept. Holds its lock."""
         if not self.is_over:
             MEMORY_BUDGET.record(self, self._base + sum(stream.size for stream in self.streams.values()))
 
     def evict(self) -> int:
-        """End, or forget what has been said if an answer is awaited or being sent. See ``MemoryHolder``."""
+        """End; or, if an answer is awaited or being sent, drop the streams that have ended. See ``MemoryHolder``."""
         if self.session.in_flight or any(
-            stream.is_attached for stream in self.streams.values() if stream is not self.aside
+            stream.is_attached for stream in self.streams.values() if stream is not self.standalone
         ):
             for stream in self._ended():
-                if stream is not self.aside:
+                if stream is not self.standalone:
                     del self.streams[stream.number]
             return self._base + sum(stream.size for stream in self.streams.values())
         self.is_over = True
@@ -243,5 +243,5 @@ class HttpSession:
 
     @property
     def is_busy(self) -> bool:
-        """Whether a request is worked on, or the client listens."""
+        """Whether a request is in flight, or the client listens."""
         return self.session.in_flight > 0 or any(stream.is_attached for stream in self.streams.values())

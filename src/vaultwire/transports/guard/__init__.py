@@ -1,12 +1,12 @@
-"""The one way in for every network door: who may come to which door, and with how much. An ASGI callable around theirs.
+"""The guard: ASGI middleware before every network door. It decides who may come in, and with how much.
 
-In this order, each before the door hears anything: the shape and size of the head, the name the server was called by
-(DNS rebinding), the page a browser sends from, the key, the size of the body. What a door then does is its own matter;
-how bytes come off a socket, and how slowly they may, is ``http_server``'s.
+It checks, in this order and before the door is called: the form and size of the head, the name the server was called by
+(DNS rebinding), the page a browser sends from, the key, the size of the body. What a door then does is not its matter; how
+bytes come off a socket, and how slowly they may, is ``http_server``'s.
 """
 
 from vaultwire.transports.guard.guard import Guard
-from vaultwire.transports.guard.heads import MAX_HEAD_BYTES, MAX_HEADERS
+from vaultwire.transports.guard.request_head import MAX_HEAD_BYTES, MAX_HEADERS
 from vaultwire.transports.guard.rules import EVERYTHING, KEY_NAME, READING, Door, Observer, Rules
 
 __all__ = ["EVERYTHING", "KEY_NAME", "MAX_HEADERS", "MAX_HEAD_BYTES", "READING", "Door", "Guard", "Observer", "Rules"]

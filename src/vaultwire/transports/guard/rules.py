@@ -1,4 +1,4 @@
-"""What a guard is told: the doors, who may come to them, and who hears of it."""
+"""What the guard is told: the doors, who may come to them, and the observer of requests. Not the checks themselves."""
 
 from __future__ import annotations
 
@@ -14,48 +14,48 @@ EVERYTHING = READING | {"POST"}
 """Methods, for ``Door.for_any_page``."""
 
 KEY_NAME = "vaultwire.key"
-"""Where doors find in the scope whose key a request came with; an empty text for none."""
+"""Where the scope holds the name of the key a request came with; empty for none."""
 
 
 class Door(NamedTuple):
-    """One door: the path it is found under, with all below, and what the guard lets through to it."""
+    """One door: its path, with all paths below it, and what the guard passes on to it."""
 
     name: str
     path: str
     app: App
     max_body_bytes: int
     needs_key: bool = True
-    # Which methods any page in a browser may use: it sees what everybody sees, and changes nothing.
+    # Methods that every page in a browser may use: it sees what everybody sees, and changes nothing.
     for_any_page: Collection[str] = ()
-    # What its answers carry that the guard gives for it, so that a page which may not come in can read why.
+    # Headers of the guard's refusals before this door, so that a page which may not come in can read why.
     refusal_headers: Sequence[tuple[bytes, bytes]] = ()
 
 
 class Rules(NamedTuple):
-    """Who may come. ``owner`` returns the name of the key's owner, None for no key of ours."""
+    """Who may come. ``owner`` returns the name of a key's owner, None if it is not a key of this server."""
 
-    names: Collection[str]  # that the server answers to, without port, in small letters
-    any_address: bool  # answers to whatever address it was reached at, too
+    names: Collection[str]  # of the server, without port, in small letters
+    any_address: bool  # it also answers to every address
     origins: Collection[str]  # pages from elsewhere that may call, such as https://example.org
     key_required: bool
     owner: Callable[[str], str | None]
-    # Returns the name of the owner of an access token, which is no key of ours. Raises TokenRefused, IssuerUnreachable.
+    # Returns the name of the owner of an access token. Raises TokenRefused, IssuerUnreachable.
     token_owner: Callable[[str], Awaitable[str]] | None = None
-    challenge: str = ""  # what WWW-Authenticate says besides, so that clients find who gives out tokens
+    challenge: str = ""  # for WWW-Authenticate, so that clients find who issues tokens
 
 
 class Observer(Protocol):
-    """Hears of what happened."""
+    """Is told of each request."""
 
     listens: bool
-    """Whether it has any use for what ``ended`` says."""
+    """Whether ``ended`` is to be called."""
 
     @property
     def began(self) -> Callable[[bytes], object]:
-        """Takes note of the exchange that is worked on from here on, by its id."""
+        """Notes the id of the request that the current task works on."""
 
     def ended(self, *, id: str, door: str, method: str, path: str, status: int, seconds: float, key: str) -> None:  # noqa: A002
-        """Take note of an exchange that is over. ``status`` 499: the client left before there was an answer."""
+        """Note that a request is over. ``status`` 499: the client left before there was an answer."""
 
     def crashed(self, *, id: bytes, what: str) -> None:  # noqa: A002
-        """Take note of the exception at hand."""
+        """Log the current exception."""

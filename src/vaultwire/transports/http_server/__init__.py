@@ -1,10 +1,11 @@
-"""HTTP/1.1 between sockets and an ASGI callable. What is answered is the callable's matter, where to listen ``listening``'s.
+"""An ASGI server for HTTP/1.1. What is answered is the app's matter; where to listen is decided in ``listening``.
 
-The parser is httptools'. Whatever goes beyond one request and its answer is decided here, because only here are there
-bytes: how slowly a client may send and take them, how much may come before it is understood, and how all of it ends. No
-other protocol is ever switched to.
+The parser is httptools'. Everything beyond one request and its answer is decided here, because only here are there bytes:
+how slowly a client may send and read, how much may come before it is understood, and how all of it ends. The server never
+switches to another protocol.
 """
 
-from vaultwire.transports.http_server.server import Limits, run, run_aside
+from vaultwire.transports.http_server.server import run, run_beside
+from vaultwire.transports.http_server.settings import Endpoint, Limits
 
-__all__ = ["Limits", "run", "run_aside"]
+__all__ = ["Endpoint", "Limits", "run", "run_beside"]

@@ -1,4 +1,4 @@
-"""All connections of one listener: their number, the clock they are under, and their end when a signal comes."""
+"""All connections of a server: the clock that watches them, and their end when a signal comes."""
 
 from __future__ import annotations
 
@@ -6,135 +6,95 @@ import asyncio
 import signal
 import sys
 import time
-from typing import Any, NamedTuple
 
-from vaultwire.transports.http_server.arrivals import Arrivals, most_connections
-from vaultwire.transports.http_server.at_once import begin_at_once
-from vaultwire.transports.http_server.places import Places
+from vaultwire.transports.http_server.acceptor import Acceptor, most_connections
+from vaultwire.transports.http_server.slots import Slots
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import socket
-    import ssl
-    from collections.abc import Awaitable, Callable, Coroutine, Sequence
+    from collections.abc import Awaitable, Callable, Coroutine
+    from typing import Any
 
-    from vaultwire.transports import App
     from vaultwire.transports.http_server.connection import Connection
+    from vaultwire.transports.http_server.settings import Endpoint, Limits
 
-# How often there is a look at who takes too long.
-_LOOK_SECONDS = 1.0
-# Python lets a thread that searches go on for 5 ms when the loop's has something to do, which is at every byte that comes.
+# How often to look for clients that take too long.
+_CHECK_SECONDS = 1.0
+# A thread that computes keeps the interpreter for this long while the event loop has something to do, which it has for every
+# byte that comes. Python's own 5 ms make a request wait 10 ms while another call searches; these make it wait 1.
 _SWITCH_SECONDS = 0.0005
 _SIGNALS = ("SIGTERM", "SIGINT", "SIGHUP", "SIGBREAK")
 
 
-class Limits(NamedTuple):
-    """How much a client may take of the server's patience; in seconds, but for ``connections``."""
-
-    # Each is an open file, of which there are never more than half as many as the process may have (``arrivals``).
-    connections: int = 200
-    # From the first byte of a request to the end of its head: a few hundred bytes over the slowest line.
-    head: float = 10.0
-    # For the body after that: 16 MiB over a line of 2 Mbit/s.
-    body: float = 70.0
-    # Between two requests, as proxies have it: a connection that is idle costs nothing.
-    idle: float = 75.0
-    # With bytes waiting for a client that takes none of them.
-    stalled: float = 30.0
-    # At the end, for calls in flight: a little longer than the longest may take (``trust.limits``).
-    grace: int = 65
-
-
 def run(
-    app: App,
-    listener: socket.socket,
-    tls: ssl.SSLContext | None,
+    endpoint: Endpoint,
     on_ready: Callable[[], None],
     on_stop: Callable[[], Awaitable[None]],
     limits: Limits,
-    beside: tuple[App, socket.socket] | None = None,
-    refusal_headers: Sequence[tuple[bytes, bytes]] = (),
+    private: Endpoint | None = None,
 ) -> None:
     """Serve until SIGTERM, SIGINT or SIGHUP; then finish what is in flight and return. A second signal does not wait.
 
-    ``on_ready`` is called once connections are taken, ``on_stop`` when no more are: it ends what would go on for ever.
-    ``beside`` is what answers, without TLS, at another socket, one in the file system. ``refusal_headers`` go with answers
-    that are given before ``app`` hears of a request.
+    ``on_ready`` is called once connections are accepted, ``on_stop`` once no more are: it ends what would never end.
+    ``private`` is a second endpoint, at a socket in the file system.
     """
     sys.setswitchinterval(_SWITCH_SECONDS)
     with asyncio.Runner(loop_factory=_loop_factory()) as runner:
-        server = Server(app, limits, is_tls=tls is not None, refusal_headers=refusal_headers)
-        runner.run(server.serve(listener, tls, on_ready, on_stop, beside))
+        endpoints = [endpoint] if private is None else [endpoint, private]
+        runner.run(Server(limits).serve(endpoints, on_ready, on_stop))
 
 
-def run_aside(
-    app: App,
-    listener: socket.socket,
+def run_beside(
+    endpoint: Endpoint,
     on_ready: Callable[[Callable[[], None]], None],
     on_stop: Callable[[], Awaitable[None]],
     limits: Limits,
 ) -> None:
-    """Serve on a thread of a process whose signals are somebody else's. As ``run``, without TLS.
+    """Serve as ``run`` does, on a thread of a process that handles its signals itself.
 
-    ``on_ready`` is given what ends it, from any thread; a second call does not wait.
+    ``on_ready`` gets the function that ends the server, from any thread. A second call of it does not wait.
     """
     with asyncio.Runner(loop_factory=_loop_factory()) as runner:
-        server = Server(app, limits, is_tls=False, heeds_signals=False)
-        runner.run(server.serve(listener, None, lambda: on_ready(server.stop), on_stop))
+        server = Server(limits, handles_signals=False)
+        runner.run(server.serve([endpoint], lambda: on_ready(server.stop), on_stop))
 
 
 class Server:
-    """All connections of one listener, and their end."""
+    """All connections, and their end."""
 
-    def __init__(
-        self,
-        app: App,
-        limits: Limits,
-        *,
-        is_tls: bool,
-        heeds_signals: bool = True,
-        refusal_headers: Sequence[tuple[bytes, bytes]] = (),
-    ) -> None:
-        self.app = app
-        self.refusal_lines = b"".join(b"%s: %s\r\n" % header for header in refusal_headers)
-        self._heeds_signals = heeds_signals
+    def __init__(self, limits: Limits, *, handles_signals: bool = True) -> None:
         self.limits = limits
-        self.scheme = "https" if is_tls else "http"
         self.connections: set[Connection] = set()
-        self.tasks: set[asyncio.Task[None]] = set()
         self.is_ending = False
         self.date = b""  # as a line of an answer's head
+        self._handles_signals = handles_signals
+        self.tasks: set[asyncio.Task[None]] = set()
 
     async def serve(
-        self,
-        listener: socket.socket,
-        tls: ssl.SSLContext | None,
-        on_ready: Callable[[], None],
-        on_stop: Callable[[], Awaitable[None]],
-        beside: tuple[App, socket.socket] | None = None,
+        self, endpoints: list[Endpoint], on_ready: Callable[[], None], on_stop: Callable[[], Awaitable[None]]
     ) -> None:
-        """Take connections until a signal comes, then finish what there is."""
+        """Accept connections until a signal comes, then finish what is in flight."""
         loop = self.loop = asyncio.get_running_loop()
-        self._told, self._empty = asyncio.Event(), asyncio.Event()
-        if self._heeds_signals:
-            self._heed_signals()
+        self._stop, self._empty = asyncio.Event(), asyncio.Event()
+        if self._handles_signals:
+            self._handle_signals()
         most = most_connections(self.limits.connections)
-        arrivals = [Arrivals(self, listener, tls, Places(most))]
-        if beside is not None:
-            twin: Any = _Beside(self, beside[0])
-            arrivals.append(Arrivals(twin, beside[1], None, Places(max(1, most // 2))))
-        self._look()
+        # The second endpoint, if there is one, is for programs of this person only.
+        acceptors = [
+            Acceptor(self, endpoint, Slots(max(1, most // number))) for number, endpoint in enumerate(endpoints, 1)
+        ]
+        self._check_connections()
         on_ready()
-        await self._told.wait()
-        self._told.clear()
+        await self._stop.wait()
+        self._stop.clear()
         self.is_ending = True
-        for each in arrivals:
-            await each.end()
+        for acceptor in acceptors:
+            await acceptor.end()
         await on_stop()
         for connection in list(self.connections):
             connection.end()
         self.look_for_end()
-        waits = [loop.create_task(event.wait()) for event in (self._empty, self._told)]
+        waits = [loop.create_task(event.wait()) for event in (self._empty, self._stop)]
         await asyncio.wait(waits, timeout=self.limits.grace, return_when=asyncio.FIRST_COMPLETED)
         for connection in list(self.connections):
             connection.transport.abort()
@@ -143,56 +103,44 @@ class Server:
         await asyncio.gather(*waits, *self.tasks, return_exceptions=True)
 
     def stop(self) -> None:
-        """Do what a signal would have it do. From any thread."""
+        """End the server as a signal would. From any thread."""
         try:
-            self.loop.call_soon_threadsafe(self._told.set)
+            self.loop.call_soon_threadsafe(self._stop.set)
         except RuntimeError:  # it has ended
             pass
 
-    def see_through(self, left: Coroutine[Any, Any, None]) -> None:
-        """Have what is left of a request be done, from here on or when it can be."""
-        task = begin_at_once(left, self.loop)
-        if task is not None:
-            self.tasks.add(task)
-            task.add_done_callback(self._forget)
+    def start_task(self, coroutine: Coroutine[Any, Any, None]) -> None:
+        """Run a coroutine as a task that the end waits for."""
+        task = self.loop.create_task(coroutine)
+        self.tasks.add(task)
+        task.add_done_callback(self._forget_task)
 
-    def _forget(self, task: asyncio.Task[None]) -> None:
+    def _forget_task(self, task: asyncio.Task[None]) -> None:
         self.tasks.discard(task)
         self.look_for_end()
 
     def look_for_end(self) -> None:
-        """Take note that something has ended: at the end, all has."""
+        """Note that something has ended. When the server is ending and nothing is left, it has ended."""
         if self.is_ending and not self.connections and not self.tasks:
             self._empty.set()
 
-    def _look(self) -> None:
-        """Look at all connections, and again after a while."""
+    def _check_connections(self) -> None:
+        """Check all connections for clients that take too long, and again in a second."""
         self.date = time.strftime("date: %a, %d %b %Y %H:%M:%S GMT\r\n", time.gmtime()).encode("ascii")
         now = time.monotonic()
         for connection in list(self.connections):
-            connection.look(now)
-        self.loop.call_later(_LOOK_SECONDS, self._look)
+            connection.check_time(now)
+        self.loop.call_later(_CHECK_SECONDS, self._check_connections)
 
-    def _heed_signals(self) -> None:
+    def _handle_signals(self) -> None:
         for name in _SIGNALS:
             number = getattr(signal, name, None)
             if number is None:
                 continue
             try:
-                self.loop.add_signal_handler(number, self._told.set)
+                self.loop.add_signal_handler(number, self._stop.set)
             except NotImplementedError:  # Windows
-                signal.signal(number, lambda *_: self.loop.call_soon_threadsafe(self._told.set))
-
-
-class _Beside:
-    """The server as connections at another socket see it, whose requests another callable answers."""
-
-    def __init__(self, server: Server, app: App) -> None:
-        self._server = server
-        self.app = app
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._server, name)
+                signal.signal(number, lambda *_: self.loop.call_soon_threadsafe(self._stop.set))
 
 
 def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:

@@ -1,4 +1,4 @@
-"""What one connection keeps in memory: bytes its client has not taken yet, and bytes of a message that is still coming."""
+"""The memory of one connection: bytes its client has not taken yet, and bytes of a message that is still coming."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ if TYPE_CHECKING:
     import asyncio
 
 
-class Buffered:
-    """The bytes of one connection, as the account of memory knows them. Fills its ``MemoryHolder``."""
+class ConnectionMemory:
+    """Tells the account of memory how many bytes one connection holds. Fills its ``MemoryHolder``."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, transport: asyncio.Transport) -> None:
         self.is_blocked = False
         """Whether the client takes no more bytes for now."""
-        self.coming = 0
+        self.body_size = 0
         """Bytes of the body that is coming."""
         self._loop = loop
         self._transport = transport
@@ -25,13 +25,13 @@ class Buffered:
 
     def count(self) -> None:
         """Tell the account how many bytes there are."""
-        size = self.coming + (self._transport.get_write_buffer_size() if self.is_blocked else 0)
+        size = self.body_size + (self._transport.get_write_buffer_size() if self.is_blocked else 0)
         if self._is_counted or size > UNCOUNTED_BYTES:
             self._is_counted = size > UNCOUNTED_BYTES
             MEMORY_BUDGET.record(self, size if self._is_counted else 0)
 
     def stalled_seconds(self, now: float) -> float:
-        """Return for how long the client has taken nothing of what waits for it. To be asked every now and then."""
+        """Return for how long the client has taken no byte of those that wait for it. Called once a second."""
         unsent = self._transport.get_write_buffer_size()
         if unsent == 0 or unsent < self._unsent or self._unsent == 0:
             self._unsent_since = now
@@ -41,7 +41,7 @@ class Buffered:
         return now - self._unsent_since
 
     def evict(self) -> int:
-        """Hang up: others need the memory, and this client has not read or sent for longer than they."""
+        """Close the connection: others need the memory, and this client has read and sent nothing for longer than they."""
         self._is_counted = False
         try:
             self._loop.call_soon_threadsafe(self._transport.abort)

@@ -1,8 +1,8 @@
-"""Runs exchanges: one request in, one answer or one stream of frames out, over HTTP or what is like it.
+"""The MCP endpoint of an HTTP server: one message in, one reply or one stream of frames out; and the sessions.
 
-Which revision a request asks for and whether its headers fit is ``protocol.http``'s to say; a stateless request and one
-without a session get a protocol session of their own for as long as they take, the others find theirs by its id. Nothing
-here waits: a stream wakes its consumer. How frames get onto a socket is the transport's matter.
+``protocol.http`` says which revision a request asks for and whether its headers fit. A stateless request, and one without a
+session, get a protocol session of their own until they are answered; the others find theirs by its id. Nothing here waits: a
+stream wakes its consumer. How frames get onto a socket is the transport's matter.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ if TYPE_CHECKING:
     from vaultwire.protocol.session import Session
     from vaultwire.server.workers import Workers
 
-# A client that said nothing for so long has left without a word: few send DELETE.
+# A client that has sent nothing for so long has left: few send DELETE.
 SESSION_SECONDS = 3600.0
-# Each costs a few kilobytes, and what its streams keep. A person has a few clients; a program that opens one session a
-# call gets others' idle ones thrown out, which open a new one.
+# Each costs a few kilobytes, and what its streams keep. A person has a few clients. A program that opens a session for each
+# call ends idle sessions of others, which open new ones.
 MAX_SESSIONS = 1000
-# Callers without a session, told apart by key and name: what they have read is remembered.
+# Callers without a session, told apart by key and name. What they have read is remembered.
 _MAX_PEERS = 1000
 
 _NO_BODY = b""
 
 
 class Reply:
-    """An answer that is there at once."""
+    """An HTTP response that is whole."""
 
     __slots__ = ("body", "headers", "status")
 
@@ -49,8 +49,8 @@ class Reply:
         self.headers = headers
 
 
-class Exchanges:
-    """The MCP door of one HTTP server: its sessions and what is going on in them."""
+class McpEndpoint:
+    """The endpoint: its sessions, and the requests in flight."""
 
     def __init__(self, workers: Workers, make_session: Callable[[Revision | None], Session]) -> None:
         """``make_session`` makes the protocol state: of a handshake to come, or of requests at a fixed revision."""
@@ -64,7 +64,7 @@ class Exchanges:
     # ------------------------------------------------------------------ requests
 
     def post(self, headers: Headers, body: bytes, principal: str = "") -> Reply | Stream:
-        """Take one message. ``principal`` is whose key it came with, empty for nobody's."""
+        """Take one message. ``principal`` is the name of the key it came with, empty for none."""
         size = estimated_bytes(body)
         if size <= UNCOUNTED_BYTES:
             return self._post(headers, body, principal)
@@ -94,7 +94,7 @@ class Exchanges:
             return self._post_in_session(message, headers, headers.session, principal)
         if isinstance(message, dict) and message.get("method") == "initialize":
             return self._open(message, headers, principal)
-        session = self._passing_session(message, revision, principal)
+        session = self._one_request_session(message, revision, principal)
         return self._run(session, message, Stream(self._workers, revision, takes_more=headers.takes_stream))
 
     def _post_stateless(self, message: Json, headers: Headers, revision: Revision, principal: str) -> Reply | Stream:
@@ -115,11 +115,11 @@ class Exchanges:
             if message.get("method") == "subscriptions/listen" and not headers.takes_stream:
                 reason = "Invalid Request: this is answered as a stream; Accept must name text/event-stream"
                 return _refusal(406, None, jsonrpc.INVALID_REQUEST, reason)
-        session = self._passing_session(message, revision, principal)
+        session = self._one_request_session(message, revision, principal)
         return self._run(session, message, Stream(self._workers, revision, takes_more=headers.takes_stream))
 
     def _params_of(self, tool: Json) -> http.HeaderParams:
-        """Return which arguments of a tool stand in headers as well."""
+        """Return which arguments of a tool are in headers, too."""
         if not isinstance(tool, str):
             return ()
         found = self._header_params.get(tool)
@@ -130,8 +130,8 @@ class Exchanges:
             found = self._header_params[tool] = http.header_params(description["inputSchema"])
         return found
 
-    def _passing_session(self, message: Json, revision: Revision, principal: str) -> Session:
-        """Return the protocol state of one exchange. Of the caller is remembered what one with a session has."""
+    def _one_request_session(self, message: Json, revision: Revision, principal: str) -> Session:
+        """Return the protocol state for one request. What its caller has read is remembered, as with a session."""
         session = self._make_session(revision)
         params = message.get("params") if isinstance(message, dict) else None
         info = meta_of(params).get(META_CLIENT_INFO) if isinstance(params, dict) else None
@@ -152,7 +152,7 @@ class Exchanges:
         return stream if self._act(events, session, stream) else Reply(202)
 
     def _act(self, events: list[Event], session: Session, stream: Stream) -> bool:
-        """Do what the events ask for; tell whether that brings an answer."""
+        """Do what the events ask for; return whether an answer will come."""
         is_answered = False
         for event in events:
             self._workers.act(event, session, stream)
@@ -160,7 +160,7 @@ class Exchanges:
         return is_answered
 
     def leave(self, stream: Stream) -> None:
-        """Take note that the client closed a stateless request's stream, which is how it cancels (2026-07-28)."""
+        """Cancel a stateless request: its client has closed the stream, which means that (2026-07-28)."""
         session = stream.session
         if session is not None:
             with self._workers.lock:
@@ -170,7 +170,7 @@ class Exchanges:
     # ------------------------------------------------------------------ sessions
 
     def _open(self, message: Json, headers: Headers, principal: str) -> Reply | Stream:
-        """Answer ``initialize``, and open a session if that went well."""
+        """Answer ``initialize``, and open a session unless it is refused."""
         if not self._make_room():
             return Reply(503, b"", (b"retry-after", b"10"))
         session = self._make_session(None)
@@ -184,7 +184,7 @@ class Exchanges:
         id_ = secrets.token_urlsafe(24)
         opened = HttpSession(id_, session, principal, self._workers, session.revision)
         self._sessions[id_] = opened
-        self._workers.handlers.subscriptions.attach(self._workers, session, opened.aside)
+        self._workers.handlers.subscriptions.attach(self._workers, session, opened.standalone)
         stream = Stream(self._workers, session.revision, takes_more=False)
         stream.session_id = id_
         self._act(events, session, stream)
@@ -195,20 +195,20 @@ class Exchanges:
         if found is None:
             id_ = message.get("id") if isinstance(message, dict) else None
             return _no_session(id_ if jsonrpc.is_request_id(id_) else None)
-        stream = Stream(self._workers, found.revision, takes_more=headers.takes_stream, kept=True)
+        stream = Stream(self._workers, found.revision, takes_more=headers.takes_stream, resumable=True)
         stream.home = found
         return self._run(found.session, message, stream)
 
     def get(self, headers: Headers, principal: str = "") -> Reply | tuple[Stream, int]:
-        """Return the stream a client wants to hear, and the number of the frame behind which it starts."""
-        found, refused = self._session_meant(headers, principal)
+        """Return the stream that a client asks for, and the number of the last frame it has."""
+        found, refused = self._named_session(headers, principal)
         if found is None:
             return refused
         if not headers.takes_stream:
             return _refusal(406, None, jsonrpc.INVALID_REQUEST, "Invalid Request: Accept must name text/event-stream")
         last = headers.get(http.LAST_EVENT)
         if last is None:
-            return found.aside, found.aside.delivered
+            return found.standalone, found.standalone.delivered
         number, _, after = last.decode("latin-1").partition("-")
         stream = found.streams.get(int(number)) if number.isdecimal() and after.isdecimal() else None
         if stream is None:
@@ -218,13 +218,13 @@ class Exchanges:
 
     def delete(self, headers: Headers, principal: str = "") -> Reply:
         """End a session."""
-        found, refused = self._session_meant(headers, principal)
+        found, refused = self._named_session(headers, principal)
         if found is None:
             return refused
         self._end(found)
         return Reply(204)
 
-    def _session_meant(self, headers: Headers, principal: str) -> tuple[HttpSession | None, Reply]:
+    def _named_session(self, headers: Headers, principal: str) -> tuple[HttpSession | None, Reply]:
         if headers.session is None or headers.revision.stateless:
             return None, Reply(405, b"", (b"allow", b"POST"))
         return self._find(headers.session, principal), _no_session(None)
@@ -241,7 +241,7 @@ class Exchanges:
         return found
 
     def _make_room(self) -> bool:
-        """End the sessions whose time is up, and if there are still too many, the one that was used longest ago."""
+        """End the sessions whose time is up; if there are still too many, also the one used longest ago."""
         if self._is_closing:
             return False
         for each in [each for each in self._sessions.values() if each.is_over]:
@@ -259,18 +259,18 @@ class Exchanges:
         self._workers.handlers.subscriptions.end(ending.session)
         with self._workers.lock:
             events = ending.session.withdraw_all()
-        self._act(events, ending.session, ending.aside)
+        self._act(events, ending.session, ending.standalone)
         with self._workers.lock:
             for stream in ending.streams.values():
                 stream.abandon()
 
     def close(self) -> None:
-        """End what would go on for ever: open subscriptions and the streams beside. Calls in flight go on."""
+        """End what would never end: open subscriptions and standalone streams. Calls in flight go on."""
         self._is_closing = True
         self._workers.handlers.subscriptions.close()
         with self._workers.lock:
             for each in self._sessions.values():
-                each.aside.abandon()
+                each.standalone.abandon()
 
 
 def _no_session(id_: RequestId | None) -> Reply:

@@ -1,11 +1,12 @@
-"""What threads hand over: all of it, in order, and few wake-ups for much."""
+"""A mailbox between threads: nothing is lost, the order is kept, and few wake-ups serve many items."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from functools import partial
 
-from vaultwire.server.handover import Handover, call_each
+from vaultwire.server.mailbox import Mailbox
 
 THREADS, EACH = 8, 2000
 
@@ -20,11 +21,11 @@ def test_all_that_many_threads_put_is_taken_in_the_order_of_each() -> None:
             wakings.append(run)
             woken.notify()
 
-    handover = Handover(wake, taken.extend)
+    mailbox = Mailbox(wake)
 
     def put(thread: int) -> None:
         for number in range(EACH):
-            handover.put((thread, number))
+            mailbox.put(partial(taken.append, (thread, number)))
 
     threads = [threading.Thread(target=put, args=(number,)) for number in range(THREADS)]
     for thread in threads:
@@ -40,38 +41,38 @@ def test_all_that_many_threads_put_is_taken_in_the_order_of_each() -> None:
         assert [each for thread, each in taken if thread == number] == list(range(EACH))
 
 
-def test_what_is_put_before_the_other_side_looks_costs_one_waking() -> None:
+def test_all_that_is_put_in_before_the_reader_looks_wakes_it_once() -> None:
     wakings: list[Callable[[], None]] = []
     called: list[int] = []
-    handover = Handover(wakings.append, call_each)
+    mailbox = Mailbox(wakings.append)
     for turn in range(3):
         for number in range(10):
-            handover.put(lambda number=number: called.append(number))
+            mailbox.put(partial(called.append, number))
         assert len(wakings) == turn + 1
         wakings[-1]()
         assert called == [*range(10)] * (turn + 1)
 
 
-def test_what_is_put_while_the_other_side_takes_is_taken_next() -> None:
+def test_what_is_put_in_while_the_reader_takes_is_taken_next() -> None:
     wakings: list[Callable[[], None]] = []
     called: list[str] = []
-    handover = Handover(wakings.append, call_each)
+    mailbox = Mailbox(wakings.append)
 
     def first() -> None:
         called.append("first")
-        handover.put(lambda: called.append("second"))
+        mailbox.put(lambda: called.append("second"))
 
-    handover.put(first)
+    mailbox.put(first)
     wakings.pop()()
     assert called == ["first"]
     wakings.pop()()
     assert called == ["first", "second"]
 
 
-def test_a_side_that_has_ended_is_no_error() -> None:
+def test_a_reader_that_has_ended_is_no_error() -> None:
     def ended(_: Callable[[], None]) -> None:
         raise RuntimeError("Event loop is closed")
 
-    handover = Handover(ended, call_each)
-    handover.put(lambda: None)
-    handover.put(lambda: None)
+    mailbox = Mailbox(ended)
+    mailbox.put(lambda: None)
+    mailbox.put(lambda: None)

@@ -90,7 +90,7 @@ def test_a_client_that_was_served_keeps_its_connection_while_silent_ones_come(va
 
 WITHOUT_FILES = """
 import asyncio, os, resource, socket, sys, threading
-from vaultwire.transports.http_server import Limits, run_aside
+from vaultwire.transports.http_server import Endpoint, Limits, run_beside
 
 async def app(scope, receive, send):
     await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"2")]})
@@ -125,7 +125,7 @@ def begin(stop):
     print(listener.getsockname()[1], flush=True)
 
 listener = socket.create_server(("127.0.0.1", 0))
-run_aside(app, listener, begin, on_stop, Limits())
+run_beside(Endpoint(app, listener), begin, on_stop, Limits())
 """
 
 
@@ -222,6 +222,8 @@ def test_a_call_in_flight_is_answered_at_the_end(tmp_path: Path) -> None:
 def test_a_client_that_says_no_more_gets_its_answers_and_one_that_left_holds_no_place(tmp_path: Path) -> None:
     fifo = tmp_path / "fifo"
     os.mkfifo(fifo)
+    other = tmp_path / "other"  # two readers of one pipe would share what is written
+    os.mkfifo(other)
     body = json.dumps({"arguments": {"fifo": str(fifo)}}).encode()
     head = b"POST /bridge/v1/tools/wait/call HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n" % len(body)
     with stage(tmp_path, "--log-json") as server, server.connect() as waiting:
@@ -230,7 +232,7 @@ def test_a_client_that_says_no_more_gets_its_answers_and_one_that_left_holds_no_
         pipe = os.open(fifo, os.O_WRONLY)
         # Meanwhile it is told that the server is at it, which clients pass over.
         assert waiting.recv(1 << 16) == b"HTTP/1.1 100 Continue\r\n\r\n"
-        call = {"name": "wait", "arguments": {"fifo": str(fifo)}}
+        call = {"name": "wait", "arguments": {"fifo": str(other)}}
         body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call}).encode()
         head = b"POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nAccept: */*\r\n"
         head += b"Content-Length: %d\r\n\r\n" % len(body)
@@ -238,6 +240,7 @@ def test_a_client_that_says_no_more_gets_its_answers_and_one_that_left_holds_no_
             leaving.sendall(head + body)
         assert server.process.stderr is not None
         assert json.loads(server.process.stderr.readline())["status"] == 499
+        os.close(os.open(other, os.O_WRONLY))
         os.write(pipe, b"the answer")
         os.close(pipe)
         assert b"the answer" in received(waiting)

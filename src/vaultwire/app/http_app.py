@@ -1,0 +1,239 @@
+"""The ASGI app of one run: guard and doors over one set of methods, and the lifespan of what works beside them.
+
+Not the server below it: ``network`` puts it on our own, ``vaultwire.app.asgi`` hands it to any other.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from functools import partial
+from typing import Any, NamedTuple
+
+from vaultwire.config import ConfigError
+from vaultwire.server.http.one_shot import IndexUpdater, ask, at_process_end
+from vaultwire.server.workers import Workers
+from vaultwire.transports import guard, observing, openapi, rest, streamable_http
+from vaultwire.trust.keys import Keys
+from vaultwire.trust.limits import MAX_CALLS, MAX_MESSAGE_BYTES
+from vaultwire.vault.memory_budget import MEMORY_BUDGET
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from vaultwire.app.network_config import NetworkConfig
+    from vaultwire.config import Options
+    from vaultwire.protocol.revisions import Revision
+    from vaultwire.protocol.session import Session
+    from vaultwire.server.handlers import Handlers
+    from vaultwire.transports import Message, Receive, Scope, Send
+    from vaultwire.transports.legacy_sse import LegacySse
+    from vaultwire.transports.oauth import Protected
+    from vaultwire.trust.tokens import Trusted
+
+    class AsgiOptions(Options, total=False):
+        """Keywords of ``vaultwire.app.asgi``: the options of ``vaultwire serve``, without those of a server.
+
+        ``oauth`` stands for ``--oauth-...``, ``limits`` for what clients are held to (``--audit``, ``--rate``, ...).
+        """
+
+        allow_host: str | Sequence[str]
+        allow_origin: str | Sequence[str]
+        cors_any_origin: bool
+        require_key: bool
+        oauth: Trusted | None
+        legacy_sse: bool
+        metrics: bool
+        log_json: bool
+
+
+# How long calls whose clients have left may take to notice that they are to stop.
+_LEFT_SECONDS = 5.0
+
+
+# Options of ``vaultwire serve`` that concern the network, and what ``NetworkConfig`` calls them.
+_NETWORK_FIELDS = {
+    "allow_host": "names",
+    "allow_origin": "origins",
+    "cors_any_origin": "any_origin",
+    "require_key": "needs_key",
+    "oauth": "oauth",
+    "legacy_sse": "legacy_sse",
+    "metrics": "metrics",
+    "log_json": "log_json",
+}
+
+
+def split_options(options: AsgiOptions) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the options for ``make_config``, and those for ``make_network_config``."""
+    for_config: dict[str, Any] = {**options}
+    for_network: dict[str, Any] = {"needs_key": True}
+    for option, setting in _NETWORK_FIELDS.items():
+        if option in for_config:
+            value = for_config.pop(option)
+            if option in ("allow_host", "allow_origin"):
+                value = (value,) if isinstance(value, str) else tuple(value)
+            for_network[setting] = value
+    return for_config, for_network
+
+
+class Address(NamedTuple):
+    """Where clients reach the app."""
+
+    names: frozenset[str]  # that it answers to, as ``Host`` headers spell them, without ports
+    any_address: bool  # it also answers to every address
+    is_local: bool  # only this computer can reach it, so that no key is needed unless one was asked for
+    url: str | None  # None where only the clients know it
+
+
+class HttpApp:
+    """An ASGI app. On a server without lifespan events it opens with the first request and closes with the process."""
+
+    def __init__(
+        self,
+        handlers: Handlers,
+        new_session: Callable[[Revision | None], Session],
+        network: NetworkConfig,
+        address: Address,
+        observer: observing.Observer,
+    ) -> None:
+        """``new_session`` returns the protocol state of a handshake to come, or of requests at a fixed revision.
+
+        Raises ConfigError where nobody could come in, or tokens cannot be checked.
+        """
+        keys = _open_keys(network, is_local=address.is_local)
+        self._observer = observer
+        self._updater = IndexUpdater(handlers)
+        self._is_open = False
+        self._workers = Workers(
+            handlers,
+            most_tasks=MAX_CALLS,
+            current_id=observer.current_id,
+            on_crash=observer.crashed,
+            has_room=MEMORY_BUDGET.has_room,
+        )
+        self._mcp = streamable_http.make_app(self._workers, new_session, guard.KEY_NAME)
+        self._legacy_sse = _make_legacy_sse(self._workers, new_session) if network.legacy_sse else None
+        self._protected = _make_protected(network.oauth, address, observer)
+        rules = guard.Rules(
+            names=address.names,
+            any_address=address.any_address,
+            origins=network.origins,
+            key_required=network.needs_key or not address.is_local or self._protected is not None,
+            owner=keys.owner,
+            token_owner=None if self._protected is None else self._protected.owner,
+            challenge="" if self._protected is None else self._protected.challenge,
+        )
+        self._guard = guard.Guard(self._doors(network), rules, observer)
+
+    def _doors(self, network: NetworkConfig) -> list[guard.Door]:
+        doors = [
+            guard.Door("mcp", "/mcp", self._mcp, MAX_MESSAGE_BYTES),
+            guard.Door("health", "/health", observing.answer_health, 0, needs_key=False),
+            guard.Door(
+                "v1",
+                rest.ROOT,
+                rest.Rest(partial(ask, self._workers), openapi.to_document, guard.KEY_NAME),
+                rest.MAX_BODY_BYTES,
+                for_any_page=guard.EVERYTHING if network.any_origin else guard.READING,
+                refusal_headers=rest.CORS,
+            ),
+        ]
+        if self._legacy_sse is not None:
+            sse = self._legacy_sse
+            doors.append(guard.Door("sse", sse.listening, sse.listen, 0))
+            doors.append(guard.Door("messages", sse.posting, sse.post, MAX_MESSAGE_BYTES))
+        if self._protected is not None:
+            doors.append(guard.Door("oauth", self._protected.path, self._protected.show, 0, False, guard.READING))
+        if network.metrics:
+            doors.append(guard.Door("metrics", "/metrics", self._observer.page, 0))
+        return doors
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request, or the lifespan of the app."""
+        if scope["type"] == "lifespan":
+            await self._live(receive, send)
+            return
+        if not self._is_open:
+            self.open()
+            at_process_end(self.close)
+        await self._guard(scope, receive, send)
+
+    async def _live(self, receive: Receive, send: Send) -> None:
+        """Open and close when the server says so (ASGI, "Lifespan Protocol")."""
+        while True:
+            event = (await receive())["type"]
+            if event == "lifespan.startup":
+                self.open()
+            else:
+                await self.end_streams()
+                await asyncio.to_thread(self.close)
+            done: Message = {"type": f"{event}.complete"}
+            await send(done)
+            if event == "lifespan.shutdown":
+                return
+
+    def open(self) -> None:
+        """Begin to open the vault and to keep its index up to date. On the event loop, before the first request."""
+        self._is_open = True
+        self._updater.begin()
+        if self._protected is not None:
+            self._protected.fetch()  # so that the log says at once if that cannot work
+
+    async def end_streams(self) -> None:
+        """End what would never end by itself. On the event loop, when no more requests come."""
+        self._mcp.close()
+        if self._legacy_sse is not None:
+            self._legacy_sse.close()
+
+    def close(self) -> None:
+        """End the calls in flight, and close the vault with all that is to be written. Once the clients are gone."""
+        self._workers.end(_LEFT_SECONDS)
+        self._updater.end()
+
+    def private_door(self) -> guard.Guard:
+        """Return MCP for a socket that only this person can reach. It needs no key; what comes as one tells callers apart."""
+        from vaultwire.protocol.events import UNNAMED  # noqa: PLC0415 - only for this door
+
+        def owner(secret: str) -> str:
+            return f"{UNNAMED}{secret[:16]}"
+
+        rules = guard.Rules(names=("localhost",), any_address=False, origins=(), key_required=True, owner=owner)
+        return guard.Guard([guard.Door("mcp", "/mcp", self._mcp, MAX_MESSAGE_BYTES)], rules, self._observer)
+
+
+def _open_keys(network: NetworkConfig, *, is_local: bool) -> Keys:
+    """Return the keys that open the doors. Raises ConfigError where nobody could come in."""
+    keys = Keys(network.keys)
+    try:
+        has_keys = bool(keys.all())
+    except OSError as error:
+        raise ConfigError(f"cannot read the keys in {network.keys}: {error.strerror}") from None
+    if (network.needs_key or not is_local) and not has_keys and network.oauth is None:
+        why = "there is none" if is_local else f"other computers can reach {network.host}"
+        raise ConfigError(f"a key is needed and {why}: issue one with vaultwire keys issue NAME")
+    return keys
+
+
+def _make_legacy_sse(workers: Workers, new_session: Callable[[Revision | None], Session]) -> LegacySse:
+    from vaultwire.transports.legacy_sse import LegacySse  # noqa: PLC0415 - only where it is asked for
+
+    return LegacySse(workers, new_session, guard.KEY_NAME)
+
+
+def _make_protected(oauth: Trusted | None, address: Address, observer: observing.Observer) -> Protected | None:
+    """Return what has an issuer's tokens open the server, None if none do. Raises ConfigError."""
+    if oauth is None:
+        return None
+    from vaultwire.transports.oauth import Protected  # noqa: PLC0415 - only where it is asked for, here and below
+    from vaultwire.trust.tokens import Tokens  # noqa: PLC0415
+
+    try:
+        import cryptography  # noqa: F401, PLC0415
+        import jwt  # noqa: F401, PLC0415
+    except ImportError:
+        raise ConfigError("--oauth-issuer needs packages that are not here: pip install 'vaultwire[oauth]'") from None
+    if oauth.resource is None and (address.url is None or not address.is_local):
+        raise ConfigError("--oauth-issuer needs --oauth-resource where other computers can reach the server: its URL")
+    resource = oauth.resource or f"{address.url}/mcp"
+    return Protected(Tokens(oauth.issuer, oauth.audience or resource, oauth.scopes), resource, observer.tell)
