@@ -1,8 +1,8 @@
 """Make random faults in the program and say which of them the tests catch.
 
-Each fault is one small change of one line (a comparison turned round, a number one larger, a statement left out ...), made in
-a copy of the project; the tests of that room run until the first one fails. A fault that no test sees is a survivor: a test is
-missing, or the line is not needed, or the fault changes nothing that anybody could observe.
+Each fault is one small change of one line (a comparison reversed, a number one larger, a statement left out ...), made in a
+copy of the project. First run the tests that import the module, then the other tests of its room, until one test fails. A fault
+that no test catches is a survivor: a test is missing, or the line is not needed, or nobody could observe a difference.
 
     python scripts/mutants.py --count 200 --seed 7 --room vault/links
 """
@@ -14,6 +14,7 @@ import ast
 import functools
 import os
 import random
+import re
 import shutil
 import subprocess
 import sys
@@ -27,7 +28,7 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = Path("src/vaultwire")
-# Rooms in which a fault loses or leaks something, and the tests that should see it; the nearest come first.
+# The rooms in which a fault loses or leaks something, and the tests that should catch it; the nearest come first.
 ROOMS = {
     "markdown": ["tests/markdown", "tests/vault/plans", "tests/vault/links", "tests/tools"],
     "protocol": ["tests/protocol", "tests/contracts", "tests/interaction"],
@@ -142,31 +143,62 @@ def _places_of(tree: ast.Module) -> list[tuple[int, str, Callable[[], None]]]:
     return places.found
 
 
-def is_caught(fault: Fault, project: Path) -> bool:
-    """Tell whether a test fails with the fault in a copy of the project."""
+def find_catching_test(fault: Fault, project: Path) -> str | None:
+    """Return the test that fails with the fault in a copy of the project; None if every test passes."""
     module = project / fault.module
     before = module.read_text(encoding="utf-8")
     module.write_text(fault.text, encoding="utf-8")
     try:
-        return not _pass(project, ROOMS[fault.room])
+        nearest, others = order_tests(fault, project)
+        return (nearest and _first_failure(project, nearest)) or _first_failure(project, others)
     finally:
         module.write_text(before, encoding="utf-8")
 
 
-def _pass(project: Path, tests: Sequence[str]) -> bool:
-    command = [sys.executable, "-m", "pytest", "-x", "-q", "--no-header", "-p", "no:cacheprovider", *tests]
+def order_tests(fault: Fault, project: Path) -> tuple[list[str], list[str]]:
+    """Return the test files of the fault's room: those that import its module, and the others."""
+    name = ".".join(fault.module.relative_to("src").with_suffix("").parts)
+    package, _, stem = name.rpartition(".")
+    imports = re.compile(
+        rf"^(from {re.escape(name)} import|import {re.escape(name)}\b"
+        rf"|from {re.escape(package)} import .*\b{re.escape(stem)}\b)",
+        re.MULTILINE,
+    )
+    nearest: list[str] = []
+    others: list[str] = []
+    for part in ROOMS[fault.room]:
+        for path in sorted((project / part).rglob("test_*.py")) or [project / part]:
+            is_near = imports.search(path.read_text(encoding="utf-8"))
+            (nearest if is_near else others).append(str(path.relative_to(project)))
+    return nearest, others
+
+
+def _first_failure(project: Path, tests: Sequence[str]) -> str | None:
+    command = [sys.executable, "-m", "pytest", "-x", "-q", "--no-header", "--tb=no", "-p", "no:cacheprovider", *tests]
     environment = {
         **os.environ,
         "PYTHONPATH": str(project / "src"),
         "PYTHONDONTWRITEBYTECODE": "1",
+        "HYPOTHESIS_PROFILE": "mutants",
         "VAULTWIRE_SEED": "1",
     }
     try:
-        return not subprocess.run(
-            command, cwd=project, env=environment, capture_output=True, check=False, timeout=SECONDS_A_FAULT
-        ).returncode
+        finished = subprocess.run(
+            command,
+            cwd=project,
+            env=environment,
+            capture_output=True,
+            text=True,
+            encoding="utf-8",
+            check=False,
+            timeout=SECONDS_A_FAULT,
+        )
     except subprocess.TimeoutExpired:
-        return False
+        return f"no end within {SECONDS_A_FAULT} s"
+    if not finished.returncode:
+        return None
+    failure = re.search(r"^(?:FAILED|ERROR) (.*?)(?: - .*)?$", finished.stdout, re.MULTILINE)
+    return failure[1] if failure else f"pytest ended with {finished.returncode}"
 
 
 def _copies(folder: str, count: int) -> SimpleQueue[Path]:
@@ -196,18 +228,18 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="vaultwire-mutants-") as folder, ThreadPoolExecutor(options.jobs) as pool:
         copies = _copies(folder, options.jobs)
 
-        def attempt(fault: Fault) -> bool:
+        def attempt(fault: Fault) -> str | None:
             project = copies.get()
             try:
-                return is_caught(fault, project)
+                return find_catching_test(fault, project)
             finally:
                 copies.put(project)
 
-        for fault, was_caught in zip(faults, pool.map(attempt, faults), strict=True):
+        for fault, test in zip(faults, pool.map(attempt, faults), strict=True):
             made[fault.room] += 1
-            caught[fault.room] += was_caught
-            if not was_caught:
-                print(f"survivor: {fault.module}:{fault.line}: {fault.what}", flush=True)
+            caught[fault.room] += test is not None
+            verdict = "survivor" if test is None else "caught"
+            print(f"{verdict}: {fault.module}:{fault.line}: {fault.what}", f"({test})" if test else "", flush=True)
     for room in made:
         print(f"{room}: {caught[room]} of {made[room]} caught")
     print(f"all: {caught.total()} of {made.total()} caught")

@@ -14,6 +14,12 @@ SEED_VARIABLE = "VAULTWIRE_SEED"
 
 hypothesis.settings.register_profile("ci", max_examples=200, deadline=None, print_blob=True)
 hypothesis.settings.register_profile("soak", max_examples=20_000, deadline=None, print_blob=True)
+# A run that only asks whether a test fails need not look for the smallest example (scripts/mutants.py).
+hypothesis.settings.register_profile(
+    "mutants",
+    hypothesis.settings.get_profile("ci"),
+    phases=[hypothesis.Phase.explicit, hypothesis.Phase.generate],
+)
 hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
 
