@@ -50,10 +50,16 @@ class Server:
         """Return the exit code, and what was said on stderr."""
         self.process.terminate()
         code = self.process.wait(PATIENCE)
-        for pipe in (self.process.stdin, self.process.stdout):
-            assert pipe is not None
-            pipe.close()
         self.errors.seek(0)
         said = self.errors.read().decode()
-        self.errors.close()
+        self.close()
         return code, said
+
+    def close(self) -> None:
+        """End the server if it still runs, and close every file."""
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+        for file in (self.process.stdin, self.process.stdout, self.errors):
+            assert file is not None
+            file.close()
