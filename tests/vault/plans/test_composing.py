@@ -524,3 +524,8 @@ def test_a_link_in_a_part_that_goes_to_another_folder_says_which_file_of_a_name_
     write_vault(tmp_path, "=== A/Note.md\n# Part\n[[Target]]\n=== B/Target.md\n=== C/Target.md\n")
     changed = after(tmp_path, extract(tmp_path, "A/Note.md", Part("Part"), "D/New.md").steps)
     assert "[[B/Target]]" in changed["D/New.md"]
+
+
+def test_a_link_in_a_part_that_leads_somewhere_at_last_is_told_of_once(tmp_path: Path) -> None:
+    write_vault(tmp_path, "=== Note.md\n# H\n[[New]]\n# Other\n")
+    assert extract(tmp_path, "Note.md", Part("H"), "New.md").gained == [("New.md", "New", "New.md")]
