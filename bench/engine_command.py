@@ -1,4 +1,4 @@
-"""The engine's part of the bench: vaults of several sizes, one after the other, tables and JSON out."""
+"""The engine's part of the bench: measures vaults of several sizes in turn, writes tables and JSON."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _BUILDS, _BUILDS_OF_LARGE, _LARGE = 3, 1, 20_000
 
 
 def run(sizes: Sequence[int], path: Path) -> list[str]:
-    """Measure the engine on vaults of so many notes, print the tables, write the JSON; return the missed targets."""
+    """Measure the engine on vaults of these sizes, print the tables, write the JSON; return the missed targets."""
     facts = environment(ripgrep=importlib.metadata.version("ripgrep"), sizes=" ".join(map(str, sizes)))
     print("\n".join(f"{name}: {value}" for name, value in facts.items()), flush=True)
     compile_sources()
@@ -55,7 +55,7 @@ def _measure(notes: int, vault: Path) -> Samples:
 
 
 def say(text: str) -> None:
-    """Show how far it is, where somebody watches."""
+    """Show the progress if stderr is a terminal."""
     if sys.stderr.isatty():
         sys.stderr.write(f"\r\033[K{text}")
         sys.stderr.flush()

@@ -1,7 +1,7 @@
-"""What is measured of the engine on one vault: starts, searches, structure, changes, memory. Samples only, as ``measures``.
+"""Measures of the engine on one vault: starts, searches, structure, changes, memory. Takes samples only, like ``measures``.
 
-A search counts only if it finds the right notes: for some queries of each class they are compared with those that the
-corpus finds, and a run with a wrong one ends with an error.
+A search counts only if it finds the right notes. For some queries of each class they are compared with those that the corpus
+finds; a wrong one ends the run with an error.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _MOST_SECONDS_UNSEEN = 30.0  # a change from outside that no search has found by
 
 
 class EngineBench:
-    """The server on one vault. Call the methods in their order: each start finds the index that the ones before left."""
+    """The server on one vault. Call the methods in their order: each start finds the index of the earlier ones."""
 
     def __init__(self, vault: Path, folder: Path) -> None:
         """``folder``: an empty one, for the indexes and the journal."""
@@ -54,7 +54,7 @@ class EngineBench:
         self._ripgrep = [str(scripts / f"rg{suffix}"), "--no-config", "-l", "-i", "-F", "--"]
 
     def measure_first_build(self, number: int) -> None:
-        """Take the start of a server that finds no index."""
+        """Measure the start of a server without an index."""
         shutil.rmtree(self._cache, ignore_errors=True)
         self._cache = self._caches / str(number)
         self._cache.mkdir(parents=True)
@@ -63,11 +63,11 @@ class EngineBench:
         self.samples.take("index MB", COMMAND, size / 1e6)
 
     def measure_warm_start(self, number: int) -> None:
-        """Take the start of a server that finds its index."""
+        """Measure the start of a server with an index."""
         self._measure_start("warm start ms", number)
 
     def measure_calls(self) -> None:
-        """Take all the rest, of one process."""
+        """Measure everything else, in one process."""
         with self._server() as server:
             server.open()
             self._measure_memory(server)
@@ -117,7 +117,7 @@ class EngineBench:
                 self.samples.take("search as ripgrep's ms", kind, seconds * 1e3)
 
     def _measure_kept(self, server: Server, kind: str, queries: list[Query]) -> None:
-        """Ask each query twice in a row, as who asks for the next page does; take the second time."""
+        """Ask each query twice in a row, as for a next page; measure the second time."""
         arguments = [{"query": query.text} for query in queries for _ in range(2)]
         for seconds in server.time_calls("search_notes", arguments, _MOST_SECONDS)[1::2]:
             self.samples.take("search again ms", kind, seconds * 1e3)
@@ -138,7 +138,7 @@ class EngineBench:
                 self.samples.take(f"{tool} ms", COMMAND, seconds * 1e3)
 
     def _measure_changes(self, server: Server) -> None:
-        """Change one note again and again, each time to a word that no other note has, and look for the word."""
+        """Change one note repeatedly, each time to a word that no other note has, and search for the word."""
         path = f"{SCRATCH}/Changed.md"
         target, new = self._vault / path, self._vault / SCRATCH / ".new.tmp"
         body = (self._vault / self.corpus.paths[0]).read_text(encoding="utf-8")

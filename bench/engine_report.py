@@ -1,4 +1,4 @@
-"""What the engine's samples say, against ripgrep and against the project's targets."""
+"""The report on the engine's samples, compared with ripgrep and with the project's targets."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ What these queries find was compared with the notes themselves."""
 
 
 class Figure(NamedTuple):
-    """One figure and what it is held against: at most ``target``, or with ``is_least`` at least."""
+    """One figure and its target: at most ``target``, or with ``is_least`` at least."""
 
     label: str
     value: float | None
@@ -58,7 +58,7 @@ class Figure(NamedTuple):
 
 
 def tables(notes: int, samples: Samples) -> str:
-    """Return both tables of one vault for a person: searches by class, and all else."""
+    """Return both tables of one vault for a person: searches by class, and everything else."""
     searches = [
         (
             f"search, {notes:,} notes",
@@ -90,7 +90,7 @@ def tables(notes: int, samples: Samples) -> str:
 
 
 def missed_targets(notes: int, samples: Samples) -> list[str]:
-    """Return the targets this vault's figures did not meet, in words."""
+    """Return in words the targets that this vault's figures missed."""
     return [
         f"{figure.label.strip()} at {notes:,} notes {number(figure.value)} {figure.unit}, not {figure.limit}"
         for figure in _figures(notes, samples)

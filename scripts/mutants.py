@@ -37,7 +37,7 @@ ROOMS = {
     "vault/plans": ["tests/vault/plans", "tests/vault/changes", "tests/tools"],
     "vault/changes": ["tests/vault/changes", "tests/crash/test_killed_changes.py", "tests/tools", "tests/vault/plans"],
 }
-# A fault may make an endless loop: whatever runs longer than this is caught.
+# A fault may make an endless loop: a run that takes longer counts as caught.
 SECONDS_A_FAULT = 900
 
 COMPARISONS = {
@@ -48,7 +48,7 @@ OPERATIONS = {ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Add, ast.FloorDi
 
 
 class Fault(NamedTuple):
-    """One changed place: its room, module and line, what was done there, and the module's whole text with the fault in it."""
+    """One changed place: its room, module and line, the change in words, and the module's text with the fault."""
 
     room: str
     module: Path
@@ -58,7 +58,7 @@ class Fault(NamedTuple):
 
 
 class _Places(ast.NodeVisitor):
-    """Collects what can be changed in a module: the line, what the change is, and a function that makes it in the tree."""
+    """Collects the possible changes of a module: the line, the change in words, and a function that changes the tree."""
 
     def __init__(self) -> None:
         self.found: list[tuple[int, str, Callable[[], None]]] = []
@@ -101,7 +101,7 @@ class _Places(ast.NodeVisitor):
             self._add(node, f"{value} becomes {other}", lambda: setattr(node, "value", other))
 
     def visit_JoinedStr(self, node: ast.JoinedStr) -> None:
-        """Leave texts as they are: most tests are right not to compare every word."""
+        """Leave texts unchanged: tests need not compare every word."""
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
         if node.value is not None:
@@ -117,7 +117,7 @@ class _Places(ast.NodeVisitor):
 
 
 def choose(rooms: Sequence[str], count: int, chance: random.Random) -> list[Fault]:
-    """Return ``count`` faults, as many in each room, at most one in a line."""
+    """Return ``count`` faults, the same number in each room, at most one a line."""
     faults = []
     for number, room in enumerate(rooms):
         places = [
@@ -214,7 +214,7 @@ def _copies(folder: str, count: int) -> SimpleQueue[Path]:
 
 
 def main() -> int:
-    """Run the command. Exit code 1: more than one fault in twenty survived."""
+    """Run the command. Exit code 1 if more than one fault in twenty survived."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--count", type=int, default=200, help="how many faults to make (default: 200)")
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(1 << 32), help="repeats a run")
