@@ -30,12 +30,32 @@ ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = Path("src/vaultwire")
 # The rooms in which a fault loses or leaks something, and the tests that should catch it; the nearest come first.
 ROOMS = {
-    "markdown": ["tests/markdown", "tests/vault/plans", "tests/vault/links", "tests/tools"],
-    "protocol": ["tests/protocol", "tests/contracts", "tests/interaction"],
-    "trust": ["tests/trust", "tests/transports/test_oauth.py", "tests/vault/visibility"],
+    "markdown": ["tests/markdown", "tests/vault/plans", "tests/vault/links", "tests/tools", "tests/vault/editing"],
+    "protocol": [
+        "tests/protocol",
+        "tests/contracts",
+        "tests/server",
+        "tests/interaction",
+        "tests/transports/test_streamable_http.py",
+    ],
+    "trust": [
+        "tests/trust",
+        "tests/tools/test_discovery.py",
+        "tests/vault/visibility",
+        "tests/transports/test_oauth.py",
+        "tests/cli/test_commands.py",
+    ],
     "vault/links": ["tests/vault/links", "tests/vault/plans", "tests/vault/index", "tests/tools"],
-    "vault/plans": ["tests/vault/plans", "tests/vault/changes", "tests/tools"],
-    "vault/changes": ["tests/vault/changes", "tests/crash/test_killed_changes.py", "tests/tools", "tests/vault/plans"],
+    "vault/plans": ["tests/vault/plans", "tests/vault/changes", "tests/tools", "tests/vault/editing"],
+    "vault/changes": [
+        "tests/vault/changes",
+        "tests/vault/editing",
+        "tests/crash/test_next_start.py",
+        "tests/crash/test_killed_changes.py",
+        "tests/tools",
+        "tests/vault/plans",
+        "tests/cli/test_commands.py",
+    ],
 }
 # A fault may make an endless loop: a run that takes longer counts as caught.
 SECONDS_A_FAULT = 900
