@@ -1,10 +1,10 @@
-# Two commands do everything on a fresh machine with Python >= 3.11, git and make: `make demo` and `make test`.
-# PYTHON=python3.13 picks another interpreter; VAULT=PATH points `make demo` at a vault of yours (read-only).
+# On a fresh machine with Python >= 3.11, git and make, two commands do everything: `make demo` and `make test`.
+# PYTHON=python3.13 chooses another interpreter. VAULT=PATH shows `make demo` with your own vault (read-only).
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-# Left behind by some container images; it would make every start compile the program anew.
+# Some container images set it; then every start would compile the program again.
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: demo test check unit conformance clients claude-code openapi browser plugin bench soak mutants generate format clean
@@ -12,7 +12,7 @@ unexport PYTHONDONTWRITEBYTECODE
 demo: $(VENV)/.installed
 	$(BIN)/vaultwire demo $(if $(VAULT),--vault "$(VAULT)")
 
-# What a change must pass: style, types, layers, generated files, tests.
+# What every change must pass: style, types, layers, generated files, tests.
 test: check unit
 
 check: $(VENV)/.developing
@@ -22,11 +22,13 @@ check: $(VENV)/.developing
 	$(BIN)/lint-imports
 	$(BIN)/python scripts/generate.py --check
 
+# The tests, in one process for each core. ARGS="tests/vault -x" runs some of them, ARGS="-n 0" runs them in one process.
+PARALLEL := -n auto --dist worksteal
 unit: $(VENV)/.developing
-	$(BIN)/python -m pytest $(ARGS)
+	$(BIN)/python -m pytest $(PARALLEL) $(ARGS)
 
-# The official MCP conformance suite against our protocol core and both its doors; its scores on the terminal. Needs npm;
-# the suite needs a newer Node than some systems have, so that comes along.
+# The official MCP conformance suite, against our protocol core over stdio and over HTTP. Prints its scores. Needs npm.
+# The suite needs a newer Node than some systems have; npm fetches that, too.
 conformance: $(VENV)/.developing $(VENV)/conformance/.installed
 	$(BIN)/python tests/conformance/run.py $(VENV)/conformance/node_modules/.bin/node \
 		$(VENV)/conformance/node_modules/@modelcontextprotocol/conformance/dist/index.js
@@ -36,7 +38,7 @@ $(VENV)/conformance/.installed: $(VENV)/.developing
 		node@22.23.3 @modelcontextprotocol/conformance@0.2.0-alpha.12
 	@touch $@
 
-# Clients that people use, against a real server over stdio and HTTP. Needs npm, as above.
+# Clients that people use, against a real server over stdio and HTTP. Needs npm.
 clients: $(VENV)/clients/.installed $(VENV)/gemini/.installed
 	VAULTWIRE_NODE_MODULES=$(VENV)/clients/node_modules VAULTWIRE_GEMINI_MODULES=$(VENV)/gemini/node_modules \
 		$(BIN)/python -m pytest tests/clients/real_clients.py tests/clients/ide_companion.py $(ARGS)
@@ -47,15 +49,15 @@ $(VENV)/clients/.installed: $(VENV)/.developing tests/clients/package.json tests
 	npm ci --prefix $(VENV)/clients --no-audit --no-fund --loglevel=error
 	@touch $@
 
-# A folder of its own: nothing of what it would build there is needed.
+# In a folder of its own, with --ignore-scripts: the test needs nothing of what the package would build.
 $(VENV)/gemini/.installed: $(VENV)/.developing tests/clients/gemini/package.json tests/clients/gemini/package-lock.json
 	mkdir -p $(VENV)/gemini
 	cp tests/clients/gemini/package.json tests/clients/gemini/package-lock.json $(VENV)/gemini
 	npm ci --prefix $(VENV)/gemini --ignore-scripts --omit=optional --no-audit --no-fund --loglevel=error
 	@touch $@
 
-# Claude Code itself at the editors' door, with a scripted model on this computer. Needs npm, and fetches 380 MB, so nothing
-# else asks for it.
+# Claude Code itself at the editors' socket, with a scripted model on this computer. Needs npm and fetches 380 MB, so no other
+# target depends on it.
 claude-code: $(VENV)/claude-code/.installed
 	VAULTWIRE_CLAUDE=$(VENV)/claude-code/node_modules $(BIN)/python -m pytest tests/clients/claude_code.py $(ARGS)
 
@@ -65,23 +67,23 @@ $(VENV)/claude-code/.installed: $(VENV)/.developing $(wildcard tests/clients/cla
 	npm ci --prefix $(VENV)/claude-code --ignore-scripts --no-audit --no-fund --loglevel=error
 	@touch $@
 
-# The REST API as its OpenAPI document says it is: requests of all kinds made from the document, by schemathesis.
-# ARGS="--seed 7" repeats a run.
+# The REST API against its OpenAPI document: schemathesis makes requests of all kinds from the document. ARGS="--seed 7"
+# repeats a run.
 openapi: $(VENV)/.developing $(VENV)/schemathesis/.installed
 	$(BIN)/python tests/openapi/run.py $(VENV)/schemathesis/bin/schemathesis $(ARGS)
 
-# An environment of its own: it registers itself with pytest, and would be loaded in every run of the other tests.
+# In an environment of its own: it registers itself with pytest, and every run of the other tests would load it.
 $(VENV)/schemathesis/.installed: $(VENV)/bin/python requirements/schemathesis.txt
 	$(BIN)/python -m venv $(VENV)/schemathesis
 	$(VENV)/schemathesis/bin/python -m pip install --quiet --disable-pip-version-check -r requirements/schemathesis.txt
 	@touch $@
 
-# Pages from elsewhere in a real browser, which may reach nothing. Needs Chromium, or VAULTWIRE_CHROMIUM=PATH to one.
+# Pages of other origins in a real browser: none may reach the server. Needs Chromium, or VAULTWIRE_CHROMIUM=PATH to one.
 browser: $(VENV)/.developing
 	$(BIN)/python -m pytest tests/browser/foreign_pages.py $(ARGS)
 
-# The companion plugin over real CodeMirror editors, and the page of changes, in a real browser. Needs npm and Chromium.
-# VAULTWIRE_PICTURES=FOLDER keeps pictures of what is seen.
+# The companion plugin with real CodeMirror editors, and the page of changes, in a real browser. Needs npm and Chromium.
+# VAULTWIRE_PICTURES=FOLDER keeps screenshots.
 plugin: $(VENV)/.developing $(VENV)/plugin/.installed
 	VAULTWIRE_PLUGIN_MODULES=$(CURDIR)/$(VENV)/plugin/node_modules $(BIN)/python -m pytest tests/plugin tests/desk $(ARGS)
 
@@ -91,18 +93,18 @@ $(VENV)/plugin/.installed: $(VENV)/.developing tests/plugin/package.json tests/p
 	npm ci --prefix $(VENV)/plugin --no-audit --no-fund --loglevel=error
 	@touch $@
 
-# Figures: tables on the terminal, JSON in bench/results/. ARGS=--http for the network doors', ARGS=--engine for the
-# engine's, ARGS="--engine --sizes 1000" for a quick look at these; the vaults for it are kept in the system's folder for
-# temporary files.
+# Measurements: tables on the terminal, JSON in bench/results/. Without ARGS it measures starting and calling over stdio,
+# with ARGS=--http the network, with ARGS=--engine the engine (ARGS="--engine --sizes 1000" is a quick look). The vaults that it
+# makes stay in the system's folder for temporary files.
 bench: $(VENV)/.developing
 	$(BIN)/python bench/run.py $(ARGS)
 
-# The random tests, many times longer.
+# The random tests with a hundred times as many examples. Takes hours.
 soak: $(VENV)/.developing
-	HYPOTHESIS_PROFILE=soak $(BIN)/python -m pytest --timeout=3600 $(ARGS)
+	HYPOTHESIS_PROFILE=soak $(BIN)/python -m pytest $(PARALLEL) --timeout=3600 $(ARGS)
 
-# Random faults in the rooms where one loses or leaks something, and the share of them that the tests see. Takes hours;
-# ARGS="--count 20 --room vault/links" is a quick look, --seed repeats a run.
+# Makes random faults in the rooms where a fault loses or leaks something, and prints which of them no test catches. Takes
+# hours; ARGS="--count 20 --room vault/links" is a quick look, --seed repeats a run.
 mutants: $(VENV)/.developing
 	$(BIN)/python scripts/mutants.py $(ARGS)
 
@@ -122,7 +124,7 @@ $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV) || \
 		{ rm -rf $(VENV); echo "could not make a virtual environment (on Debian: apt install python3-venv)" >&2; exit 1; }
 
-# The program alone: what it needs to run and its build backend.
+# The program alone: its build backend and what it needs to run.
 $(VENV)/.installed: $(VENV)/bin/python pyproject.toml requirements/build.txt requirements/run.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements/build.txt -r requirements/run.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps -e .

@@ -1,6 +1,6 @@
-"""The least a Python server can be: a loop over lines with ``json``. Its call is what the pipes and the client cost.
+"""The smallest Python server: a loop over lines with ``json``. Its call shows what pipes and client cost.
 
-No checks, no cancellation, no deadlines. It moves with the machine's noise as we do, so read our figures beside it.
+No checks, no cancellation, no deadlines. Noise of the machine affects it as much as ours: compare the two.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The measuring client: spawns a server, speaks raw JSON-RPC to its pipes, holds the clock. Standard library only."""
+"""The measuring client: spawns a server, sends raw JSON-RPC through its pipes, takes the time. Standard library only."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def child_environment() -> dict[str, str]:
 
 
 def compile_sources() -> None:
-    """Write our bytecode, which an installed program has and a fresh checkout has not."""
+    """Write our bytecode: an installed program has it, a fresh checkout does not."""
     spec = importlib.util.find_spec("vaultwire")
     assert spec is not None
     assert spec.origin is not None
@@ -57,20 +57,20 @@ def compile_sources() -> None:
 
 
 def run_to_exit(command: Sequence[str]) -> float:
-    """Return how many seconds the command takes from spawn to exit. What it prints is read, as its caller would."""
+    """Return the seconds from spawn to exit of a command, whose output is read as its caller would."""
     started = time.perf_counter()
     subprocess.run(command, check=True, env=child_environment(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
     return time.perf_counter() - started
 
 
 def call_frame(number: int, tool: str, arguments: dict[str, Any]) -> bytes:
-    """Return the line that calls a tool, the id being ``number``."""
+    """Return the line that calls a tool, with the id ``number``."""
     params = {"name": tool, "arguments": arguments}
     return json.dumps({"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": params}).encode() + b"\n"
 
 
 class Server:
-    """A spawned server and the clock that runs since. Use as a context manager."""
+    """A spawned server, and the time since then. Use as a context manager."""
 
     def __init__(self, command: Sequence[str], variables: Mapping[str, str] | None = None) -> None:
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - closed by __exit__
@@ -102,7 +102,7 @@ class Server:
         return time.perf_counter() - self.started
 
     def ask(self, frame: bytes) -> bytes:
-        """Send one request and return the answer, unread. For requests that bring no notifications."""
+        """Send one request and return the answer, not parsed. For requests without notifications."""
         self.send(frame)
         return self.receive()
 
@@ -129,13 +129,13 @@ class Server:
         return check_success(self.ask(call_frame(0, tool, arguments)))
 
     def round_trips(self, tool: str, arguments: dict[str, Any], times: int, warm_up: int) -> list[float]:
-        """Return the seconds of each of ``times`` calls made one after the other, behind ``warm_up`` uncounted ones."""
+        """Return the seconds of each of ``times`` calls, made one after another after ``warm_up`` calls that do not count."""
         return self.time_calls(tool, [arguments] * (warm_up + times))[warm_up:]
 
     def time_calls(
         self, tool: str, arguments: Sequence[dict[str, Any]], most_seconds: float = float("inf")
     ) -> list[float]:
-        """Return the seconds of each call, made one after the other; of fewer calls once ``most_seconds`` have passed."""
+        """Return the seconds of each call, made one after another; stop early after ``most_seconds``."""
         frames = [call_frame(number, tool, each) for number, each in enumerate(arguments)]
         answers: list[bytes] = []
         taken: list[float] = []
@@ -157,7 +157,7 @@ class Server:
         return taken
 
     def throughput(self, tool: str, arguments: dict[str, Any], times: int, in_flight: int) -> float:
-        """Return the answers per second with ``in_flight`` requests under way at any time."""
+        """Return the answers per second with ``in_flight`` requests at a time."""
         frames = [call_frame(number, tool, arguments) for number in range(times)]
         answers: list[bytes] = []
         gc.disable()
@@ -177,7 +177,7 @@ class Server:
         return times / taken
 
     def memory(self) -> dict[str, float] | None:
-        """Return resident memory now, at its peak, and now without what is a file's, in MiB; None where there is no /proc."""
+        """Return resident memory in MiB: now, at its peak, and now without mapped files; None where there is no /proc."""
         try:
             status = Path(f"/proc/{self.process.pid}/status").read_text(encoding="ascii", errors="replace")
         except OSError:
@@ -187,7 +187,7 @@ class Server:
         return {name: int(fields[name].split()[0]) / 1024 for name in names}  # the file says kB
 
     def end(self) -> float:
-        """End the input and return the seconds until the process is gone."""
+        """Close the input and return the seconds until the process has ended."""
         overdue = threading.Timer(_EXIT_SECONDS, self.process.kill)
         overdue.start()
         before = time.perf_counter()
@@ -201,7 +201,7 @@ class Server:
 
 
 def check_success(line: bytes) -> dict[str, Any]:
-    """Return what a tool's success carries, else raise RuntimeError: a fast refusal must not count as a fast call."""
+    """Return the content of a tool's success. Raises RuntimeError for a refusal, which must not count as a fast call."""
     answer = json.loads(line)
     if "result" not in answer or answer["result"].get("isError"):
         raise RuntimeError(f"a call failed: {line[:500]!r}")

@@ -1,4 +1,4 @@
-"""The bench's command line: options in, rounds of measurements, table and JSON out."""
+"""The bench's command line: reads options, runs rounds of measurements, writes a table and JSON."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _SIZES = [1000, 10_000, 50_000]
 
 
 def main() -> int:
-    """Measure and report. Exit code 1 only with ``--strict`` and a missed target: figures of a busy machine prove nothing."""
+    """Measure and report. Exit code 1 only with ``--strict`` and a missed target: a busy machine proves nothing."""
     options = _parser().parse_args()
     if min(options.starts, options.runs) < _FEWEST_RUNS:
         print(f"medians of fewer than {_FEWEST_RUNS} runs are not worth printing", file=sys.stderr)
@@ -62,7 +62,7 @@ def _run(starts: int, runs: int, path: Path) -> list[str]:
         write_vault(Path(folder))
         bench = Bench(Path(folder))
         bench.warm_up()
-        # Round robin: whatever disturbs the machine for a while disturbs every measure alike.
+        # In turn, so that a disturbance of the machine affects every measure alike.
         for number in range(starts):
             say(f"starts {number + 1} of {starts}")
             bench.measure_starts()
@@ -80,7 +80,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="bench/run.py", description=__doc__)
     parser.add_argument("--starts", type=int, default=21, help="processes per start-up figure (default: 21)")
     parser.add_argument("--runs", type=int, default=7, help="processes per latency and memory figure (default: 7)")
-    parser.add_argument("--http", action="store_true", help="measure the network doors instead")
+    parser.add_argument("--http", action="store_true", help="measure HTTP instead")
     parser.add_argument(
         "--engine", action="store_true", help="measure the vault engine instead: searches, index, changes"
     )

@@ -1,4 +1,4 @@
-"""The engine's part of the bench: vaults of several sizes, one after the other, tables and JSON out."""
+"""The engine's part of the bench: measures vaults of several sizes in turn, writes tables and JSON."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def _measure(notes: int, vault: Path) -> Samples:
 
 
 def say(text: str) -> None:
-    """Show the progress on a terminal."""
+    """Show the progress if stderr is a terminal."""
     if sys.stderr.isatty():
         sys.stderr.write(f"\r\033[K{text}")
         sys.stderr.flush()

@@ -1,4 +1,4 @@
-"""Measures edits: appending to a note, and renaming a note that many notes link to, on a vault of any size."""
+"""Measures of edits: an append to a note, and a rename of a note with many links, on a vault of any size."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _BODY = "A line of some words that a person has written down.\n" * 50  # 2.6 KB,
 
 
 def measure_edits(server: Server, vault: Path, state: Path, samples: Samples) -> None:
-    """Measure appends and renames in notes of the bench. Raises RuntimeError if one had the wrong result."""
+    """Measure appends and renames, in notes of our own. Raises RuntimeError if one had no effect."""
     folder = vault / SCRATCH
     _measure_appends(server, folder, samples)
     _measure_syncs(folder, state, samples)
@@ -38,7 +38,7 @@ def _measure_appends(server: Server, folder: Path, samples: Samples) -> None:
 
 
 def _measure_syncs(folder: Path, state: Path, samples: Samples) -> None:
-    """Measure the disk's part of an edit: sync the journal and the note's new bytes, rename these."""
+    """Measure the disk's own part of an edit: sync the journal and the note's new bytes, and rename them into place."""
     data = _BODY.encode()
     target = folder / "Synced.txt"
     target.write_bytes(data)

@@ -1,7 +1,7 @@
-"""Measures the engine on one vault: starts, searches, structure, changes, memory. It takes samples; reports are elsewhere.
+"""Measures of the engine on one vault: starts, searches, structure, changes, memory. Takes samples only, like ``measures``.
 
-A search counts only if it finds the right notes: for some queries of each class they are compared with those that the
-corpus finds, and a run with a wrong one ends with an error.
+A search counts only if it finds the right notes. For some queries of each class they are compared with those that the corpus
+finds; a wrong one ends the run with an error.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _MOST_SECONDS_UNSEEN = 30.0  # after so long a change from outside counts as nev
 
 
 class EngineBench:
-    """The server on one vault. Call the methods in order: each start uses the index of the starts before."""
+    """The server on one vault. Call the methods in their order: each start finds the index of the earlier ones."""
 
     def __init__(self, vault: Path, folder: Path) -> None:
         """``folder``: an empty folder for the indexes and the journal."""
@@ -67,7 +67,7 @@ class EngineBench:
         self._measure_start("warm start ms", number)
 
     def measure_calls(self) -> None:
-        """Measure everything else in one process."""
+        """Measure everything else, in one process."""
         with self._server() as server:
             server.open()
             self._measure_memory(server)
@@ -117,7 +117,7 @@ class EngineBench:
                 self.samples.take("search as ripgrep's ms", kind, seconds * 1e3)
 
     def _measure_kept(self, server: Server, kind: str, queries: list[Query]) -> None:
-        """Run each query twice in a row, as a client does that asks for the next page; measure the second run."""
+        """Ask each query twice in a row, as for a next page; measure the second time."""
         arguments = [{"query": query.text} for query in queries for _ in range(2)]
         for seconds in server.time_calls("search_notes", arguments, _MOST_SECONDS)[1::2]:
             self.samples.take("search again ms", kind, seconds * 1e3)
@@ -138,7 +138,7 @@ class EngineBench:
                 self.samples.take(f"{tool} ms", COMMAND, seconds * 1e3)
 
     def _measure_changes(self, server: Server) -> None:
-        """Change one note again and again, each time with a word that no other note has, and search for the word."""
+        """Change one note repeatedly, each time with a word that no other note has, and search for the word."""
         path = f"{SCRATCH}/Changed.md"
         target, new = self._vault / path, self._vault / SCRATCH / ".new.tmp"
         body = (self._vault / self.corpus.paths[0]).read_text(encoding="utf-8")

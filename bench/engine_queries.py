@@ -1,7 +1,7 @@
-"""Draws the queries of the bench, and finds the notes that match each query by reading all notes.
+"""The queries for the engine, and the right notes for each, found in a slow and simple way.
 
-That is what makes a figure worth printing. It shares no code with the engine: it reads the files, drops case and
-diacritics, and looks for the query as a piece of text.
+Only right answers make a figure meaningful. This module shares no code with the engine: it reads the files, removes case and
+diacritics, and searches for the query as text.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _MARKS = re.compile(r"[\u0300-\u036f]")
 
 
 class Query(NamedTuple):
-    """A search: the tool's query, ripgrep's, and the texts that a matching note's text or name contains."""
+    """A search: as the tool takes it, as ripgrep takes it, and the text that a matching note or its name holds."""
 
     text: str
     for_ripgrep: str
@@ -55,7 +55,7 @@ class Corpus:
         return {path for path, note in zip(self.paths, self._folded, strict=True) if _holds(note, query)}
 
     def share(self, query: Query) -> float:
-        """Return about what share of the notes match."""
+        """Return the approximate share of the notes that the query finds."""
         return sum(_holds(note, query) for note in self._folded_sample) / len(self._folded_sample)
 
 
@@ -96,7 +96,7 @@ def _word(word: str) -> Query:
 
 
 def _pieces(words: list[list[str]], notes: Iterable[int], length: int) -> Iterator[Query]:
-    """Yield pieces from the middle of words."""
+    """Yield substrings of words that are neither a prefix nor a suffix of one of these."""
     chance = random.Random(_SEED)  # noqa: S311 - as above
     for note in notes:
         word = chance.choice(words[note])

@@ -1,4 +1,4 @@
-"""Reports the engine's samples, compared with ripgrep and with the project's targets."""
+"""The report on the engine's samples, compared with ripgrep and with the project's targets."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def tables(notes: int, samples: Samples) -> str:
 
 
 def missed_targets(notes: int, samples: Samples) -> list[str]:
-    """Return the missed targets in words."""
+    """Return in words the targets that this vault's figures missed."""
     return [
         f"{figure.label.strip()} at {notes:,} notes {number(figure.value)} {figure.unit}, not {figure.limit}"
         for figure in _figures(notes, samples)

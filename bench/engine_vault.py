@@ -1,6 +1,6 @@
-"""Generates the vaults of the engine's bench: any number of notes, written once and kept for later runs.
+"""The vaults on which the engine is measured: any number of generated notes, made once and kept for later runs.
 
-What they are made of is fixed by the seed and the version. What is looked for in them is ``engine_queries``' matter.
+Seed and version determine their content. ``engine_queries`` chooses the queries.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def kept_vault(notes: int) -> tuple[Path, bool]:
 
 
 def names(notes: int) -> list[str]:
-    """Return the made-up names in the vault with so many notes, in lower case; each stands in about three of them."""
+    """Return the invented names in the vault with so many notes, in lower case; each is in about three notes."""
     return _Vocabulary(notes).names
 
 
@@ -69,7 +69,7 @@ def tags() -> list[str]:
 
 
 class _Vocabulary:
-    """Words, most common first; names; tags. No two alike without their diacritics."""
+    """Words, most common first; names; tags. All differ also without their diacritics."""
 
     def __init__(self, notes: int) -> None:
         self._chance = random.Random(_SEED)  # noqa: S311 - every machine must have the same notes
@@ -127,7 +127,7 @@ class _Writer:
             os.utime(path, (changed, changed))
 
     def _stream(self, words: list[str]) -> Iterator[str]:
-        """Yield words without end, by Zipf's law: the n-th most common word is n times as rare as the first."""
+        """Yield words without end, with the frequencies of a language: the n-th most common word is n times rarer (Zipf)."""
         weights = list(itertools.accumulate(1 / rank for rank in range(1, len(words) + 1)))
         while True:
             yield from self._chance.choices(words, cum_weights=weights, k=_BATCH)

@@ -1,6 +1,6 @@
-"""The load of the HTTP bench: raw sockets, requests put together beforehand, answers measured but not read.
+"""The load of the HTTP bench: raw sockets, prepared requests, answers measured but not parsed.
 
-As light as Python allows, and the same for every server: what it costs itself is reported beside what it measures.
+As light as Python allows, and the same for every server. Its own cost is reported beside the measures.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _CLIENT = {"name": "bench", "version": "0"}
 
 
 class Load(NamedTuple):
-    """What one run of requests came to; times in seconds. ``client`` and ``server`` are processor time a request."""
+    """The result of one run of requests; times in seconds. ``client`` and ``server`` are processor time a request."""
 
     rate: float
     p50: float
@@ -41,7 +41,7 @@ class Load(NamedTuple):
 
 
 class HttpServer:
-    """A spawned server, which says its URL on its first line, and the clock that runs since. A context manager."""
+    """A spawned server, which prints its URL in its first line, and the time since then. A context manager."""
 
     def __init__(self, command: Sequence[str], variables: Mapping[str, str] | None = None) -> None:
         environment = {**child_environment(), **(variables or {})}
@@ -84,7 +84,7 @@ class HttpServer:
         return {name: int(fields[name].split()[0]) / 1024 for name in ("VmRSS", "VmHWM")}
 
     def cpu(self) -> float | None:
-        """Return the processor time of all its threads so far, in seconds; None where nobody tells."""
+        """Return the CPU seconds of all its threads so far; None where the system does not tell."""
         try:
             tasks = list(Path(f"/proc/{self.process.pid}/task").iterdir())
             return sum(int((task / "schedstat").read_text(encoding="ascii").split()[0]) for task in tasks) / 1e9
@@ -123,9 +123,9 @@ class HttpServer:
         return id_
 
     def load(self, requests: Sequence[bytes], in_flight: int, seconds: float) -> Load:
-        """Send requests for so long, with so many under way at any time, each on a connection of its own.
+        """Send requests for so long, so many at a time, each on its own connection.
 
-        Each connection sends its share of them again and again: no two under way have one id, if no two given have.
+        Each connection repeats its share of them: no two in flight have the same id if no two given have.
         """
         connections = [socket.create_connection(("127.0.0.1", self.port), _ANSWER_SECONDS) for _ in range(in_flight)]
         run = _one_by_one if in_flight == 1 else _side_by_side
@@ -173,7 +173,7 @@ def handshake_call(tool: str, arguments: dict[str, Any], headers: dict[str, str]
 
 
 def session_headers(session: str | None) -> dict[str, str]:
-    """Return what requests of 2025 carry, with a session or without."""
+    """Return the headers of requests of 2025, with a session or without."""
     return {"MCP-Protocol-Version": _HANDSHAKE, **({} if session is None else {"Mcp-Session-Id": session})}
 
 
@@ -191,7 +191,7 @@ def _to_request(message: dict[str, Any], headers: dict[str, str], id_: int | Non
 
 
 def _length(received: bytes) -> int | None:
-    """Return how long the answer is that begins here, None if that has not come yet."""
+    """Return the length of the answer that begins here; None if it has not arrived yet."""
     end = received.find(b"\r\n\r\n")
     if end < 0:
         return None
@@ -204,7 +204,7 @@ def _length(received: bytes) -> int | None:
 
 
 def _check(answer: bytes) -> None:
-    """Raise RuntimeError for an answer that is no success."""
+    """Raise RuntimeError if an answer is not a success."""
     if not answer.startswith(b"HTTP/1.1 200") or b'"result":' not in answer or b'"isError":true' in answer:
         raise RuntimeError(f"a call failed: {answer[:500]!r}")
 

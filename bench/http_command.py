@@ -1,4 +1,4 @@
-"""The network doors' part of the bench: rounds of measurements, table and JSON out, held against the targets."""
+"""The HTTP part of the bench: runs rounds of measurements, writes a table and JSON, compares with the targets."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def _rows() -> list[Row]:
 
 
 def run(runs: int, path: Path) -> list[str]:
-    """Measure the doors, print the table, write the JSON; return the missed targets."""
+    """Measure HTTP, print the table, write the JSON; return the missed targets."""
     facts = environment(
         rival=f"mcp {importlib.metadata.version('mcp')} (official Python SDK, low-level server), JSON answers, on "
         f"uvicorn {importlib.metadata.version('uvicorn')} with uvloop and httptools",
@@ -105,7 +105,7 @@ def _cells(row: Row, samples: Samples) -> tuple[str, ...]:
 
 
 def _floor(row: Row, subject: str, samples: Samples) -> float | None:
-    """Return a floor's figure. It is the same for every mode."""
+    """Return a floor's figure, which is the same for every measure."""
     measure = row.measure
     for mode in MODES:
         measure = measure.replace(mode + ", ", STATELESS + ", ", 1) if measure.startswith(mode) else measure

@@ -1,7 +1,7 @@
-"""The least an HTTP server in Python can be: one answer to everything, nothing looked at. Two of them, by name.
+"""The smallest HTTP servers in Python: one answer to everything, no checks. Two of them, by name.
 
 ``asgi``: a callable on uvicorn, with its fastest loop and parser. ``bare``: the parser on the loop, without uvicorn.
-What lies between these and ours is what ours does; what they take themselves is the system's and the client's.
+The difference to ours is the cost of our own work; their own cost is that of the system and the client.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _ANSWER = b"HTTP/1.1 200 OK\r\n" + b"".join(b"%s: %s\r\n" % header for header in
 
 
 async def answer(_scope: dict[str, Any], receive: Any, send: Any) -> None:
-    """Answer any request once its body is there."""
+    """Answer any request after its body has arrived."""
     json.loads((await receive())["body"])
     await send({"type": "http.response.start", "status": 200, "headers": _HEADERS})
     await send({"type": "http.response.body", "body": _BODY})

@@ -1,4 +1,4 @@
-"""What is measured of the network doors, and on which processes: a call of a no-op, the start, memory."""
+"""The measures of HTTP and the measured processes: a call of a no-op, the start, memory."""
 
 from __future__ import annotations
 
@@ -45,13 +45,13 @@ class HttpBench:
         self._ours = [script, "serve", "--vault", str(vault), "--port", "0"]
 
     def warm_up(self) -> None:
-        """Start everything once, uncounted: bytecode gets written, the index made."""
+        """Start everything once without counting: this writes the bytecode and makes the index."""
         self._measure_start(self._ours, "warm-up")
         self._measure_start(own_server("http_rival", "stateless"), "warm-up")
         self.samples.clear()
 
     def measure_starts(self) -> None:
-        """Take one start of each, up to the first answer of a tool."""
+        """Measure one start of each, up to the first answer of a tool."""
         self._measure_start(self._ours, COMMAND)
         self._measure_start(own_server("http_rival", "stateless"), RIVAL)
 
@@ -64,7 +64,7 @@ class HttpBench:
             self.samples.take("start ms", subject, server.seconds() * 1e3)
 
     def measure_calls(self, rounds: int, say: Callable[[str], None]) -> None:
-        """Take rates and latencies, so many times each, round robin: what disturbs one disturbs all."""
+        """Measure rates and latencies, so many times each, in turn, so that a disturbance affects all alike."""
         with contextlib.ExitStack() as stack:
             all_series = self._all_series(stack)
             for series in all_series:
@@ -108,7 +108,7 @@ class HttpBench:
             self.samples.take(f"{where}: server us", series.subject, load.server * 1e6)
 
     def measure_memory(self) -> None:
-        """Take what our server holds: after its first answer, after what a client does first, and after load."""
+        """Measure our server's memory: after its first answer, after a client's usual first requests, and after load."""
         words = sample_vault.queries()
         first: list[tuple[str, dict[str, Any]]] = [
             ("search_notes", {"query": words["common"]}),

@@ -1,6 +1,6 @@
-"""Our network doors with one tool that does nothing: what remains is what a call costs on its way in and out.
+"""Our HTTP server with one tool that does nothing, to measure what a call costs on its way in and out.
 
-Put together as ``vaultwire.app`` does it, guard and all.
+Built as ``vaultwire.app`` builds it, guard included.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from vaultwire.trust.policy import Policy
 
 
 def main() -> None:
-    """Serve the vault named on the command line, or rather nothing of it."""
+    """Serve the no-op; the vault on the command line is not read."""
     config = make_config(sys.argv[1])
     vault = engine.open_vault(config)
     handlers = Handlers(Toolset(lambda: [describe(noop)], lambda: [noop]), lambda: vault, Policy())

@@ -11,7 +11,7 @@ from bench.rival_sdk import make_server
 
 
 def main() -> None:
-    """Serve the no-op, as the word on the command line says: with ``sessions`` or ``stateless``."""
+    """Serve the no-op; the command line says whether with ``sessions`` or ``stateless``."""
     server = make_server(Path(), None)
     app = server.streamable_http_app(json_response=True, stateless_http=sys.argv[1] == "stateless")
     listener = socket.create_server(("127.0.0.1", 0), backlog=128)

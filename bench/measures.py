@@ -1,4 +1,4 @@
-"""What is measured, and on which processes. Samples only; what they are held against is the report's matter."""
+"""The measures over stdio and the measured processes. Takes samples only; the report compares them."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ _VAULT_CALLS, _VAULT_WARM_UP = 5, 1
 
 
 class Samples(dict[tuple[str, str], list[float]]):
-    """Samples by measure and by whom they were taken of, one a process, in the unit the measure's name ends with."""
+    """Samples by measure and by subject, one a process, in the unit at the end of the measure's name."""
 
     def take(self, measure: str, subject: str, value: float) -> None:
-        """Add one."""
+        """Add one sample."""
         self.setdefault((measure, subject), []).append(value)
 
     def median(self, measure: str, subject: str) -> float | None:
-        """Return the middle one; None if there are none."""
+        """Return the median; None without samples."""
         taken = self.get((measure, subject))
         return statistics.median(taken) if taken else None
 
@@ -60,7 +60,7 @@ class Bench:
         self._queries = sample_vault.queries()
 
     def warm_up(self) -> None:
-        """Start everything once, uncounted: bytecode gets written, files get into the system's cache."""
+        """Start everything once without counting: this writes the bytecode and fills the system's cache of files."""
         run_to_exit(self._floor)
         for command in [*self._servers.values(), self._noop]:
             with Server(command) as server:
@@ -68,7 +68,7 @@ class Bench:
                 server.end()
 
     def measure_starts(self) -> None:
-        """Take one start of each."""
+        """Measure one start of each."""
         self.samples.take("process ms", FLOOR, run_to_exit(self._floor) * 1e3)
         for subject, command in self._servers.items():
             with Server(command) as server:
@@ -81,7 +81,7 @@ class Bench:
                 self.samples.take("exit ms", subject, server.end() * 1e3)
 
     def measure_calls(self) -> None:
-        """Take the latencies and the memory of one process of each."""
+        """Measure the latencies and the memory of one process of each."""
         with Server(self._loop) as server:
             server.open()
             self._take_memory(LOOP, server)
@@ -112,7 +112,7 @@ class Bench:
         self._measure_vault()
 
     def _measure_vault(self) -> None:
-        """Take what depends on the vault's size. Memory first: as after the first job a client does."""
+        """Measure what depends on the vault's size. Memory first, as after a client's first requests."""
         common, rare = self._queries["common"], self._queries["rare"]
         name = Path(sample_vault.READ_PATH).stem
         with Server(self._ours) as server:
@@ -152,7 +152,7 @@ class Bench:
 
 
 def _catalog() -> Path:
-    """Return our tools' descriptions, for the rival to list the same."""
+    """Return our tools' descriptions, so that the rival lists the same."""
     spec = importlib.util.find_spec("vaultwire")
     assert spec is not None
     assert spec.origin is not None

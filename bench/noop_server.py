@@ -1,6 +1,6 @@
-"""Our server with one tool that does nothing: what remains is what a call costs on its way in and out.
+"""Our stdio server with one tool that does nothing, to measure what a call costs on its way in and out.
 
-Put together as ``vaultwire.app`` does it, with the same core and the same stdio door.
+Built as ``vaultwire.app`` builds it, with the same core and the same stdio transport.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from vaultwire.vault.vault import Vault
 
 
 class Done(TypedDict):
-    """What nothing comes to."""
+    """The empty result."""
 
     text: Annotated[str, "What came"]
 
@@ -38,7 +38,7 @@ def noop(_vault: Vault, _progress: Progress, /, text: Annotated[str, Bounds(0, 1
 
 
 def main() -> None:
-    """Serve the vault named on the command line, or rather nothing of it."""
+    """Serve the no-op; the vault on the command line is not read."""
     config = make_config(sys.argv[1])
     vault = engine.open_vault(config)
     handlers = Handlers(Toolset(lambda: [describe(noop)], lambda: [noop]), lambda: vault, Policy())

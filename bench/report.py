@@ -1,4 +1,4 @@
-"""What the samples say: against the rival, and against the project's targets for a start, a call and memory."""
+"""The report on the samples: compared with the rival, and with the project's targets for a start, a call and memory."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MOST_LIST_MS = 120.0
 
 
 class Row(NamedTuple):
-    """One line of the table: a measure of ours, and the most (in its unit) that the target allows."""
+    """One line of the table: a measure of ours, and its target, an upper limit in the same unit."""
 
     label: str
     measure: str
@@ -64,7 +64,7 @@ _HEADINGS = ("", "median", "least", "most", "unit", LOOP, RIVAL, "better by", "t
 
 
 def environment(**more: str) -> dict[str, str]:
-    """Return what the figures depend on besides the code, and ``more`` of that."""
+    """Return the facts besides the code on which the figures depend, together with ``more``."""
     load = " ".join(f"{value:.2f}" for value in os.getloadavg()) if hasattr(os, "getloadavg") else "unknown"
     return {
         "load average": load,
@@ -85,7 +85,7 @@ def table(samples: Samples) -> str:
 
 
 def aligned(lines: Sequence[tuple[str, ...]]) -> list[str]:
-    """Return a table's lines, the first one its headings: words to the left, figures to the right."""
+    """Return a table's lines, headings first: words are left-aligned, figures right-aligned."""
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     table = [
         "  ".join(
@@ -99,7 +99,7 @@ def aligned(lines: Sequence[tuple[str, ...]]) -> list[str]:
 
 
 def missed_targets(samples: Samples) -> list[str]:
-    """Return the targets this run did not meet, in words."""
+    """Return in words the targets that this run missed."""
     missed = []
     for row in ROWS:
         if row.most is not None and _met(row, samples) is False:
@@ -129,7 +129,7 @@ def write_json(path: Path, facts: dict[str, str], samples: Samples) -> None:
 
 
 def by_measure(samples: Samples) -> dict[str, dict[str, list[float]]]:
-    """Return the samples as JSON takes them."""
+    """Return the samples as JSON."""
     taken: dict[str, dict[str, list[float]]] = {}
     for (measure, subject), values in samples.items():
         taken.setdefault(measure, {})[subject] = [round(value, 4) for value in values]
@@ -176,7 +176,7 @@ def _value(
 
 
 def _ratio(row: Row, samples: Samples) -> float | None:
-    """Return how many times better than the rival we are; below 1 it is the better one."""
+    """Return how many times better than the rival we are; below 1, the rival is better."""
     ours, rival = _value(row, samples), _value(row, samples, RIVAL)
     if not ours or not rival or row.in_floors or row.above_loop:  # it would be the row above once more
         return None
@@ -189,7 +189,7 @@ def _met(row: Row, samples: Samples) -> bool | None:
 
 
 def number(value: float | None) -> str:
-    """Return three figures or so; nothing for None."""
+    """Return a number with about three digits; an empty text for None."""
     if value is None:
         return ""
     if value >= 1000:

@@ -1,7 +1,7 @@
-"""The rival: a server on the official Python SDK (``mcp``), its low-level API, which is the faster of its two.
+"""The rival: a server on the official Python SDK (``mcp``), with its low-level API, the faster of its two.
 
 It lists the same tools as we do, and a no-op. Two of them work: ``noop``, and a ``read_note`` that opens a file and
-sends its text, without any of the checks ours makes. What it is worse at is then the SDK, not the tool.
+sends its text, without any of our checks. So a difference comes from the SDK, not from the tool.
 """
 
 from __future__ import annotations

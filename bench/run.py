@@ -1,4 +1,4 @@
-"""Entry of ``make bench``: measure, print a table, write the same as JSON to ``bench/results``."""
+"""The program behind ``make bench``: measures, prints a table, writes the same as JSON to ``bench/results``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The vault all figures are taken on: 1,000 generated notes, the same ones on every machine."""
+"""The vault on which stdio and HTTP are measured: 1,000 generated notes, the same on every machine."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _SYLLABLES = ("ba", "den", "fi", "gor", "hal", "ki", "lum", "mo", "ner", "pas", 
 
 
 class Words:
-    """Made-up words, drawn as often as words of a language are: the n-th most common one n times as seldom."""
+    """Invented words with the frequencies of a language: the n-th most common word is n times rarer."""
 
     def __init__(self, chance: random.Random) -> None:
         self._chance = chance

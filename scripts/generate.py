@@ -1,4 +1,4 @@
-"""Write what is generated from the tools: their catalog, and the page about them. ``--check`` only says what is stale."""
+"""Write the files that are generated from the tools: their catalog, and the page about them. ``--check`` names stale ones."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Make random faults in the program and say which of them the tests catch.
 
-Each fault is one small change of one line (a comparison turned round, a number one larger, a statement left out ...), made in
-a copy of the project; the tests of that room run until the first one fails. A fault that no test sees is a survivor: a test is
-missing, or the line is not needed, or the fault changes nothing that anybody could observe.
+Each fault is one small change of one line (a comparison reversed, a number one larger, a statement left out ...), made in a
+copy of the project. First run the tests that import the module, then the other tests of its room, until one test fails. A fault
+that no test catches is a survivor: a test is missing, or the line is not needed, or nobody could observe a difference.
 
     python scripts/mutants.py --count 200 --seed 7 --room vault/links
 """
@@ -14,6 +14,7 @@ import ast
 import functools
 import os
 import random
+import re
 import shutil
 import subprocess
 import sys
@@ -27,16 +28,36 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = Path("src/vaultwire")
-# Rooms in which a fault loses or leaks something, and the tests that should see it; the nearest come first.
+# The rooms in which a fault loses or leaks something, and the tests that should catch it; the nearest come first.
 ROOMS = {
-    "markdown": ["tests/markdown", "tests/vault/plans", "tests/vault/links", "tests/tools"],
-    "protocol": ["tests/protocol", "tests/contracts", "tests/interaction"],
-    "trust": ["tests/trust", "tests/transports/test_oauth.py", "tests/vault/visibility"],
+    "markdown": ["tests/markdown", "tests/vault/plans", "tests/vault/links", "tests/tools", "tests/vault/editing"],
+    "protocol": [
+        "tests/protocol",
+        "tests/contracts",
+        "tests/server",
+        "tests/interaction",
+        "tests/transports/test_streamable_http.py",
+    ],
+    "trust": [
+        "tests/trust",
+        "tests/tools/test_discovery.py",
+        "tests/vault/visibility",
+        "tests/transports/test_oauth.py",
+        "tests/cli/test_commands.py",
+    ],
     "vault/links": ["tests/vault/links", "tests/vault/plans", "tests/vault/index", "tests/tools"],
-    "vault/plans": ["tests/vault/plans", "tests/vault/changes", "tests/tools"],
-    "vault/changes": ["tests/vault/changes", "tests/crash/test_killed_changes.py", "tests/tools", "tests/vault/plans"],
+    "vault/plans": ["tests/vault/plans", "tests/vault/changes", "tests/tools", "tests/vault/editing"],
+    "vault/changes": [
+        "tests/vault/changes",
+        "tests/vault/editing",
+        "tests/crash/test_next_start.py",
+        "tests/crash/test_killed_changes.py",
+        "tests/tools",
+        "tests/vault/plans",
+        "tests/cli/test_commands.py",
+    ],
 }
-# A fault may make an endless loop: whatever runs longer than this is caught.
+# A fault may make an endless loop: a run that takes longer counts as caught.
 SECONDS_A_FAULT = 900
 
 COMPARISONS = {
@@ -47,7 +68,7 @@ OPERATIONS = {ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Add, ast.FloorDi
 
 
 class Fault(NamedTuple):
-    """One changed place: its room, module and line, what was done there, and the module's whole text with the fault in it."""
+    """One changed place: its room, module and line, the change in words, and the module's text with the fault."""
 
     room: str
     module: Path
@@ -57,7 +78,7 @@ class Fault(NamedTuple):
 
 
 class _Places(ast.NodeVisitor):
-    """Collects what can be changed in a module: the line, what the change is, and a function that makes it in the tree."""
+    """Collects the possible changes of a module: the line, the change in words, and a function that changes the tree."""
 
     def __init__(self) -> None:
         self.found: list[tuple[int, str, Callable[[], None]]] = []
@@ -100,7 +121,7 @@ class _Places(ast.NodeVisitor):
             self._add(node, f"{value} becomes {other}", lambda: setattr(node, "value", other))
 
     def visit_JoinedStr(self, node: ast.JoinedStr) -> None:
-        """Leave texts as they are: most tests are right not to compare every word."""
+        """Leave texts unchanged: tests need not compare every word."""
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
         if node.value is not None:
@@ -116,7 +137,7 @@ class _Places(ast.NodeVisitor):
 
 
 def choose(rooms: Sequence[str], count: int, chance: random.Random) -> list[Fault]:
-    """Return ``count`` faults, as many in each room, at most one in a line."""
+    """Return ``count`` faults, the same number in each room, at most one a line."""
     faults = []
     for number, room in enumerate(rooms):
         places = [
@@ -142,31 +163,62 @@ def _places_of(tree: ast.Module) -> list[tuple[int, str, Callable[[], None]]]:
     return places.found
 
 
-def is_caught(fault: Fault, project: Path) -> bool:
-    """Tell whether a test fails with the fault in a copy of the project."""
+def find_catching_test(fault: Fault, project: Path) -> str | None:
+    """Return the test that fails with the fault in a copy of the project; None if every test passes."""
     module = project / fault.module
     before = module.read_text(encoding="utf-8")
     module.write_text(fault.text, encoding="utf-8")
     try:
-        return not _pass(project, ROOMS[fault.room])
+        nearest, others = order_tests(fault, project)
+        return (nearest and _first_failure(project, nearest)) or _first_failure(project, others)
     finally:
         module.write_text(before, encoding="utf-8")
 
 
-def _pass(project: Path, tests: Sequence[str]) -> bool:
-    command = [sys.executable, "-m", "pytest", "-x", "-q", "--no-header", "-p", "no:cacheprovider", *tests]
+def order_tests(fault: Fault, project: Path) -> tuple[list[str], list[str]]:
+    """Return the test files of the fault's room: those that import its module, and the others."""
+    name = ".".join(fault.module.relative_to("src").with_suffix("").parts)
+    package, _, stem = name.rpartition(".")
+    imports = re.compile(
+        rf"^(from {re.escape(name)} import|import {re.escape(name)}\b"
+        rf"|from {re.escape(package)} import .*\b{re.escape(stem)}\b)",
+        re.MULTILINE,
+    )
+    nearest: list[str] = []
+    others: list[str] = []
+    for part in ROOMS[fault.room]:
+        for path in sorted((project / part).rglob("test_*.py")) or [project / part]:
+            is_near = imports.search(path.read_text(encoding="utf-8"))
+            (nearest if is_near else others).append(str(path.relative_to(project)))
+    return nearest, others
+
+
+def _first_failure(project: Path, tests: Sequence[str]) -> str | None:
+    command = [sys.executable, "-m", "pytest", "-x", "-q", "--no-header", "--tb=no", "-p", "no:cacheprovider", *tests]
     environment = {
         **os.environ,
         "PYTHONPATH": str(project / "src"),
         "PYTHONDONTWRITEBYTECODE": "1",
+        "HYPOTHESIS_PROFILE": "mutants",
         "VAULTWIRE_SEED": "1",
     }
     try:
-        return not subprocess.run(
-            command, cwd=project, env=environment, capture_output=True, check=False, timeout=SECONDS_A_FAULT
-        ).returncode
+        finished = subprocess.run(
+            command,
+            cwd=project,
+            env=environment,
+            capture_output=True,
+            text=True,
+            encoding="utf-8",
+            check=False,
+            timeout=SECONDS_A_FAULT,
+        )
     except subprocess.TimeoutExpired:
-        return False
+        return f"no end within {SECONDS_A_FAULT} s"
+    if not finished.returncode:
+        return None
+    failure = re.search(r"^(?:FAILED|ERROR) (.*?)(?: - .*)?$", finished.stdout, re.MULTILINE)
+    return failure[1] if failure else f"pytest ended with {finished.returncode}"
 
 
 def _copies(folder: str, count: int) -> SimpleQueue[Path]:
@@ -182,7 +234,7 @@ def _copies(folder: str, count: int) -> SimpleQueue[Path]:
 
 
 def main() -> int:
-    """Run the command. Exit code 1: more than one fault in twenty survived."""
+    """Run the command. Exit code 1 if more than one fault in twenty survived."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--count", type=int, default=200, help="how many faults to make (default: 200)")
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(1 << 32), help="repeats a run")
@@ -196,18 +248,18 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="vaultwire-mutants-") as folder, ThreadPoolExecutor(options.jobs) as pool:
         copies = _copies(folder, options.jobs)
 
-        def attempt(fault: Fault) -> bool:
+        def attempt(fault: Fault) -> str | None:
             project = copies.get()
             try:
-                return is_caught(fault, project)
+                return find_catching_test(fault, project)
             finally:
                 copies.put(project)
 
-        for fault, was_caught in zip(faults, pool.map(attempt, faults), strict=True):
+        for fault, test in zip(faults, pool.map(attempt, faults), strict=True):
             made[fault.room] += 1
-            caught[fault.room] += was_caught
-            if not was_caught:
-                print(f"survivor: {fault.module}:{fault.line}: {fault.what}", flush=True)
+            caught[fault.room] += test is not None
+            verdict = "survivor" if test is None else "caught"
+            print(f"{verdict}: {fault.module}:{fault.line}: {fault.what}", f"({test})" if test else "", flush=True)
     for room in made:
         print(f"{room}: {caught[room]} of {made[room]} caught")
     print(f"all: {caught.total()} of {made.total()} caught")

@@ -491,3 +491,9 @@ def test_an_unknown_dialect_is_refused_at_the_start(vault: Path) -> None:
         code, output, errors = server.close()
         assert (code, output) == (2, b"")
         assert b"filesystem" in errors
+
+
+def test_obsidian_cli_lists_schemas_as_bare_as_printed(vault: Path) -> None:
+    with obsidian(vault) as server:
+        answer = ask(server, '{ "jsonrpc": "2.0", "id": 2, "method": "tools/list", "params": {} }')
+    assert all("$schema" not in tool["inputSchema"] for tool in answer["result"]["tools"])

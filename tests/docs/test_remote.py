@@ -127,7 +127,7 @@ def test_the_bounds_are_those_of_the_code() -> None:
         ("MCP, {:.0f} seconds", Limits().body),
         ("{} for all clients together", limits.MAX_CALLS),
         ("| MCP sessions | {};", mcp_endpoint.MAX_SESSIONS),
-        ("an hour without a word", mcp_endpoint.SESSION_SECONDS == 3600),
+        ("an hour without a message", mcp_endpoint.SESSION_SECONDS == 3600),
         ("{} streams that ended, 16 MiB", streams._MOST_KEPT_STREAMS),
         ("that ended, {} MiB", streams._MOST_KEPT_BYTES // mib),
         ("{} frames of each stream", streams._MOST_FRAMES),

@@ -167,3 +167,8 @@ def test_links_are_told_with_their_line_properties_first() -> None:
 )
 def test_a_destination_is_decoded_as_far_as_it_is_encoded(destination: str, linktext: str) -> None:
     assert decoded_destination(destination) == linktext
+
+
+def test_a_link_at_the_start_is_no_embed_though_the_text_ends_with_an_exclamation_mark() -> None:
+    (link,) = parse_note("[so](Note.md) it is!").links
+    assert not link.is_embed

@@ -51,7 +51,7 @@ class Loop:
 
 
 class Response:
-    """What one request is answered with, as it comes."""
+    """The answer to one request, while it arrives."""
 
     def __init__(
         self, loop: Loop, app: Any, method: str, headers: Mapping[str, str], body: bytes, scope: Mapping[str, Any]
@@ -111,7 +111,7 @@ class Response:
         self._running.result(PATIENCE)
 
     def body(self) -> bytes:
-        """Return all of the body that is still to come."""
+        """Return the rest of the body."""
         assert self._start
         pieces = []
         while (message := self._next()) is not None:

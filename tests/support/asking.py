@@ -1,4 +1,4 @@
-"""Tools that ask their client, beside those of the stage."""
+"""Tools that ask their client, in addition to those of the stage."""
 
 from __future__ import annotations
 

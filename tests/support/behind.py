@@ -1,4 +1,4 @@
-"""A server behind a relay that does what a test tells it: real HTTP on a real socket, for what no sound server does."""
+"""A server behind a relay that does what a test tells it: real HTTP on a real socket, also for what no correct server does."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class Asked:
         self.reply(200, self.answer(result), indent=None, **headers)
 
     def answer(self, result: Any) -> Any:
-        """Return the answer, unsent."""
+        """Return the answer without sending it."""
         return {"jsonrpc": "2.0", "id": self.message["id"], "result": result}
 
     def begin_stream(self) -> None:
@@ -83,16 +83,16 @@ class Asked:
         self.write((f"id: {id_}\n" if id_ else "") + f"data: {json.dumps(message)}\n\n")
 
     def end_stream(self) -> None:
-        """End it in good order."""
+        """End the stream properly."""
         self._handler.wfile.write(b"0\r\n\r\n")
 
     def drop(self) -> None:
-        """Hang up without a word."""
+        """Close the connection without a message."""
         self._handler.connection.shutdown(socket.SHUT_RDWR)
         self._handler.close_connection = True
 
     def wait_for_hanging_up(self) -> bytes:
-        """Return what else the client sends until it hangs up: nothing, if it does."""
+        """Return the next byte that the client sends; nothing if it closes the connection."""
         self._handler.connection.settimeout(PATIENCE)
         received: bytes = self._handler.connection.recv(1)
         return received
@@ -179,7 +179,7 @@ class Behind:
         asked.result(told, mcp_session_id=f"session-{self.sessions}")
 
     def answer_nothing(self, asked: Asked) -> None:
-        """Answer what the test did not foresee."""
+        """Answer a request for which the test has no answer."""
         asked.reply(500, {"error": "Internal server error", "message": f"unforeseen: {asked.rpc}"})
 
     def wait_for(self, rpc: str) -> Asked:

@@ -1,4 +1,4 @@
-"""Tools called for real, by name, and what holds for every outcome."""
+"""Calls of real tools by name, with the checks that apply to every result."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ DESCRIPTIONS = {description["name"]: description for description in load_catalog
 
 
 def attempt(vault: Vault, tool: str, progress: Progress = NO_PROGRESS, **arguments: Any) -> Outcome[Any] | Failure:
-    """Call a tool and return what came of it."""
+    """Call a tool and return its result."""
     return invoke(TOOLS[tool], DESCRIPTIONS[tool], arguments, vault, progress)
 
 
 def call(vault: Vault, tool: str, **arguments: Any) -> Outcome[Any]:
-    """Call a tool that must succeed, and hold its outcome to what holds for all of them."""
+    """Call a tool that must succeed, and check its result as all results are checked."""
     outcome = attempt(vault, tool, **arguments)
     assert isinstance(outcome, Outcome), outcome
     jsonschema.validate(outcome.data, DESCRIPTIONS[tool]["outputSchema"])

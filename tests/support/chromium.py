@@ -1,4 +1,4 @@
-"""A person at a browser: a headless Chromium, told by its own protocol to press keys, move the mouse and look."""
+"""A person at a browser: a headless Chromium, controlled by its own protocol: keys, mouse, and what it shows."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Tab:
                 return message["result"]
 
     def evaluate(self, expression: str) -> Any:
-        """Return what an expression, or the promise it is, comes to."""
+        """Return the value of an expression; wait for it if it is a promise."""
         found = self._do("Runtime.evaluate", expression=expression, awaitPromise=True, returnByValue=True)
         assert "exceptionDetails" not in found, found
         return found["result"].get("value")
@@ -146,7 +146,7 @@ class Tab:
         self._do("Emulation.setEmulatedMedia", features=[scheme])
 
     def shoot(self, name: str) -> None:
-        """Keep pictures of what is seen, light and dark, if ``VAULTWIRE_PICTURES`` names a folder for them."""
+        """Save screenshots, light and dark, if ``VAULTWIRE_PICTURES`` names a folder for them."""
         folder = os.environ.get("VAULTWIRE_PICTURES")
         if not folder:
             return
@@ -158,7 +158,7 @@ class Tab:
 
 @contextmanager
 def open_tab(profile: Path) -> Iterator[Tab]:
-    """Open a browser with an empty page. What went wrong on it unseen is said at the end."""
+    """Open a browser with an empty page. At the end, fail for errors on the page that no test noticed."""
     assert CHROMIUM, WHY_NOT
     options = (
         "--headless",

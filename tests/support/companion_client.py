@@ -74,7 +74,7 @@ class CompanionClient:
         return self.request("tools/call", {"name": tool, "arguments": arguments})
 
     def listen(self) -> None:
-        """Begin to listen, or go on behind what was heard last."""
+        """Start to listen, or continue after the last event."""
         self._stream = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
         last = {"Last-Event-ID": self.last_event} if self.last_event else {}
         self._stream.request("GET", "/mcp", headers={**self.headers, "Accept": "text/event-stream", **last})
@@ -82,14 +82,14 @@ class CompanionClient:
         assert self._lines.status == 200
 
     def hang_up(self) -> None:
-        """Listen no more, without a word."""
+        """Stop listening without a message."""
         if self._lines is not None and self._stream is not None:
             self._lines.close()
             self._stream.close()
         self._lines = self._stream = None
 
     def hear(self) -> tuple[str, Any] | None:
-        """Return the next thing told, its method and parameters; None at the end of the stream."""
+        """Return method and parameters of the next notification; None at the end of the stream."""
         assert self._lines is not None
         for line in self._lines:
             assert not line.startswith(b":"), "nothing was told for so long that the stream was kept alive"

@@ -115,13 +115,13 @@ class Peer:
         self.notify("notifications/cancelled", requestId=request_id)
 
     def end(self) -> None:
-        """Send no more."""
+        """Close the input."""
         self._stream.to_server.put(None)
 
     # ------------------------------------------------------------------ receiving
 
     def receive(self) -> Any:
-        """Return the next message that comes."""
+        """Return the next message."""
         frame = self._stream.to_client.get(timeout=PATIENCE)
         assert frame is not None, "the connection ended"
         assert frame.endswith(b"\n")

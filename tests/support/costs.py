@@ -1,4 +1,4 @@
-"""What work costs, counted: steps made and memory held at most. Neither depends on how fast or how busy a machine is."""
+"""The cost of work, counted: steps, and the most memory at once. Neither depends on the speed or the load of a machine."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def steps_of(work: Callable[[], object]) -> int:
 
 
 def costs_of(work: Callable[[], object]) -> Costs:
-    """Return what the work costs, done twice: once for each count, for counting one disturbs the other."""
+    """Return the cost of the work. It runs twice, because one count disturbs the other."""
     steps = steps_of(work)
     gc.collect()
     tracemalloc.start()

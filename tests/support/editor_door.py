@@ -1,4 +1,4 @@
-"""The editors' socket of a vault with all that is on it, on a thread of its own."""
+"""The editors' socket of a vault with everything behind it, on its own thread."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class EditorDoor:
         return connection
 
     def join(self) -> Peer:
-        """Have an assistant be connected that says nothing."""
+        """Connect an assistant that sends nothing."""
         peer = Peer(lambda _: None, lambda: None)
         self.bridge.join(peer)
         return peer

@@ -1,4 +1,4 @@
-"""A client that speaks raw JSON-RPC over Streamable HTTP to a real server; to a test it looks like ``wire.Server``."""
+"""A client that sends raw JSON-RPC over Streamable HTTP to a real server, with the methods of ``wire.Server``."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class HttpClient:
         self._connection.close()
 
     def open(self, revision: str, capabilities: dict[str, Any] | None = None) -> Any:
-        """Have all later requests speak this revision; return what the server said of itself."""
+        """Use this revision for all later requests; return the server's description of itself."""
         self._capabilities = capabilities or {}
         if revision == STATELESS_REVISION:
             self._revision = revision
@@ -76,7 +76,7 @@ class HttpClient:
         return headers
 
     def notify(self, method: str, **params: Any) -> None:
-        """Send what is not answered, on a connection of its own: another may be busy with a call."""
+        """Send a notification on its own connection, because another may be busy with a call."""
         self._post_aside(self._message(method, params))
 
     def unasked(self) -> Iterator[Any]:
@@ -98,7 +98,7 @@ class HttpClient:
         assert self.server.request("POST", "/mcp", json.dumps(message).encode(), **headers).status == 202
 
     def said(self, method: str, params: dict[str, Any] | None = None) -> Iterator[tuple[int, Any]]:
-        """Send a request; yield its id with each message that comes for it. To stop early is to hang up."""
+        """Send a request; yield its id with each message for it. Stopping early closes the connection."""
         id_ = next(self._ids)
         message = {**self._message(method, params), "id": id_}
         self._connection.request("POST", "/mcp", json.dumps(message), self._headers(message))
@@ -136,7 +136,7 @@ class HttpClient:
         self.notify("notifications/cancelled", requestId=id_)
 
     def close(self) -> tuple[int, bytes, bytes]:
-        """End the server and return its exit code, what else came on stdout, and stderr."""
+        """End the server; return its exit code, the rest of stdout, and stderr."""
         self._connection.close()
         code, output, errors = self.server.end(signal.SIGTERM)
         return code, output.encode(), errors.encode()

@@ -1,4 +1,4 @@
-"""A small OAuth issuer on loopback: real keys, metadata and tokens, and the ways in which one can be out of order."""
+"""A small OAuth issuer on loopback: real keys, metadata and tokens, and the faults that an issuer can have."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class Issuer:
         self.end()
 
     def end(self) -> None:
-        """Answer no more."""
+        """Stop answering."""
         self.may_answer.set()
         self._server.shutdown()
         self._server.server_close()
@@ -99,7 +99,7 @@ class Issuer:
             pass
 
     def grant(self, handler: BaseHTTPRequestHandler) -> None:
-        """Give a program a token for whatever it asks, as if it had shown who it is."""
+        """Give a program a token for anything it asks, without checking who it is."""
         form = parse_qs(handler.rfile.read(int(handler.headers["Content-Length"])).decode())
         token = self.token(form["resource"][0], scope=form["scope"][0], sub="program")
         body = json.dumps({"access_token": token, "token_type": "Bearer", "expires_in": 60}).encode()

@@ -1,7 +1,7 @@
-"""Killing a program at each of its calls into the system while it changes a vault, and seeing what the next one makes of it.
+"""Kills a program at each of its system calls while it changes a vault, and checks what the next program makes of the vault.
 
 Run as a program of its own, because it forks: ``python -m support.killing WHERE SCENARIO [OPTION...]``, options as in ``main``.
-Nothing in the product knows of it: the functions of ``os`` are exchanged in the child that is to die.
+The product knows nothing of it: the child that will die has other functions in ``os``.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ AUTHOR = Author("tests", "killing")
 
 
 class NoIndex:
-    """What an index hears of changes, which is nobody's business here."""
+    """An index that ignores changes."""
 
     def queue_changes(self, paths: Any, folders: Any = ()) -> None:
         """Hear nothing."""
@@ -65,7 +65,7 @@ def path(text: str) -> VaultPath:
 
 
 def rename_with_links(files: Files) -> list[Step]:
-    """A note and a folder renamed, and all that links to them rewritten, some of it where it lies by then."""
+    """Rename a note and a folder, and rewrite every link to them, also in files that have moved by then."""
     read = {name: files.read(path(name)).data for name in ("Other.md", "Folder/Third.md", "Folder/deep/Fourth.md")}
     return [
         Move(path("Note.md"), path("New/place/Renamed.md")),
@@ -80,7 +80,7 @@ def rename_with_links(files: Files) -> list[Step]:
 
 
 def swap_names(files: Files) -> list[Step]:
-    """Two notes that change their names, which no single file shows by being there or not."""
+    """Swap the names of two notes: no file appears or disappears."""
     return [
         Move(path("Note.md"), path("between.md")),
         Move(path("Other.md"), path("Note.md")),
@@ -167,7 +167,7 @@ def _counted(name: str, steps: Iterator[int]) -> None:
 
 
 def _counted_rename(steps: Iterator[int]) -> None:
-    """Have the system's own renames counted, too."""
+    """Count the system's own renames, too."""
     real = atomic_rename.system_rename()
 
     def call(source: str, target: str, is_exchange: bool) -> int:
@@ -181,7 +181,7 @@ def _counted_rename(steps: Iterator[int]) -> None:
 
 
 def _halved(steps: Iterator[int]) -> None:
-    """Have files opened for writing get half of their bytes, then the end."""
+    """Kill the process after half of the bytes of a file opened for writing."""
     real = os.fdopen
 
     class Halfway:
@@ -212,7 +212,7 @@ def _halved(steps: Iterator[int]) -> None:
 
 
 def dies_at(step: int, act: Callable[[], object]) -> bool:
-    """Run ``act`` in a child that kills itself right before its n-th call. Returns whether it got as far as that."""
+    """Run ``act`` in a child that kills itself right before its n-th call. Return whether it made so many calls."""
     child = os.fork()
     if child == 0:
         steps = iter(range(step, -1_000_000, -1))
@@ -236,7 +236,7 @@ def dies_at(step: int, act: Callable[[], object]) -> bool:
 
 
 class Case(NamedTuple):
-    """One plan over one vault: how it is carried out, and the vault before and after."""
+    """One plan on one vault, carried out or undone."""
 
     literal: str
     plan: Callable[[Files], list[Step]]
@@ -244,7 +244,7 @@ class Case(NamedTuple):
 
 
 def execute(case: Case, root: Path, state: Path) -> None:
-    """Carry the plan out, or take back what was carried out before."""
+    """Carry the plan out, or undo it."""
     files, changes = open_changes(root, state)
     with changes.locked():
         steps = plan_undo(changes, files, 1) if case.undoing else case.plan(files)
@@ -252,7 +252,7 @@ def execute(case: Case, root: Path, state: Path) -> None:
 
 
 def prepared(case: Case, place: Path) -> tuple[Path, Path]:
-    """Return a fresh vault and its state; for an undoing, with the change that is to be taken back."""
+    """Return a fresh vault and its state folder; for an undo, with the change already made."""
     shutil.rmtree(place, ignore_errors=True)
     root, state = write_vault(place / "vault", case.literal), place / "state"
     if case.undoing:
@@ -261,7 +261,7 @@ def prepared(case: Case, place: Path) -> tuple[Path, Path]:
 
 
 def check_case(case: Case, where: Path, *, kill_recovery: bool, every: int = 1) -> int:
-    """Kill the case at each of its calls, or at some, and check what is left. Returns how many times it was killed."""
+    """Kill the case at each of its calls, or at some, and check the vault. Return the number of kills."""
     root, state = prepared(case, where / "whole")
     old = tree(root)
     execute(case, root, state)
@@ -298,7 +298,7 @@ def _recover(root: Path, state: Path) -> None:
 def _check_journal(
     case: Case, files: Files, changes: Changes, root: Path, old: dict[str, bytes | None], *, is_done: bool, step: int
 ) -> None:
-    """The journal has what was done and nothing else, and what was done can be taken back."""
+    """Check that the journal has what was done and nothing else, and that it can be undone."""
     found = changes.latest()
     assert not any(change.unrestored for change in found), f"step {step}: {found}"
     assert len(found) == is_done + case.undoing, f"step {step}: {found}"
@@ -315,7 +315,7 @@ def _check_journal(
 
 
 def main(where: str, scenario: str, *options: str) -> None:
-    """Check one scenario, and print how many times it was killed."""
+    """Check one scenario, and print the number of kills."""
     undoing = "--undo" in options
     kill_recovery, every = "--kill-recovery" in options, 3 if "--every-third" in options else 1
     if "--no-links" in options or "--no-exchange" in options:

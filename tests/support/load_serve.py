@@ -1,4 +1,4 @@
-"""A program: the network doors over our own tools, which tells on each line it gets how much of everything there is."""
+"""A program: the HTTP server over our own tools. A line on stdin asks for counts: sessions, tasks, files, threads, bytes."""
 
 from __future__ import annotations
 

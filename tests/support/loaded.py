@@ -1,4 +1,4 @@
-"""A spawned server (``load_serve``) that tells how much of everything there is in it."""
+"""A spawned server (``load_serve``) that reports counts of its connections, memory and files."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from support.serving import PATIENCE, TESTS
 
 
 class Server:
-    """The server under load, and what it says there is in it."""
+    """The server under load, and the counts that it reports."""
 
     def __init__(self, vault: Path, *options: str) -> None:
         command = [sys.executable, "-m", "support.load_serve", "--vault", str(vault), "--port", "0", *options]
@@ -39,7 +39,7 @@ class Server:
         return counted
 
     def settled(self, wanted: dict[str, int]) -> dict[str, int]:
-        """Return the counts once they are no more than those wanted, or what they are when patience ends."""
+        """Return the counts when none exceeds its limit in ``wanted``, or the last ones when the time is up."""
         until = time.monotonic() + PATIENCE / 4
         while True:
             counts = self.counts()
@@ -47,13 +47,19 @@ class Server:
                 return counts
 
     def end(self) -> tuple[int, str]:
-        """Return the exit code, and what was said on stderr."""
+        """End the server; return the exit code and stderr."""
         self.process.terminate()
         code = self.process.wait(PATIENCE)
-        for pipe in (self.process.stdin, self.process.stdout):
-            assert pipe is not None
-            pipe.close()
         self.errors.seek(0)
         said = self.errors.read().decode()
-        self.errors.close()
+        self.close()
         return code, said
+
+    def close(self) -> None:
+        """End the server if it still runs, and close every file."""
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+        for file in (self.process.stdin, self.process.stdout, self.errors):
+            assert file is not None
+            file.close()

@@ -84,7 +84,7 @@ class Computer:
         patch.setenv("STAND_IN_LOG", str(self.log))
 
     def know(self, *vaults: Path) -> None:
-        """Have the app know these vaults."""
+        """Add these vaults to the app's list."""
         known = {f"{number:016x}": {"path": str(vault), "ts": 1} for number, vault in enumerate(vaults, 0xAB)}
         (self.settings / "obsidian.json").write_text(json.dumps({"vaults": known, "cli": True}))
 
@@ -94,19 +94,19 @@ class Computer:
         return self.folder / "config" / "obsidian"
 
     def start_app(self) -> None:
-        """Have the app run: its socket is listened to."""
+        """Start the app: its socket accepts connections."""
         self._socket = socket.socket(socket.AF_UNIX)
         self._socket.bind(str(self.folder / ".obsidian-cli.sock"))
         self._socket.listen(1000)
 
     def stop_app(self) -> None:
-        """End the app as a crash does: its socket's file stays."""
+        """End the app as in a crash: the file of its socket stays."""
         if self._socket is not None:
             self._socket.close()
             self._socket = None
 
     def behave(self, how: str) -> None:
-        """Have the command behave so from now on."""
+        """Let the command behave so from now on."""
         self._patch.setenv("STAND_IN", how)
 
     def calls(self) -> list[list[str]]:

@@ -1,4 +1,4 @@
-"""Names of files and folders as people give them, where they may well go wrong, drawn at random."""
+"""Random names of files and folders that people use and programs handle wrongly."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A test names the demand it proves: a section of the specification, a habit of clients, or a promise of ours."""
+"""A test names the demand that it checks: a section of the specification, a habit of clients, or a promise of ours."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Asking for what the engine must refuse."""
+"""Requests that the engine must refuse."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from vaultwire.vault.errors import VaultError
 
 
 def refusal(act: Callable[..., Any], *args: Any, **kwargs: Any) -> VaultError:
-    """Return the error with which the engine refuses to do it."""
+    """Return the error with which the engine refuses."""
     with pytest.raises(VaultError) as caught:
         act(*args, **kwargs)
     assert caught.value.message == str(caught.value)
@@ -19,5 +19,5 @@ def refusal(act: Callable[..., Any], *args: Any, **kwargs: Any) -> VaultError:
 
 
 def refused(act: Callable[..., Any], *args: Any, **kwargs: Any) -> str:
-    """Return the code with which the engine refuses to do it."""
+    """Return the code of the error with which the engine refuses."""
     return refusal(act, *args, **kwargs).code

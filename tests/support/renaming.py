@@ -12,14 +12,14 @@ from vaultwire.vault.disk import atomic_rename
 
 
 def without_exchange(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Be on a system that neither exchanges two names nor renames to a free name only."""
+    """Act like a system that can neither exchange two names nor rename only to a free name."""
     monkeypatch.setattr(atomic_rename, "system_rename", lambda: None)
 
 
 def around_calls(
     monkeypatch: pytest.MonkeyPatch, names: list[str], before: Callable[[], object], after: Callable[[], object]
 ) -> None:
-    """Have something happen right before and after each call of these functions of ``os``, and of the system's own renames."""
+    """Call functions right before and after each call of these functions of ``os``, and of the system's own renames."""
 
     def wrapped(real: Callable[..., Any]) -> Callable[..., Any]:
         def call(*args: Any, **kwargs: Any) -> Any:

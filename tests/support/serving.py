@@ -1,4 +1,4 @@
-"""A real server process at a free port, and clients for it: http.client for the usual, bytes for what no client sends."""
+"""A real server process at a free port, and clients for it: http.client for usual requests, bytes for all others."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PATIENCE = 60.0
 
 
 class Reply(NamedTuple):
-    """What came back."""
+    """An answer."""
 
     status: int
     headers: dict[str, str]
@@ -89,11 +89,11 @@ class Serving:
         return self.request("POST", f"/bridge/v1/tools/{tool}/call", body, **headers)
 
     def connect(self) -> socket.socket:
-        """Return a bare connection."""
+        """Return a plain connection."""
         return socket.create_connection(("127.0.0.1", self.port), timeout=PATIENCE)
 
     def send(self, data: bytes) -> bytes:
-        """Send bytes as they are, no more, and return all that comes back until the server hangs up."""
+        """Send exactly these bytes and return everything until the server closes the connection."""
         with self.connect() as connection:
             connection.sendall(data)
             connection.shutdown(socket.SHUT_WR)
@@ -113,7 +113,7 @@ def stage(vault: Path, *options: str) -> Serving:
 
 
 def received(connection: socket.socket) -> bytes:
-    """Return all that comes until the other side hangs up."""
+    """Return everything until the other side closes the connection."""
     pieces = []
     while True:
         try:

@@ -1,7 +1,7 @@
-"""Notes, canvases and bases of the shapes that cost most: each a function of the size wanted, in characters.
+"""Notes, canvases and bases of the most expensive shapes: each is a function of the size in characters.
 
-Nobody writes such files by hand. A script, an import or somebody who means harm does, and one of them must not take the
-machine's memory or keep the others waiting.
+Nobody writes such files by hand, but a script, an import or an attacker may. One such file must not take the machine's memory
+or delay the others.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def _of(piece: str) -> Shape:
 
 
 def _numbered(piece: str, above: str = "", below: str = "") -> Shape:
-    """Return a shape of one piece again and again, ``{}`` standing for its number."""
+    """Return a shape that repeats one piece; ``{}`` is the number of the repetition."""
     return lambda size: above + _filled(lambda number: piece.replace("{}", f"{number:x}"), size) + below
 
 
@@ -55,18 +55,18 @@ def _nested(opening: str, closing: str, above: str = "", below: str = "") -> Sha
 
 
 def _steps(size: int) -> str:
-    """Return a list each of whose items lies one level deeper; its length grows with the square of its depth."""
+    """Return a list in which each item is one level deeper; its length grows with the square of its depth."""
     depth = int((2 * size) ** 0.5) - 4
     return "".join(" " * level + "- x\n" for level in range(depth))
 
 
 def _runs(size: int) -> str:
-    """Return runs of code marks none of which is as long as another, so that none closes what another opens."""
+    """Return runs of backticks of different lengths, so that none closes another."""
     return "".join("`" * length + " " for length in range(1, int((2 * size) ** 0.5) - 2))
 
 
 def _laughs(size: int) -> str:
-    """Return YAML each of whose lines holds the one before ten times."""
+    """Return YAML in which each line contains the line before ten times."""
     lines = ["a0: &a0 laugh"]
     lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 12)]
     top = "\n".join(lines)
@@ -74,7 +74,7 @@ def _laughs(size: int) -> str:
 
 
 def _all_that_is_read(size: int) -> str:
-    """Return a note of what costs most to read, of each kind nearly as much as a note is looked into."""
+    """Return a note of the most expensive content, of each kind almost as much as the limit allows."""
     top = _filled(lambda number: f"k{number}: {{a: 1}}\n", min(size // 4, 490_000))
     return f"---\n{top}---\n" + _filled(lambda number: f"#t{number:x}/b/c [[n{number:x}]] ^b\n", size - len(top) - 40)
 

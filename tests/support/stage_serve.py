@@ -1,4 +1,4 @@
-"""A program: the network doors over tools that misbehave on purpose, with limits a test can wait for."""
+"""A program: the HTTP server over tools that misbehave on purpose, with limits so short that a test can wait for them."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def crash(vault: Vault, progress: Progress, /) -> Outcome[Said]:
 
 @tool(title="Complain", read_only=True)
 def complain(vault: Vault, progress: Progress, /) -> Outcome[Said]:
-    """Put on stderr what libraries and crashing threads do."""
+    """Write to stderr what libraries and crashing threads write."""
     sys.stderr.write("half a line, ")
     sys.stderr.write("and its end\nanother \x1b line\n\nno end")
     sys.stderr.flush()

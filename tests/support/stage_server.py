@@ -1,4 +1,4 @@
-"""A program: the stdio door over tools that misbehave on purpose. Started by ``tests/transports`` in place of vaultwire."""
+"""A program: the stdio server over tools that misbehave on purpose. ``tests/transports`` starts it instead of vaultwire."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """A stand-in for the official ``obsidian`` command and the app behind it, for tests only: a program of its own.
 
 It follows the help page "Obsidian CLI" and knows nothing of the program under test: names are found, links followed and
-notes searched in the plainest way that is right for small vaults. Vaults are those of ``obsidian.json``. As with the real
+notes searched in the simplest way that is right for small vaults. Vaults are those of ``obsidian.json``. As with the real
 one, errors are lines on stdout and the exit code is 0, ``\\n`` and ``\\t`` in contents become characters without any escape,
 and what finds nothing says so in a sentence, also where JSON was asked for.
 
@@ -32,11 +32,11 @@ TASK = re.compile(r"\s*(?:[-*+]|\d+[.)])\s+\[(.)\]\s?(.*)")
 
 
 class Said(Exception):  # noqa: N818 - what the app answers instead
-    """An error, as the app says it."""
+    """An error, as the app reports it."""
 
 
 class App:
-    """One vault as the app has it."""
+    """One vault as the app sees it."""
 
     def __init__(self, root: Path, id_: str) -> None:
         self.root = root
@@ -361,7 +361,7 @@ def flat(items: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def frontmatter(text: str) -> tuple[dict[str, Any], str]:
-    """Return the properties and the text behind them; YAML as Obsidian itself writes it."""
+    """Return the properties and the text after them; reads only YAML as Obsidian itself writes it."""
     match = re.match(r"---\n((?:.*\n)*?)---(?:\n|$)", text)
     if not match:
         return {}, text

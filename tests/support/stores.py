@@ -1,4 +1,4 @@
-"""Kept indexes over a folder, on every backend, and what one is held against: all the answers of another."""
+"""Stored indexes of a folder, on every backend, and the comparison of all answers of two indexes."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ QUERIES = [
 def open_stored(
     root: Path, cache: Path | None, backend: Backend = TantivyText, max_bytes: int = MAX_BYTES
 ) -> tuple[Vault, StoredIndex, IndexFolder]:
-    """Return the engine over a folder, its index, and where that is kept; in memory, if there is no ``cache``."""
+    """Return the engine of a folder, its index, and the index's place; in memory without a ``cache``."""
     files = Files(str(root), max_bytes)
     rules = CachedSettings(files.root)
     home = IndexFolder(files.root, str(cache) if cache else None, backend)
@@ -65,18 +65,18 @@ def open_stored(
 
 
 def answers_of_new(root: Path, queries: list[str] = QUERIES, max_bytes: int = MAX_BYTES) -> dict[str, Any]:
-    """Return what an index made anew says of everything."""
+    """Return all answers of a new index."""
     _, index, _ = open_stored(root, None, MemoryText, max_bytes)
     return answers(index, queries)
 
 
 def difference(ours: dict[str, Any], anew: dict[str, Any]) -> dict[str, Any]:
-    """Return the answers in which they differ."""
+    """Return the answers that differ."""
     return {key: (ours.get(key), anew.get(key)) for key in ours.keys() | anew.keys() if ours.get(key) != anew.get(key)}
 
 
 def answers(index: StoredIndex, queries: list[str] = QUERIES) -> dict[str, Any]:
-    """Return what an index says of everything. Scores are left out: they depend on what was deleted and not yet cleared."""
+    """Return all answers of an index, without scores, which depend on deleted entries that are not yet removed."""
     notes = index.notes(None, NO_PROGRESS)
     everything: dict[str, Any] = {
         "notes": notes,

@@ -1,4 +1,4 @@
-"""A tool set for tests: tools that echo, wait, crash, count and report, and the switches that steer them.
+"""A tool set for tests: tools that echo, wait, crash, count and report, and the switches that control them.
 
 ``hang``, ``wait_soon`` and ``change_soon`` are of the time class "file", all others "search": a test shortens one
 and not the other.
@@ -30,7 +30,7 @@ def said(text: str) -> Outcome[Said]:
 
 
 class Gate:
-    """A place where a call waits: the test sees it arrive and lets it go on."""
+    """A place where a call waits: the test notices its arrival and lets it continue."""
 
     def __init__(self) -> None:
         self.arrived = threading.Semaphore(0)
@@ -55,13 +55,13 @@ class Stage:
             return self.gates.setdefault(name, Gate())
 
     def open_all(self) -> None:
-        """Let every call go on: a test that failed half-way must not leave threads behind."""
+        """Let every call continue: a failed test must leave no threads behind."""
         with self._lock:
             for gate in self.gates.values():
                 gate.released.set()
 
     def pass_gate(self, name: str, progress: Progress | None) -> None:
-        """Wait at the gate; with ``progress``, notice being stopped as the real engine does."""
+        """Wait at the gate; with ``progress``, stop as the real engine does."""
         gate = self.gate(name)
         gate.arrived.release()
         if progress is None:

@@ -9,7 +9,7 @@ A file holds sections, each headed ``## what it shows``. Lines of a section, in 
     log NAME LEVEL     the driver logs "hello" at this level on behalf of the call
     oversized LIMIT    the driver threw away a frame longer than this
 
-and, after each of those, all that comes of it, or nothing at all::
+and after each of these lines everything that follows from it, which may be nothing::
 
     <- JSON            this frame goes out; "…" stands for any text
     call NAME          a request goes to the driver; NAME is its id as JSON, or what stands behind ``as``
@@ -64,7 +64,7 @@ class Player:
         self._came: list[str] = []
 
     def play(self, lines: list[tuple[int, str]]) -> None:
-        """Play the lines; fails at the first that is not as written."""
+        """Play the lines; fail at the first that differs."""
         for number, line in lines:
             verb, _, rest = line.partition(" ")
             if verb in ("<-", "call", "cancel", "exit"):
@@ -131,7 +131,7 @@ class Player:
 
 
 def _with_gaps(wanted: Any, got: Any) -> Any:
-    """Return what was wanted, with each "…" filled by the text that came in its place."""
+    """Return the expected text, with each "…" replaced by the actual text."""
     if wanted == "…" and isinstance(got, str):
         return got
     if isinstance(wanted, dict) and isinstance(got, dict):

@@ -46,7 +46,7 @@ def open_vault(
     read_first: bool = False,
     rules: VisibilityRules | None = None,
 ) -> Vault:
-    """Return the engine over a folder, as the program itself puts it together; ``rules`` say what may be seen of it.
+    """Return the engine of a folder, built as in the program; ``rules`` say what may be seen.
 
     Its journal is kept in the folder ``state``; without one, in a new folder that goes when the process ends.
     """

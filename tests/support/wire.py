@@ -1,4 +1,4 @@
-"""A client that speaks raw JSON-RPC to a real, spawned server: what an SDK would hide is visible here."""
+"""A client that sends raw JSON-RPC to a real, spawned server, so that a test sees what an SDK would hide."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Server:
         self.process.communicate()
 
     def send_line(self, line: bytes) -> None:
-        """Send bytes as they are, with a line end behind them."""
+        """Send these bytes and a line end."""
         assert self.process.stdin is not None
         self.process.stdin.write(line + b"\n")
         self.process.stdin.flush()
@@ -71,14 +71,14 @@ class Server:
         self.send_line(json.dumps(message).encode())
 
     def receive(self) -> Any:
-        """Return the next message the server sends; fails if it sends none before it ends."""
+        """Return the server's next message; fail if it ends without one."""
         assert self.process.stdout is not None
         line = self.process.stdout.readline()
         assert line.endswith(b"\n"), f"the server ended; its last words: {line!r}"
         return json.loads(line)
 
     def open(self, revision: str, capabilities: dict[str, Any] | None = None) -> Any:
-        """Have all later requests speak this revision, after its handshake if it has one; return what the server said."""
+        """Use this revision for all later requests, after its handshake if it has one; return the server's answer."""
         self._revision = revision
         self._capabilities = capabilities or {}
         if revision == STATELESS_REVISION:
@@ -136,6 +136,6 @@ class Server:
         self.send({"jsonrpc": "2.0", "id": id_, "result": result})
 
     def close(self) -> tuple[int, bytes, bytes]:
-        """End the input and return the exit code, what else came on stdout, and stderr."""
+        """Close the input; return the exit code, the rest of stdout, and stderr."""
         output, errors = self.process.communicate(timeout=60)
         return self.process.returncode, output, errors

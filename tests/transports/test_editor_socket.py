@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import socket
 import threading
 from collections.abc import Iterator
@@ -287,7 +288,8 @@ def answers(door: Door, client: Client, given: str) -> list[str]:
         found.append(client.request("tools/call", {"name": tool, "arguments": {name: given}}))
     assert door.opened == []
     texts = [json.dumps({**answer, "id": 0}) for answer in found]
-    return [text.replace(json.dumps(json.dumps(given))[1:-1], "?").replace(repr(given), "?") for text in texts]
+    texts = [text.replace(json.dumps(json.dumps(given))[1:-1], "?") for text in texts]
+    return [re.sub(r"no file '.*?' in", "no file ? in", text) for text in texts]  # a message cuts a long name short
 
 
 def test_what_is_not_to_be_seen_is_told_like_what_is_not_there(door: Door, tmp_path: Path) -> None:

@@ -269,9 +269,7 @@ def server(tmp_path: Path) -> Iterator[Server]:
         (vault / "Load" / f"Client {number}.md").write_text("nothing yet\n", encoding="utf-8")
     started = Server(vault)
     yield started
-    if started.process.poll() is None:
-        started.process.kill()
-        started.process.wait()
+    started.close()
 
 
 async def load(port: int, seconds: float, seed: str) -> list[Client]:

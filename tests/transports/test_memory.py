@@ -41,9 +41,7 @@ def server(tmp_path: Path) -> Iterator[Server]:
     yield started
     while CLIENTS:
         CLIENTS.pop().leave()
-    if started.process.poll() is None:
-        started.process.kill()
-        started.process.wait()
+    started.close()
 
 
 class Client:

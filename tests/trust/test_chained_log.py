@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vaultwire.trust.chained_log import FIRST, ChainedLog, files, records, verify
+from vaultwire.vault.disk.process_lock import ProcessLock
+from vaultwire.vault.value_types import NO_PROGRESS
 
 WRITER = """
 import sys
@@ -293,3 +296,14 @@ def test_other_files_beside_it_are_none_of_its(path: Path) -> None:
     path.with_name("audit.jsonl.bak").write_text("x")
     path.with_name("audit.jsonl.²").write_text("x")
     assert files(str(path)) == [str(path)]
+
+
+def test_a_line_waits_for_a_process_that_holds_the_log_for_a_moment(path: Path) -> None:
+    ChainedLog(str(path)).append({"n": 1})
+    with ThreadPoolExecutor(1) as pool:
+        with ProcessLock(f"{path}.lock", "", needed=True).held(NO_PROGRESS):
+            second = pool.submit(ChainedLog(str(path)).append, {"n": 2})
+            with pytest.raises(TimeoutError):
+                second.result(timeout=0.1)
+        assert second.result() is None
+    assert [record["n"] for record in records(str(path))] == [1, 2]

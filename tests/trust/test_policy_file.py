@@ -269,3 +269,8 @@ def test_a_policy_is_told_in_words(whole: LoadedPolicy) -> None:
     assert "deny: Secret/, *.key.md, !open.key.md" in told_lines
     assert "tools for any other client, too: all, but not search_notes" in told_lines
     assert told_lines[-1] == "tools may connect to example.org, *.example.com"
+
+
+def test_a_policy_that_ends_too_early_is_at_fault_in_its_last_line(tmp_path: Path) -> None:
+    with pytest.raises(PolicyError, match=r"policy\.toml:3: is no TOML"):
+        load(tmp_path, "read_only = true\n[paths]\ndeny = [")

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from vaultwire.trust.limits import read_rate, read_seconds
 from vaultwire.trust.rates import CHANGES, EACH, TOTAL, Rates, TooOften
 
 
@@ -118,3 +119,15 @@ def test_clients_that_make_up_names_do_not_fill_memory() -> None:
         tried(rates, f"client {number}")
     assert len(rates._windows) <= 10_000
     assert sys.getsizeof(rates._windows) < 1_000_000
+
+
+@pytest.mark.parametrize("given", ["", "many", "=5", "read_note=", "read_note=-1", "read_note=1000000000"])
+def test_what_is_no_rate_is_refused_with_an_example(given: str) -> None:
+    with pytest.raises(ValueError, match="Give calls a minute such as 600"):
+        read_rate(given)
+
+
+@pytest.mark.parametrize("given", ["", "file", "file=", "file=0", "file=-1", "file=nan", "nap=5", "file=1e9"])
+def test_what_is_no_time_is_refused_with_an_example(given: str) -> None:
+    with pytest.raises(ValueError, match="such as search=20"):
+        read_seconds(given)

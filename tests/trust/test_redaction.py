@@ -122,3 +122,7 @@ def test_very_many_and_very_deep_arguments_stay_short() -> None:
 
 def test_content_that_is_no_text_of_the_world_has_a_fingerprint() -> None:
     assert redact({"content": "\udcff"})["content"]["length"] == 1
+
+
+def test_what_lies_deep_in_lists_is_counted() -> None:
+    assert redact({"deep": [[[[[["a", "b"]]]]]]}) == {"deep": [[[[[{"members": 2}]]]]]}

@@ -505,3 +505,14 @@ def test_waiting_for_another_program_ends_when_nobody_waits_any_more(root: Path,
         pass
     with other.locked(NO_PROGRESS):
         pass
+
+
+def test_a_client_of_any_name_is_on_record(tmp_path: Path) -> None:
+    """JSON can hold half of a character, which UTF-8 cannot."""
+    root = write_vault(tmp_path / "vault", VAULT)
+    files, changes = open_changes(root, tmp_path / "state")
+    author = Author("\ud83d half a key", "edit_note")
+    with changes.locked():
+        changes.execute([Write(path("A.md"), files.read(path("A.md")).data, b"new\n")], author)
+    _, later = open_changes(root, tmp_path / "state")
+    assert [change.author for change in later.latest()] == [author]

@@ -346,3 +346,11 @@ def test_undoing_everything_in_reverse_gives_the_original_bytes(
         for number, state in zip(reversed(undone), states[1:], strict=True):
             desk.undo(number)
             assert tree(desk.root) == state
+
+
+def test_a_note_is_restored_from_the_journal_if_the_trash_has_another_of_its_name(desk: Desk) -> None:
+    desk.vault.writing.delete("Folder/B.md", permanent=False)
+    (desk.root / ".trash/B.md").write_text("another\n")
+    desk.restore(path="Folder/B.md")
+    assert (desk.root / "Folder/B.md").read_text() == "b\n"
+    assert (desk.root / ".trash/B.md").read_text() == "another\n"

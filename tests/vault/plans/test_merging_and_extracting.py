@@ -505,3 +505,14 @@ def test_an_underlined_section_becomes_a_note_with_links_over_several_lines(tmp_
         "New.md": "Sub\n---\n[b\nc](In.md)\n",
         "Note.md": "Top\n===\na\n\n[[New]]\n\nEnd\n===\n",
     }
+
+
+def test_a_link_in_a_part_that_goes_to_another_folder_says_which_file_of_a_name_it_means(tmp_path: Path) -> None:
+    write_vault(tmp_path, "=== A/Note.md\n# Part\n[[Target]]\n=== B/Target.md\n=== C/Target.md\n")
+    changed = after(tmp_path, extract(tmp_path, "A/Note.md", Part("Part"), "D/New.md").steps)
+    assert "[[B/Target]]" in changed["D/New.md"]
+
+
+def test_a_link_in_a_part_that_leads_somewhere_at_last_is_told_of_once(tmp_path: Path) -> None:
+    write_vault(tmp_path, "=== Note.md\n# H\n[[New]]\n# Other\n")
+    assert extract(tmp_path, "Note.md", Part("H"), "New.md").newly_resolved == [("New.md", "New", "New.md")]

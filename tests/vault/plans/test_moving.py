@@ -644,3 +644,9 @@ def test_a_note_that_names_itself_keeps_to_a_form_that_leads_to_it(tmp_path: Pat
         plan(tmp_path, "A", "#", "absolute")
     moved(tmp_path, "A", "#", "relative")
     assert (tmp_path / "#/x.md").read_text() == "[a](x.md#h)\n"
+
+
+def test_a_base_follows_a_file_whose_name_has_an_apostrophe(tmp_path: Path) -> None:
+    write_vault(tmp_path, """=== It's.md\n=== b.base\nf: 'link("It''s")'\n""")
+    moved(tmp_path, "It's.md", "New.md")
+    assert (tmp_path / "b.base").read_text() == "f: 'link(\"New\")'\n"

@@ -606,3 +606,15 @@ def test_replacing_a_section_with_what_it_says_changes_nothing(text: str) -> Non
     lines = to_plain(text).split("\n")[found.first - 1 : found.last]
     again = Edit("replace", "\n".join(lines) + "\n", section="H", occurrence=1)
     assert edited(text, again) == text
+
+
+def test_sections_of_one_name_are_told_apart_by_the_headings_above_them() -> None:
+    text = "# A\n## Plan\n## Other\n# B\n## Plan"
+    error = refusal(edited, text, Edit("append", "x", section="Plan"))
+    assert error.code == AMBIGUOUS_TARGET
+    assert "1. line 2: 'A#Plan', 2. line 5: 'B#Plan'" in error.message
+
+
+def test_texts_put_in_one_place_stand_in_the_order_in_which_they_are_given() -> None:
+    edits = [Edit("append", "second in the alphabet", section="A"), Edit("append", "first", section="A")]
+    assert edited("# A\nx\n# B\n", *edits) == "# A\nx\nsecond in the alphabet\nfirst\n# B\n"
