@@ -84,6 +84,10 @@ def test_the_architecture_page_names_every_room_and_module() -> None:
         assert re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text), name
 
 
+def test_the_architecture_page_stays_short_enough_to_read() -> None:
+    assert len((ROOT / "docs" / "architecture.md").read_text(encoding="utf-8").splitlines()) <= 250
+
+
 def test_the_changelog_keeps_its_form() -> None:
     text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     assert text.startswith("# Changelog\n")
