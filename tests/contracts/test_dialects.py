@@ -497,3 +497,12 @@ def test_obsidian_cli_lists_schemas_as_bare_as_printed(vault: Path) -> None:
     with obsidian(vault) as server:
         answer = ask(server, '{ "jsonrpc": "2.0", "id": 2, "method": "tools/list", "params": {} }')
     assert all("$schema" not in tool["inputSchema"] for tool in answer["result"]["tools"])
+
+
+def test_obsidian_cli_says_what_the_policy_denies_with_its_number(vault: Path, tmp_path: Path) -> None:
+    policy = tmp_path / "policy.toml"
+    policy.write_text('[paths]\nwrite = ["/Open/"]\n')
+    with client(vault, "obsidian-cli", "--policy", str(policy)) as server:
+        ask(server, OBSIDIAN_INITIALIZE)
+        error = call(server, "obsidian_create_note", name="New")["error"]
+        assert (error["code"], error["data"]["errorCode"]) == (-32005, "POLICY_DENIED")

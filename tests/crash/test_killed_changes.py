@@ -66,3 +66,9 @@ def test_a_killed_random_change_is_done_or_was_never_begun(
     tmp_path_factory: pytest.TempPathFactory, seed: int, recovery: bool
 ) -> None:
     kills(tmp_path_factory.mktemp("killed"), str(seed), *(["--kill-recovery"] if recovery else []))
+
+
+@pytest.mark.parametrize("seed", ["2", "33"])
+def test_a_killed_change_of_files_in_folders_that_move_is_done_or_was_never_begun(tmp_path: Path, seed: str) -> None:
+    """Random plans in which a file is written behind two moves of its folder, and one in which it goes to the trash."""
+    assert kills(tmp_path, seed) >= 12

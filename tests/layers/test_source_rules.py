@@ -82,6 +82,7 @@ ONLY = {
 BANNED_NAMES = ("utils", "common", "shared", "helpers", "core")
 BANNED_CLASSES = ("Manager", "Service", "Helper", "Base")
 MAX_LINES = 400
+MAX_FUNCTION_LINES = 60
 PROTOCOL_DATES = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28")
 
 
@@ -99,6 +100,21 @@ def calls(tree: ast.Module) -> Iterator[str]:
 
 def broken_rules(module: str, called: Iterator[str]) -> list[str]:
     return [name for name in called if name in ONLY and not module.startswith(ONLY[name] or ("nobody",))]
+
+
+def code_lines(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+    """Return how many lines a function has, without its docstring, which a model reads in a tool."""
+    first, last = function.lineno, function.end_lineno or function.lineno
+    docstring = function.body[0] if ast.get_docstring(function, clean=False) is not None else None
+    return last - first + 1 - (docstring.end_lineno - docstring.lineno + 1 if docstring and docstring.end_lineno else 0)
+
+
+def long_functions(tree: ast.Module) -> list[str]:
+    return [
+        f"{node.name}: {code_lines(node)} lines"
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and code_lines(node) > MAX_FUNCTION_LINES
+    ]
 
 
 def bad_names(module: str, tree: ast.Module) -> list[str]:
@@ -147,6 +163,18 @@ def test_a_bad_name_is_seen() -> None:
         "utils",
         "NoteManager",
     ]
+
+
+def test_a_function_is_short() -> None:
+    functions = {module: long_functions(tree_of(module)) for module in MODULES}
+    assert {module: names for module, names in functions.items() if names} == {}
+
+
+def test_a_long_function_is_seen() -> None:
+    docstring = '    """\n' + "    A line.\n" * MAX_FUNCTION_LINES + '    """\n'
+    body = "    pass\n" * (MAX_FUNCTION_LINES - 1)
+    assert long_functions(ast.parse(f"def short():\n{docstring}{body}")) == []
+    assert long_functions(ast.parse(f"async def long():\n{docstring}{body}    pass\n")) == ["long: 61 lines"]
 
 
 def test_only_revisions_compares_protocol_dates() -> None:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from support.transcripts import METHODS, make_session
 from support.wire import HANDSHAKE_REVISIONS, REVISIONS
-from vaultwire.protocol.events import Cancel, Exit, Request, Send
+from vaultwire.protocol.events import Cancel, Exit, Peer, Request, Send
 from vaultwire.protocol.jsonrpc import is_request_id
 
 META = "io.modelcontextprotocol/"
@@ -245,3 +245,11 @@ def test_any_json_is_taken(value: Any) -> None:
     conversation.receive(value)
     conversation.receive({"jsonrpc": "2.0", "id": "still there?", "method": "ping"})
     assert conversation.owed["'still there?'"] == 0
+
+
+def test_what_a_peer_said_counts_with_what_python_makes_of_it() -> None:
+    peer = Peer()
+    peer.capabilities_size = 1000
+    assert peer.size >= 10_000
+    peer.watched = {f"obsidian://vault/v/{number}" for number in range(100)}
+    assert peer.size >= 10_000 + 100 * 50

@@ -46,13 +46,6 @@ def _examine(config: Config) -> dict[str, Any]:
     problems = [f"{problem.path}: {problem.text}" for problem in found.problems]
     index = engine.examine_index(config)
     journal = engine.examine_journal(config)
-    start: dict[str, Any] = {"runs": _STARTS}
-    try:
-        times = [_time_start(config) for _ in range(_STARTS)]
-    except (ServerEndedError, RuntimeError) as error:
-        start["error"] = str(error)
-    else:
-        start |= {"median_ms": round(statistics.median(times), 1), "slowest_ms": round(max(times), 1)}
     report: dict[str, Any] = {
         "environment": {
             "vaultwire": __version__,
@@ -97,11 +90,19 @@ def _examine(config: Config) -> dict[str, Any]:
             }
             for client, folder in (("Gemini CLI", gemini_folder()), ("Qwen Code", qwen_folder()))
         },
-        "start": start,
+        "start": _measure_starts(config),
     }
     lines = list(_lines(report))
     problems, remarks = ([text for mark, text in lines if mark == kind] for kind in (_PROBLEM, _REMARK))
     return {"healthy": not problems, "problems": problems, "remarks": remarks, **report}
+
+
+def _measure_starts(config: Config) -> dict[str, Any]:
+    try:
+        times = [_time_start(config) for _ in range(_STARTS)]
+    except (ServerEndedError, RuntimeError) as error:
+        return {"runs": _STARTS, "error": str(error)}
+    return {"runs": _STARTS, "median_ms": round(statistics.median(times), 1), "slowest_ms": round(max(times), 1)}
 
 
 def _time_start(config: Config) -> float:

@@ -147,3 +147,10 @@ def test_the_manual_has_the_faults_it_has() -> None:
         "unresolved-embed": 1,
         "missing-block": 1,
     }
+
+
+def test_of_very_many_faults_of_a_note_so_many_are_told_and_that_there_are_more(tmp_path: Path) -> None:
+    write_vault(tmp_path, "=== n.md\n" + "[[Nowhere]]\n" * 1500)
+    found = open_vault(tmp_path).check("n.md")[1]
+    assert len(found) == 1001
+    assert "more than 1,000 faults" in found[-1].message

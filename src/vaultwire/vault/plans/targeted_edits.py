@@ -255,7 +255,7 @@ def _section_change(note: _Note, edit: Edit, section: OutlineEntry, content: str
     # A line end at the end of the content belongs to its last line; it is no blank line.
     if len(lines) > 1 and not (lines[-1] or lines[-2].strip()):
         last = section.last_line
-    return _replacement(note, first, max(last, first - 1), "\n".join(lines))
+    return _replacement(note, first, last, "\n".join(lines))
 
 
 def _insertion(note: _Note, after: int, content: str, *, is_block: bool = False) -> Change:
