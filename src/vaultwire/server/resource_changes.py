@@ -1,7 +1,7 @@
 """Tells subscribers which notes have changed, and that some came or went, whichever program did it. Not who subscribed.
 
-The index's watch loop reports where to look, and calls on its own thread. What a subscriber hears is decided here: a note is
-told of if it is another one than when it was last looked at, and only if this run may see it.
+The index's watch loop reports where to look, and calls on its own thread. This module decides what subscribers are told: a
+note is reported if its file differs from the last look, and only if this run may see it.
 """
 
 from __future__ import annotations
@@ -53,10 +53,12 @@ class ResourceChanges:
         return watched
 
     def _has_changed(self, path: str) -> bool:
-        """Tell whether the file is another one than when it was last looked at, and look at it."""
+        """Tell whether the file differs from the last look, and look at it."""
         now, before = self._vault.look_at(path), self._seen.get(path)
         is_new = path not in self._seen
         self._seen[path] = now
-        if is_new:  # nobody has looked since it was subscribed to; what is not there may be what must not be seen
+        if (
+            is_new
+        ):  # no look since it was subscribed to; a file that seems missing may be one that this run must not see
             return now is not None or not self._vault.hides_some
         return now != before

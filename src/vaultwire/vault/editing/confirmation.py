@@ -1,4 +1,4 @@
-"""Which changes a person must agree to first, and what they are asked. Not how they are asked: that is the caller's matter."""
+"""Which changes a person must agree to first, and what the question says. Not how it is asked: see ``Progress.confirm``."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from vaultwire.vault.value_types import Confirmation, VaultPath
 MAX_UNASKED_NOTES = 25
 """A change of more notes than this is asked about.
 
-A person can look over so many notes afterwards, one screen of names, and see what was done. The usual moves and renames
-touch fewer. What touches more is mostly a tag, a property or a whole folder.
+A person can check so many notes afterwards: their names fill one screen. The usual moves and renames touch fewer; more is
+mostly a tag, a property or a whole folder.
 """
 
 _NAMED = 5  # notes named in the question
@@ -45,7 +45,7 @@ def _notes_of(files: Files, steps: Sequence[Step]) -> list[VaultPath]:
     for step in steps:
         if isinstance(step, Write):
             moved = [step.path]
-        elif files.is_folder(step.source):
+        elif not files.is_link(step.source) and files.is_folder(step.source):  # a link is moved by itself
             moved = [follow(note.path, step.source, step.target) for note in files.walk(step.source)]
         else:
             moved = [step.target]
