@@ -1,6 +1,6 @@
 """The value types of the engine: vault paths, what its functions return, and progress. No behaviour, no I/O.
 
-The structure of a parsed note is in ``markdown.model``.
+The structure of a parsed note is in ``markdown.parsed_note``.
 """
 
 from __future__ import annotations

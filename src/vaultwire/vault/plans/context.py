@@ -23,5 +23,5 @@ class PlanContext:
         self.progress = progress
 
     def locate(self, name: str) -> VaultPath:
-        """Return the path of the note that ``name`` means. See ``naming.locate``, also for what it raises."""
+        """Return the path of the note that ``name`` means. See ``note_lookup.locate``, also for what it raises."""
         return locate(self.files, self.index, name, self.progress)
