@@ -20,7 +20,7 @@ BACKENDS = ("app", "files", "auto")
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import Any, Literal, TypeAlias, TypedDict, Unpack
+    from typing import Literal, TypeAlias, TypedDict, Unpack
 
     from vaultwire.trust.limits import ClientLimits
 
@@ -57,46 +57,17 @@ class Config:
     ``obsidian`` is the path of the app's command; None for the usual places.
     """
 
-    __slots__ = (
-        "backend",
-        "cache",
-        "dialect",
-        "limits",
-        "obsidian",
-        "policy",
-        "prompts",
-        "read_first",
-        "read_only",
-        "state",
-        "vaults",
-    )  # fmt: skip
-
-    def __init__(  # noqa: PLR0913 - one for each setting, by name; a dataclass would take 8 ms of every start
-        self,
-        vaults: dict[str, str],
-        *,
-        cache: str,
-        state: str,
-        read_only: bool = False,
-        read_first: bool = False,
-        prompts: str | None = None,
-        policy: str | None = None,
-        backend: Backend | None = None,
-        dialect: str = "mcp",
-        obsidian: str | None = None,
-        limits: ClientLimits | None = None,
-    ) -> None:
-        self.vaults = vaults
-        self.cache = cache
-        self.state = state
-        self.read_only = read_only
-        self.read_first = read_first
-        self.prompts = prompts
-        self.policy = policy
-        self.backend = backend
-        self.dialect = dialect
-        self.obsidian = obsidian
-        self.limits = limits
+    vaults: dict[str, str]
+    cache: str
+    state: str
+    read_only = False
+    read_first = False
+    prompts: str | None = None
+    policy: str | None = None
+    backend: Backend | None = None
+    dialect = "mcp"
+    obsidian: str | None = None
+    limits: ClientLimits | None = None
 
     @property
     def vault(self) -> str:
@@ -115,8 +86,9 @@ class Config:
 
     def for_vault(self, name: str) -> Config:
         """Return the same settings for one of the vaults."""
-        settings: dict[str, Any] = {setting: getattr(self, setting) for setting in self.__slots__}
-        return Config(**settings | {"vaults": {name: self.vaults[name]}})
+        config = Config()
+        vars(config).update(vars(self), vaults={name: self.vaults[name]})
+        return config
 
 
 def keys_folder(state: str | None = None) -> str:
@@ -162,20 +134,16 @@ def make_config(vault: str | Sequence[str] | None, **options: Unpack[Options]) -
     log = None if limits is None else limits.audit
     if log is not None and any(_is_part(os.path.dirname(log), folder) for folder in vaults.values()):
         raise ConfigError(f"--audit must not be in the vault, where it would be synced with the notes, got {log}")
-    return Config(
-        vaults,
-        cache=cache,
-        state=state,
-        read_only=options.get("read_only", False),
-        read_first=options.get("read_first", False),
-        prompts=_prompts_folder(options.get("prompts")),
-        policy=policy_path(options.get("policy")),
-        # This dialect's tools are those of the app's command, also where the app does not run.
-        backend=backend or ("auto" if dialect == "obsidian-cli" else None),
-        dialect=dialect or "mcp",
-        obsidian=os.environ.get(OBSIDIAN_VARIABLE) or None,
-        limits=limits,
-    )
+    config = Config()
+    config.vaults, config.cache, config.state, config.limits = vaults, cache, state, limits
+    config.read_only, config.read_first = options.get("read_only", False), options.get("read_first", False)
+    config.prompts = _prompts_folder(options.get("prompts"))
+    config.policy = policy_path(options.get("policy"))
+    # This dialect's tools are those of the app's command, also where the app does not run.
+    config.backend = backend or ("auto" if dialect == "obsidian-cli" else None)
+    config.dialect = dialect or "mcp"
+    config.obsidian = os.environ.get(OBSIDIAN_VARIABLE) or None
+    return config
 
 
 def _choose(given: list[str]) -> dict[str, str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import sys
 from pathlib import Path
@@ -46,17 +45,6 @@ def test_what_another_process_issues_and_revokes_counts_at_once(keys: Keys, tmp_
         assert keys.owner(secret) == "phone"
         assert other.revoke("phone")
         assert keys.owner(secret) is None
-
-
-def test_what_is_old_is_not_read_again_and_still_seen_to_change(keys: Keys, tmp_path: Path) -> None:
-    folder = tmp_path / "state" / "keys"
-    first = keys.issue("first")
-    os.utime(folder, (1_000_000_000, 1_000_000_000))
-    assert keys.owner(first) == "first"
-    (folder / "key-first.json").write_text("{}")  # changes the file, not the folder: nobody looks
-    assert keys.owner(first) == "first"
-    second = keys.issue("second")
-    assert (keys.owner(first), keys.owner(second)) == (None, "second")
 
 
 def test_keys_are_listed_by_name_without_the_files_that_are_none(keys: Keys, tmp_path: Path) -> None:

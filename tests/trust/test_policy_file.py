@@ -272,5 +272,5 @@ def test_a_policy_is_told_in_words(whole: LoadedPolicy) -> None:
 
 
 def test_a_policy_that_ends_too_early_is_at_fault_in_its_last_line(tmp_path: Path) -> None:
-    with pytest.raises(PolicyError, match=r"policy\.toml:3: is no TOML"):
+    with pytest.raises(PolicyError, match=r"policy\.toml:3: is not TOML"):
         load(tmp_path, "read_only = true\n[paths]\ndeny = [")

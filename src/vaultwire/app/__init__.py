@@ -77,8 +77,7 @@ def run_stdio(config: Config, *, standalone: bool = False) -> None:
 def _rendezvous_path(config: Config) -> str | None:
     from vaultwire.transports import rendezvous  # noqa: PLC0415 - after the first answer
 
-    settings = {name: getattr(config, name) for name in config.__slots__}
-    return rendezvous.socket_path(config.rendezvous_folder, settings, config.policy)
+    return rendezvous.socket_path(config.rendezvous_folder, vars(config), config.policy)
 
 
 def run_connect(target: Target, say: Callable[[str], None]) -> None:
