@@ -34,7 +34,7 @@ from vaultwire.trust.policy import Policy
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
-    from typing import Unpack
+    from typing import Any, Unpack
 
     from vaultwire.app.http_app import AsgiOptions, HttpApp
     from vaultwire.app.network_config import NetworkConfig
@@ -138,17 +138,18 @@ def asgi(vault: str | Sequence[str] | None = None, **options: Unpack[AsgiOptions
     """
     from functools import partial  # noqa: PLC0415 - only this door's own code, here and below
 
-    from vaultwire.app.http_app import Address, HttpApp, split_options  # noqa: PLC0415
-    from vaultwire.app.network_config import make_network_config  # noqa: PLC0415
+    from vaultwire.app.http_app import Address, HttpApp  # noqa: PLC0415
+    from vaultwire.app.network_config import APP_SETTINGS, make_network_config  # noqa: PLC0415
     from vaultwire.config import make_config  # noqa: PLC0415
     from vaultwire.transports import listening, observing  # noqa: PLC0415
 
-    for_config, for_network = split_options(options)
-    config = make_config(vault, **for_config)
+    given: dict[str, Any] = {"require_key": True, **options}
+    for_network = {name: given.pop(name) for name in given.keys() & APP_SETTINGS}
+    config = make_config(vault, **given)
     network = make_network_config(config, **for_network)
     handlers = make_handlers(config)
     observer = observing.Observer(log_json=network.log_json, metrics=network.metrics)
-    address = Address(listening.local_names(*network.names), any_address=False, is_local=True, url=None)
+    address = Address(listening.local_names(*network.allow_host), any_address=False, is_local=True, url=None)
     return HttpApp(handlers, partial(make_session, config, handlers), network, address, observer)
 
 

@@ -24,7 +24,7 @@ def serve_http(
 ) -> None:
     """Serve these methods until told to end. Raises ConfigError where that cannot be.
 
-    ``new_session``: as for ``HttpApp``. ``met`` is where programs of the same person find the server (``meeting``).
+    ``new_session``: as for ``HttpApp``. ``met`` is where programs of the same person find the server (``rendezvous``).
     ``on_ready`` is called with the server's URL once it answers, and with ``in_the_open=True`` if others can read what it
     says on the way.
     """
@@ -40,7 +40,7 @@ def serve_http(
     except listening.StartError as error:
         raise ConfigError(str(error)) from None
     address = Address(
-        listening.names(listener, serving.host, *serving.names),
+        listening.names(listener, serving.host, *serving.allow_host),
         listening.is_any_address(listener),
         listening.is_loopback(listener),
         listening.url(listener, tls=tls is not None),

@@ -7,7 +7,7 @@ import secrets
 from importlib import resources
 from typing import Any, NamedTuple
 
-from vaultwire.editor.proposals import Decision, Proposal, Proposals
+from vaultwire.editor.proposals import Decision, Proposal
 from vaultwire.markdown.diffs import unified
 
 _NOT_READ = (
@@ -33,20 +33,6 @@ def make_page() -> Page:
         "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
     )
     return Page(html.replace("{nonce}", nonce), policy)
-
-
-class Changes:
-    """The changes that wait, as messages for pages and the plugin. Each diff is made once."""
-
-    def __init__(self, proposals: Proposals) -> None:
-        self._proposals = proposals
-        self._shown: dict[str, dict[str, Any]] = {}
-
-    def waiting(self) -> list[dict[str, Any]]:
-        """Return the changes, the oldest first. Call it from one thread at a time."""
-        shown = self._shown
-        self._shown = {each.id: shown.get(each.id) or to_change(each) for each in self._proposals.waiting}
-        return list(self._shown.values())
 
 
 def to_message(waiting: list[dict[str, Any]], known: set[str]) -> str:
