@@ -10,9 +10,10 @@ import socket
 import sys
 import threading
 import webbrowser
+from collections.abc import Callable, Collection
 
 from vaultwire.app.engine import load_policy, open_vault
-from vaultwire.config import ConfigError
+from vaultwire.config import Config, ConfigError
 from vaultwire.desk.command_endpoint import CommandEndpoint
 from vaultwire.desk.plugin_endpoint import PluginEndpoint
 from vaultwire.desk.review_endpoint import ReviewEndpoint
@@ -34,13 +35,11 @@ from vaultwire.transports.lock_file import (
     remove_stale_files,
 )
 from vaultwire.vault.disk.process_lock import ProcessLock
+from vaultwire.vault.value_types import NoProgress
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
-
     from vaultwire.app.companion_door import CompanionDoor
-    from vaultwire.config import Config
 
 # Between two looks at the workspace file. A person who opens another note would notice a second.
 _LOOK_SECONDS = 0.5
@@ -111,7 +110,7 @@ def _listen(last: Identity) -> tuple[Identity, socket.socket]:
     return Identity(listener.getsockname()[1], last.token), listener
 
 
-class _NoWait:
+class _NoWait(NoProgress):
     """A ``Progress`` that does not wait for a lock: two editors of one vault would remove each other's files."""
 
     def __init__(self, root: str) -> None:
@@ -122,12 +121,6 @@ class _NoWait:
             f"{self._root} is already in Claude Code's /ide list: another vaultwire ide, or serve --ide, runs for it. "
             "Use that one, or end it first"
         )
-
-    def report(self, _done: int, _total: int, _message: str) -> None:
-        """Do nothing: nobody waits."""
-
-    def confirm(self, _question: object) -> None:
-        """Ask nobody: nothing is changed."""
 
 
 def _lock_vault(folder: str, key: str, root: str) -> contextlib.ExitStack:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from collections.abc import Callable
 
-    from vaultwire.app.network_config import NetworkConfig
-    from vaultwire.protocol.revisions import Revision
-    from vaultwire.protocol.session import Session
-    from vaultwire.server.handlers import Handlers
-    from vaultwire.transports.http_server import Limits
-    from vaultwire.transports.rendezvous import Listener
+from vaultwire.app.http_app import Address, HttpApp
+from vaultwire.app.network_config import NetworkConfig
+from vaultwire.config import ConfigError
+from vaultwire.protocol.revisions import Revision
+from vaultwire.protocol.session import Session
+from vaultwire.server.handlers import Handlers
+from vaultwire.transports import http_server, listening, observing, rest
+from vaultwire.transports.http_server import Limits
+from vaultwire.transports.rendezvous import Listener
 
 
 def serve_http(
@@ -28,10 +29,6 @@ def serve_http(
     ``on_ready`` is called with the server's URL once it answers, and with ``in_the_open=True`` if others can read what it
     says on the way.
     """
-    from vaultwire.app.http_app import Address, HttpApp  # noqa: PLC0415 - only this door's own code, here and below
-    from vaultwire.config import ConfigError  # noqa: PLC0415
-    from vaultwire.transports import http_server, listening, observing, rest  # noqa: PLC0415
-
     observer = observing.Observer(log_json=serving.log_json, metrics=serving.metrics)
     observer.take_stderr()
     try:
