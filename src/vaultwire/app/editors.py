@@ -10,7 +10,7 @@ import socket
 import sys
 import threading
 import webbrowser
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 
 from vaultwire.app.engine import load_policy, open_vault
 from vaultwire.config import Config, ConfigError
@@ -22,7 +22,7 @@ from vaultwire.editor.state import EditorState
 from vaultwire.editor.workspace import WorkspaceWatcher
 from vaultwire.server.editors.methods import Bridge
 from vaultwire.server.editors.notifications import ClientPaths
-from vaultwire.transports.editor_socket import EditorSocket, hosts
+from vaultwire.transports.editor_socket.door import EditorSocket, hosts
 from vaultwire.transports.lock_file import (
     EndpointFile,
     Identity,
@@ -48,22 +48,12 @@ _NAME = "Obsidian"
 _STOPS = ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK")  # those that the system has
 
 
-def run_ide(
-    config: Config,
-    on_ready: Callable[[str, int, str, int], None],
-    on_waiting: Callable[[str, str], None],
-    log: Callable[[str], None] | None,
-    *,
-    opens_browser: bool,
-    companions: Collection[str] = (),
-) -> None:
+def run_ide(doors: Sequence[EditorDoor], on_ready: Callable[[str, int, str, int], None]) -> None:
     """Be an editor to clients on this computer, one for each vault, until told to end. Raises ConfigError.
 
-    ``companions``: those of ``gemini`` and ``qwen`` that can connect, too. ``on_ready`` is called with each vault's folder,
-    its port, the link of its review page, and the companions' port (0 for none). ``on_waiting`` is called with a file and
-    that link, on any thread, when a change waits that nobody sees. ``log`` takes lines for ``--debug``.
+    ``on_ready`` is called with each vault's folder, its port, the link of its review page, and the companions' port (0 for
+    none).
     """
-    doors = open_editors(config, on_waiting, log, opens_browser=opens_browser, companions=companions)
     ended = threading.Event()
     for name in _STOPS:
         if hasattr(signal, name):
@@ -82,16 +72,19 @@ def run_ide(
 def open_editors(
     config: Config,
     on_waiting: Callable[[str, str], None],
-    log: Callable[[str], None] | None,
+    companions: Collection[str],
+    log: Callable[[str], None] = lambda _: None,
     *,
-    opens_browser: bool,
-    companions: Collection[str] = (),
+    opens_browser: bool = True,
 ) -> list[EditorDoor]:
-    """Return a door for each vault, with the arguments of ``run_ide``; ``begin`` opens it."""
+    """Return a door for each vault; ``begin`` opens it. Raises ConfigError.
+
+    ``companions``: those of ``gemini`` and ``qwen`` that can connect, too. ``on_waiting`` is called with a file and the link
+    of the review page, on any thread, when a change waits that nobody sees. ``log`` takes lines for ``--debug``.
+    """
     remove_stale_files(lock_folder())
-    heard = log or (lambda _: None)
     return [
-        EditorDoor(config.for_vault(name), on_waiting, heard, companions, opens_browser=opens_browser)
+        EditorDoor(config.for_vault(name), on_waiting, companions, log, opens_browser=opens_browser)
         for name in config.vaults
     ]
 
@@ -149,8 +142,8 @@ class EditorDoor:
         self,
         config: Config,
         on_waiting: Callable[[str, str], None],
+        companions: Collection[str],
         log: Callable[[str], None],
-        companions: Collection[str] = (),
         *,
         opens_browser: bool,
     ) -> None:

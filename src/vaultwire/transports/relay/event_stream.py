@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from vaultwire.transports.relay.http_client import ResponseTooLarge
+
 # What a line costs in memory beyond its bytes: one event may have very many lines.
 _LINE_BYTES = 40
 # The id goes back to the server in a header. A longer one is ignored.
@@ -23,15 +25,11 @@ class Cursor:
         self.retry_seconds: float | None = None
 
 
-class EventTooLong(Exception):  # noqa: N818 - says what is the matter
-    """An event has more bytes than the caller takes."""
-
-
 def read_events(lines: Iterable[bytes], cursor: Cursor, most_bytes: int) -> Iterator[bytes]:
     """Yield the data of each event, lines joined by ``\\n``. The cursor moves on before the event is yielded.
 
     An event without an empty line at its end is dropped, as the standard says. An event without data is not yielded, but
-    its id counts. Raises EventTooLong.
+    its id counts. Raises ResponseTooLarge.
     """
     data: list[bytes] = []
     size = 0
@@ -48,7 +46,7 @@ def read_events(lines: Iterable[bytes], cursor: Cursor, most_bytes: int) -> Iter
         if name == b"data":
             size += len(value) + _LINE_BYTES
             if size > most_bytes:
-                raise EventTooLong
+                raise ResponseTooLarge(f"an event of its answer has more than {most_bytes} bytes")
             data.append(value)
         elif name == b"id" and b"\0" not in value and len(value) <= _MAX_ID_BYTES:
             last_id = value.decode("latin-1")
