@@ -24,11 +24,11 @@ from vaultwire.server.editors.methods import Bridge
 from vaultwire.server.editors.notifications import ClientPaths
 from vaultwire.transports.editor_socket.door import EditorSocket, hosts
 from vaultwire.transports.lock_file import (
-    EndpointFile,
     Identity,
     LastIdentity,
-    LockFile,
     LockFileError,
+    endpoint_file,
+    lock_file,
     lock_folder,
     new_endpoint,
     new_identity,
@@ -36,10 +36,6 @@ from vaultwire.transports.lock_file import (
 )
 from vaultwire.vault.disk.process_lock import ProcessLock
 from vaultwire.vault.value_types import NoProgress
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from vaultwire.app.companion_door import CompanionDoor
 
 # Between two looks at the workspace file. A person who opens another note would notice a second.
 _LOOK_SECONDS = 0.5
@@ -125,16 +121,6 @@ def _lock_vault(folder: str, key: str, root: str) -> contextlib.ExitStack:
     return lock
 
 
-def _open_companions(
-    bridge: Bridge, root: str, clients: Collection[str], log: Callable[[str], None]
-) -> CompanionDoor | None:
-    if not clients:
-        return None
-    from vaultwire.app.companion_door import CompanionDoor  # noqa: PLC0415 - an HTTP server, only where asked for
-
-    return CompanionDoor(bridge, root, _NAME, clients, log)
-
-
 class EditorDoor:
     """One vault as an editor: its parts and their threads."""
 
@@ -164,18 +150,23 @@ class EditorDoor:
         plugin, command = new_endpoint(self.port), new_endpoint(self.port)
         self._page = ReviewEndpoint(proposals, {f"http://{host}" for host in hosts(self.port)})
         self._plugin = PluginEndpoint(state, proposals, plugin[1:], lambda: bridge.peers, on_gone=self._open_page)
-        self._companions = _open_companions(bridge, self.root, companions, log)
-        self.companion_port = 0 if self._companions is None else self._companions.port
+        self._companions: CompanionDoor | None = None
+        self.companion_port = 0
+        if companions:
+            from vaultwire.app.companion_door import CompanionDoor  # noqa: PLC0415 - an HTTP server, only where asked for
+
+            self._companions = CompanionDoor(bridge, self.root, _NAME, companions, log)
+            self.companion_port = self._companions.port
         commands = CommandEndpoint(state, lambda: vault, command.token, lambda: bridge.peers, self._watchers)
         self._workspace = WorkspaceWatcher(self.root, state)
         self._proposals = proposals
         pages = (self._page, self._plugin, commands)
         self._socket = EditorSocket(bridge, listener, self._identity.token, pages, log)
         self.url = f"http://127.0.0.1:{self.port}{self._page.path}"
-        self._files: list[LockFile | EndpointFile] = [
-            LockFile(lock_folder(), self._identity, self.root, _NAME),
-            EndpointFile(folder, "plugin", self.root, plugin),
-            EndpointFile(folder, "commands", self.root, command),
+        self._files = [
+            lock_file(lock_folder(), self._identity, self.root, _NAME),
+            endpoint_file(folder, "plugin", self.root, plugin),
+            endpoint_file(folder, "commands", self.root, command),
         ]
         works = {"socket": self._socket.run, "tend": vault.run_watch_loop, "follow": self._follow}
         self._threads = [threading.Thread(target=work, name=f"vaultwire-editor-{name}") for name, work in works.items()]

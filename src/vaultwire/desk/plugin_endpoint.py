@@ -1,6 +1,6 @@
 """The endpoint of the companion plugin in Obsidian, on the editors' port: what the person sees, and what to show them.
 
-It finds the server by a file outside the vault (``transports.lock_file.EndpointFile``) and shows the secret in that file.
+It finds the server by a file outside the vault (``transports.lock_file.endpoint_file``) and shows the secret in that file.
 It tells nothing before the server has shown the second secret: another program may have the port by now. Its messages are
 checked like anybody's; a wrong one is ignored. The messages are JSON objects with a ``type``:
 

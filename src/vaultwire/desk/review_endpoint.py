@@ -52,8 +52,8 @@ class ReviewEndpoint:
         if not hmac.compare_digest(key.encode(), self._key.encode()):
             return answer(HTTPStatus.FORBIDDEN, "This page is opened by the link that vaultwire prints.\n")
         if where.path == _PREFIX:
-            page = make_page()
-            return answer(HTTPStatus.OK, page.html, "text/html", page.content_security_policy)
+            page, policy = make_page()
+            return answer(HTTPStatus.OK, page, "text/html", policy)
         if where.path != _SOCKET:
             return answer(HTTPStatus.NOT_FOUND, "There is no such page.\n")
         if request.headers.get_all("Origin") not in [[origin] for origin in self._origins]:

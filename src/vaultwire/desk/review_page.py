@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import secrets
 from importlib import resources
-from typing import Any, NamedTuple
+from typing import Any
 
 from vaultwire.editor.proposals import Decision, Proposal
 from vaultwire.markdown.diffs import unified
@@ -17,22 +17,18 @@ _NOT_READ = (
 _KINDS = {"+": "added", "-": "removed", " ": "same", "@": "gap", "\\": "gap"}
 
 
-class Page(NamedTuple):
-    """A page and its Content-Security-Policy."""
+def make_page() -> tuple[str, str]:
+    """Return the page and its Content-Security-Policy.
 
-    html: str
-    content_security_policy: str
-
-
-def make_page() -> Page:
-    """Return the page. Its scripts and styles have a nonce, so a script injected by others would not run."""
+    Its scripts and styles have a nonce, so a script injected by others would not run.
+    """
     nonce = secrets.token_urlsafe(16)
     html = resources.files("vaultwire.desk").joinpath("review_page.html").read_text(encoding="utf-8")
     policy = (
         f"default-src 'none'; script-src 'nonce-{nonce}'; style-src 'nonce-{nonce}'; connect-src 'self'; "
         "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
     )
-    return Page(html.replace("{nonce}", nonce), policy)
+    return html.replace("{nonce}", nonce), policy
 
 
 def to_message(waiting: list[dict[str, Any]], known: set[str]) -> str:

@@ -18,11 +18,8 @@ _MAX_DIGITS = 9
 class Cursor:
     """A client's place in a stream: the id of the last event, and how long to wait before asking for the rest."""
 
-    __slots__ = ("last_id", "retry_seconds")
-
-    def __init__(self) -> None:
-        self.last_id = ""
-        self.retry_seconds: float | None = None
+    last_id = ""
+    retry_seconds: float | None = None
 
 
 def read_events(lines: Iterable[bytes], cursor: Cursor, most_bytes: int) -> Iterator[bytes]:
