@@ -8,7 +8,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_INTERRUPTED = 130  # as ``cli.EXIT_INTERRUPTED``, which may not be loaded yet
+_INTERRUPTED = 130  # as shells do: 128 + SIGINT
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -6,6 +6,7 @@ import os
 import sys
 
 from vaultwire.protocol.dialects import DIALECTS
+from vaultwire.trust.limits import ClientLimits
 
 VAULT_VARIABLE = "VAULTWIRE_VAULT"
 CACHE_VARIABLE = "VAULTWIRE_CACHE"
@@ -20,9 +21,7 @@ BACKENDS = ("app", "files", "auto")
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import Any, Literal, TypeAlias, TypedDict, Unpack
-
-    from vaultwire.trust.limits import ClientLimits
+    from typing import Literal, TypeAlias, TypedDict, Unpack
 
     Backend: TypeAlias = Literal["app", "files", "auto"]
 
@@ -52,51 +51,22 @@ class Config:
     ``cache`` is the folder for what can be made again, such as the index; ``state`` the folder for what cannot, such as the
     journal of changes. They need not exist yet. ``read_first``: a note is edited only in a session that has read it.
     ``prompts`` is a folder in the vault, with ``/`` between parts, whose notes are prompts; None for none. ``policy`` is the
-    file that says what is allowed; None for none. ``limits``: further limits of the command line; None for none.
+    file that says what is allowed; None for none. ``limits``: further limits of the command line.
     ``dialect`` names a contract (``protocol.dialects``). ``backend`` answers the ``obsidian_*`` tools; None for none.
     ``obsidian`` is the path of the app's command; None for the usual places.
     """
 
-    __slots__ = (
-        "backend",
-        "cache",
-        "dialect",
-        "limits",
-        "obsidian",
-        "policy",
-        "prompts",
-        "read_first",
-        "read_only",
-        "state",
-        "vaults",
-    )  # fmt: skip
-
-    def __init__(  # noqa: PLR0913 - one for each setting, by name; a dataclass would take 8 ms of every start
-        self,
-        vaults: dict[str, str],
-        *,
-        cache: str,
-        state: str,
-        read_only: bool = False,
-        read_first: bool = False,
-        prompts: str | None = None,
-        policy: str | None = None,
-        backend: Backend | None = None,
-        dialect: str = "mcp",
-        obsidian: str | None = None,
-        limits: ClientLimits | None = None,
-    ) -> None:
-        self.vaults = vaults
-        self.cache = cache
-        self.state = state
-        self.read_only = read_only
-        self.read_first = read_first
-        self.prompts = prompts
-        self.policy = policy
-        self.backend = backend
-        self.dialect = dialect
-        self.obsidian = obsidian
-        self.limits = limits
+    vaults: dict[str, str]
+    cache: str
+    state: str
+    read_only = False
+    read_first = False
+    prompts: str | None = None
+    policy: str | None = None
+    backend: Backend | None = None
+    dialect = "mcp"
+    obsidian: str | None = None
+    limits: ClientLimits
 
     @property
     def vault(self) -> str:
@@ -115,15 +85,16 @@ class Config:
 
     def for_vault(self, name: str) -> Config:
         """Return the same settings for one of the vaults."""
-        settings: dict[str, Any] = {setting: getattr(self, setting) for setting in self.__slots__}
-        return Config(**settings | {"vaults": {name: self.vaults[name]}})
+        config = Config()
+        vars(config).update(vars(self), vaults={name: self.vaults[name]})
+        return config
 
 
 def keys_folder(state: str | None = None) -> str:
     """Return the folder of the API keys, in the state folder."""
     if state is None:
         given = os.environ.get(STATE_VARIABLE)
-        state = os.path.abspath(os.path.expanduser(given)) if given else _user_state()
+        state = os.path.abspath(os.path.expanduser(given)) if given else _user_folders()[1]
     return os.path.join(state, "keys")
 
 
@@ -149,33 +120,30 @@ def make_config(vault: str | Sequence[str] | None, **options: Unpack[Options]) -
 
         raise ConfigError(message + known_names(" or one that Obsidian knows: "))
     vaults = _choose(each)
+    usual_cache, usual_state = _user_folders()
     for folder in vaults.values():
-        cache = _outside(folder, CACHE_VARIABLE, _user_cache())
-        state = _outside(folder, STATE_VARIABLE, _user_state())
+        cache = _outside(folder, CACHE_VARIABLE, usual_cache)
+        state = _outside(folder, STATE_VARIABLE, usual_state)
     if os.environ.get(STATE_VARIABLE) and _below(state, cache)[:2] != "..":
         raise ConfigError(f"{STATE_VARIABLE} must not be in the cache, which may be deleted at any time, got {state}")
-    dialect, backend, limits = options.get("dialect"), options.get("backend"), options.get("limits")
+    dialect, backend, limits = options.get("dialect"), options.get("backend"), options.get("limits") or ClientLimits()
     if dialect not in (None, *DIALECTS):
         raise ConfigError(f"--dialect must be one of {', '.join(DIALECTS)}, got {dialect!r}")
     if backend not in (None, *BACKENDS):
         raise ConfigError(f"--backend must be one of {', '.join(BACKENDS)}, got {backend!r}")
-    log = None if limits is None else limits.audit
+    log = limits.audit
     if log is not None and any(_is_part(os.path.dirname(log), folder) for folder in vaults.values()):
         raise ConfigError(f"--audit must not be in the vault, where it would be synced with the notes, got {log}")
-    return Config(
-        vaults,
-        cache=cache,
-        state=state,
-        read_only=options.get("read_only", False),
-        read_first=options.get("read_first", False),
-        prompts=_prompts_folder(options.get("prompts")),
-        policy=policy_path(options.get("policy")),
-        # This dialect's tools are those of the app's command, also where the app does not run.
-        backend=backend or ("auto" if dialect == "obsidian-cli" else None),
-        dialect=dialect or "mcp",
-        obsidian=os.environ.get(OBSIDIAN_VARIABLE) or None,
-        limits=limits,
-    )
+    config = Config()
+    config.vaults, config.cache, config.state, config.limits = vaults, cache, state, limits
+    config.read_only, config.read_first = options.get("read_only", False), options.get("read_first", False)
+    config.prompts = _prompts_folder(options.get("prompts"))
+    config.policy = policy_path(options.get("policy"))
+    # This dialect's tools are those of the app's command, also where the app does not run.
+    config.backend = backend or ("auto" if dialect == "obsidian-cli" else None)
+    config.dialect = dialect or "mcp"
+    config.obsidian = os.environ.get(OBSIDIAN_VARIABLE) or None
+    return config
 
 
 def _choose(given: list[str]) -> dict[str, str]:
@@ -234,22 +202,18 @@ def _share_drive(one: str, other: str) -> bool:
     return os.path.splitdrive(one)[0].lower() == os.path.splitdrive(other)[0].lower()
 
 
-def _user_cache() -> str:
-    home = os.path.expanduser("~")
-    if sys.platform == "win32":
-        return os.path.join(os.environ.get("LOCALAPPDATA") or os.path.join(home, "AppData", "Local"), "vaultwire")
-    if sys.platform == "darwin":
-        return os.path.join(home, "Library", "Caches", "vaultwire")
-    return os.path.join(_xdg_folder("XDG_CACHE_HOME", os.path.join(home, ".cache")), "vaultwire")
-
-
-def _user_state() -> str:
+def _user_folders() -> tuple[str, str]:
+    """Return this user's usual folders for the cache and for the state."""
     home = os.path.expanduser("~")
     if sys.platform == "win32":  # Windows has no folder for caches, so both are in one place
-        return f"{_user_cache()}-state"
+        cache = os.path.join(os.environ.get("LOCALAPPDATA") or os.path.join(home, "AppData", "Local"), "vaultwire")
+        return cache, f"{cache}-state"
     if sys.platform == "darwin":
-        return os.path.join(home, "Library", "Application Support", "vaultwire")
-    return os.path.join(_xdg_folder("XDG_STATE_HOME", os.path.join(home, ".local", "state")), "vaultwire")
+        cache, state = (os.path.join(home, "Library", name) for name in ("Caches", "Application Support"))
+    else:
+        cache = _xdg_folder("XDG_CACHE_HOME", os.path.join(home, ".cache"))
+        state = _xdg_folder("XDG_STATE_HOME", os.path.join(home, ".local", "state"))
+    return os.path.join(cache, "vaultwire"), os.path.join(state, "vaultwire")
 
 
 def _xdg_folder(variable: str, usual: str) -> str:

@@ -13,7 +13,7 @@ from support.editor_door import EditorDoor
 from support.vaults import snapshot, write_vault
 from vaultwire.cli import main
 from vaultwire.editor.state import Mention, Position, Selection
-from vaultwire.transports.lock_file import EndpointFile, new_endpoint
+from vaultwire.transports.lock_file import endpoint_file, new_endpoint
 
 TEXT = "=== Folder/My Plan.md\none\ntwo\nthree\n=== Private/Diary.md\nsecret\n"
 PARTS = """
@@ -49,7 +49,7 @@ def vault(tmp_path: Path) -> Path:
 @pytest.fixture
 def door(vault: Path, tmp_path: Path) -> Iterator[EditorDoor]:
     made = EditorDoor(vault)
-    EndpointFile(str(tmp_path / "state" / "editor"), "commands", str(vault), made.commands).write()
+    endpoint_file(str(tmp_path / "state" / "editor"), "commands", str(vault), made.commands).write()
     yield made
     made.close()
 
@@ -160,7 +160,7 @@ def test_without_a_server_it_is_1_and_says_what_to_start(
     assert "start it with vaultwire ide" in capsys.readouterr().err
     door = EditorDoor(vault)
     door.close()  # as one that was killed leaves its file
-    EndpointFile(str(tmp_path / "state" / "editor"), "commands", str(vault), new_endpoint(door.port)).write()
+    endpoint_file(str(tmp_path / "state" / "editor"), "commands", str(vault), new_endpoint(door.port)).write()
     assert run(vault, "mention", "My Plan") == 1
     assert "start it with vaultwire ide" in capsys.readouterr().err
 

@@ -348,7 +348,7 @@ def test_a_lost_connection_is_said_and_what_waited_comes_back_with_the_next(door
     open_note(tab, "Plan.md")
     door.propose("Plan.md", NOTE, NEW)
     tab.wait_for("document.querySelector('article')")
-    door.link._plugins[0].socket.shutdown(socket.SHUT_RDWR)  # as a computer that slept finds it
+    door.link._viewers.connections[0].socket.shutdown(socket.SHUT_RDWR)  # as a computer that slept finds it
     tab.wait_for("document.getElementById('notices').textContent.includes('is not connected any more')")
     tab.click("article button", "Accept")
     door.wait_for(lambda: door.decisions == [NEW])

@@ -15,7 +15,7 @@ import pytest
 
 from vaultwire.config import make_config
 from vaultwire.desk.plugin_endpoint import MAX_SELECTED, VERSION
-from vaultwire.transports.lock_file import EndpointFile, endpoint_path, new_endpoint, read_endpoint
+from vaultwire.transports.lock_file import endpoint_file, endpoint_path, new_endpoint, read_endpoint
 
 HERE = Path(__file__).parent
 PLUGIN = resources.files("vaultwire.obsidian").joinpath("plugin")
@@ -98,17 +98,17 @@ def test_the_plugin_in_a_flatpak_looks_outside_of_it(tmp_path: Path) -> None:
 def test_a_link_file_is_for_nobody_else_and_goes_when_the_server_does(tmp_path: Path) -> None:
     folder = str(tmp_path / "state" / "editor")
     link, later = new_endpoint(4711), new_endpoint(4712)
-    file = EndpointFile(folder, "plugin", str(tmp_path), link)
+    file = endpoint_file(folder, "plugin", str(tmp_path), link)
     file.write()
     assert read_endpoint(folder, "plugin", str(tmp_path)) == link
     assert read_endpoint(folder, "commands", str(tmp_path)) is None
     if os.name != "nt":
         assert os.stat(folder).st_mode & 0o777 == 0o700
         assert os.stat(endpoint_path(folder, "plugin", str(tmp_path))).st_mode & 0o777 == 0o600
-    EndpointFile(folder, "plugin", str(tmp_path), later).write()
+    endpoint_file(folder, "plugin", str(tmp_path), later).write()
     file.remove()  # not its own any more
     assert read_endpoint(folder, "plugin", str(tmp_path)) == later
-    EndpointFile(folder, "plugin", str(tmp_path), later).remove()
+    endpoint_file(folder, "plugin", str(tmp_path), later).remove()
     assert os.listdir(folder) == []
     assert len({link.token, link.answer, later.token, later.answer}) == 4
 

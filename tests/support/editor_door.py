@@ -16,7 +16,7 @@ from vaultwire.editor.proposals import Decision, Proposals
 from vaultwire.editor.state import EditorState, Mention, Selection
 from vaultwire.server.editors.methods import Bridge, Peer
 from vaultwire.server.editors.notifications import ClientPaths
-from vaultwire.transports.editor_socket import TOKEN_HEADER, Bounds, EditorSocket, hosts
+from vaultwire.transports.editor_socket.door import TOKEN_HEADER, Bounds, EditorSocket, hosts
 from vaultwire.transports.lock_file import new_endpoint
 
 PATIENCE = 20.0

@@ -15,7 +15,7 @@ import pytest
 from support.editor_door import PATIENCE, EditorDoor
 from support.vaults import write_vault
 from vaultwire.editor.state import Selection
-from vaultwire.transports.editor_socket import Bounds
+from vaultwire.transports.editor_socket.door import Bounds
 
 HOUR = 3600.0
 # A close frame of code 1000 and a ping, as clients send them: masked, with a mask of zeros.

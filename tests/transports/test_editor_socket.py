@@ -24,7 +24,7 @@ from vaultwire.editor.proposals import Decision, Proposals
 from vaultwire.editor.state import EditorState, Mention, Position, Selection
 from vaultwire.server.editors.methods import Bridge
 from vaultwire.server.editors.notifications import ClientPaths
-from vaultwire.transports.editor_socket import TOKEN_HEADER, Bounds, EditorSocket, hosts
+from vaultwire.transports.editor_socket.door import TOKEN_HEADER, Bounds, EditorSocket, hosts
 
 TOKEN = "0a5d7c1e-7d1c-4c1c-9a5e-7d1c4c1c9a5e"
 NOTES = """

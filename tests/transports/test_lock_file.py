@@ -13,15 +13,15 @@ from pathlib import Path
 import pytest
 
 from vaultwire.transports.lock_file import (
-    GeminiFile,
     Identity,
     LastIdentity,
-    LockFile,
     LockFileError,
-    QwenFile,
     discover_editors,
+    gemini_file,
     gemini_folder,
+    lock_file,
     lock_folder,
+    qwen_file,
     qwen_folder,
     remove_stale_files,
 )
@@ -40,7 +40,7 @@ def test_the_file_says_what_clients_look_for(tmp_path: Path) -> None:
     vault = tmp_path / "vault"
     vault.mkdir()
     (tmp_path / "link").symlink_to(vault)
-    LockFile(str(tmp_path / "ide"), Identity(4711, "secret"), str(tmp_path / "link"), "Obsidian").write()
+    lock_file(str(tmp_path / "ide"), Identity(4711, "secret"), str(tmp_path / "link"), "Obsidian").write()
     found = json.loads((tmp_path / "ide" / "4711.lock").read_text())
     assert found == {
         "pid": os.getpid(),
@@ -57,15 +57,15 @@ def test_the_file_says_what_clients_look_for(tmp_path: Path) -> None:
 @ON_POSIX
 def test_nobody_else_may_read_it(tmp_path: Path) -> None:
     (tmp_path / "ide").mkdir(mode=0o755)
-    LockFile(str(tmp_path / "ide"), Identity(4711, "secret"), str(tmp_path), "Obsidian").write()
+    lock_file(str(tmp_path / "ide"), Identity(4711, "secret"), str(tmp_path), "Obsidian").write()
     assert stat.S_IMODE((tmp_path / "ide").stat().st_mode) == 0o700
     assert stat.S_IMODE((tmp_path / "ide" / "4711.lock").stat().st_mode) == 0o600
     assert os.listdir(tmp_path / "ide") == ["4711.lock"]
 
 
 def test_a_file_of_another_server_is_left(tmp_path: Path) -> None:
-    first = LockFile(str(tmp_path), Identity(4711, "one"), str(tmp_path), "Obsidian")
-    second = LockFile(str(tmp_path), Identity(4711, "two"), str(tmp_path), "Obsidian")
+    first = lock_file(str(tmp_path), Identity(4711, "one"), str(tmp_path), "Obsidian")
+    second = lock_file(str(tmp_path), Identity(4711, "two"), str(tmp_path), "Obsidian")
     first.write()
     second.write()
     first.remove()
@@ -78,7 +78,7 @@ def test_a_file_of_another_server_is_left(tmp_path: Path) -> None:
 def test_a_folder_that_cannot_be_is_one_clear_line(tmp_path: Path) -> None:
     (tmp_path / "ide").write_text("a file")
     with pytest.raises(LockFileError, match="ide"):
-        LockFile(str(tmp_path / "ide"), Identity(1, "x"), str(tmp_path), "Obsidian").write()
+        lock_file(str(tmp_path / "ide"), Identity(1, "x"), str(tmp_path), "Obsidian").write()
 
 
 def test_only_what_we_left_and_nobody_holds_is_swept(tmp_path: Path) -> None:
@@ -128,7 +128,7 @@ def test_a_server_that_starts_soon_after_is_the_same_to_its_clients(
 def test_what_the_client_lists_for_a_folder_is_told(tmp_path: Path) -> None:
     vault, ide = tmp_path / "vault", tmp_path / "ide"
     (vault / "Folder").mkdir(parents=True)
-    LockFile(str(ide), Identity(4711, "one"), str(vault), "Obsidian").write()
+    lock_file(str(ide), Identity(4711, "one"), str(vault), "Obsidian").write()
     (ide / "1.lock").write_text(
         json.dumps({"pid": os.getpid(), "ideName": "Code", "workspaceFolders": [f"{tmp_path}/"]})
     )
@@ -142,7 +142,7 @@ def test_what_the_client_lists_for_a_folder_is_told(tmp_path: Path) -> None:
 
 def test_gemini_clis_file_says_what_it_looks_for(tmp_path: Path) -> None:
     place = tmp_path / "gemini" / "ide" / f"gemini-ide-server-{os.getpid()}-4711.json"
-    file = GeminiFile(str(place.parent), Identity(4711, "secret"), "/vault", "Obsidian")
+    file = gemini_file(str(place.parent), Identity(4711, "secret"), "/vault", "Obsidian")
     file.write()
     assert json.loads(place.read_text()) == {
         "port": 4711,
@@ -158,7 +158,7 @@ def test_gemini_clis_file_says_what_it_looks_for(tmp_path: Path) -> None:
 
 def test_qwen_codes_file_says_what_it_looks_for(tmp_path: Path) -> None:
     place = tmp_path / ".qwen" / "ide" / "4711.lock"
-    file = QwenFile(str(place.parent), Identity(4711, "secret"), "/vault", "Obsidian")
+    file = qwen_file(str(place.parent), Identity(4711, "secret"), "/vault", "Obsidian")
     file.write()
     assert json.loads(place.read_text()) == {
         "port": 4711,
@@ -178,7 +178,7 @@ def test_qwen_codes_file_says_what_it_looks_for(tmp_path: Path) -> None:
 def test_nobody_else_may_read_the_companions_files(tmp_path: Path) -> None:
     (tmp_path / "gemini").mkdir(mode=0o755)
     (tmp_path / "qwen").mkdir(mode=0o755)
-    for make, folder in ((GeminiFile, tmp_path / "gemini" / "ide"), (QwenFile, tmp_path / "qwen")):
+    for make, folder in ((gemini_file, tmp_path / "gemini" / "ide"), (qwen_file, tmp_path / "qwen")):
         make(str(folder), Identity(4711, "secret"), "/vault", "Obsidian").write()
         assert stat.S_IMODE(folder.stat().st_mode) == 0o700
         [file] = folder.iterdir()
@@ -194,7 +194,7 @@ def test_where_anybody_may_write_a_link_in_the_way_is_not_followed(tmp_path: Pat
     (tmp_path / taken).parent.mkdir(exist_ok=True)
     (tmp_path / taken).symlink_to(elsewhere)
     with pytest.raises(LockFileError, match="not your own folder"):
-        GeminiFile(str(tmp_path / "gemini" / "ide"), Identity(1, "x"), "/vault", "Obsidian").write()
+        gemini_file(str(tmp_path / "gemini" / "ide"), Identity(1, "x"), "/vault", "Obsidian").write()
     assert os.listdir(elsewhere) == []
 
 
@@ -204,7 +204,7 @@ def test_where_anybody_may_write_a_folder_of_somebody_else_is_not_used(tmp_path:
     (tmp_path / "gemini").mkdir(mode=0o777)
     os.chown(tmp_path / "gemini", 65534, -1)
     with pytest.raises(LockFileError, match="not your own folder"):
-        GeminiFile(str(tmp_path / "gemini" / "ide"), Identity(1, "x"), "/vault", "Obsidian").write()
+        gemini_file(str(tmp_path / "gemini" / "ide"), Identity(1, "x"), "/vault", "Obsidian").write()
 
 
 @pytest.mark.parametrize(
@@ -238,7 +238,7 @@ def test_what_the_companions_find_for_a_folder_is_told(tmp_path: Path) -> None:
     vault = tmp_path / "vault"
     vault.mkdir()
     (tmp_path / "link").symlink_to(vault)
-    for make, folder in ((GeminiFile, tmp_path / "gemini" / "ide"), (QwenFile, tmp_path / "qwen")):
+    for make, folder in ((gemini_file, tmp_path / "gemini" / "ide"), (qwen_file, tmp_path / "qwen")):
         make(str(folder), Identity(4711, "x"), str(tmp_path / "link"), "Obsidian").write()
         make(str(folder), Identity(4712, "x"), str(tmp_path / "other"), "Obsidian").write()
         assert discover_editors(str(folder), str(vault)) == [("Obsidian", "4711", True)]

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from vaultwire.protocol import http
 from vaultwire.protocol.revisions import META_VERSION
-from vaultwire.transports.relay.event_stream import Cursor, EventTooLong, read_events
+from vaultwire.transports.relay.event_stream import Cursor, read_events
+from vaultwire.transports.relay.http_client import ResponseTooLarge
 
 ENOUGH = 1000
 
@@ -62,7 +63,7 @@ def test_an_id_counts_before_its_event_is_passed_on() -> None:
     ids=["a line", "no end", "many lines", "many lines in one"],
 )
 def test_an_event_has_so_many_bytes_at_most(text: bytes) -> None:
-    with pytest.raises(EventTooLong):
+    with pytest.raises(ResponseTooLarge):
         list(read_events(text.splitlines(keepends=True), Cursor(), ENOUGH))
     assert list(read_events([b"data: a\n", b"\n"] * 1000, Cursor(), ENOUGH)) == [b"a"] * 1000
 

@@ -87,8 +87,6 @@ def test_the_place_of_one_that_was_killed_is_free(place: str, met: rendezvous.Li
 
 
 class Setting:
-    __slots__ = ("value",)
-
     def __init__(self, value: int) -> None:
         self.value = value
 

@@ -6,6 +6,7 @@ A part is imported where it is chosen, so that a door answers its first message 
 from __future__ import annotations
 
 import os
+from functools import partial
 
 from vaultwire import __version__
 from vaultwire.app.engine import (
@@ -17,6 +18,7 @@ from vaultwire.app.engine import (
     make_policy,
     open_vault,
 )
+from vaultwire.config import Config, ConfigError, make_config
 from vaultwire.protocol.dialects import DIALECTS, SECURE
 from vaultwire.protocol.events import Identity
 from vaultwire.protocol.session import Session
@@ -24,26 +26,20 @@ from vaultwire.server.handlers import Handlers
 from vaultwire.toolkit.catalog import Toolset
 from vaultwire.toolkit.tool_sets import WEB, Choice
 from vaultwire.tools.instructions import instructions
-from vaultwire.trust.limits import (
-    CONTRACT_RATES,
-    USUAL_RATES,
-    ClientLimits,
-)
+from vaultwire.trust.limits import CONTRACT_RATES, USUAL_RATES, ClientLimits
 from vaultwire.trust.policy import Policy
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
-    from typing import Unpack
+    from typing import Any, Unpack
 
     from vaultwire.app.http_app import AsgiOptions, HttpApp
     from vaultwire.app.network_config import NetworkConfig
-    from vaultwire.config import Config
     from vaultwire.protocol.revisions import Revision
     from vaultwire.server.middleware import Middleware
     from vaultwire.toolkit.registry import Description
     from vaultwire.transports.relay.connect import Target
-    from vaultwire.trust.policy_file import LoadedPolicy
     from vaultwire.vault.vault import Vault
 
 
@@ -77,8 +73,7 @@ def run_stdio(config: Config, *, standalone: bool = False) -> None:
 def _rendezvous_path(config: Config) -> str | None:
     from vaultwire.transports import rendezvous  # noqa: PLC0415 - after the first answer
 
-    settings = {name: getattr(config, name) for name in config.__slots__}
-    return rendezvous.socket_path(config.rendezvous_folder, settings, config.policy)
+    return rendezvous.socket_path(config.rendezvous_folder, vars(config), config.policy)
 
 
 def run_connect(target: Target, say: Callable[[str], None]) -> None:
@@ -100,10 +95,9 @@ def run_serve(
     """Serve the vault over HTTP until told to end, as ``serve_http``.
 
     ``on_editor``: also be an editor to clients on this computer; called as ``on_ready`` of ``editors.run_ide``.
-    ``on_waiting`` and ``companions``: as in ``run_ide``.
+    ``on_waiting`` and ``companions``: as in ``editors.open_editors``.
     """
     from contextlib import ExitStack  # noqa: PLC0415 - after the first answer of the other doors, here and below
-    from functools import partial  # noqa: PLC0415
 
     from vaultwire.app.network import serve_http  # noqa: PLC0415
     from vaultwire.transports import rendezvous  # noqa: PLC0415 - only this door's own code
@@ -118,7 +112,7 @@ def run_serve(
         if on_editor is not None:
             from vaultwire.app.editors import open_editors  # noqa: PLC0415 - only where it is asked for
 
-            doors = open_editors(config, on_waiting, None, opens_browser=True, companions=companions)
+            doors = open_editors(config, on_waiting, companions)
 
         def begin(url: str, **how: bool) -> None:
             on_ready(url, **how)
@@ -137,29 +131,23 @@ def asgi(vault: str | Sequence[str] | None = None, **options: Unpack[AsgiOptions
     ``vault`` and ``options`` are those of ``vaultwire serve`` by keyword; the environment variables count, too. A key is
     needed unless ``require_key=False``: the app cannot tell who reaches the server. Raises ConfigError.
     """
-    from functools import partial  # noqa: PLC0415 - only this door's own code, here and below
-
-    from vaultwire.app.http_app import Address, HttpApp, split_options  # noqa: PLC0415
-    from vaultwire.app.network_config import make_network_config  # noqa: PLC0415
-    from vaultwire.config import make_config  # noqa: PLC0415
+    from vaultwire.app.http_app import Address, HttpApp  # noqa: PLC0415 - only this door's own code, here and below
+    from vaultwire.app.network_config import APP_SETTINGS, make_network_config  # noqa: PLC0415
     from vaultwire.transports import listening, observing  # noqa: PLC0415
 
-    for_config, for_network = split_options(options)
-    config = make_config(vault, **for_config)
+    given: dict[str, Any] = {"require_key": True, **options}
+    for_network = {name: given.pop(name) for name in given.keys() & APP_SETTINGS}
+    config = make_config(vault, **given)
     network = make_network_config(config, **for_network)
     handlers = make_handlers(config)
     observer = observing.Observer(log_json=network.log_json, metrics=network.metrics)
-    address = Address(listening.local_names(*network.names), any_address=False, is_local=True, url=None)
+    address = Address(listening.local_names(*network.allow_host), any_address=False, is_local=True, url=None)
     return HttpApp(handlers, partial(make_session, config, handlers), network, address, observer)
 
 
 def make_session(config: Config, handlers: Handlers, revision: Revision | None = None) -> Session:
     """Return the protocol state of a new connection, or of requests at a fixed revision."""
-    return Session(_identity(config, handlers), handlers.methods, DIALECTS[config.dialect], revision)
-
-
-def _identity(config: Config, handlers: Handlers) -> Identity:
-    return Identity(
+    identity = Identity(
         name="vaultwire",
         title="Vaultwire",
         version=__version__,
@@ -173,6 +161,7 @@ def _identity(config: Config, handlers: Handlers) -> Identity:
         instructions=instructions(read_only=handlers.read_only, vaults=tuple(config.vaults)),
         stateless={"tools": {"listChanged": False}},  # it grows for one session
     )
+    return Session(identity, handlers.methods, DIALECTS[config.dialect], revision)
 
 
 def make_handlers(config: Config) -> Handlers:
@@ -185,9 +174,12 @@ def make_handlers(config: Config) -> Handlers:
         lambda: [*load_tools(policy.may_reach), *load_family(config)],
         load_first_tools,
     )
-    openers = {name: _opener(config, name, loaded) for name in config.vaults}
-    limits = config.limits or ClientLimits()
-    if config.limits is not None:
+    openers: dict[str, Callable[[], Vault]] = {
+        name: partial(open_vault, config.for_vault(name), [other for other in config.vaults if other != name], loaded)
+        for name in config.vaults
+    }
+    limits = config.limits
+    if limits.options():
         _check_limits(limits, bool(policy.hosts), load_descriptions(config, loaded))
     middleware = _make_middleware(config, policy)
     most = DIALECTS[config.dialect].most_seconds
@@ -197,7 +189,7 @@ def make_handlers(config: Config) -> Handlers:
 
 def _choice(config: Config, policy: Policy | None = None) -> Choice:
     """Return which tools this run has, and which of them are listed."""
-    limits = config.limits or ClientLimits()
+    limits = config.limits
     without = limits.without_tools if policy is None or policy.hosts else (*limits.without_tools, WEB)
     return Choice(limits.size, limits.with_tools, without)
 
@@ -206,7 +198,6 @@ def _check_limits(limits: ClientLimits, has_hosts: bool, tools: Sequence[Descrip
     """Raise ConfigError for names of unknown tools, and for a missing package."""
     from importlib.util import find_spec  # noqa: PLC0415 - only where there are limits, here and below
 
-    from vaultwire.config import ConfigError  # noqa: PLC0415
     from vaultwire.trust.rates import CHANGES, EACH, TOTAL  # noqa: PLC0415
 
     known_tools = {tool["name"] for tool in tools}
@@ -226,16 +217,14 @@ def _check_limits(limits: ClientLimits, has_hosts: bool, tools: Sequence[Descrip
 def _make_middleware(config: Config, policy: Policy) -> Middleware | None:
     """Return the gate of this run, which every request passes; None if there are no limits."""
     rates = CONTRACT_RATES if config.dialect == SECURE.name else USUAL_RATES if policy.hosts else {}
-    if config.limits is None and not rates:
+    limits = config.limits
+    if not rates and not limits.options():
         return None
     from vaultwire.server.middleware import make_middleware  # noqa: PLC0415 - only where there is a gate
 
-    limits = config.limits or ClientLimits()
     try:
         return make_middleware(limits, _complain, rates=rates)
     except OSError as error:
-        from vaultwire.config import ConfigError  # noqa: PLC0415 - for this message only
-
         raise ConfigError(f"cannot write the audit log {limits.audit}: {error.strerror}") from None
 
 
@@ -244,7 +233,3 @@ def _complain(message: str) -> None:
 
     if sys.stderr is not None:
         sys.stderr.write(f"vaultwire: {message}\n")
-
-
-def _opener(config: Config, name: str, loaded: LoadedPolicy | None) -> Callable[[], Vault]:
-    return lambda: open_vault(config.for_vault(name), [other for other in config.vaults if other != name], loaded)

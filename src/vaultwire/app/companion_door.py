@@ -20,9 +20,9 @@ from vaultwire.transports import guard, http_server, listening, lock_file, obser
 from vaultwire.trust.limits import MAX_CALLS, MAX_MESSAGE_BYTES
 from vaultwire.vault.memory_budget import MEMORY_BUDGET
 
-_FILES: dict[str, tuple[Callable[[], str], type[lock_file.GeminiFile | lock_file.QwenFile]]] = {
-    "gemini": (lock_file.gemini_folder, lock_file.GeminiFile),
-    "qwen": (lock_file.qwen_folder, lock_file.QwenFile),
+_FILES: dict[str, tuple[Callable[[], str], Callable[..., lock_file.DiscoveryFile]]] = {
+    "gemini": (lock_file.gemini_folder, lock_file.gemini_file),
+    "qwen": (lock_file.qwen_folder, lock_file.qwen_file),
 }
 # The name of this computer for a client in a container.
 _FROM_CONTAINERS = "host.docker.internal"

@@ -10,9 +10,10 @@ import socket
 import sys
 import threading
 import webbrowser
+from collections.abc import Callable, Collection, Sequence
 
 from vaultwire.app.engine import load_policy, open_vault
-from vaultwire.config import ConfigError
+from vaultwire.config import Config, ConfigError
 from vaultwire.desk.command_endpoint import CommandEndpoint
 from vaultwire.desk.plugin_endpoint import PluginEndpoint
 from vaultwire.desk.review_endpoint import ReviewEndpoint
@@ -21,26 +22,20 @@ from vaultwire.editor.state import EditorState
 from vaultwire.editor.workspace import WorkspaceWatcher
 from vaultwire.server.editors.methods import Bridge
 from vaultwire.server.editors.notifications import ClientPaths
-from vaultwire.transports.editor_socket import EditorSocket, hosts
+from vaultwire.transports.editor_socket.door import EditorSocket, hosts
 from vaultwire.transports.lock_file import (
-    EndpointFile,
     Identity,
     LastIdentity,
-    LockFile,
     LockFileError,
+    endpoint_file,
+    lock_file,
     lock_folder,
     new_endpoint,
     new_identity,
     remove_stale_files,
 )
 from vaultwire.vault.disk.process_lock import ProcessLock
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
-
-    from vaultwire.app.companion_door import CompanionDoor
-    from vaultwire.config import Config
+from vaultwire.vault.value_types import NoProgress
 
 # Between two looks at the workspace file. A person who opens another note would notice a second.
 _LOOK_SECONDS = 0.5
@@ -49,22 +44,12 @@ _NAME = "Obsidian"
 _STOPS = ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK")  # those that the system has
 
 
-def run_ide(
-    config: Config,
-    on_ready: Callable[[str, int, str, int], None],
-    on_waiting: Callable[[str, str], None],
-    log: Callable[[str], None] | None,
-    *,
-    opens_browser: bool,
-    companions: Collection[str] = (),
-) -> None:
+def run_ide(doors: Sequence[EditorDoor], on_ready: Callable[[str, int, str, int], None]) -> None:
     """Be an editor to clients on this computer, one for each vault, until told to end. Raises ConfigError.
 
-    ``companions``: those of ``gemini`` and ``qwen`` that can connect, too. ``on_ready`` is called with each vault's folder,
-    its port, the link of its review page, and the companions' port (0 for none). ``on_waiting`` is called with a file and
-    that link, on any thread, when a change waits that nobody sees. ``log`` takes lines for ``--debug``.
+    ``on_ready`` is called with each vault's folder, its port, the link of its review page, and the companions' port (0 for
+    none).
     """
-    doors = open_editors(config, on_waiting, log, opens_browser=opens_browser, companions=companions)
     ended = threading.Event()
     for name in _STOPS:
         if hasattr(signal, name):
@@ -83,16 +68,19 @@ def run_ide(
 def open_editors(
     config: Config,
     on_waiting: Callable[[str, str], None],
-    log: Callable[[str], None] | None,
+    companions: Collection[str],
+    log: Callable[[str], None] = lambda _: None,
     *,
-    opens_browser: bool,
-    companions: Collection[str] = (),
+    opens_browser: bool = True,
 ) -> list[EditorDoor]:
-    """Return a door for each vault, with the arguments of ``run_ide``; ``begin`` opens it."""
+    """Return a door for each vault; ``begin`` opens it. Raises ConfigError.
+
+    ``companions``: those of ``gemini`` and ``qwen`` that can connect, too. ``on_waiting`` is called with a file and the link
+    of the review page, on any thread, when a change waits that nobody sees. ``log`` takes lines for ``--debug``.
+    """
     remove_stale_files(lock_folder())
-    heard = log or (lambda _: None)
     return [
-        EditorDoor(config.for_vault(name), on_waiting, heard, companions, opens_browser=opens_browser)
+        EditorDoor(config.for_vault(name), on_waiting, companions, log, opens_browser=opens_browser)
         for name in config.vaults
     ]
 
@@ -111,7 +99,7 @@ def _listen(last: Identity) -> tuple[Identity, socket.socket]:
     return Identity(listener.getsockname()[1], last.token), listener
 
 
-class _NoWait:
+class _NoWait(NoProgress):
     """A ``Progress`` that does not wait for a lock: two editors of one vault would remove each other's files."""
 
     def __init__(self, root: str) -> None:
@@ -123,12 +111,6 @@ class _NoWait:
             "Use that one, or end it first"
         )
 
-    def report(self, _done: int, _total: int, _message: str) -> None:
-        """Do nothing: nobody waits."""
-
-    def confirm(self, _question: object) -> None:
-        """Ask nobody: nothing is changed."""
-
 
 def _lock_vault(folder: str, key: str, root: str) -> contextlib.ExitStack:
     """Lock the vault for one editor; return what unlocks it. Raises ConfigError if another process has the lock."""
@@ -139,16 +121,6 @@ def _lock_vault(folder: str, key: str, root: str) -> contextlib.ExitStack:
     return lock
 
 
-def _open_companions(
-    bridge: Bridge, root: str, clients: Collection[str], log: Callable[[str], None]
-) -> CompanionDoor | None:
-    if not clients:
-        return None
-    from vaultwire.app.companion_door import CompanionDoor  # noqa: PLC0415 - an HTTP server, only where asked for
-
-    return CompanionDoor(bridge, root, _NAME, clients, log)
-
-
 class EditorDoor:
     """One vault as an editor: its parts and their threads."""
 
@@ -156,8 +128,8 @@ class EditorDoor:
         self,
         config: Config,
         on_waiting: Callable[[str, str], None],
+        companions: Collection[str],
         log: Callable[[str], None],
-        companions: Collection[str] = (),
         *,
         opens_browser: bool,
     ) -> None:
@@ -178,18 +150,23 @@ class EditorDoor:
         plugin, command = new_endpoint(self.port), new_endpoint(self.port)
         self._page = ReviewEndpoint(proposals, {f"http://{host}" for host in hosts(self.port)})
         self._plugin = PluginEndpoint(state, proposals, plugin[1:], lambda: bridge.peers, on_gone=self._open_page)
-        self._companions = _open_companions(bridge, self.root, companions, log)
-        self.companion_port = 0 if self._companions is None else self._companions.port
+        self._companions: CompanionDoor | None = None
+        self.companion_port = 0
+        if companions:
+            from vaultwire.app.companion_door import CompanionDoor  # noqa: PLC0415 - an HTTP server, only where asked for
+
+            self._companions = CompanionDoor(bridge, self.root, _NAME, companions, log)
+            self.companion_port = self._companions.port
         commands = CommandEndpoint(state, lambda: vault, command.token, lambda: bridge.peers, self._watchers)
         self._workspace = WorkspaceWatcher(self.root, state)
         self._proposals = proposals
         pages = (self._page, self._plugin, commands)
         self._socket = EditorSocket(bridge, listener, self._identity.token, pages, log)
         self.url = f"http://127.0.0.1:{self.port}{self._page.path}"
-        self._files: list[LockFile | EndpointFile] = [
-            LockFile(lock_folder(), self._identity, self.root, _NAME),
-            EndpointFile(folder, "plugin", self.root, plugin),
-            EndpointFile(folder, "commands", self.root, command),
+        self._files = [
+            lock_file(lock_folder(), self._identity, self.root, _NAME),
+            endpoint_file(folder, "plugin", self.root, plugin),
+            endpoint_file(folder, "commands", self.root, command),
         ]
         works = {"socket": self._socket.run, "tend": vault.run_watch_loop, "follow": self._follow}
         self._threads = [threading.Thread(target=work, name=f"vaultwire-editor-{name}") for name, work in works.items()]

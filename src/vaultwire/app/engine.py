@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from vaultwire.config import Config, ConfigError
 from vaultwire.protocol.dialects import DIALECTS
 from vaultwire.toolkit.catalog import APP_CATALOG, EVAL, load_catalog
 from vaultwire.trust.limits import MAX_ATTACHMENT_BYTES, MAX_NOTE_BYTES
@@ -11,7 +12,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from vaultwire.config import Config
     from vaultwire.toolkit.registry import AnyTool, Description
     from vaultwire.trust.policy_file import LoadedPolicy
     from vaultwire.vault.changes.change import JournalReport
@@ -28,8 +28,7 @@ def load_policy(config: Config) -> LoadedPolicy | None:
     """Return the policy of this run from its file, None for none. Raises ConfigError."""
     if config.policy is None:
         return None
-    from vaultwire.config import ConfigError  # noqa: PLC0415 - only where there is a policy, here and below
-    from vaultwire.trust.policy_file import PolicyError, load_policy  # noqa: PLC0415
+    from vaultwire.trust.policy_file import PolicyError, load_policy  # noqa: PLC0415 - only where there is a policy
 
     try:
         tools = [*load_catalog(), *load_catalog(APP_CATALOG)]  # a policy may name tools that this run does not have
@@ -40,7 +39,7 @@ def load_policy(config: Config) -> LoadedPolicy | None:
 
 def make_policy(config: Config, loaded: LoadedPolicy | None = None) -> Policy:
     """Return what the person allows in this run."""
-    hosts = () if config.limits is None else config.limits.hosts
+    hosts = config.limits.hosts
     if loaded is None:
         return Policy(read_only=config.read_only, hosts=hosts)
     loaded.policy.read_only |= config.read_only

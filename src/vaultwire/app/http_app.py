@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from vaultwire.config import ConfigError
 from vaultwire.server.http.one_shot import IndexUpdater, ask, at_process_end
@@ -51,32 +51,6 @@ if TYPE_CHECKING:
 _LEFT_SECONDS = 5.0
 
 
-# Options of ``vaultwire serve`` that concern the network, and what ``NetworkConfig`` calls them.
-_NETWORK_FIELDS = {
-    "allow_host": "names",
-    "allow_origin": "origins",
-    "cors_any_origin": "any_origin",
-    "require_key": "needs_key",
-    "oauth": "oauth",
-    "legacy_sse": "legacy_sse",
-    "metrics": "metrics",
-    "log_json": "log_json",
-}
-
-
-def split_options(options: AsgiOptions) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the options for ``make_config``, and those for ``make_network_config``."""
-    for_config: dict[str, Any] = {**options}
-    for_network: dict[str, Any] = {"needs_key": True}
-    for option, setting in _NETWORK_FIELDS.items():
-        if option in for_config:
-            value = for_config.pop(option)
-            if option in ("allow_host", "allow_origin"):
-                value = (value,) if isinstance(value, str) else tuple(value)
-            for_network[setting] = value
-    return for_config, for_network
-
-
 class Address(NamedTuple):
     """Where clients reach the app."""
 
@@ -118,8 +92,8 @@ class HttpApp:
         rules = guard.Rules(
             names=address.names,
             any_address=address.any_address,
-            origins=network.origins,
-            key_required=network.needs_key or not address.is_local or self._protected is not None,
+            origins=network.allow_origin,
+            key_required=network.require_key or not address.is_local or self._protected is not None,
             owner=keys.owner,
             token_owner=None if self._protected is None else self._protected.owner,
             challenge="" if self._protected is None else self._protected.challenge,
@@ -135,7 +109,7 @@ class HttpApp:
                 rest.ROOT,
                 rest.Rest(partial(ask, self._workers), openapi.to_document, guard.KEY_NAME),
                 rest.MAX_BODY_BYTES,
-                for_any_page=guard.EVERYTHING if network.any_origin else guard.READING,
+                for_any_page=guard.EVERYTHING if network.cors_any_origin else guard.READING,
                 refusal_headers=rest.CORS,
             ),
         ]
@@ -209,7 +183,7 @@ def _open_keys(network: NetworkConfig, *, is_local: bool) -> Keys:
         has_keys = bool(keys.all())
     except OSError as error:
         raise ConfigError(f"cannot read the keys in {network.keys}: {error.strerror}") from None
-    if (network.needs_key or not is_local) and not has_keys and network.oauth is None:
+    if (network.require_key or not is_local) and not has_keys and network.oauth is None:
         why = "there is none" if is_local else f"other computers can reach {network.host}"
         raise ConfigError(f"a key is needed and {why}: issue one with vaultwire keys issue NAME")
     return keys

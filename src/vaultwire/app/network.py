@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from collections.abc import Callable
 
-    from vaultwire.app.network_config import NetworkConfig
-    from vaultwire.protocol.revisions import Revision
-    from vaultwire.protocol.session import Session
-    from vaultwire.server.handlers import Handlers
-    from vaultwire.transports.http_server import Limits
-    from vaultwire.transports.rendezvous import Listener
+from vaultwire.app.http_app import Address, HttpApp
+from vaultwire.app.network_config import NetworkConfig
+from vaultwire.config import ConfigError
+from vaultwire.protocol.revisions import Revision
+from vaultwire.protocol.session import Session
+from vaultwire.server.handlers import Handlers
+from vaultwire.transports import http_server, listening, observing, rest
+from vaultwire.transports.http_server import Limits
+from vaultwire.transports.rendezvous import Listener
 
 
 def serve_http(
@@ -24,14 +25,10 @@ def serve_http(
 ) -> None:
     """Serve these methods until told to end. Raises ConfigError where that cannot be.
 
-    ``new_session``: as for ``HttpApp``. ``met`` is where programs of the same person find the server (``meeting``).
+    ``new_session``: as for ``HttpApp``. ``met`` is where programs of the same person find the server (``rendezvous``).
     ``on_ready`` is called with the server's URL once it answers, and with ``in_the_open=True`` if others can read what it
     says on the way.
     """
-    from vaultwire.app.http_app import Address, HttpApp  # noqa: PLC0415 - only this door's own code, here and below
-    from vaultwire.config import ConfigError  # noqa: PLC0415
-    from vaultwire.transports import http_server, listening, observing, rest  # noqa: PLC0415
-
     observer = observing.Observer(log_json=serving.log_json, metrics=serving.metrics)
     observer.take_stderr()
     try:
@@ -40,7 +37,7 @@ def serve_http(
     except listening.StartError as error:
         raise ConfigError(str(error)) from None
     address = Address(
-        listening.names(listener, serving.host, *serving.names),
+        listening.names(listener, serving.host, *serving.allow_host),
         listening.is_any_address(listener),
         listening.is_loopback(listener),
         listening.url(listener, tls=tls is not None),

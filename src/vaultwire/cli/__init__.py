@@ -6,16 +6,12 @@ Exit codes: 0 done, 1 a problem was found and reported, 2 the command cannot run
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 
 from vaultwire.cli import run_options, stdio
 from vaultwire.config import ConfigError
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
 EXIT_USAGE = 2
-EXIT_INTERRUPTED = 130  # as shells do: 128 + SIGINT
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -33,5 +29,3 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
         complain(str(error))
         return EXIT_USAGE
-    except KeyboardInterrupt:  # Ctrl-C while a command works, or before the stdio door handles signals
-        return EXIT_INTERRUPTED

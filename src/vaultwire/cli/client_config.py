@@ -89,4 +89,4 @@ def _options(config: Config) -> list[str]:
         ("--dialect", dialect),
     ):
         arguments += [] if value is None else [option, value]
-    return arguments + ([] if config.limits is None else config.limits.options())
+    return arguments + config.limits.options()

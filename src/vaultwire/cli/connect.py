@@ -11,6 +11,10 @@ from vaultwire import app
 from vaultwire.cli.terminal import complain
 from vaultwire.config import ConfigError
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from vaultwire.transports.relay.connect import Target
+
 KEY_VARIABLE = "VAULTWIRE_KEY"
 
 # How a relay may reach its server; the contract's words.
@@ -60,48 +64,13 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-class RelayTarget:
-    """A server to relay to. ``mcp`` and ``rest`` are paths on it, None for a protocol that is not tried.
-
-    ``is_unencrypted``: a key goes to another computer without TLS.
-    """
-
-    __slots__ = ("ca_file", "host", "is_unencrypted", "key", "mcp", "port", "rest", "tls", "url")
-
-    def __init__(self, url: str, transport: str, key: str | None, ca_file: str | None) -> None:
-        try:
-            parts = urlsplit(url)
-            port = parts.port
-        except ValueError as error:
-            raise ConfigError(f"not a URL of a server: {url!r} ({error})") from None
-        if parts.scheme not in ("http", "https") or not parts.hostname or parts.username is not None:
-            raise ConfigError(f"not a URL of a server: {url!r}. Give one such as http://127.0.0.1:3000")
-        self.tls = parts.scheme == "https"
-        self.host = parts.hostname
-        self.port = port or (443 if self.tls else 80)
-        self.key = key
-        self.ca_file = ca_file
-        shown = f"[{self.host}]" if ":" in self.host else self.host
-        self.url = f"{parts.scheme}://{shown}:{self.port}"
-        self.is_unencrypted = key is not None and not self.tls and not _is_loopback(self.host)
-        root, query = parts.path.rstrip("/"), f"?{parts.query}" if parts.query else ""
-        for ending in ("/mcp", "/bridge/v1"):
-            root = root.removesuffix(ending)
-        # A path that is not one of ours is the MCP endpoint of another kind of server.
-        is_ours = parts.path.rstrip("/") in (root + "/mcp", root + "/bridge/v1") or not root
-        self.mcp = None if transport == "v1" else (f"{root}/mcp" if is_ours else parts.path) + query
-        self.rest = None if transport == "mcp" or not is_ours else f"{root}/bridge/v1"
-        if transport == "v1" and self.rest is None:
-            raise ConfigError(f"not a URL of a REST API: {url!r}. Give one such as http://127.0.0.1:3000")
-
-
 def make_target(
     url: str | None,
     *,
     transport: str | None = None,
     key: str | None = None,
     ca_file: str | None = None,
-) -> RelayTarget:
+) -> Target:
     """Return the server to relay to; the key falls back to the environment. Raises ConfigError.
 
     The environment variables of the original relay work, too.
@@ -115,11 +84,32 @@ def make_target(
     key = (key if key is not None else get(KEY_VARIABLE) or get("OBSIDIAN_MCP_API_KEY") or "").strip()
     if not (key.isascii() and (key.isprintable() or not key)) or " " in key:
         raise ConfigError("not a key: it has spaces, line breaks or characters beyond ASCII in it")
-    return RelayTarget(url, transport, key or None, ca_file)
+    return _read_url(url, transport, key or None, ca_file)
 
 
-def _is_loopback(host: str) -> bool:
-    return host in ("localhost", "::1") or host.startswith("127.")
+def _read_url(url: str, transport: str, key: str | None, ca_file: str | None) -> Target:
+    from vaultwire.transports.relay.connect import Target  # noqa: PLC0415 - an HTTP client, for this command only
+
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError as error:
+        raise ConfigError(f"not a URL of a server: {url!r} ({error})") from None
+    if parts.scheme not in ("http", "https") or not parts.hostname or parts.username is not None:
+        raise ConfigError(f"not a URL of a server: {url!r}. Give one such as http://127.0.0.1:3000")
+    tls = parts.scheme == "https"
+    port = port or (443 if tls else 80)
+    shown = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
+    root, query = parts.path.rstrip("/"), f"?{parts.query}" if parts.query else ""
+    for ending in ("/mcp", "/bridge/v1"):
+        root = root.removesuffix(ending)
+    # A path that is not one of ours is the MCP endpoint of another kind of server.
+    is_ours = parts.path.rstrip("/") in (root + "/mcp", root + "/bridge/v1") or not root
+    mcp = None if transport == "v1" else (f"{root}/mcp" if is_ours else parts.path) + query
+    rest = None if transport == "mcp" or not is_ours else f"{root}/bridge/v1"
+    if transport == "v1" and rest is None:
+        raise ConfigError(f"not a URL of a REST API: {url!r}. Give one such as http://127.0.0.1:3000")
+    return Target(f"{parts.scheme}://{shown}:{port}", parts.hostname, port, tls, mcp, rest, key, ca_file)
 
 
 def _read_key(path: str) -> str:

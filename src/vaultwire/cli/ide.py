@@ -37,11 +37,12 @@ def companions(options: argparse.Namespace) -> list[str]:
 
 def run(config: Config, options: argparse.Namespace) -> int:
     """Serve until told to end; return the exit code."""
-    from vaultwire.app.editors import run_ide  # noqa: PLC0415 - 150 ms, which no other command should pay
+    from vaultwire.app.editors import open_editors, run_ide  # noqa: PLC0415 - 150 ms, which no other command should pay
 
     asked = companions(options)
-    log = complain if options.debug else None
-    run_ide(config, make_on_ready(asked), announce, log, opens_browser=not options.no_browser, companions=asked)
+    log = complain if options.debug else lambda _: None
+    doors = open_editors(config, announce, asked, log, opens_browser=not options.no_browser)
+    run_ide(doors, make_on_ready(asked))
     return 0
 
 

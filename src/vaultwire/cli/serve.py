@@ -6,7 +6,7 @@ import argparse
 import re
 
 from vaultwire import app
-from vaultwire.app.network_config import make_network_config
+from vaultwire.app.network_config import NetworkConfig, make_network_config
 from vaultwire.cli import ide
 from vaultwire.cli.terminal import complain, say
 from vaultwire.config import Config, ConfigError
@@ -71,21 +71,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(config: Config, options: argparse.Namespace) -> int:
     """Serve until told to end; return the exit code."""
-    network = make_network_config(
-        config,
-        host=options.host,
-        port=options.port,
-        names=tuple(options.allow_host),
-        origins=tuple(options.allow_origin),
-        any_origin=options.cors_any_origin,
-        needs_key=options.require_key,
-        oauth=_oauth(options),
-        tls_cert=options.tls_cert,
-        tls_key=options.tls_key,
-        metrics=options.metrics,
-        log_json=options.log_json,
-        legacy_sse=options.legacy_sse,
-    )
+    given = {name: value for name, value in vars(options).items() if name in NetworkConfig._fields}
+    network = make_network_config(config, oauth=_oauth(options), **given)
 
     def on_ready(url: str, *, in_the_open: bool) -> None:
         if in_the_open:

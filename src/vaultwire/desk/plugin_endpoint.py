@@ -1,6 +1,6 @@
 """The endpoint of the companion plugin in Obsidian, on the editors' port: what the person sees, and what to show them.
 
-It finds the server by a file outside the vault (``transports.lock_file.EndpointFile``) and shows the secret in that file.
+It finds the server by a file outside the vault (``transports.lock_file.endpoint_file``) and shows the secret in that file.
 It tells nothing before the server has shown the second secret: another program may have the port by now. Its messages are
 checked like anybody's; a wrong one is ignored. The messages are JSON objects with a ``type``:
 
@@ -13,8 +13,8 @@ from __future__ import annotations
 
 import hmac
 import json
-import threading
 from collections.abc import Callable, Collection
+from functools import partial
 from http import HTTPStatus
 from typing import Any, NamedTuple
 from urllib.parse import parse_qs, urlsplit
@@ -25,7 +25,8 @@ from websockets.sync.server import ServerConnection
 
 from vaultwire.desk.command_endpoint import send_mention
 from vaultwire.desk.review_endpoint import answer
-from vaultwire.desk.review_page import Changes, parse_decision
+from vaultwire.desk.review_page import parse_decision
+from vaultwire.desk.viewers import Viewers
 from vaultwire.editor.proposals import Decision, Proposals
 from vaultwire.editor.state import EditorState, Mention, Position, Selection
 from vaultwire.vault.disk.paths import parse_path
@@ -69,24 +70,20 @@ class PluginEndpoint:
         """
         self._state = state
         self._proposals = proposals
-        self._changes = Changes(proposals)
+        self._viewers = Viewers(proposals, _to_message)
         self._token, self._answer = secrets
         self._clients = clients
         self._origins = origins
         self._on_gone = on_gone
-        self._lock = threading.Lock()
-        self._showing = threading.Lock()  # so that the latest state is sent last
-        self._plugins: list[ServerConnection] = []
-        proposals.listen(self._show)
 
     @property
     def is_open(self) -> bool:
         """Whether a plugin is connected. It shows changes, and knows better than files what the person sees."""
-        return bool(self._plugins)
+        return bool(self._viewers.connections)
 
     def open(self, path: str, line: int) -> bool:
         """Show a file at a line (from 1; 0 for anywhere); False if no plugin is connected."""
-        plugins = self._connected()
+        plugins = self._viewers.connections
         return bool(plugins) and _send(plugins[-1], type="open", path=path, line=line)
 
     def admit(self, request: Request) -> Response | None:
@@ -103,18 +100,9 @@ class PluginEndpoint:
         """Serve one plugin until it disconnects. The proposals stay: the person also has the page."""
         if not _send(connection, type="hello", version=VERSION, answer=self._answer):
             return
-        with self._lock:
-            self._plugins.append(connection)
         try:
-            self._show()
-            for said in connection:
-                if isinstance(said, str):
-                    self._receive(connection, said)
-        except ConnectionClosed:
-            return
+            self._viewers.serve(connection, partial(self._receive, connection))
         finally:
-            with self._lock:
-                self._plugins.remove(connection)
             self._on_gone()
 
     def _receive(self, connection: ServerConnection, said: str) -> None:
@@ -127,17 +115,9 @@ class PluginEndpoint:
         elif seen is not None:
             self._proposals.decide(*seen)
 
-    def _connected(self) -> list[ServerConnection]:
-        with self._lock:
-            return list(self._plugins)
 
-    def _show(self) -> None:
-        """Send every plugin the changes that wait."""
-        with self._showing:
-            plugins = self._connected()
-            changes = self._changes.waiting() if plugins else []
-            for plugin in plugins:
-                _send(plugin, type="changes", changes=changes)
+def _to_message(changes: list[dict[str, Any]], _known: set[str]) -> str:
+    return json.dumps({"type": "changes", "changes": changes})
 
 
 def _send(connection: ServerConnection, **message: Any) -> bool:

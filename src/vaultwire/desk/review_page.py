@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import secrets
 from importlib import resources
-from typing import Any, NamedTuple
+from typing import Any
 
-from vaultwire.editor.proposals import Decision, Proposal, Proposals
+from vaultwire.editor.proposals import Decision, Proposal
 from vaultwire.markdown.diffs import unified
 
 _NOT_READ = (
@@ -17,36 +17,18 @@ _NOT_READ = (
 _KINDS = {"+": "added", "-": "removed", " ": "same", "@": "gap", "\\": "gap"}
 
 
-class Page(NamedTuple):
-    """A page and its Content-Security-Policy."""
+def make_page() -> tuple[str, str]:
+    """Return the page and its Content-Security-Policy.
 
-    html: str
-    content_security_policy: str
-
-
-def make_page() -> Page:
-    """Return the page. Its scripts and styles have a nonce, so a script injected by others would not run."""
+    Its scripts and styles have a nonce, so a script injected by others would not run.
+    """
     nonce = secrets.token_urlsafe(16)
     html = resources.files("vaultwire.desk").joinpath("review_page.html").read_text(encoding="utf-8")
     policy = (
         f"default-src 'none'; script-src 'nonce-{nonce}'; style-src 'nonce-{nonce}'; connect-src 'self'; "
         "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
     )
-    return Page(html.replace("{nonce}", nonce), policy)
-
-
-class Changes:
-    """The changes that wait, as messages for pages and the plugin. Each diff is made once."""
-
-    def __init__(self, proposals: Proposals) -> None:
-        self._proposals = proposals
-        self._shown: dict[str, dict[str, Any]] = {}
-
-    def waiting(self) -> list[dict[str, Any]]:
-        """Return the changes, the oldest first. Call it from one thread at a time."""
-        shown = self._shown
-        self._shown = {each.id: shown.get(each.id) or to_change(each) for each in self._proposals.waiting}
-        return list(self._shown.values())
+    return html.replace("{nonce}", nonce), policy
 
 
 def to_message(waiting: list[dict[str, Any]], known: set[str]) -> str:

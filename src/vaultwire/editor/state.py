@@ -60,9 +60,7 @@ class EditorState:
         self._lock = threading.Lock()
         self._selection = NOTHING
         self._tabs: tuple[str, ...] = ()
-        self._on_select: list[Callable[[Selection], None]] = []
-        self._on_mention: list[Callable[[Mention], None]] = []
-        self._on_tabs: list[Callable[[], None]] = []
+        self._listeners: list[tuple[Callable[[Selection], None], Callable[[Mention], None], Callable[[], None]]] = []
 
     @property
     def selection(self) -> Selection:
@@ -81,16 +79,13 @@ class EditorState:
         on_tabs: Callable[[], None] = lambda: None,
     ) -> Callable[[], None]:
         """Call these functions at changes, on the thread that makes them; return a function that ends that."""
+        listener = on_select, on_mention, on_tabs
         with self._lock:
-            self._on_select.append(on_select)
-            self._on_mention.append(on_mention)
-            self._on_tabs.append(on_tabs)
+            self._listeners.append(listener)
 
         def end() -> None:
             with self._lock:
-                self._on_select.remove(on_select)
-                self._on_mention.remove(on_mention)
-                self._on_tabs.remove(on_tabs)
+                self._listeners.remove(listener)
 
         return end
 
@@ -101,8 +96,8 @@ class EditorState:
             if seen == self._selection:
                 return
             self._selection = seen
-            listeners = list(self._on_select)
-        for tell in listeners:
+            listeners = list(self._listeners)
+        for tell, _, _ in listeners:
             tell(seen)
 
     def open_tabs(self, paths: Sequence[str]) -> None:
@@ -112,8 +107,8 @@ class EditorState:
             if tabs == self._tabs:
                 return
             self._tabs = tabs
-            listeners = list(self._on_tabs)
-        for tell in listeners:
+            listeners = list(self._listeners)
+        for _, _, tell in listeners:
             tell()
 
     def mention(self, mention: Mention) -> bool:
@@ -121,7 +116,7 @@ class EditorState:
         if self._is_private(mention.path):
             return False
         with self._lock:
-            listeners = list(self._on_mention)
-        for tell in listeners:
+            listeners = list(self._listeners)
+        for _, tell, _ in listeners:
             tell(mention)
         return True

@@ -10,10 +10,10 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable
+from typing import Any
 
 from vaultwire.markdown import edits
 from vaultwire.markdown.properties import parse_frontmatter
-from vaultwire.obsidian import command_text
 from vaultwire.obsidian.app_vault import AppVault
 from vaultwire.obsidian.backend_values import (
     MAX_LINES,
@@ -28,6 +28,7 @@ from vaultwire.obsidian.backend_values import (
     to_target,
     value_texts,
 )
+from vaultwire.obsidian.command_text import to_content, to_int, to_lines, to_objects, to_properties
 from vaultwire.obsidian.files_backend import FilesBackend
 from vaultwire.vault.changes.change import Write
 from vaultwire.vault.disk.paths import fold
@@ -148,21 +149,19 @@ class AppBackend(FilesBackend):
 
     def search(self, query: str, folder: str, limit: int, progress: Progress, *, case: bool) -> tuple[list[Hit], int]:
         """Return the results of the app's own search, in path order."""
-        values = {"query": query, "format": "json", **({"path": folder.strip("/")} if folder.strip("/") else {})}
+        values = {"query": query, **({"path": folder.strip("/")} if folder.strip("/") else {})}
         found: list[Hit] = []
-        for each in command_text.to_objects(
-            self._app.run(progress, "search:context", values, ["case"] if case else [])
-        ):
+        for each in self._objects(progress, "search:context", values, *(["case"] if case else [])):
             matches = each.get("matches", [])
             # By number: the app repeats a line for each match on it.
-            lines = {command_text.to_int(match.get("line")): str(match.get("text", "")) for match in matches}
+            lines = {to_int(match.get("line")): str(match.get("text", "")) for match in matches}
             found.append((str(each.get("file", "")), [(at, shown_line(lines[at])) for at in sorted(lines)][:MAX_LINES]))
         found.sort(key=lambda hit: sort_key(hit[0]))
         return found[:limit], len(found)
 
     def tags(self, path: VaultPath | None, progress: Progress) -> list[str]:
         """Return the tags of a note, or of all notes, without ``#``."""
-        found = command_text.to_objects(self._app.run(progress, "tags", {"format": "json", **_of(path)}))
+        found = self._objects(progress, "tags", _of(path))
         return sorted((str(each.get("tag", "")).removeprefix("#") for each in found), key=sort_key)
 
     def tagged(self, tag: str, progress: Progress) -> list[str]:
@@ -170,18 +169,18 @@ class AppBackend(FilesBackend):
         wanted = fold(tag.lstrip("#"))
         # The app expects its own spelling of a tag.
         name = next((each for each in self.tags(None, progress) if fold(each) == wanted), tag.lstrip("#"))
-        lines = command_text.to_lines(self._app.run(progress, "tag", {"name": name}, ["verbose"]))
+        lines = self._lines(progress, "tag", {"name": name}, "verbose")
         return sorted((line for line in lines if not line.startswith("#")), key=sort_key)
 
     def properties(self, path: VaultPath, progress: Progress) -> list[tuple[str, list[str]]]:
         """Return a note's properties, each with its values as texts."""
-        found = command_text.to_properties(self._app.run(progress, "properties", {"path": path, "format": "json"}))
+        found = to_properties(self._app.run(progress, "properties", {"path": path, "format": "json"}))
         return [(name, value_texts(value)) for name, value in found.items() if name != "position"]
 
     def property_names(self, progress: Progress) -> list[tuple[str, int]]:
         """Return the names of all properties, each with the number of its notes."""
-        found = command_text.to_objects(self._app.run(progress, "properties", {"format": "json"}, ["counts"]))
-        used = [(str(each.get("name", "")), command_text.to_int(each.get("count", 0))) for each in found]
+        found = self._objects(progress, "properties", {}, "counts")
+        used = [(str(each.get("name", "")), to_int(each.get("count", 0))) for each in found]
         return sorted((each for each in used if each[1]), key=lambda each: sort_key(each[0]))
 
     def set_property(self, path: VaultPath, name: str, value: str, kind: Kind, progress: Progress) -> None:
@@ -196,27 +195,21 @@ class AppBackend(FilesBackend):
 
     def links(self, path: VaultPath, progress: Progress) -> list[tuple[str, bool]]:
         """Return the targets of a note's links, as the app resolves them."""
-        lines = command_text.to_lines(self._app.run(progress, "links", {"path": path}))
+        lines = self._lines(progress, "links", {"path": path})
         found = [(line.removesuffix(_UNRESOLVED), not line.endswith(_UNRESOLVED)) for line in lines]
         return sorted(found, key=lambda each: sort_key(each[0]))
 
     def backlinks(self, path: VaultPath, progress: Progress) -> list[tuple[str, int]]:
         """Return the other notes that link to a note, each with the number of its links."""
-        found = command_text.to_objects(
-            self._app.run(progress, "backlinks", {"path": path, "format": "json"}, ["counts"])
-        )
-        counts = {str(each.get("file", "")): command_text.to_int(each.get("count", 1)) for each in found}
+        found = self._objects(progress, "backlinks", {"path": path}, "counts")
+        counts = {str(each.get("file", "")): to_int(each.get("count", 1)) for each in found}
         return [(each, counts[each]) for each in sorted(counts, key=sort_key) if each != path]
 
     def outline(self, path: VaultPath, progress: Progress) -> list[tuple[int, str, int]]:
         """Return a note's headings: level, text, line."""
         return [
-            (
-                command_text.to_int(each.get("level")),
-                str(each.get("heading", "")),
-                command_text.to_int(each.get("line")),
-            )
-            for each in command_text.to_objects(self._app.run(progress, "outline", {"path": path, "format": "json"}))
+            (to_int(each.get("level")), str(each.get("heading", "")), to_int(each.get("line")))
+            for each in self._objects(progress, "outline", {"path": path})
         ]
 
     def tasks(self, path: VaultPath | None, progress: Progress) -> list[TaskLine]:
@@ -224,11 +217,11 @@ class AppBackend(FilesBackend):
         found = [
             (
                 str(each.get("file", "")),
-                command_text.to_int(each.get("line")),
+                to_int(each.get("line")),
                 str(each.get("status", " ")) or " ",
                 _BOX.sub("", str(each.get("text", "")), count=1).strip(),
             )
-            for each in command_text.to_objects(self._app.run(progress, "tasks", {"format": "json", **_of(path)}))
+            for each in self._objects(progress, "tasks", _of(path))
         ]
         return sorted(found, key=lambda task: (sort_key(task[0]), task[1]))
 
@@ -246,7 +239,7 @@ class AppBackend(FilesBackend):
     def templates(self, progress: Progress) -> list[str]:
         """Return the templates' names, without their folder."""
         folder = self._template_folder()
-        lines = command_text.to_lines(self._app.run(progress, "templates"))
+        lines = self._lines(progress, "templates", {})
         return sorted((line.removeprefix(f"{folder}/").removesuffix(".md") for line in lines), key=sort_key)
 
     def template(self, name: str, progress: Progress) -> str:
@@ -256,18 +249,17 @@ class AppBackend(FilesBackend):
 
     def bookmarks(self, progress: Progress) -> list[tuple[str, str, str]]:
         """Return the bookmarks: kind, title, target."""
-        return bookmarks_in(
-            command_text.to_objects(self._app.run(progress, "bookmarks", {"format": "json"}, ["verbose"]))
-        )
+        return bookmarks_in(self._objects(progress, "bookmarks", {}, "verbose"))
 
     def bases(self, progress: Progress) -> list[str]:
         """Return the vault's base files."""
-        return sorted(command_text.to_lines(self._app.run(progress, "bases")), key=sort_key)
+        return sorted(self._lines(progress, "bases", {}), key=sort_key)
 
     def base_rows(self, path: str, view: str, progress: Progress) -> tuple[list[str], list[list[str]]]:
         """Return the columns and rows of a base."""
-        values = {"path": self.base_path(path), "format": "json", **({"view": view} if view else {})}
-        found = command_text.to_objects(self._app.run(progress, "base:query", values))
+        found = self._objects(
+            progress, "base:query", {"path": self.base_path(path), **({"view": view} if view else {})}
+        )
         columns = list(dict.fromkeys(name for row in found for name in row))
         return columns, [[", ".join(value_texts(row.get(name))) for name in columns] for row in found]
 
@@ -276,7 +268,7 @@ class AppBackend(FilesBackend):
     def history(self, path: VaultPath, progress: Progress) -> list[tuple[int, str]]:
         """Return a note's versions in the app's file recovery, the latest first."""
         found: list[tuple[int, str]] = []
-        for line in command_text.to_lines(self._app.run(progress, "history", {"path": path})):
+        for line in self._lines(progress, "history", {"path": path}):
             numbered = _NUMBERED.fullmatch(line)
             if numbered is not None and int(numbered[1]) == len(found) + 1:
                 found.append((int(numbered[1]), " ".join(numbered[2].split())))
@@ -288,7 +280,7 @@ class AppBackend(FilesBackend):
 
     def commands(self, prefix: str, progress: Progress) -> list[str]:
         """Return the ids of the app's commands."""
-        return command_text.to_lines(self._app.run(progress, "commands", {"filter": prefix} if prefix else {}))
+        return self._lines(progress, "commands", {"filter": prefix} if prefix else {})
 
     def workspace(self, progress: Progress) -> str:
         """Return the app's panes and tabs, as a tree."""
@@ -297,6 +289,12 @@ class AppBackend(FilesBackend):
     def evaluate(self, code: str, progress: Progress) -> str:
         """Run JavaScript in the app and return its value."""
         return self._app.run(progress, "eval", {"code": code}).removeprefix("=> ")
+
+    def _objects(self, progress: Progress, command: str, values: dict[str, str], *flags: str) -> list[dict[str, Any]]:
+        return to_objects(self._app.run(progress, command, {**values, "format": "json"}, flags))
+
+    def _lines(self, progress: Progress, command: str, values: dict[str, str], *flags: str) -> list[str]:
+        return to_lines(self._app.run(progress, command, values, flags))
 
     # ------------------------------------------------------------------ writing through the app
 
@@ -385,7 +383,7 @@ def _write_call(before: str | None, after: str) -> tuple[str, list[str], str] | 
             command, flags, new = "prepend", ["inline"], after[top : top + new_length]
     if (command != "create" and not new) or "\ufeff" in new:
         return None
-    content = command_text.to_content(new)
+    content = to_content(new)
     return None if content is None else (command, flags, content)
 
 

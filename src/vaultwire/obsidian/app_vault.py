@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 
 from vaultwire.obsidian import command_text
 from vaultwire.obsidian.command import Command
-from vaultwire.obsidian.known_vaults import command_is_on, vault_ids
+from vaultwire.obsidian.known_vaults import command_is_on, is_same_folder, vault_ids
 from vaultwire.vault.errors import VAULT_NOT_FOUND, VaultError
 from vaultwire.vault.value_types import Progress
 
@@ -50,7 +49,7 @@ class AppVault:
             return self._checked
         for id_ in ids:
             asking = command_text.to_arguments(id_, "vault", {"info": "path"}, ())
-            if _is_same_folder(command_text.check(self._command.run(asking, progress)).strip(), self._root):
+            if is_same_folder(command_text.check(self._command.run(asking, progress)).strip(), self._root):
                 self._checked = id_
                 return id_
         if not ids:  # raises if the app does not run
@@ -59,10 +58,3 @@ class AppVault:
             VAULT_NOT_FOUND,
             "Obsidian does not know this vault: open its folder in Obsidian once ('Open folder as vault'), then try again.",
         )
-
-
-def _is_same_folder(one: str, other: str) -> bool:
-    try:
-        return os.path.samefile(one, other)
-    except (OSError, ValueError):
-        return False

@@ -48,7 +48,7 @@ def vault_ids(folder: str) -> list[str]:
         id_
         for settings in settings_folders()
         for id_, path in _vaults_in(os.path.join(settings, _FILE)).items()
-        if _is_same(path, folder)
+        if is_same_folder(path, folder)
     ]
 
 
@@ -89,8 +89,9 @@ def _settings_in(file: str) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _is_same(one: str, other: str) -> bool:
+def is_same_folder(one: str, other: str) -> bool:
+    """Tell whether two paths lead to one folder."""
     try:
         return os.path.samefile(one, other)
-    except OSError:
+    except (OSError, ValueError):  # ValueError: a NUL in the path
         return False

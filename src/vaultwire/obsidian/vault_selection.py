@@ -7,10 +7,7 @@ from __future__ import annotations
 
 import os
 import unicodedata
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from collections.abc import Sequence
 
 _MAX_NAME = 100  # of a vault: it is in every tool's schema and every resource's URI
 

@@ -16,6 +16,7 @@ import secrets
 import stat
 import time
 import uuid
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 _SUFFIX = ".lock"
@@ -60,15 +61,23 @@ def _usual_folder() -> str:
 class DiscoveryFile:
     """The file of one server. Call ``write`` once it listens, ``remove`` when it ends."""
 
-    def __init__(self, path: str, content: dict[str, Any], id_key: str = "authToken") -> None:
-        """``id_key`` is the key of the content that tells our file from another one at the same path."""
+    def __init__(
+        self, path: str, content: dict[str, Any], id_key: str = "authToken", own_folders: Sequence[str] = ()
+    ) -> None:
+        """``id_key`` is the key of the content that tells our file from another one at the same path.
+
+        ``own_folders`` must be this person's own, as others can make folders there.
+        """
         self._path = path
         self._folder = os.path.dirname(path)
         self._content = content
         self._id_key = id_key
+        self._own_folders = own_folders
 
     def write(self) -> None:
         """Write the file; only this person can read it. Raises LockFileError."""
+        for folder in self._own_folders:
+            _make_own(folder)
         _make_private(self._folder)
         _write_file(self._path, self._content)
 
@@ -79,24 +88,24 @@ class DiscoveryFile:
             _remove(self._path)
 
 
-class LockFile(DiscoveryFile):
-    """The lock file of Claude Code."""
+def lock_file(folder: str, identity: Identity, vault: str, name: str) -> DiscoveryFile:
+    """Return the lock file of Claude Code.
 
-    def __init__(self, folder: str, identity: Identity, vault: str, name: str) -> None:
-        """``vault`` is the folder as the person gave it, ``name`` the editor's name in the client's list."""
-        # The client resolves links in its own folder but not in these, so both spellings are needed.
-        folders = list(dict.fromkeys((vault, os.path.realpath(vault))))
-        content = {
-            "pid": os.getpid(),
-            "workspaceFolders": folders,
-            "ideName": name,
-            "transport": "ws",
-            "runningInWindows": os.name == "nt",
-            "authToken": identity.token,
-            "port": identity.port,
-            "madeBy": _MADE_BY,
-        }
-        super().__init__(os.path.join(folder, f"{identity.port}{_SUFFIX}"), content)
+    ``vault`` is the folder as the person gave it, ``name`` the editor's name in the client's list.
+    """
+    # The client resolves links in its own folder but not in these, so both spellings are needed.
+    folders = list(dict.fromkeys((vault, os.path.realpath(vault))))
+    content = {
+        "pid": os.getpid(),
+        "workspaceFolders": folders,
+        "ideName": name,
+        "transport": "ws",
+        "runningInWindows": os.name == "nt",
+        "authToken": identity.token,
+        "port": identity.port,
+        "madeBy": _MADE_BY,
+    }
+    return DiscoveryFile(os.path.join(folder, f"{identity.port}{_SUFFIX}"), content)
 
 
 def qwen_folder() -> str:
@@ -105,13 +114,13 @@ def qwen_folder() -> str:
     return os.path.join(os.path.expanduser(configured or os.path.join("~", ".qwen")), "ide")
 
 
-class QwenFile(DiscoveryFile):
-    """The file of Qwen Code. It takes the newest file whose folder matches, and removes files of dead processes (``ppid``)."""
+def qwen_file(folder: str, identity: Identity, vault: str, name: str) -> DiscoveryFile:
+    """Return the file of Qwen Code; the arguments are those of ``lock_file``.
 
-    def __init__(self, folder: str, identity: Identity, vault: str, name: str) -> None:
-        """As ``LockFile``."""
-        content = {**_companion(identity, vault, name), "ppid": os.getpid(), "ideName": name}
-        super().__init__(os.path.join(folder, f"{identity.port}{_SUFFIX}"), content)
+    The client takes the newest file whose folder matches, and removes files of dead processes (``ppid``).
+    """
+    content = {**_companion(identity, vault, name), "ppid": os.getpid(), "ideName": name}
+    return DiscoveryFile(os.path.join(folder, f"{identity.port}{_SUFFIX}"), content)
 
 
 def gemini_folder() -> str:
@@ -123,19 +132,14 @@ def gemini_folder() -> str:
     return os.path.join(found, "gemini", "ide")
 
 
-class GeminiFile(DiscoveryFile):
-    """The file of Gemini CLI. It takes the file of its parent process, else one with a matching folder and a living process."""
+def gemini_file(folder: str, identity: Identity, vault: str, name: str) -> DiscoveryFile:
+    """Return the file of Gemini CLI; the arguments are those of ``lock_file``.
 
-    def __init__(self, folder: str, identity: Identity, vault: str, name: str) -> None:
-        """As ``LockFile``."""
-        place = os.path.join(folder, f"{_GEMINI}{os.getpid()}-{identity.port}.json")
-        super().__init__(place, _companion(identity, vault, name))
-
-    def write(self) -> None:
-        """Write the file. Others can write to the temporary folder too, so the folders are checked first."""
-        for folder in (os.path.dirname(self._folder), self._folder):
-            _make_own(folder)
-        super().write()
+    The client takes the file of its parent process, else one with a matching folder and a living process.
+    """
+    place = os.path.join(folder, f"{_GEMINI}{os.getpid()}-{identity.port}.json")
+    folders = (os.path.dirname(folder), folder)  # others can write to the temporary folder, too
+    return DiscoveryFile(place, _companion(identity, vault, name), own_folders=folders)
 
 
 def _companion(identity: Identity, vault: str, name: str) -> dict[str, Any]:
@@ -255,12 +259,9 @@ def endpoint_path(folder: str, kind: str, vault: str) -> str:
     return os.path.join(folder, f"{kind}-{digest[:16]}.json")
 
 
-class EndpointFile(DiscoveryFile):
-    """The file of an endpoint."""
-
-    def __init__(self, folder: str, kind: str, vault: str, endpoint: Endpoint) -> None:
-        """The arguments are those of ``endpoint_path``."""
-        super().__init__(endpoint_path(folder, kind, vault), endpoint._asdict(), "token")
+def endpoint_file(folder: str, kind: str, vault: str, endpoint: Endpoint) -> DiscoveryFile:
+    """Return the file of an endpoint; the arguments are those of ``endpoint_path``."""
+    return DiscoveryFile(endpoint_path(folder, kind, vault), endpoint._asdict(), "token")
 
 
 def read_endpoint(folder: str, kind: str, vault: str) -> Endpoint | None:

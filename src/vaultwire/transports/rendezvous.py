@@ -15,7 +15,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     import socket
     from collections.abc import Mapping
-    from typing import Any
 
 # The longest path of a socket (macOS: 104 bytes with the zero at the end).
 _MAX_PATH_BYTES = 103
@@ -38,7 +37,7 @@ def socket_path(folder: str, settings: Mapping[str, object], policy: str | None)
     if not hasattr(socket, "AF_UNIX"):
         return None
     environment = [__version__, os.path.dirname(__file__), os.environ.get("TZ"), _stamp(policy)]
-    text = json.dumps([dict(settings), environment], default=_attributes)
+    text = json.dumps([dict(settings), environment], default=vars)
     path = os.path.join(folder, f"{hashlib.sha256(text.encode()).hexdigest()[:_NAME_LENGTH]}.sock")
     return path if len(os.fsencode(path)) <= _MAX_PATH_BYTES else None
 
@@ -93,11 +92,6 @@ class Listener:
             pass
 
 
-def _attributes(value: Any) -> dict[str, Any]:
-    """Return an object's attributes, for JSON."""
-    return {name: getattr(value, name) for name in getattr(value, "__slots__", None) or vars(value)}
-
-
 def _stamp(path: str | None) -> tuple[int, int, int] | None:
     """Return facts of a file that differ after a change; None for no file."""
     try:
@@ -113,23 +107,25 @@ def _identity(path: str) -> tuple[int, int]:
 
 
 def _is_private(folder: str) -> bool:
-    import stat  # noqa: PLC0415 - as above
+    from stat import S_ISDIR  # noqa: PLC0415 - as above, here and below
 
-    try:
-        found = os.lstat(folder)
-    except OSError:
-        return False
-    return stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid() and not found.st_mode & 0o077
+    mode = _own_mode(folder)
+    return S_ISDIR(mode) and not mode & 0o077
 
 
 def _is_our_socket(path: str) -> bool:
-    import stat  # noqa: PLC0415 - as above
+    from stat import S_ISSOCK  # noqa: PLC0415
 
+    return S_ISSOCK(_own_mode(path))
+
+
+def _own_mode(path: str) -> int:
+    """Return the mode of a file of this person, 0 for any other. Links are not followed."""
     try:
         found = os.lstat(path)
     except OSError:
-        return False
-    return stat.S_ISSOCK(found.st_mode) and found.st_uid == os.getuid()
+        return 0
+    return found.st_mode if found.st_uid == os.getuid() else 0
 
 
 def _accepts(path: str) -> bool:

@@ -9,16 +9,12 @@ import json
 import threading
 import time
 import uuid
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from vaultwire.trust.chained_log import ChainedLog
 from vaultwire.trust.redaction import redact, redact_text
 from vaultwire.vault.errors import VaultError
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 
 AUDIT_FAILED = "AUDIT_FAILED"
 UNKNOWN_TOOL = "(no such tool)"

@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from vaultwire.vault.disk.process_lock import ProcessLock
+from vaultwire.vault.value_types import NoProgress
 
 # Bytes of a full file: about 13,000 calls.
 MAX_FILE_BYTES = 10_000_000
@@ -205,7 +206,7 @@ def records(path: str) -> Iterator[dict[str, Any]]:
                     yield record
 
 
-class _WaitLimit:
+class _WaitLimit(NoProgress):
     """A ``Progress`` for a lock: it gives up after a while."""
 
     def __init__(self) -> None:
@@ -216,12 +217,6 @@ class _WaitLimit:
         self._until = self._until or now + _MAX_WAIT_SECONDS
         if now > self._until:
             raise BlockingIOError(11, "another process keeps the log locked")
-
-    def report(self, done: int, total: int, message: str) -> None:
-        """Do nothing: nobody is told."""
-
-    def confirm(self, question: object) -> None:
-        """Nobody is asked."""
 
 
 def _numbered(path: str, number: int) -> str:

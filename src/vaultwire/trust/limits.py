@@ -38,31 +38,15 @@ class ClientLimits:
     set of listed tools; ``with_tools``: listed in addition; ``without_tools``: removed. ``hosts``: tools may connect to them.
     """
 
-    __slots__ = (
-        "audit",
-        "hosts",
-        "most_characters",
-        "rates",
-        "seconds",
-        "size",
-        "strict",
-        "with_tools",
-        "without_tools",
-    )
-
-    def __init__(self) -> None:
-        self.audit: str | None = None
-        self.strict = False
-        self.rates: dict[str, int] | None = None
-        self.seconds = SECONDS_BY_TIME_CLASS
-        self.most_characters: int | None = None
-        self.size = "standard"
-        self.with_tools: tuple[str, ...] = ()
-        self.without_tools: tuple[str, ...] = ()
-        self.hosts: tuple[str, ...] = ()
-
-    def __repr__(self) -> str:
-        return repr([getattr(self, name) for name in self.__slots__])
+    audit: str | None = None
+    strict = False
+    rates: dict[str, int] | None = None
+    seconds = SECONDS_BY_TIME_CLASS
+    most_characters: int | None = None
+    size = "standard"
+    with_tools: tuple[str, ...] = ()
+    without_tools: tuple[str, ...] = ()
+    hosts: tuple[str, ...] = ()
 
     def options(self) -> list[str]:
         """Return the command line's options that give the same limits."""

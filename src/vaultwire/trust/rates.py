@@ -8,10 +8,7 @@ from __future__ import annotations
 import math
 import threading
 from collections import deque
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 
 WINDOW_SECONDS = 60.0
 

@@ -65,13 +65,12 @@ class Trusted(NamedTuple):
     scopes: tuple[str, ...] = ()
 
 
-class Tokens:
+class Tokens(NamedTuple):
     """What a token must have: its issuer, its audience (the name of this server) and its scopes."""
 
-    def __init__(self, issuer: str, audience: str, scopes: Sequence[str] = ()) -> None:
-        self.issuer = issuer
-        self.audience = audience
-        self.scopes = tuple(scopes)
+    issuer: str
+    audience: str
+    scopes: tuple[str, ...] = ()
 
     def owner(self, token: str, keys: Sequence[IssuerKey]) -> str:
         """Return the name of the token's owner. Raises TokenRefused."""

@@ -6,6 +6,8 @@ The change from the first way to the second happens at most once.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from vaultwire import __version__
 from vaultwire.protocol.events import Identity
 from vaultwire.protocol.session import Session
@@ -20,23 +22,29 @@ from vaultwire.transports.relay.upstream import McpServer
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Protocol
 
     from vaultwire.protocol.json_types import Json, JsonObject
     from vaultwire.server.dispatcher import Stream
     from vaultwire.transports.relay.in_flight import Failure, InFlightMessage
 
-    class Target(Protocol):
-        """A server to relay to. ``mcp`` and ``rest`` are paths, None for a way that is not tried."""
 
-        url: str
-        host: str
-        port: int
-        tls: bool
-        mcp: str | None
-        rest: str | None
-        key: str | None
-        ca_file: str | None
+class Target(NamedTuple):
+    """A server to relay to. ``mcp`` and ``rest`` are paths on it, None for a protocol that is not tried."""
+
+    url: str
+    host: str
+    port: int
+    tls: bool
+    mcp: str | None
+    rest: str | None
+    key: str | None
+    ca_file: str | None
+
+    @property
+    def is_unencrypted(self) -> bool:
+        """Whether a key goes to another computer without TLS."""
+        is_here = self.host in ("localhost", "::1") or self.host.startswith("127.")
+        return self.key is not None and not self.tls and not is_here
 
 
 def run(open_stream: Callable[[], Stream], target: Target, say: Callable[[str], None]) -> None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator
+
+from vaultwire.transports.relay.http_client import ResponseTooLarge
 
 # What a line costs in memory beyond its bytes: one event may have very many lines.
 _LINE_BYTES = 40
@@ -18,22 +18,15 @@ _MAX_DIGITS = 9
 class Cursor:
     """A client's place in a stream: the id of the last event, and how long to wait before asking for the rest."""
 
-    __slots__ = ("last_id", "retry_seconds")
-
-    def __init__(self) -> None:
-        self.last_id = ""
-        self.retry_seconds: float | None = None
-
-
-class EventTooLong(Exception):  # noqa: N818 - says what is the matter
-    """An event has more bytes than the caller takes."""
+    last_id = ""
+    retry_seconds: float | None = None
 
 
 def read_events(lines: Iterable[bytes], cursor: Cursor, most_bytes: int) -> Iterator[bytes]:
     """Yield the data of each event, lines joined by ``\\n``. The cursor moves on before the event is yielded.
 
     An event without an empty line at its end is dropped, as the standard says. An event without data is not yielded, but
-    its id counts. Raises EventTooLong.
+    its id counts. Raises ResponseTooLarge.
     """
     data: list[bytes] = []
     size = 0
@@ -50,7 +43,7 @@ def read_events(lines: Iterable[bytes], cursor: Cursor, most_bytes: int) -> Iter
         if name == b"data":
             size += len(value) + _LINE_BYTES
             if size > most_bytes:
-                raise EventTooLong
+                raise ResponseTooLarge(f"an event of its answer has more than {most_bytes} bytes")
             data.append(value)
         elif name == b"id" and b"\0" not in value and len(value) <= _MAX_ID_BYTES:
             last_id = value.decode("latin-1")

@@ -12,11 +12,8 @@ import select
 import socket
 import threading
 import time
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-    from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
 CONNECT_SECONDS = 5.0
 # Node closes a connection after 5 idle seconds. A request that is sent at that moment is lost: it may or may not have run.

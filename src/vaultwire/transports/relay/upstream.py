@@ -12,7 +12,7 @@ from typing import NamedTuple
 from vaultwire import __version__
 from vaultwire.protocol import http, jsonrpc
 from vaultwire.protocol.events import meta_of
-from vaultwire.transports.relay.event_stream import Cursor, EventTooLong, read_events
+from vaultwire.transports.relay.event_stream import Cursor, read_events
 from vaultwire.transports.relay.http_client import (
     MAX_ANSWER_BYTES,
     ConnectionLost,
@@ -32,7 +32,7 @@ from vaultwire.transports.relay.in_flight import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from vaultwire.protocol.http import HeaderParams
     from vaultwire.protocol.json_types import JsonObject
@@ -205,7 +205,7 @@ class Upstream:
         while True:
             lost: ConnectionLost | None = None
             try:
-                for data in _events(response, cursor):
+                for data in read_events(response.lines(), cursor, MAX_ANSWER_BYTES):
                     self._receive(data, message)
                     if not message.ids:
                         response.finish(_END_SECONDS)
@@ -335,9 +335,10 @@ class Upstream:
                     response.close()
                     return
                 delays = iter(START_DELAYS)
-                for data in _events(response, cursor):
+                for data in read_events(response.lines(), cursor, MAX_ANSWER_BYTES):
                     self._receive(data, None)
             except ResponseTooLarge as error:  # it would send the same again
+                response.close()
                 self._say(f"{self.name} is not listened to any more: {error}")
                 return
             except (Unreachable, ConnectionLost) as error:
@@ -346,15 +347,6 @@ class Upstream:
             except (Failure, NoMcp, SessionGone):  # the next call reports it
                 return
             self._closing.wait(cursor.retry_seconds or next(delays, START_DELAYS[-1]))
-
-
-def _events(response: Response, cursor: Cursor) -> Iterator[bytes]:
-    """Yield the data of each event of a response. Raises ConnectionLost."""
-    try:
-        yield from read_events(response.lines(), cursor, MAX_ANSWER_BYTES)
-    except EventTooLong:
-        response.close()
-        raise ResponseTooLarge(f"an event of its answer has more than {MAX_ANSWER_BYTES} bytes") from None
 
 
 def _own(method: str, params: JsonObject, id_: str | None) -> InFlightMessage:
