@@ -12,13 +12,13 @@ from typing import Any
 
 import pytest
 
+from support.memory_text import MemoryText
 from support.stores import BACKENDS, MAX_BYTES, Backend, answers, answers_of_new, difference, open_stored
 from support.vaults import write_in_place, write_vault
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.disk.watch import open_watch
 from vaultwire.vault.index.store import stored_index, updater
 from vaultwire.vault.index.store.index_folder import IndexFolder
-from vaultwire.vault.index.store.memory_text import MemoryText
 from vaultwire.vault.index.store.search_plan import MatchAll
 from vaultwire.vault.index.store.stored_index import StoredIndex
 from vaultwire.vault.search.query import parse_query
