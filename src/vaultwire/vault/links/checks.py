@@ -21,7 +21,7 @@ from vaultwire.markdown.property_values import one_line
 from vaultwire.markdown.yaml_core import PropertyValue
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.disk.note_text import plain_text
-from vaultwire.vault.disk.paths import fold, is_note
+from vaultwire.vault.disk.paths import fold, is_canvas, is_note
 from vaultwire.vault.errors import SECTION_NOT_FOUND, VaultError
 from vaultwire.vault.index.port import Index
 from vaultwire.vault.links.link_resolver import LinkResolver, linkpath_of
@@ -99,7 +99,7 @@ class Checks:
         notes, _ = self._index.find(NoteFilter(), folder, 0, sys.maxsize, progress)
         paths = self._index.paths(progress)
         below = f"{folder}/" if folder else ""
-        canvases = [path for path in paths if _is_canvas(path) and path.startswith(below)]
+        canvases = [path for path in paths if is_canvas(path) and path.startswith(below)]
         checked = sorted([*(note.stat.path for note in notes), *canvases])
         targets = LinkResolver(paths)
 
@@ -143,7 +143,7 @@ class _FileChecker:
 
     def check(self, path: VaultPath) -> list[Finding]:
         """Return what is wrong with a note or canvas, in line order. Files of other kinds have nothing wrong."""
-        if not (is_note(path) or _is_canvas(path)):
+        if not (is_note(path) or is_canvas(path)):
             return []
         try:
             data = self._files.read(path).data
@@ -222,10 +222,6 @@ class _FileChecker:
             fault = self._fault(node.file + node.subpath, target, is_embed=True)
             if fault is not None:
                 yield Finding(fault[0], f"the file {node.file + node.subpath!r} cannot be shown: {fault[1]}", line)
-
-
-def _is_canvas(path: VaultPath) -> bool:
-    return path.lower().endswith(".canvas")
 
 
 def _frontmatter(parsed: ParsedNote, declared: Mapping[str, str]) -> Iterator[Finding]:

@@ -67,8 +67,8 @@ def spaced_words(folded: str) -> str:
         # Dashes and quotation marks: a few kinds at most, and then the text is cut like ASCII.
         for other in others:
             folded = folded.replace(other, BREAK)
-    cut = folded.encode().translate(_ASCII_CUTS)
-    return cut.replace(b"  ", _BREAK).replace(_BREAK, _SPACED_BREAK).decode()
+    data = folded.encode().translate(_ASCII_CUTS)
+    return data.replace(b"  ", _BREAK).replace(_BREAK, _SPACED_BREAK).decode()
 
 
 def folded_words(text: str) -> str:
