@@ -184,7 +184,7 @@ class TantivyText:
     def _clauses_of_part(self, plan: Plan, *, sets_apart: bool) -> list[tuple[Occur, Query]]:
         """Return the plan as clauses. A plan that only excludes has no clause that must match."""
         if isinstance(plan, AllOf):
-            return [clause for part in plan.parts for clause in self._clauses_of_one(part, sets_apart=sets_apart)]
+            return [clause for part in plan.parts for clause in self._clauses_of_part(part, sets_apart=sets_apart)]
         if isinstance(plan, NoneOf):
             return [(Occur.MustNot, self._query(plan.part))]
         if isinstance(plan, AnyWord):
@@ -202,30 +202,6 @@ class TantivyText:
         if isinstance(plan, AnyOf) and sets_apart and has_loose(plan):
             return self._apart(plan, [])
         return [(Occur.Must, self._query(plan))]
-
-    def _clauses_of_one(self, plan: Plan, *, sets_apart: bool) -> list[tuple[Occur, Query]]:
-        """Return the clauses for one part of ``AllOf``.
-
-        A word that may lie inside others becomes one clause with all of these, and optional clauses for ranking: the library
-        walks a plain list of words faster, and ranks only the notes that all other parts find, too. For a word alone it
-        would take longer, because all notes found are ranked.
-        """
-        if not (isinstance(plan, Boosted) and isinstance(plan.plan, AnyOf) and not (sets_apart and has_loose(plan))):
-            return self._clauses_of_part(plan, sets_apart=sets_apart)
-        words = [part for part in plan.plan.parts if isinstance(part, AnyWord)]
-        if len(words) < len(plan.plan.parts) or not any(part.others for part in words):
-            return self._clauses_of_part(plan, sets_apart=sets_apart)
-        found = [
-            query
-            for part in words
-            for query in self._terms(part.field, (*part.same, *part.near, *part.others, *part.loose))
-        ]
-        ranks = [part._replace(others=(), loose=()) for part in words]
-        boosts = [query for boost in (*ranks, *plan.boosts) for query in self._alternatives(boost)]
-        return [
-            (Occur.Must, Query.const_score_query(_any(found), OTHER_WEIGHT)),
-            *((Occur.Should, query) for query in boosts),
-        ]
 
     def _nearly_all(
         self, absent: Plan, words: tuple[Plan, ...], boosts: Sequence[Plan], *, sets_apart: bool
