@@ -87,9 +87,11 @@ class Checks:
 
     def one(self, path: VaultPath, progress: Progress) -> list[Finding]:
         """Return what is wrong with a note or canvas."""
-        return self._checker(lambda source, links: self._index.resolve_all(source, links, progress), progress).check(
-            path
-        )
+
+        def resolve(source: VaultPath, links: list[Link]) -> list[VaultPath | None]:
+            return self._index.resolve_all(source, links, progress)
+
+        return _FileChecker(self._files, self._declared, resolve, progress).check(path)
 
     def many(self, folder: VaultPath | None, offset: int, limit: int, progress: Progress) -> Checked:
         """Check notes and canvases from number ``offset`` on, until there are ``limit`` findings.
@@ -110,7 +112,7 @@ class Checks:
                 resolved.append(targets.resolve(source, linkpath_of(link.linktext)))
             return resolved
 
-        checker = self._checker(resolve, progress)
+        checker = _FileChecker(self._files, self._declared, resolve, progress)
         found: list[tuple[VaultPath, list[Finding]]] = []
         left = limit
         position = offset
@@ -126,15 +128,11 @@ class Checks:
                     break
         return Checked(found, position, len(checked))
 
-    def _checker(self, resolve: Resolve, progress: Progress) -> _FileChecker:
-        return _FileChecker(self._files, self._declared, resolve, progress)
-
 
 class _FileChecker:
     """Checks files of one vault, one after another. It reads each target of links once: make one for each request."""
 
     def __init__(self, files: Files, declared: Mapping[str, str], resolve: Resolve, progress: Progress) -> None:
-        """``declared``: the types that Obsidian gives properties, by folded name."""
         self._files = files
         self._declared = declared
         self._resolve = resolve

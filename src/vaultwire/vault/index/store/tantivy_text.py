@@ -161,21 +161,24 @@ class TantivyText:
             return [(Occur.Must, self._query(plan)), (Occur.Should, written)]
         return self._clauses(plan, sets_apart=bool(first))
 
-    def _query(self, plan: Plan, *, sets_apart: bool = False) -> Query:
-        """Return the plan as a query of the library. ``sets_apart``: words as written score ``FIRST`` more than loose ones."""
+    def _query(self, plan: Plan) -> Query:
+        """Return the plan as a query of the library."""
         if isinstance(plan, MatchAll):
             return Query.const_score_query(Query.all_query(), 0.0)
-        if isinstance(plan, AnyOf) and not (sets_apart and has_loose(plan)):
+        if isinstance(plan, AnyOf):
             # One flat list of words is found faster than lists of lists.
             return _any([query for part in plan.parts for query in self._alternatives(part)])
         if isinstance(plan, Phrase):
             return self._phrase_query(plan)
         if isinstance(plan, ExactValue):
             return Query.const_score_query(Query.term_query(self._schema, plan.field, plan.value, "basic"), 1.0)
-        return _all(self._clauses(plan, sets_apart=sets_apart))
+        return _all(self._clauses(plan, sets_apart=False))
 
     def _clauses(self, plan: Plan, *, sets_apart: bool) -> list[tuple[Occur, Query]]:
-        """Return the plan as clauses of one boolean query, not nested: the library copies nested queries."""
+        """Return the plan as clauses of one boolean query, not nested: the library copies nested queries.
+
+        ``sets_apart``: words as written score ``FIRST`` more than loose ones.
+        """
         clauses = self._clauses_of_part(plan, sets_apart=sets_apart)
         if not any(occur == Occur.Must for occur, _ in clauses):
             clauses.append((Occur.Must, self._query(MatchAll())))

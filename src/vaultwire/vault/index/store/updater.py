@@ -71,7 +71,8 @@ class IndexUpdater:
 
     def check_all(self, progress: Progress) -> None:
         """Check every file and apply what changed. One process at a time: what one has read, the others need not read."""
-        with self.working(progress), self._process_lock.held(progress):
+        lock = self._process_lock
+        with self.working(progress), lock.held(progress) if lock else nullcontext():
             rules = self._excludes()
             self._check_folder("", rules, progress)
             if rules.stamp != (self._catalog.meta(_EXCLUDES) or ""):
