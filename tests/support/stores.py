@@ -6,11 +6,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from support.memory_text import MemoryText
 from support.vaults import vault_over
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.index.store.fts5_text import Fts5Text
 from vaultwire.vault.index.store.index_folder import IndexFolder
-from vaultwire.vault.index.store.memory_text import MemoryText
 from vaultwire.vault.index.store.stored_index import StoredIndex
 from vaultwire.vault.index.store.tantivy_text import TantivyText
 from vaultwire.vault.index.store.text_index import TextIndex

@@ -222,7 +222,7 @@ def vault_stats(
         limit: How many of the largest folders, and how many of the notes with problems, to return.
     """
     found = vault.overview.stats(limit, progress)
-    notices = [f"The vault is not watched: {reason}" for reason in found.unwatched]
+    notices = [f"The vault is not watched: {found.unwatched}"] if found.unwatched else []
     notices += [f"The index is not kept: {found.unkept}"] if found.unkept else []
     notices += [f"Other vaults served here: {', '.join(map(repr, vault.others))}."] if vault.others else []
     data = VaultNumbers(

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from vaultwire.vault.disk.paths import parse_note_path
 from vaultwire.vault.editing.workbench import Workbench
 from vaultwire.vault.errors import VaultError
 from vaultwire.vault.link_graph import LinkGraph
 from vaultwire.vault.links.note_lookup import locate, locate_folder
 from vaultwire.vault.search.filters import NoteFilterText, TaskFilter, parse_note_filter, property_types
-from vaultwire.vault.settings.obsidian_settings import Settings
 from vaultwire.vault.value_types import (
     NO_PROGRESS,
     DailyNote,
@@ -134,24 +132,24 @@ class Overview:
         ``day`` is as for ``daily_notes.parse_day``. Raises VaultError: INVALID_ARGUMENTS for an invalid day, and as
         ``daily_note_path`` does if the settings are invalid.
         """
-        from vaultwire.vault.settings.daily_notes import daily_note_day, daily_note_path, parse_day  # noqa: PLC0415 - see the head
+        from vaultwire.vault.settings import daily_notes  # noqa: PLC0415 - only daily notes need it
 
         settings = self._settings.get()
-        wanted = parse_day(day, self._bench.now().date())
-        path, exists = self._files.spell(daily_note_path(settings, wanted))
+        wanted = daily_notes.parse_day(day, self._bench.now().date())
+        path, exists = self._files.spell(daily_notes.daily_note_path(settings, wanted))
         days = [
             (its_day, note.path)
             for note in self._index.notes(None, progress)
             # All daily notes are equally deep in folders. To parse every note's path in a large vault would take a second.
-            if note.path.count("/") == path.count("/") and (its_day := daily_note_day(settings, note.path))
+            if note.path.count("/") == path.count("/") and (its_day := daily_notes.daily_note_day(settings, note.path))
         ]
         previous = max((each for each in days if each[0] < wanted), default=(None, None))
         following = min((each for each in days if each[0] > wanted), default=(None, None))
-        return DailyNote(wanted, path, exists, previous[1], following[1], self._daily_template(settings))
-
-    def _daily_template(self, settings: Settings) -> VaultPath | None:
+        template = None
         try:
-            path, exists = self._files.spell(parse_note_path(settings.daily_template.strip().strip("/")))
-        except VaultError:  # no template is set, or it is no note of the vault
-            return None
-        return path if exists else None
+            if named := daily_notes.daily_template_path(settings):
+                spelt, is_there = self._files.spell(named)
+                template = spelt if is_there else None
+        except VaultError:  # the settings name no note of the vault
+            pass
+        return DailyNote(wanted, path, exists, previous[1], following[1], template)

@@ -256,7 +256,7 @@ class VaultStats(NamedTuple):
     folders: list[FolderSize]
     problems: list[Problem]
     is_watched: bool = False
-    unwatched: tuple[str, ...] = ()
+    unwatched: str = ""
     unkept: str = ""
 
 

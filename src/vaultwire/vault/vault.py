@@ -16,7 +16,7 @@ from vaultwire.vault.caller import Caller
 from vaultwire.vault.disk.etags import etag_of
 from vaultwire.vault.disk.files import FileBytes
 from vaultwire.vault.disk.note_text import first_invalid_byte, plain_text
-from vaultwire.vault.disk.paths import is_note, parse_path
+from vaultwire.vault.disk.paths import is_canvas, is_note, parse_path
 from vaultwire.vault.editing.workbench import Workbench
 from vaultwire.vault.errors import FILE_NOT_FOUND, VaultError
 from vaultwire.vault.index.port import OnChange
@@ -193,7 +193,7 @@ class Vault:
 
         ``exactly``: ``name`` is the file's own path. Raises VaultError as ``locate`` does.
         """
-        if exactly or name.lower().endswith(".canvas"):
+        if exactly or is_canvas(name):
             path, exists = self._files.spell(parse_path(name))
             if not exists:
                 raise VaultError(FILE_NOT_FOUND, f"There is no file {name!r} in the vault.", path=name)

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from support.killing import NoIndex, open_changes, tree
+from support.memory_text import MemoryText
 from support.refusals import refusal, refused
 from support.renaming import around_calls, nothing, without_exchange
 from support.vaults import open_vault, vault_over, write_vault
@@ -36,7 +37,6 @@ from vaultwire.vault.errors import (
     VaultError,
 )
 from vaultwire.vault.index.store.index_folder import IndexFolder
-from vaultwire.vault.index.store.memory_text import MemoryText
 from vaultwire.vault.index.store.stored_index import StoredIndex
 from vaultwire.vault.settings.obsidian_settings import CachedSettings
 from vaultwire.vault.value_types import NO_PROGRESS, NoProgress, VaultPath

@@ -15,7 +15,7 @@ import pytest
 
 from support.vaults import write_vault
 from vaultwire.vault.disk.mounts import file_system_of, reports_all_changes
-from vaultwire.vault.disk.watch import EVERYTHING, NO_CHANGES, Changes, Watch, open_watch
+from vaultwire.vault.disk.watch import EVERYTHING, NO_CHANGES, Changes, Unwatchable, Watch
 
 # For one report. Generous: a busy machine must not fail a test, and no test waits for it unless something is missing.
 DEADLINE = 20.0
@@ -39,10 +39,7 @@ def watch(root: Path) -> Iterator[Watch]:
 
 
 def watching(root: Path) -> Watch:
-    reasons: list[str] = []
-    opened = open_watch(str(root), reasons)
-    assert opened is not None, reasons
-    return opened
+    return Watch(str(root))
 
 
 def wait_until(watch: Watch, is_enough: Callable[[Changes], bool]) -> Changes:
@@ -362,9 +359,8 @@ def test_a_name_that_is_not_utf_8_does_not_end_the_watch(root: Path, watch: Watc
 
 
 def test_a_folder_that_is_not_there_is_not_watched_and_the_reason_is_said(tmp_path: Path) -> None:
-    reasons: list[str] = []
-    assert open_watch(str(tmp_path / "nowhere"), reasons) is None
-    assert reasons[0].startswith("the system refuses: ")
+    with pytest.raises(Unwatchable, match="the system refuses: "):
+        Watch(str(tmp_path / "nowhere"))
 
 
 @needs_posix
@@ -372,14 +368,12 @@ def test_a_system_without_room_for_a_watch_is_a_reason_too(root: Path) -> None:
     resource = pytest.importorskip("resource")
     watching(root).close()  # the library is loaded
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    reasons: list[str] = []
     resource.setrlimit(resource.RLIMIT_NOFILE, (0, hard))
     try:
-        opened = open_watch(str(root), reasons)
+        with pytest.raises(Unwatchable):
+            Watch(str(root))
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-    assert opened is None
-    assert len(reasons) == 1
 
 
 MOUNTS = """\

@@ -15,10 +15,10 @@ from typing import Any
 import pytest
 
 from support import stores
+from support.memory_text import MemoryText
 from support.stores import BACKENDS, Backend, difference, open_stored
 from support.vaults import write_vault
 from vaultwire.vault.index.store import updater
-from vaultwire.vault.index.store.memory_text import MemoryText
 from vaultwire.vault.index.store.schema import INDEXES
 from vaultwire.vault.index.store.stored_index import StoredIndex
 from vaultwire.vault.index.store.tantivy_text import TantivyText

@@ -12,11 +12,11 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule, run_state_machine_as_test
 
+from support.memory_text import MemoryText
 from support.stores import BACKENDS, QUERIES, Backend, answers, answers_of_new, difference, open_stored
 from support.vaults import write_vault
 from vaultwire.vault.errors import VaultError
 from vaultwire.vault.index.store import ngrams
-from vaultwire.vault.index.store.memory_text import MemoryText
 from vaultwire.vault.search.query import parse_query
 from vaultwire.vault.value_types import NO_PROGRESS
 

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from support.memory_text import MemoryText
 from support.vaults import write_vault
 from vaultwire.markdown.properties import parse_frontmatter
 from vaultwire.markdown.yaml_core import PropertyValue
@@ -21,7 +22,6 @@ from vaultwire.vault.errors import VaultError
 from vaultwire.vault.index.port import Index
 from vaultwire.vault.index.store.fts5_text import Fts5Text
 from vaultwire.vault.index.store.index_folder import IndexFolder
-from vaultwire.vault.index.store.memory_text import MemoryText
 from vaultwire.vault.index.store.stored_index import StoredIndex
 from vaultwire.vault.index.store.tantivy_text import TantivyText
 from vaultwire.vault.index.store.text_index import TextIndex

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from support.memory_text import MemoryText
 from vaultwire.markdown.parse import parse_note
 from vaultwire.vault.disk.note_text import plain_text
 from vaultwire.vault.errors import VaultError
 from vaultwire.vault.index.store.fts5_text import Fts5Text
-from vaultwire.vault.index.store.memory_text import MemoryText
 from vaultwire.vault.index.store.ngrams import NgramFilter
 from vaultwire.vault.index.store.search_plan import Vocabularies, as_written, make_plan
 from vaultwire.vault.index.store.tantivy_text import TantivyText

@@ -12,13 +12,13 @@ from typing import Any
 
 import pytest
 
+from support.memory_text import MemoryText
 from support.stores import BACKENDS, MAX_BYTES, Backend, answers, answers_of_new, difference, open_stored
 from support.vaults import write_in_place, write_vault
 from vaultwire.vault.disk.files import Files
-from vaultwire.vault.disk.watch import open_watch
+from vaultwire.vault.disk.watch import Watch
 from vaultwire.vault.index.store import stored_index, updater
 from vaultwire.vault.index.store.index_folder import IndexFolder
-from vaultwire.vault.index.store.memory_text import MemoryText
 from vaultwire.vault.index.store.search_plan import MatchAll
 from vaultwire.vault.index.store.stored_index import StoredIndex
 from vaultwire.vault.search.query import parse_query
@@ -320,8 +320,7 @@ def test_what_is_written_while_the_text_index_commits_is_found_at_once_and_kept(
 def test_hidden_files_that_change_are_no_next_changes(root: Path) -> None:
     _, index, _ = open_stored(root, None, MemoryText)
     (root / ".obsidian").mkdir()
-    watch = open_watch(str(root))
-    assert watch is not None
+    watch = Watch(str(root))
     (root / ".obsidian/workspace.json").write_text("[]")
     (root / ".hidden.tmp").write_text("new text")
     before = time.monotonic()

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from support.memory_text import MemoryText
 from support.refusals import refusal
 from support.stores import open_stored
 from support.vaults import snapshot, write_vault
@@ -22,7 +23,6 @@ from vaultwire.vault.changes.change import Move, Step
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.errors import INVALID_ARGUMENTS, NOT_UTF8, NOTE_EXISTS, SECTION_NOT_FOUND
 from vaultwire.vault.index.port import Index
-from vaultwire.vault.index.store.memory_text import MemoryText
 from vaultwire.vault.links.link_resolver import LinkResolver
 from vaultwire.vault.plans.context import PlanContext
 from vaultwire.vault.plans.extracting import ExtractPlan, Leave, Part, plan_extract

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 
+from support.memory_text import MemoryText
 from support.odd_names import ODD_NAMES
 from support.stores import open_stored
 from support.vaults import write_vault
@@ -18,7 +19,6 @@ from vaultwire.vault.changes.change import Move, Step, Write
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.disk.paths import fold, is_note
 from vaultwire.vault.errors import VaultError
-from vaultwire.vault.index.store.memory_text import MemoryText
 from vaultwire.vault.links.link_resolver import LinkResolver, linkpath_of
 from vaultwire.vault.plans.context import PlanContext
 from vaultwire.vault.plans.linktexts import link_to

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from support.memory_text import MemoryText
 from support.stores import open_stored
 from support.vaults import write_vault
 from vaultwire.markdown.bounds import MOST_MARKS
@@ -13,7 +14,6 @@ from vaultwire.trust.limits import MAX_NOTE_BYTES
 from vaultwire.vault.changes.change import Write
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.errors import VaultError
-from vaultwire.vault.index.store.memory_text import MemoryText
 from vaultwire.vault.plans.context import PlanContext
 from vaultwire.vault.plans.renaming_headings import RenamePlan, plan_rename_block, plan_rename_heading
 from vaultwire.vault.settings.obsidian_settings import Settings

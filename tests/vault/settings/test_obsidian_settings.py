@@ -89,12 +89,6 @@ def test_what_is_not_set_is_as_in_obsidian(tmp_path: Path, text: str) -> None:
     assert settings_of(tmp_path, text) == Settings()
 
 
-def test_the_config_folder_may_have_another_name(tmp_path: Path) -> None:
-    write_vault(tmp_path, '=== .mobile/app.json\n{"trashOption": "none"}\n=== .obsidian/app.json\n{"trashOption": 1}\n')
-    settings = CachedSettings(str(tmp_path), ".mobile").get()
-    assert settings == Settings(trash_option="none")
-
-
 WRONG = [
     ("app.json", b"", "is not JSON"),
     ("app.json", b'{"trashOption": ', "is not JSON"),

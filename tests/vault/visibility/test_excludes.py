@@ -172,28 +172,6 @@ def test_any_ignore_file_hides_what_git_ignores(
         assert (lines, path, excludes.hides(path)) == (lines, path, f"{number}/{path}" in ignored)
 
 
-@given(
-    filters=st.lists(st.sampled_from(["a/", "A", "ab/x", "/a$/", "/b\\//", "/^a\\/$/"]), max_size=2),
-    lines=st.lists(LINES, max_size=4),
-    path=PATHS,
-    name=NAMES,
-)
-def test_a_hidden_folder_hides_all_that_is_in_it(filters: list[str], lines: list[str], path: str, name: str) -> None:
-    excludes = Excludes(tuple(filters), FileContent("\n".join(lines)))
-    if excludes.hides(path, is_folder=True):
-        assert excludes.hides(f"{path}/{name}", is_folder=True)
-        assert excludes.hides(f"{path}/{name}")
-
-
-def test_folders_are_hidden_by_beginnings_and_lines_not_by_expressions() -> None:
-    excludes = Excludes(("Archive/", "/^Old/"), FileContent("*.d/\nbuild\n"))
-    assert [
-        folder
-        for folder in ("Archive", "Archive/x", "x/Archive", "Old", "a.d", "x/build", "x")
-        if excludes.hides(folder, is_folder=True)
-    ] == ["Archive", "Archive/x", "a.d", "x/build"]
-
-
 BAD_LINES = [
     (FileContent("a\n!\n"), "line 2: "),
     (FileContent("a\n[z-a]\n"), "line 2: "),

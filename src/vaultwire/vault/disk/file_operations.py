@@ -11,6 +11,7 @@ import signal
 import stat
 import sys
 import time
+from collections.abc import Callable
 
 from vaultwire.vault.disk.atomic_rename import try_rename_no_replace
 
@@ -85,28 +86,23 @@ def has_hard_links(source: str, name: str) -> bool:
 
 def replace_file(source: str, target: str) -> None:
     """Rename source to target, whether target exists or not, in one step."""
-    for wait in _REPLACE_WAITS:
-        try:
-            os.replace(source, target)
-        except PermissionError:
-            time.sleep(wait)
-        else:
-            return
-    os.replace(source, target)
+    _retry(os.replace, source, target)
 
 
 def rename_entry(source: str, target: str) -> None:
     """Rename a file or folder to a name that is free, or to its own name in another spelling."""
+    _retry(os.rename, source, target)
+
+
+def _retry(rename: Callable[[str, str], None], source: str, target: str) -> None:
     for wait in _REPLACE_WAITS:
         try:
-            os.rename(source, target)
-        except FileExistsError:
-            raise
+            rename(source, target)
         except PermissionError:
             time.sleep(wait)
         else:
             return
-    os.rename(source, target)
+    rename(source, target)
 
 
 def is_open_for_writing(path: str) -> bool:

@@ -30,10 +30,10 @@ _EMPTY_SECONDS = 60.0
 
 
 class ProcessLock:
-    """One lock file; without a path there is no lock. Not for two threads of one process at once."""
+    """One lock file. Not for two threads of one process at once."""
 
     def __init__(
-        self, path: str | None, waiting_for: str, *, needed: bool = False, poll_seconds: float = _POLL_SECONDS
+        self, path: str, waiting_for: str, *, needed: bool = False, poll_seconds: float = _POLL_SECONDS
     ) -> None:
         """``waiting_for`` is reported to the caller that waits; ``needed``: nothing may happen without the lock file.
 
@@ -48,9 +48,6 @@ class ProcessLock:
     @contextmanager
     def held(self, progress: Progress) -> Iterator[None]:
         """Hold the lock; wait for its holder. Raises OSError if the lock is needed and its file cannot be created."""
-        if self._path is None:
-            yield
-            return
         try:
             descriptor = os.open(self._path, _OPEN, 0o600)
         except OSError:

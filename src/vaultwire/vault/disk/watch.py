@@ -83,7 +83,7 @@ def _changes(paths: set[str], rescan: set[str], *, settings_changed: bool) -> Ch
     return Changes(frozenset(paths), frozenset(rescan), settings_changed)
 
 
-class _Unwatchable(Exception):  # noqa: N818 - a reason for a person, not an error
+class Unwatchable(Exception):  # noqa: N818 - a reason for a person, not an error
     """The vault cannot be watched; the text says why."""
 
 
@@ -119,9 +119,9 @@ class Watch:
     """The watches on one vault. They are in place once the object exists. ``wait`` is for one thread, ``close`` for any."""
 
     def __init__(self, root: str) -> None:
-        """``root`` is a resolved path: the system reports no other paths. Raises _Unwatchable."""
-        self._root = root
-        self._prefix = root if root.endswith(os.sep) else root + os.sep
+        """Raises Unwatchable."""
+        self._root = os.path.realpath(root)  # the system reports no other paths
+        self._prefix = os.path.join(self._root, "")
         self._most = _most_entries()
         self._closing = threading.Event()
         self._waiting = threading.Lock()
@@ -173,10 +173,10 @@ class Watch:
             self._native = None
 
     def _start(self) -> None:
-        """Put the watches in place. Raises _Unwatchable."""
+        """Put the watches in place. Raises Unwatchable."""
         refused = unreported_file_system(self._root)
         if refused:
-            raise _Unwatchable(f"it lies on a file system ({refused}) that does not report what other machines change")
+            raise Unwatchable(f"it lies on a file system ({refused}) that does not report what other machines change")
         try:
             self._identity = _identity(self._root)
             if sys.platform == "linux":
@@ -189,9 +189,9 @@ class Watch:
                 # ignore all folders after it too.
                 self._native = _library()([self._root], False, False, _POLL_MS, True, False)
         except ImportError as error:
-            raise _Unwatchable("the library watchfiles is not installed, or not for this system") from error
+            raise Unwatchable("the library watchfiles is not installed, or not for this system") from error
         except (OSError, RuntimeError, TypeError, ValueError) as error:  # limits reached, folders that are not readable
-            raise _Unwatchable(f"the system refuses: {error}") from error
+            raise Unwatchable(f"the system refuses: {error}") from error
 
     def _restart(self, cause: Exception | str) -> Changes:
         """Put new watches in place. What happened before is unknown, so the whole vault is reported.
@@ -203,7 +203,7 @@ class Watch:
         self._native = None
         try:
             self._start()
-        except _Unwatchable as error:
+        except Unwatchable as error:
             self.trouble = f"{cause}; {error}"
         return EVERYTHING
 
@@ -286,19 +286,6 @@ class Watch:
                 os.path.join(self._root, folder)
             )
         return known[folder]
-
-
-def open_watch(root: str, reasons: list[str] | None = None) -> Watch | None:
-    """Return a watch on the vault in ``root``. All changes after this are reported.
-
-    Return None where that is not possible, and put the reason into ``reasons``.
-    """
-    try:
-        return Watch(os.path.realpath(root))
-    except _Unwatchable as why:
-        if reasons is not None:
-            reasons.append(str(why))
-        return None
 
 
 def _library() -> type[RustNotify]:

@@ -21,7 +21,7 @@ from vaultwire.markdown.property_values import one_line
 from vaultwire.markdown.yaml_core import PropertyValue
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.disk.note_text import plain_text
-from vaultwire.vault.disk.paths import fold, is_note
+from vaultwire.vault.disk.paths import fold, is_canvas, is_note
 from vaultwire.vault.errors import SECTION_NOT_FOUND, VaultError
 from vaultwire.vault.index.port import Index
 from vaultwire.vault.links.link_resolver import LinkResolver, linkpath_of
@@ -87,9 +87,11 @@ class Checks:
 
     def one(self, path: VaultPath, progress: Progress) -> list[Finding]:
         """Return what is wrong with a note or canvas."""
-        return self._checker(lambda source, links: self._index.resolve_all(source, links, progress), progress).check(
-            path
-        )
+
+        def resolve(source: VaultPath, links: list[Link]) -> list[VaultPath | None]:
+            return self._index.resolve_all(source, links, progress)
+
+        return _FileChecker(self._files, self._declared, resolve, progress).check(path)
 
     def many(self, folder: VaultPath | None, offset: int, limit: int, progress: Progress) -> Checked:
         """Check notes and canvases from number ``offset`` on, until there are ``limit`` findings.
@@ -99,7 +101,7 @@ class Checks:
         notes, _ = self._index.find(NoteFilter(), folder, 0, sys.maxsize, progress)
         paths = self._index.paths(progress)
         below = f"{folder}/" if folder else ""
-        canvases = [path for path in paths if _is_canvas(path) and path.startswith(below)]
+        canvases = [path for path in paths if is_canvas(path) and path.startswith(below)]
         checked = sorted([*(note.stat.path for note in notes), *canvases])
         targets = LinkResolver(paths)
 
@@ -110,7 +112,7 @@ class Checks:
                 resolved.append(targets.resolve(source, linkpath_of(link.linktext)))
             return resolved
 
-        checker = self._checker(resolve, progress)
+        checker = _FileChecker(self._files, self._declared, resolve, progress)
         found: list[tuple[VaultPath, list[Finding]]] = []
         left = limit
         position = offset
@@ -126,15 +128,11 @@ class Checks:
                     break
         return Checked(found, position, len(checked))
 
-    def _checker(self, resolve: Resolve, progress: Progress) -> _FileChecker:
-        return _FileChecker(self._files, self._declared, resolve, progress)
-
 
 class _FileChecker:
     """Checks files of one vault, one after another. It reads each target of links once: make one for each request."""
 
     def __init__(self, files: Files, declared: Mapping[str, str], resolve: Resolve, progress: Progress) -> None:
-        """``declared``: the types that Obsidian gives properties, by folded name."""
         self._files = files
         self._declared = declared
         self._resolve = resolve
@@ -143,7 +141,7 @@ class _FileChecker:
 
     def check(self, path: VaultPath) -> list[Finding]:
         """Return what is wrong with a note or canvas, in line order. Files of other kinds have nothing wrong."""
-        if not (is_note(path) or _is_canvas(path)):
+        if not (is_note(path) or is_canvas(path)):
             return []
         try:
             data = self._files.read(path).data
@@ -222,10 +220,6 @@ class _FileChecker:
             fault = self._fault(node.file + node.subpath, target, is_embed=True)
             if fault is not None:
                 yield Finding(fault[0], f"the file {node.file + node.subpath!r} cannot be shown: {fault[1]}", line)
-
-
-def _is_canvas(path: VaultPath) -> bool:
-    return path.lower().endswith(".canvas")
 
 
 def _frontmatter(parsed: ParsedNote, declared: Mapping[str, str]) -> Iterator[Finding]:

@@ -23,7 +23,6 @@ _UNSPACED: Final = (
     ("\uac00", "\ud7af"),
     ("\uf900", "\ufaff"),
 )
-_JAMO = re.compile(r"[\u1100-\u11ff\ua960-\ua97f\ud7b0-\ud7ff]")
 _ASCII_BYTES: Final = bytes(range(128))
 
 
@@ -111,13 +110,6 @@ def non_ascii_characters(text: str) -> set[str]:
     """Return the characters of the text that are not ASCII. Four times as fast as a look at each character."""
     rest = text.encode("utf-8", "surrogatepass").translate(None, _ASCII_BYTES)
     return set(rest.decode("utf-8", "surrogatepass"))
-
-
-def may_compose(character: str) -> bool:
-    """Tell whether NFC may join the character with the one before it. Variation selectors are never joined."""
-    if "\ufe00" <= character <= "\ufe0f":
-        return False
-    return unicodedata.category(character)[0] == "M" or _JAMO.match(character) is not None
 
 
 def is_full_word(text: str, start: int, end: int) -> bool:

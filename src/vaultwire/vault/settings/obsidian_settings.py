@@ -113,9 +113,8 @@ def _decode(data: bytes) -> FileContent:
 class CachedSettings:
     """The settings of one vault, always as they are now. Each question looks at four files."""
 
-    def __init__(self, root: str, config_folder: str = CONFIG_FOLDER) -> None:
-        self._folder = config_folder
-        self._files = {name: CachedFile(os.path.join(root, config_folder, name)) for name in _KEYS}
+    def __init__(self, root: str) -> None:
+        self._files = {name: CachedFile(os.path.join(root, CONFIG_FOLDER, name)) for name in _KEYS}
         self._cached: tuple[list[FileContent], Settings] = ([], Settings())
 
     def get(self) -> Settings:
@@ -129,7 +128,7 @@ class CachedSettings:
         values: dict[str, Any] = {}
         problems: list[Problem] = []
         for (name, keys), content in zip(_KEYS.items(), contents, strict=True):
-            path = f"{self._folder}/{name}"
+            path = f"{CONFIG_FOLDER}/{name}"
             if content.problem:
                 problems.append(Problem(path, content.problem))
             if content.text is None:

@@ -77,30 +77,24 @@ class Excludes:
         """What is wrong with the rules. That an expression takes too long is known once it was used."""
         return tuple(self._problems)
 
-    def hides(self, path: str, is_folder: bool = False) -> bool:
-        """Tell whether the file is left out; for a folder, whether all files in it are, so that a walk can pass over it.
-
-        A regular expression says nothing about a folder: Obsidian applies it to files.
-        """
+    def hides(self, path: str) -> bool:
+        """Tell whether the file is left out."""
         if self.is_empty:
             return False
-        entry = path + "/" if is_folder else path
-        hidden = self._cached.get(entry)
+        hidden = self._cached.get(path)
         if hidden is None:
-            hidden = self._hides(entry)
+            hidden = self._hides(path)
             if len(self._cached) >= _MOST_CACHED:
                 self._cached.clear()
-            self._cached[entry] = hidden
+            self._cached[path] = hidden
         return hidden
 
-    def _hides(self, entry: str) -> bool:
-        if self._prefixes and fold_case(entry).startswith(self._prefixes):
+    def _hides(self, path: str) -> bool:
+        if fold_case(path).startswith(self._prefixes):
             return True
-        if self._lines.matches(entry if entry.isascii() else compose(entry)):
+        if self._lines.matches(compose(path)):
             return True
-        if entry.endswith("/") or not self._expressions:
-            return False
-        forms = TextForms(entry)
+        forms = TextForms(path)
         return any(self._finds(expression, forms) for expression in self._expressions)
 
     # ------------------------------------------------------------------ Obsidian's filters

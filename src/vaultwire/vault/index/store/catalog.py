@@ -172,12 +172,8 @@ class Catalog:
         rows = self.rows(f"SELECT 1 WHERE EXISTS ({pending}) OR EXISTS (SELECT 1 FROM gone)")
         return bool(rows)
 
-    def paths(self, ids: Sequence[int]) -> dict[int, VaultPath]:
-        """Return the paths of the files with these ids. Ids that are gone are left out."""
-        return dict(self.rows(f"SELECT id, path FROM files WHERE id {IN_LIST}", (json.dumps(ids),)))
-
     def stats(self, ids: Sequence[int]) -> dict[int, tuple[NoteStat, bool]]:
-        """Return the stats of the files with these ids, each with whether it is racy."""
+        """Return the stats of the files with these ids, each with whether it is racy. Ids that are gone are left out."""
         statement = f"SELECT id, path, size, modified, stamp, is_racy FROM files WHERE id {IN_LIST}"
         rows = self.rows(statement, (json.dumps(ids),))
         return {row[0]: (NoteStat(*row[1:5]), bool(row[5])) for row in rows}

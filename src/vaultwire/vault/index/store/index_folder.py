@@ -27,12 +27,12 @@ _COUNT_INDEXED = f"SELECT count(*) FROM files WHERE NOT hidden AND state = {INDE
 
 
 class IndexParts(NamedTuple):
-    """An open index."""
+    """An open index. Only one in memory has no lock."""
 
     catalog: Catalog
     text: TextIndex
     words: VocabularyStore
-    process_lock: ProcessLock
+    process_lock: ProcessLock | None
 
 
 class IndexFolder:
@@ -68,6 +68,7 @@ class IndexFolder:
                         self.problem = self._not_kept(error)
                         self._begin_new()
                     else:
+                        self.problem = ""
                         self._remove_older()
                         return parts
             except (OSError, sqlite3.Error) as error:
@@ -76,8 +77,9 @@ class IndexFolder:
         return self._open(None)
 
     def _open(self, folder: str | None) -> IndexParts:
-        place = None
+        place = lock = None
         if folder is not None:
+            lock = ProcessLock(os.path.join(folder, "lock"), "another process is indexing the vault")
             self._generation = max([1, *self._generations()])
             place = os.path.join(folder, str(self._generation))
             os.makedirs(place, mode=0o700, exist_ok=True)
@@ -85,10 +87,6 @@ class IndexFolder:
         try:
             text = self._open_text(None if place is None else os.path.join(place, str(catalog.meta("text"))))
             _check(catalog, text)
-            if folder is not None:
-                self.problem = ""
-            path = None if folder is None else os.path.join(folder, "lock")
-            lock = ProcessLock(path, "another process is indexing the vault")
             return IndexParts(catalog, text, VocabularyStore(catalog), lock)
         except BaseException:
             catalog.close()

@@ -32,15 +32,6 @@ MAX_OFFSET = 2**62
 """The greatest offset: cursors come from callers and may be larger than SQLite's numbers of 64 bits."""
 # No file has a longer name. An alias may be a page of text, but nobody types so much of it.
 _MAX_NAME = 255
-# Most properties have few values: these are read one by one from the index. With more, reading all rows is quicker.
-_FEW_VALUES = 500
-_VALUES = f"""
-WITH RECURSIVE found (value, number) AS (
-    SELECT (SELECT min(value) FROM properties WHERE name = ?1), 1
-    UNION ALL
-    SELECT (SELECT min(value) FROM properties WHERE name = ?1 AND value > found.value), number + 1 FROM found
-    WHERE found.value IS NOT NULL AND number < {_FEW_VALUES}
-) SELECT value FROM found"""
 
 
 class NoteNames:
@@ -154,10 +145,7 @@ def _property_test(catalog: Catalog, condition: Condition) -> tuple[str, list[An
 
 def _values(catalog: Catalog, name: str) -> list[str]:
     """Return the stored values of a property, each once."""
-    rows = catalog.rows(_VALUES, [name])
-    if rows[-1][0] is not None:
-        rows = catalog.rows("SELECT DISTINCT value FROM properties WHERE name = ?", [name])
-    return [value for (value,) in rows if value is not None]
+    return [value for (value,) in catalog.rows("SELECT DISTINCT value FROM properties WHERE name = ?", [name])]
 
 
 def from_stored(value: str) -> PropertyValue:

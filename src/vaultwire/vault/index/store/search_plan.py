@@ -158,10 +158,8 @@ class _Planner:
 
     def plan(self, part: Expression, fields: tuple[str, ...] = (BODY, NAME)) -> Plan:
         """Return the plan for a part that is looked for in the fields of one note."""
-        if isinstance(part, And):
-            return AllOf(tuple(self.plan(inner, fields) for inner in part.parts)) if part.parts else MatchAll()
-        if isinstance(part, Or):
-            return AnyOf(tuple(self.plan(inner, fields) for inner in part.parts))
+        if isinstance(part, (And, Or)):
+            return _combined(part, lambda inner: self.plan(inner, fields))
         if isinstance(part, Not):
             return self._without(part, lambda inner: self.plan(inner, fields))
         if isinstance(part, Text):
@@ -208,19 +206,15 @@ class _Planner:
 
     def _in_piece(self, part: Expression) -> Plan:
         """Return the plan for a part that must match one line, block, section or task; the plan only sees the whole note."""
-        if isinstance(part, And):
-            return AllOf(tuple(self._in_piece(inner) for inner in part.parts)) if part.parts else MatchAll()
-        if isinstance(part, Or):
-            return AnyOf(tuple(self._in_piece(inner) for inner in part.parts))
+        if isinstance(part, (And, Or)):
+            return _combined(part, self._in_piece)
         if isinstance(part, Pattern):
             return self._pattern(part, (BODY,))
         return self._text(part, (BODY,)) if isinstance(part, Text) else self._not_exact()
 
     def _tag(self, part: Expression) -> Plan:
-        if isinstance(part, And):
-            return AllOf(tuple(self._tag(inner) for inner in part.parts)) if part.parts else MatchAll()
-        if isinstance(part, Or):
-            return AnyOf(tuple(self._tag(inner) for inner in part.parts))
+        if isinstance(part, (And, Or)):
+            return _combined(part, self._tag)
         if isinstance(part, Not):
             return self._without(part, self._tag)
         if not isinstance(part, Text):
@@ -235,7 +229,7 @@ class _Planner:
 
     def _property_name(self, name: Expression) -> Plan:
         if isinstance(name, Or):
-            return AnyOf(tuple(self._property_name(inner) for inner in name.parts))
+            return _combined(name, self._property_name)
         if not isinstance(name, Text):
             return self._not_exact()
         self.is_exact &= not name.match_case
@@ -320,6 +314,10 @@ class _Planner:
         if found is None:
             found = self._found[vocabulary, bare] = vocabulary.containing(bare)
         return found
+
+
+def _combined(part: And | Or, plan: Callable[[Expression], Plan]) -> Plan:
+    return (AllOf if isinstance(part, And) else AnyOf)(tuple(map(plan, part.parts)))
 
 
 def _closest(word: str, beginning: list[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -126,7 +126,8 @@ class Search:
     def _match_ids(self, ids: Sequence[int]) -> Iterator[Hit]:
         for start in range(0, len(ids), _REPORT_EVERY):
             self._progress.report(start, len(ids), f"{start} of {len(ids)} notes")
-            yield from self._match(self._parts.catalog.paths(ids[start : start + _REPORT_EVERY]).values())
+            stats = self._parts.catalog.stats(ids[start : start + _REPORT_EVERY])
+            yield from self._match(stat.path for stat, _ in stats.values())
 
     def _match(self, paths: Iterable[VaultPath]) -> Iterator[Hit]:
         """Read the notes and yield those that match."""

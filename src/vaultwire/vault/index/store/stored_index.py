@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from vaultwire.markdown.parsed_note import Link
 from vaultwire.vault.disk.files import Files
-from vaultwire.vault.disk.watch import Changes, Watch, open_watch
+from vaultwire.vault.disk.watch import Changes, Unwatchable, Watch
 from vaultwire.vault.errors import Stopped, VaultError
 from vaultwire.vault.index.port import OnChange
 from vaultwire.vault.index.store import catalog_queries, link_graph_builder, note_finder, summaries
@@ -72,7 +72,7 @@ class StoredIndex:
         self._queued: dict[str, int] = {}
         self._queue_count = 0
         self._closing = threading.Event()
-        self.unwatched: list[str] = []  # why the vault is not watched
+        self.unwatched = ""  # why the vault is not watched
         self._open()
 
     def _open(self) -> None:
@@ -151,8 +151,8 @@ class StoredIndex:
         """See the port."""
         found = self._ask(lambda catalog: summaries.stats(catalog, limit), progress)
         # The system's own message names the folder at which it failed, and that folder may be hidden in this run.
-        reasons = ["the system refuses"] * bool(self.unwatched) if self._files.hides_some else self.unwatched
-        return found._replace(is_watched=self._is_watched, unwatched=tuple(reasons), unkept=self._folder.problem)
+        unwatched = "the system refuses" if self.unwatched and self._files.hides_some else self.unwatched
+        return found._replace(is_watched=self._is_watched, unwatched=unwatched, unkept=self._folder.problem)
 
     def paths(self, progress: Progress) -> list[VaultPath]:
         """See the port."""
@@ -250,8 +250,11 @@ class StoredIndex:
             while not self.is_closed:
                 # Under the lock: a check of all files that began before the watch would have to be repeated.
                 with self._updater.working(_UntilClosed(self)):
-                    self.unwatched = []
-                    watch = open_watch(self._files.root, self.unwatched)
+                    watch, self.unwatched = None, ""
+                    try:
+                        watch = Watch(self._files.root)
+                    except Unwatchable as reason:
+                        self.unwatched = str(reason)
                     # The watch does not report what changed before it was there.
                     self._is_checked = False
                     self._watch = watch
@@ -360,11 +363,12 @@ class StoredIndex:
         started = time.perf_counter()
         self._ask(lambda _: None, NO_PROGRESS)
         seconds = time.perf_counter() - started
-        reasons: list[str] = []
-        watch = open_watch(self._files.root, reasons)
-        if watch is not None:
-            watch.close()
-        return IndexReport(self._folder.folder, self._folder.problem, seconds, "; ".join(reasons))
+        not_watched = ""
+        try:
+            Watch(self._files.root).close()
+        except Unwatchable as reason:
+            not_watched = str(reason)
+        return IndexReport(self._folder.folder, self._folder.problem, seconds, not_watched)
 
     @property
     def _is_watched(self) -> bool:

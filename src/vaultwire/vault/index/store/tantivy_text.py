@@ -161,21 +161,24 @@ class TantivyText:
             return [(Occur.Must, self._query(plan)), (Occur.Should, written)]
         return self._clauses(plan, sets_apart=bool(first))
 
-    def _query(self, plan: Plan, *, sets_apart: bool = False) -> Query:
-        """Return the plan as a query of the library. ``sets_apart``: words as written score ``FIRST`` more than loose ones."""
+    def _query(self, plan: Plan) -> Query:
+        """Return the plan as a query of the library."""
         if isinstance(plan, MatchAll):
             return Query.const_score_query(Query.all_query(), 0.0)
-        if isinstance(plan, AnyOf) and not (sets_apart and has_loose(plan)):
+        if isinstance(plan, AnyOf):
             # One flat list of words is found faster than lists of lists.
             return _any([query for part in plan.parts for query in self._alternatives(part)])
         if isinstance(plan, Phrase):
             return self._phrase_query(plan)
         if isinstance(plan, ExactValue):
             return Query.const_score_query(Query.term_query(self._schema, plan.field, plan.value, "basic"), 1.0)
-        return _all(self._clauses(plan, sets_apart=sets_apart))
+        return _all(self._clauses(plan, sets_apart=False))
 
     def _clauses(self, plan: Plan, *, sets_apart: bool) -> list[tuple[Occur, Query]]:
-        """Return the plan as clauses of one boolean query, not nested: the library copies nested queries."""
+        """Return the plan as clauses of one boolean query, not nested: the library copies nested queries.
+
+        ``sets_apart``: words as written score ``FIRST`` more than loose ones.
+        """
         clauses = self._clauses_of_part(plan, sets_apart=sets_apart)
         if not any(occur == Occur.Must for occur, _ in clauses):
             clauses.append((Occur.Must, self._query(MatchAll())))
@@ -184,7 +187,7 @@ class TantivyText:
     def _clauses_of_part(self, plan: Plan, *, sets_apart: bool) -> list[tuple[Occur, Query]]:
         """Return the plan as clauses. A plan that only excludes has no clause that must match."""
         if isinstance(plan, AllOf):
-            return [clause for part in plan.parts for clause in self._clauses_of_one(part, sets_apart=sets_apart)]
+            return [clause for part in plan.parts for clause in self._clauses_of_part(part, sets_apart=sets_apart)]
         if isinstance(plan, NoneOf):
             return [(Occur.MustNot, self._query(plan.part))]
         if isinstance(plan, AnyWord):
@@ -202,30 +205,6 @@ class TantivyText:
         if isinstance(plan, AnyOf) and sets_apart and has_loose(plan):
             return self._apart(plan, [])
         return [(Occur.Must, self._query(plan))]
-
-    def _clauses_of_one(self, plan: Plan, *, sets_apart: bool) -> list[tuple[Occur, Query]]:
-        """Return the clauses for one part of ``AllOf``.
-
-        A word that may lie inside others becomes one clause with all of these, and optional clauses for ranking: the library
-        walks a plain list of words faster, and ranks only the notes that all other parts find, too. For a word alone it
-        would take longer, because all notes found are ranked.
-        """
-        if not (isinstance(plan, Boosted) and isinstance(plan.plan, AnyOf) and not (sets_apart and has_loose(plan))):
-            return self._clauses_of_part(plan, sets_apart=sets_apart)
-        words = [part for part in plan.plan.parts if isinstance(part, AnyWord)]
-        if len(words) < len(plan.plan.parts) or not any(part.others for part in words):
-            return self._clauses_of_part(plan, sets_apart=sets_apart)
-        found = [
-            query
-            for part in words
-            for query in self._terms(part.field, (*part.same, *part.near, *part.others, *part.loose))
-        ]
-        ranks = [part._replace(others=(), loose=()) for part in words]
-        boosts = [query for boost in (*ranks, *plan.boosts) for query in self._alternatives(boost)]
-        return [
-            (Occur.Must, Query.const_score_query(_any(found), OTHER_WEIGHT)),
-            *((Occur.Should, query) for query in boosts),
-        ]
 
     def _nearly_all(
         self, absent: Plan, words: tuple[Plan, ...], boosts: Sequence[Plan], *, sets_apart: bool

@@ -71,7 +71,8 @@ class IndexUpdater:
 
     def check_all(self, progress: Progress) -> None:
         """Check every file and apply what changed. One process at a time: what one has read, the others need not read."""
-        with self.working(progress), self._process_lock.held(progress):
+        lock = self._process_lock
+        with self.working(progress), lock.held(progress) if lock else nullcontext():
             rules = self._excludes()
             self._check_folder("", rules, progress)
             if rules.stamp != (self._catalog.meta(_EXCLUDES) or ""):
@@ -291,41 +292,14 @@ class IndexUpdater:
 
         ``unlocks``: let other threads work meanwhile. Notes that they change keep their marks in the catalog.
         """
-        if not is_rebuild:
-            with self._unlocked() if unlocks else nullcontext():  # 20 ms, mostly waiting for the disk
-                self._text.commit()
+        with self._unlocked() if unlocks else nullcontext():  # 20 ms, mostly waiting for the disk
+            self._text.commit()
         with self._catalog.writing():
+            committed = self._catalog.mark_indexed(indexed, gone)
             if is_rebuild:
-                # Half a second for 10,000 notes, without the interpreter's lock: the catalog's work is done meanwhile.
-                with _on_thread(self._text.commit):
-                    committed = self._catalog.mark_indexed(indexed, gone)
-                    self._catalog.create_sql_indexes()
                 self._words.replace_all(self._text.words(BODY), self._text.words(PATH))
-            else:
-                committed = self._catalog.mark_indexed(indexed, gone)
             self._words.store()
         self.committed = committed
-
-
-@contextmanager
-def _on_thread(work: Callable[[], None]) -> Iterator[None]:
-    """Do the work on another thread while the block runs, then wait for its end. Raises what the work raises."""
-    raised: list[BaseException] = []
-
-    def run() -> None:
-        try:
-            work()
-        except BaseException as error:  # noqa: BLE001 - raised below
-            raised.append(error)
-
-    thread = threading.Thread(target=run, name="vaultwire-commit", daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        thread.join()
-    if raised:
-        raise raised[0]
 
 
 def _batches(changed: list[Change]) -> Iterator[list[Change]]:

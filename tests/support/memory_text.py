@@ -1,4 +1,4 @@
-"""The text index backend in memory: it tries a plan on every note. It is slow and plain: tests compare the others to it."""
+"""The text index as it is meant, in memory: it tries a plan on every note. Slow and plain: the backends are compared to it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from vaultwire.vault.index.store.text_index import TextDocument, TextHits
 class MemoryText:
     """Implements ``text_index.TextIndex``. What is put is stored at once; what is committed can be found."""
 
-    def __init__(self, folder: str | None = None) -> None:  # noqa: ARG002 - the other backends use it
+    def __init__(self, folder: str | None = None) -> None:
         """``folder`` is not used."""
         self._put_notes: dict[int, TextDocument] = {}
         self._committed: dict[int, TextDocument] = {}
@@ -58,7 +58,7 @@ class MemoryText:
         """See the port. No other process writes here."""
         return True
 
-    def put(self, document: TextDocument, *, is_new: bool = False) -> None:  # noqa: ARG002 - others use it
+    def put(self, document: TextDocument, *, is_new: bool = False) -> None:
         """See the port."""
         self._put_notes[document.id] = document
 
