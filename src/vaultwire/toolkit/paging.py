@@ -8,7 +8,7 @@ from vaultwire.toolkit.registry import Bounds
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
 
 # The number of results before the page, as text. It is opaque to callers, and the server keeps nothing between pages.
-Cursor = Annotated[str | None, Bounds(1, 20)]
+Cursor = Annotated[str | None, Bounds(1, 20), "next_cursor of the page before. Leave out for the first page."]
 
 
 def offset_of(cursor: str | None) -> int:

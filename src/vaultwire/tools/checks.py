@@ -55,9 +55,7 @@ def check_notes(
 
     Args:
         path: A note, named as for read_note, or a canvas. Empty for all in the folder.
-        folder: Look only below this folder. Empty for the whole vault.
         limit: Stop once so many faults are found; the last file's are all listed, up to 1,000.
-        cursor: next_cursor of the page before. Leave out for the first page.
     """
     if path and (folder or cursor):
         raise VaultError(INVALID_ARGUMENTS, "path: give a path or a folder, not both.", argument="path")

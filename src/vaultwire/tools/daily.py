@@ -44,7 +44,6 @@ def daily_note(
     Args:
         day: "today", "yesterday", "tomorrow", a date such as "2026-03-31", or days from today such as "-1" or "+7". Today
             is by the local time of the computer the vault is on.
-        max_characters: Read at most this much; the result says where to go on.
     """
     found = vault.overview.daily_note(day, progress)
     data = DailyNoteFound(day=found.day.isoformat(), path=found.path, exists=found.exists)

@@ -72,11 +72,9 @@ def find_notes(
             long ago: "12h", "7d", "4w". Without a time zone it is this computer's. For a date of creation ask for a
             property, if the vault has one.
         modified_before: Only notes changed before; written the same way.
-        folder: Look only below this folder. Empty for the whole vault.
         sort: "relevance" (the best names first; by path if no name is given), "path", "name", "modified" (the latest
             first) or "size" (the largest first).
         limit: How many notes to return.
-        cursor: next_cursor of the page before. Leave out for the first page.
     """
     offset = offset_of(cursor)
     asked = NoteFilterText(name, alias, tags or (), properties or (), modified_after, modified_before, sort)

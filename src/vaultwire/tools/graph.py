@@ -87,7 +87,6 @@ def graph(
         direction: For neighbours and path: follow links either way ("both"), only forwards ("out") or only
             backwards ("in").
         limit: How many files or names to return.
-        cursor: next_cursor of the page before. Leave out for the first page.
     """
     _check(what, path, to)
     offset = offset_of(cursor)

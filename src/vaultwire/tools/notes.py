@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Annotated, NotRequired, TypedDict
 
-from vaultwire.toolkit.argument_types import IfMatch, Name
+from vaultwire.toolkit.argument_types import IfMatch, Name, NoteName
 from vaultwire.toolkit.phrases import MAX_FILES_SHOWN, counted, iso_time, other_files_text
 from vaultwire.toolkit.registry import Bounds, Outcome, tool
 from vaultwire.vault.value_types import Progress, WriteMode
@@ -93,7 +93,7 @@ def write_note(
     vault: Vault,
     progress: Progress,
     /,
-    path: Name,
+    path: NoteName,
     content: str,
     mode: WriteMode = "create",
     if_match: IfMatch = None,

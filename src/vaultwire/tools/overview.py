@@ -126,7 +126,6 @@ def list_properties(
         name: Show the values of this property, those of lists one by one. Empty for all properties.
         folder: Count only notes below this folder. Empty for the whole vault.
         limit: How many properties or values to return.
-        cursor: next_cursor of the page before. Leave out for the first page.
     """
     offset = offset_of(cursor)
     used = vault.overview.properties(name, folder, progress)
@@ -186,9 +185,7 @@ def list_tasks(
         text: Only tasks that hold this text. Case and diacritics do not matter.
         tag: Only tasks with this tag in their own line, or one below it.
         path: Only tasks of this note, named as for read_note. Empty for all notes.
-        folder: Look only below this folder. Empty for the whole vault.
         limit: How many tasks to return.
-        cursor: next_cursor of the page before. Leave out for the first page.
     """
     offset = offset_of(cursor)
     wanted = parse_task_status(status)._replace(text=text, tag=tag)

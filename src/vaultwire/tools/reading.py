@@ -16,7 +16,7 @@ from vaultwire.vault.value_types import Note, Progress
 from vaultwire.vault.vault import Vault
 
 Part = Literal["all", "outline", "frontmatter"]
-MaxCharacters = Annotated[int, Bounds(1_000, 10_000_000)]
+MaxCharacters = Annotated[int, Bounds(1_000, 10_000_000), "Read at most this much; the result says where to go on."]
 
 # Ten times a long note, about 12,000 tokens of English: clients accept such a result, and a model can read it.
 DEFAULT_CHARACTERS = 50_000
@@ -128,7 +128,6 @@ def read_note(
         lines: Read only these lines: "10-20", "10-" or "10". Not together with section.
         part: "outline" for its headings with their lines, "frontmatter" for its properties as written. Not together with
             section or lines.
-        max_characters: Read at most this much; the result says where to go on.
     """
     given = [name for name, value in (("section", section), ("lines", lines)) if value]
     if part != "all":

@@ -87,7 +87,6 @@ def search_notes(
         folder: Search only below this folder. Empty for the whole vault.
         limit: How many notes to return.
         max_tokens: Return fewer notes if their lines would take more tokens than this, roughly counted.
-        cursor: next_cursor of the page before. Leave out for the first page.
     """
     offset = offset_of(cursor)
     found = vault.search(query, folder, offset, limit, progress)
@@ -138,9 +137,7 @@ def search_by_tags(
     Args:
         tags: Tags to look for.
         match: "all" for notes that have every tag, "any" for notes that have at least one.
-        folder: Look only below this folder. Empty for the whole vault.
         limit: How many notes to return.
-        cursor: next_cursor of the page before. Leave out for the first page.
     """
     offset = offset_of(cursor)
     found = vault.overview.tagged(tags, every=match == "all", folder=folder, progress=progress)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, NotRequired, TypedDict
 
-from vaultwire.toolkit.argument_types import Folder, Limit, Name
+from vaultwire.toolkit.argument_types import Folder, Limit, Name, NoteName
 from vaultwire.toolkit.paging import Cursor, add_cursor, offset_of, page_text
 from vaultwire.toolkit.phrases import counted, iso_time
 from vaultwire.toolkit.registry import Outcome, tool
@@ -105,13 +105,10 @@ _MAX_LINE = 200
 
 
 @tool(title="Get outline", read_only=True)
-def get_outline(vault: Vault, progress: Progress, /, path: Name) -> Outcome[Outline]:
+def get_outline(vault: Vault, progress: Progress, /, path: NoteName) -> Outcome[Outline]:
     """Show how a note is built: its headings with their lines, its tags, and how many links and tasks it has.
 
     Use it before reading a long note.
-
-    Args:
-        path: The note, named as for read_note.
     """
     built = vault.structure(path, progress)
     tasks = built.parsed.tasks
@@ -140,14 +137,12 @@ def get_outline(vault: Vault, progress: Progress, /, path: Name) -> Outcome[Outl
 
 @tool(title="List links", time_class="search", read_only=True)
 def list_links(
-    vault: Vault, progress: Progress, /, path: Name, limit: Limit = 100, cursor: Cursor = None
+    vault: Vault, progress: Progress, /, path: NoteName, limit: Limit = 100, cursor: Cursor = None
 ) -> Outcome[NoteLinks]:
     """List the links and embeds of a note, and the file each leads to, resolved as Obsidian does.
 
     Args:
-        path: The note, named as for read_note.
         limit: How many links to return.
-        cursor: next_cursor of the page before. Leave out for the first page.
     """
     offset = offset_of(cursor)
     found, links = vault.links(path, progress)
@@ -179,7 +174,6 @@ def list_backlinks(
     Args:
         path: The note, named as for read_note; or an attachment, by its path or its name with the extension ("fig.png").
         limit: How many links to return.
-        cursor: next_cursor of the page before. Leave out for the first page.
     """
     offset = offset_of(cursor)
     found, page, sources = vault.backlinks(path, offset, limit, progress)
@@ -201,7 +195,6 @@ def list_tags(
     Args:
         folder: Count only below this folder. Empty for the whole vault.
         limit: How many tags to return.
-        cursor: next_cursor of the page before. Leave out for the first page.
     """
     offset = offset_of(cursor)
     tags = vault.overview.count_tags(folder, progress)
@@ -218,7 +211,6 @@ def recent_notes(vault: Vault, progress: Progress, /, folder: Folder = "", limit
     """List the notes that were changed last, the latest first.
 
     Args:
-        folder: Look only below this folder. Empty for the whole vault.
         limit: How many notes to return.
     """
     listing = vault.overview.recent(folder, limit, progress)

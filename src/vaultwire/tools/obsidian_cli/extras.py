@@ -10,7 +10,7 @@ from typing import Annotated, TypedDict
 from vaultwire.toolkit.argument_types import Name, OptionalName
 from vaultwire.toolkit.phrases import counted
 from vaultwire.toolkit.registry import Bounds, Outcome
-from vaultwire.tools.obsidian_cli.port import FileName, Files, Obsidian, app_tool, listed
+from vaultwire.tools.obsidian_cli.port import FileName, FilePath, Files, Obsidian, app_tool, listed
 from vaultwire.vault.value_types import Progress
 
 
@@ -134,14 +134,9 @@ def obsidian_query_base(
 
 @app_tool(title="History of a note in Obsidian", read_only=True)
 def obsidian_history(
-    obsidian: Obsidian, progress: Progress, /, file: FileName = "", path: FileName = ""
+    obsidian: Obsidian, progress: Progress, /, file: FileName = "", path: FilePath = ""
 ) -> Outcome[Versions]:
-    """List the earlier versions of a note: those of the app's file recovery, or without the app those in our journal.
-
-    Args:
-        file: The note's name, as in a wikilink.
-        path: Or its exact path, such as "Folder/Note.md".
-    """
+    """List the earlier versions of a note: those of the app's file recovery, or without the app those in our journal."""
     found = obsidian.target(file, path, progress)
     versions = [Version(version=number, label=label) for number, label in obsidian.history(found, progress)]
     lines = [f"{each['version']}: {each['label']}" for each in versions]
@@ -155,14 +150,12 @@ def obsidian_read_history(
     /,
     version: Annotated[int, Bounds(1, 100_000)],
     file: FileName = "",
-    path: FileName = "",
+    path: FilePath = "",
 ) -> Outcome[VersionText]:
     """Read an earlier version of a note.
 
     Args:
         version: Its number, as obsidian_history lists it; 1 is the latest.
-        file: The note's name, as in a wikilink.
-        path: Or its exact path, such as "Folder/Note.md".
     """
     found = obsidian.target(file, path, progress)
     text = obsidian.version(found, version, progress)

@@ -10,7 +10,7 @@ from typing import Annotated, NotRequired, TypedDict
 from vaultwire.toolkit.argument_types import Name, OptionalName
 from vaultwire.toolkit.phrases import MAX_FILES_SHOWN, other_files_text
 from vaultwire.toolkit.registry import Bounds, Outcome
-from vaultwire.tools.obsidian_cli.port import Content, FileName, Kind, Obsidian, app_tool
+from vaultwire.tools.obsidian_cli.port import Content, FileName, FilePath, Kind, Obsidian, app_tool
 from vaultwire.vault.value_types import Placed, Progress
 
 
@@ -92,14 +92,9 @@ def obsidian_create_note(
 
 @app_tool(title="Read note in Obsidian", read_only=True)
 def obsidian_read_note(
-    obsidian: Obsidian, progress: Progress, /, file: FileName = "", path: FileName = ""
+    obsidian: Obsidian, progress: Progress, /, file: FileName = "", path: FilePath = ""
 ) -> Outcome[NoteText]:
-    """Read a whole note, as the Obsidian app has it.
-
-    Args:
-        file: The note's name, as in a wikilink.
-        path: Or its exact path, such as "Folder/Note.md".
-    """
+    """Read a whole note, as the Obsidian app has it."""
     found = obsidian.target(file, path, progress)
     text = obsidian.read(found, progress)
     return Outcome([*_blocks(text), f"{found}: {len(text)} characters"], NoteText(path=found, content=text))
@@ -107,14 +102,12 @@ def obsidian_read_note(
 
 @app_tool(title="Append to note in Obsidian")
 def obsidian_append_note(
-    obsidian: Obsidian, progress: Progress, /, content: Content, file: FileName = "", path: FileName = ""
+    obsidian: Obsidian, progress: Progress, /, content: Content, file: FileName = "", path: FilePath = ""
 ) -> Outcome[NotePath]:
     """Add lines at the end of a note.
 
     Args:
         content: Markdown text.
-        file: The note's name, as in a wikilink.
-        path: Or its exact path, such as "Folder/Note.md".
     """
     found = obsidian.target(file, path, progress)
     obsidian.add(found, content, "append", progress)
@@ -123,14 +116,12 @@ def obsidian_append_note(
 
 @app_tool(title="Prepend to note in Obsidian")
 def obsidian_prepend_note(
-    obsidian: Obsidian, progress: Progress, /, content: Content, file: FileName = "", path: FileName = ""
+    obsidian: Obsidian, progress: Progress, /, content: Content, file: FileName = "", path: FilePath = ""
 ) -> Outcome[NotePath]:
     """Add lines at the top of a note, below its frontmatter.
 
     Args:
         content: Markdown text.
-        file: The note's name, as in a wikilink.
-        path: Or its exact path, such as "Folder/Note.md".
     """
     found = obsidian.target(file, path, progress)
     obsidian.add(found, content, "prepend", progress)
@@ -139,14 +130,12 @@ def obsidian_prepend_note(
 
 @app_tool(title="Move note in Obsidian", destructive=True)
 def obsidian_move_note(
-    obsidian: Obsidian, progress: Progress, /, to: Name, file: FileName = "", path: FileName = ""
+    obsidian: Obsidian, progress: Progress, /, to: Name, file: FileName = "", path: FilePath = ""
 ) -> Outcome[MovedNote]:
     """Move a note to a folder or to another path. Links to it are updated, by the app if its settings say so.
 
     Args:
         to: A folder such as "Archive" ("/" for the vault's own), or a whole path with extension such as "Archive/New.md".
-        file: The note's name, as in a wikilink.
-        path: Or its exact path, such as "Folder/Note.md".
     """
     found = obsidian.target(file, path, progress)
     return _moved(found, obsidian.move(found, to, progress))
@@ -154,14 +143,13 @@ def obsidian_move_note(
 
 @app_tool(title="Rename note in Obsidian", destructive=True)
 def obsidian_rename_note(
-    obsidian: Obsidian, progress: Progress, /, name: Name, file: FileName = "", path: FileName = ""
+    obsidian: Obsidian, progress: Progress, /, name: Name, file: FileName = "", path: FilePath = ""
 ) -> Outcome[MovedNote]:
     """Give a note another name in its folder. Links to it are updated, by the app if its settings say so.
 
     Args:
         name: The new name; ".md" may be left out.
         file: The note's name as it is, as in a wikilink.
-        path: Or its exact path, such as "Folder/Note.md".
     """
     found = obsidian.target(file, path, progress)
     return _moved(found, obsidian.rename(found, name, progress))
@@ -169,7 +157,7 @@ def obsidian_rename_note(
 
 @app_tool(title="Delete note in Obsidian", destructive=True)
 def obsidian_delete_note(
-    obsidian: Obsidian, progress: Progress, /, file: FileName = "", path: FileName = "", permanent: bool = False
+    obsidian: Obsidian, progress: Progress, /, file: FileName = "", path: FilePath = "", permanent: bool = False
 ) -> Outcome[DeletedNote]:
     """Delete a note. It goes to the trash: the system's if the app does it, the vault's .trash if it does not run.
 
@@ -186,13 +174,11 @@ def obsidian_delete_note(
 
 @app_tool(title="Open note in Obsidian")
 def obsidian_open_note(
-    obsidian: Obsidian, progress: Progress, /, file: FileName = "", path: FileName = "", newtab: bool = False
+    obsidian: Obsidian, progress: Progress, /, file: FileName = "", path: FilePath = "", newtab: bool = False
 ) -> Outcome[NotePath]:
     """Show a note to the person in the Obsidian app. Works only while the app runs.
 
     Args:
-        file: The note's name, as in a wikilink.
-        path: Or its exact path, such as "Folder/Note.md".
         newtab: In a new tab.
     """
     found = obsidian.target(file, path, progress)
@@ -240,7 +226,7 @@ def obsidian_set_property(
     value: Annotated[str, Bounds(0, 10_000)],
     type: Kind = "text",  # noqa: A002 - the command's own word
     file: FileName = "",
-    path: FileName = "",
+    path: FilePath = "",
 ) -> Outcome[NoteProperty]:
     """Set a property in a note's frontmatter.
 
@@ -248,8 +234,6 @@ def obsidian_set_property(
         name: The property's name.
         value: Its value as text. Of a list: a JSON list of texts, or texts with commas between them.
         type: How the value is meant.
-        file: The note's name, as in a wikilink.
-        path: Or its exact path, such as "Folder/Note.md".
     """
     found = obsidian.target(file, path, progress)
     obsidian.set_property(found, name, value, type, progress)
@@ -258,14 +242,12 @@ def obsidian_set_property(
 
 @app_tool(title="Remove property in Obsidian", destructive=True, idempotent=True)
 def obsidian_remove_property(
-    obsidian: Obsidian, progress: Progress, /, name: Name, file: FileName = "", path: FileName = ""
+    obsidian: Obsidian, progress: Progress, /, name: Name, file: FileName = "", path: FilePath = ""
 ) -> Outcome[NoteProperty]:
     """Remove a property from a note's frontmatter. Nothing happens if it is not there.
 
     Args:
         name: The property's name.
-        file: The note's name, as in a wikilink.
-        path: Or its exact path, such as "Folder/Note.md".
     """
     found = obsidian.target(file, path, progress)
     obsidian.remove_property(found, name, progress)

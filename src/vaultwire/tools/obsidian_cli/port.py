@@ -19,7 +19,8 @@ P = ParamSpec("P")
 Where: TypeAlias = Literal["append", "prepend"]
 Kind: TypeAlias = Literal["text", "list", "number", "checkbox", "date", "datetime"]
 
-FileName = Annotated[str, Bounds(0, 1000)]
+FileName = Annotated[str, Bounds(0, 1000), "The note's name, as in a wikilink."]
+FilePath = Annotated[str, Bounds(0, 1000), 'Or its exact path, such as "Folder/Note.md".']
 Content = Annotated[str, Bounds(1, 10_000_000)]
 
 
