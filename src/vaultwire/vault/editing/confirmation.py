@@ -45,7 +45,7 @@ def _notes_of(files: Files, steps: Sequence[Step]) -> list[VaultPath]:
     for step in steps:
         if isinstance(step, Write):
             moved = [step.path]
-        elif files.is_folder(step.source):
+        elif not files.is_link(step.source) and files.is_folder(step.source):  # a link moves alone, wherever it leads
             moved = [follow(note.path, step.source, step.target) for note in files.walk(step.source)]
         else:
             moved = [step.target]
