@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Annotated, Any, Concatenate, Generic, Literal, ParamSpec, Protocol, TypeAlias, TypedDict
+from typing import Annotated, Any, Concatenate, Literal, ParamSpec, Protocol, TypeAlias, TypedDict
 
 from vaultwire.toolkit.phrases import counted
-from vaultwire.toolkit.registry import AnyTool, Bounds, Outcome, Tool
+from vaultwire.toolkit.registry import AnyTool, Bounds, Outcome, tool
 from vaultwire.vault.value_types import Placed, Progress, VaultPath
 from vaultwire.vault.vault import Vault
 
@@ -132,30 +132,8 @@ class Obsidian(Protocol):
         """Run JavaScript in the app."""
 
 
-class AppTool(Generic[P]):
-    """A declared tool without its backend."""
-
-    def __init__(
-        self,
-        function: Callable[Concatenate[Obsidian, Any, P], Outcome[Any]],
-        title: str,
-        annotations: dict[str, bool],
-    ) -> None:
-        self.function = function
-        self.name = function.__name__
-        self._title = title
-        self._annotations = annotations
-
-    def over(self, obsidian_of: Callable[[Vault], Obsidian]) -> AnyTool:
-        """Return the tool with this backend."""
-        function = self.function
-
-        @functools.wraps(function)
-        def run(vault: Vault, progress: Any, /, *args: P.args, **kwargs: P.kwargs) -> Outcome[Any]:
-            return function(obsidian_of(vault), progress, *args, **kwargs)
-
-        # The longer deadline: the command has one of its own, of 30 seconds, which must end before the watchdog's.
-        return Tool(run, self._title, "search", self._annotations)
+MakeTool: TypeAlias = Callable[[Callable[[Vault], Obsidian]], AnyTool]
+"""Makes a declared tool of what returns the backend of a vault."""
 
 
 def app_tool(
@@ -165,15 +143,28 @@ def app_tool(
     destructive: bool = False,
     idempotent: bool = False,
     open_world: bool = False,
-) -> Callable[[Callable[Concatenate[Obsidian, Progress, P], Outcome[Any]]], AppTool[P]]:
+) -> Callable[[Callable[Concatenate[Obsidian, Progress, P], Outcome[Any]]], MakeTool]:
     """Declare a function ``(obsidian, progress, /, arguments…) -> Outcome``. The flags are those of ``registry.tool``."""
-    annotations = {
-        "readOnlyHint": read_only,
-        "destructiveHint": destructive,
-        "idempotentHint": idempotent or read_only,
-        "openWorldHint": open_world,
-    }
-    return lambda function: AppTool(function, title, annotations)
+    # The longer deadline: the command has one of its own, of 30 seconds, which must end before the watchdog's.
+    declare = tool(
+        title=title,
+        time_class="search",
+        read_only=read_only,
+        destructive=destructive,
+        idempotent=idempotent,
+        open_world=open_world,
+    )
+
+    def over(
+        function: Callable[Concatenate[Obsidian, Progress, P], Outcome[Any]], obsidian_of: Callable[[Vault], Obsidian]
+    ) -> AnyTool:
+        @functools.wraps(function)
+        def run(vault: Vault, progress: Progress, /, *args: P.args, **kwargs: P.kwargs) -> Outcome[Any]:
+            return function(obsidian_of(vault), progress, *args, **kwargs)
+
+        return declare(run)
+
+    return lambda function: functools.partial(over, function)
 
 
 def listed(thing: str, lines: list[str], total: int | None = None) -> str:
