@@ -114,9 +114,9 @@ def plan_extract(
     ]
     rewrite_files(context, rules, rules.by_note(elsewhere), paths, found)
     own = structures[0].parsed.links
-    inside = [each.linktext for each in own if span.first <= each.line <= span.last]
+    inside = [(path, each.linktext) for each in own if span.first <= each.line <= span.last]
     outside_part = [(path, each.linktext) for each in own if not span.first <= each.line <= span.last]
-    newly_resolved = rules.newly_resolved([*outside_part, *elsewhere]) | rules.newly_resolved_in_part(inside)
+    newly_resolved = rules.newly_resolved([*outside_part, *elsewhere]) | rules.newly_resolved(inside, new_path)
     steps: list[Step] = [
         Write(new_path, None, new_text.encode()),
         Write(path, data, with_bom(rest.encode(), data)),
@@ -254,17 +254,6 @@ class _ExtractedLinks(MovedLinks):
     def leads_to_new(self, linktext: str) -> bool:
         """Tell whether a link in the old note leads to the new one."""
         return self._after.resolve(self._origin, linkpath_of(linktext)) == self._new
-
-    def newly_resolved_in_part(self, linktexts: Iterable[str]) -> set[ResolvedLink]:
-        """Return those links of the part that led nowhere and lead to a file from the new note."""
-        found = set()
-        for linktext in linktexts:
-            linkpath = linkpath_of(linktext)
-            if self._before.resolve(self._origin, linkpath) is None:
-                target = self._after.resolve(self._new, linkpath)
-                if target is not None:
-                    found.add(ResolvedLink(self._new, linktext, target))
-        return found
 
     def node(self, node: FileNode) -> FileNode | None:
         """See ``LinkRules``."""
