@@ -10,11 +10,17 @@ if TYPE_CHECKING:
 
 # A rename may edit thousands of notes; a model gets the first of them.
 MAX_FILES_SHOWN = 50
+_MAX_SHOWN = 200  # characters of a line or value
 
 
 def counted(number: int, thing: str) -> str:
     """Return ``1 note``, ``2 notes``."""
     return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
+
+
+def shortened(text: str) -> str:
+    """Return a line or value to show, cut if it is long: it may be a whole text."""
+    return text if len(text) <= _MAX_SHOWN else text[: _MAX_SHOWN - 1] + "…"
 
 
 def other_files_text(paths: Sequence[str]) -> str:

@@ -6,14 +6,11 @@ from typing import Annotated, NotRequired, TypedDict
 
 from vaultwire.toolkit.argument_types import Folder, Limit
 from vaultwire.toolkit.paging import Cursor, add_cursor, offset_of, page_text
-from vaultwire.toolkit.phrases import counted, iso_time
+from vaultwire.toolkit.phrases import counted, iso_time, shortened
 from vaultwire.toolkit.registry import Bounds, Outcome, tool
 from vaultwire.vault.search.filters import parse_task_status
 from vaultwire.vault.value_types import Progress, PropertyUse
 from vaultwire.vault.vault import Vault
-
-# Characters shown of a value, which may be a whole text.
-_MAX_VALUE = 200
 
 
 class UsedProperty(TypedDict):
@@ -134,12 +131,12 @@ def list_properties(
         shown = values[offset : offset + limit]
         data = UsedProperties(
             properties=_used(used),
-            values=[UsedValue(value=_cut(value.text), notes=value.notes) for value in shown],
+            values=[UsedValue(value=shortened(value.text), notes=value.notes) for value in shown],
             total=len(values),
         )
         lines = [*map(_line, data["properties"])] or [f"No note has the property {name!r}."]
         lines += [f"{counted(len(values), 'value')}{page_text(offset, len(shown), len(values))}"] if values else []
-        lines += [f"  {_cut(value.text) or '(empty)'} ({value.notes})" for value in shown]
+        lines += [f"  {shortened(value.text) or '(empty)'} ({value.notes})" for value in shown]
         add_cursor(data, lines, offset + len(shown), len(values))
         return Outcome(["\n".join(lines)], data)
     page = used[offset : offset + limit]
@@ -157,10 +154,6 @@ def _used(found: list[PropertyUse]) -> list[UsedProperty]:
 
 def _line(used: UsedProperty) -> str:
     return f"{used['name']}: {' or '.join(used['types'])} ({counted(used['notes'], 'note')})"
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= _MAX_VALUE else text[: _MAX_VALUE - 1] + "…"
 
 
 @tool(title="List tasks", time_class="search", read_only=True)

@@ -6,7 +6,7 @@ from typing import Annotated, NotRequired, TypedDict
 
 from vaultwire.toolkit.argument_types import Folder, Limit, Name, NoteName
 from vaultwire.toolkit.paging import Cursor, add_cursor, offset_of, page_text
-from vaultwire.toolkit.phrases import counted, iso_time
+from vaultwire.toolkit.phrases import counted, iso_time, shortened
 from vaultwire.toolkit.registry import Outcome, tool
 from vaultwire.vault.value_types import Progress
 from vaultwire.vault.vault import Vault
@@ -100,10 +100,6 @@ class RecentNotes(TypedDict):
     total: Annotated[int, "Notes in the vault or folder"]
 
 
-# Characters shown of a line: a paragraph on one line may be a page long.
-_MAX_LINE = 200
-
-
 @tool(title="Get outline", read_only=True)
 def get_outline(vault: Vault, progress: Progress, /, path: NoteName) -> Outcome[Outline]:
     """Show how a note is built: its headings with their lines, its tags, and how many links and tasks it has.
@@ -178,7 +174,9 @@ def list_backlinks(
     offset = offset_of(cursor)
     found, page, sources = vault.backlinks(path, offset, limit, progress)
     total = len(sources)
-    shown = [LinkingLine(path=link.source, line=link.line, text=_cut(link.text), embed=link.is_embed) for link in page]
+    shown = [
+        LinkingLine(path=link.source, line=link.line, text=shortened(link.text), embed=link.is_embed) for link in page
+    ]
     data = Backlinks(path=found, backlinks=shown, total=total)
     lines = [f"{counted(total, 'link')} to {found}{page_text(offset, len(page), total)}"]
     lines += [f"{link['path']}:{link['line']}: {link['text']}" for link in shown]
@@ -218,7 +216,3 @@ def recent_notes(vault: Vault, progress: Progress, /, folder: Folder = "", limit
     lines = [f"The latest {len(notes)} of {counted(listing.total, 'note')}:"]
     lines += [f"{note['modified']}  {note['path']}" for note in notes]
     return Outcome(["\n".join(lines)], RecentNotes(notes=notes, total=listing.total))
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= _MAX_LINE else text[: _MAX_LINE - 1] + "…"
