@@ -14,7 +14,7 @@ Name = Annotated[str, Bounds(1, 1000)]
 OptionalName = Annotated[str, Bounds(0, 1000)]
 NoteName = Annotated[Name, "The note, named as for read_note."]
 Folder = Annotated[OptionalName, "Look only below this folder. Empty for the whole vault."]
-Limit = Annotated[int, Bounds(1, 1000)]
+Limit = Annotated[int, Bounds(1, 1000), "How many notes to return."]
 IfMatch = Annotated[
     str | None, Bounds(1, 100), "Etag from read_note. The note is changed only if it still is what was read."
 ]

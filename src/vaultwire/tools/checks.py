@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Literal, NotRequired, TypedDict
 
 from vaultwire.toolkit.argument_types import Folder, Limit, OptionalName
-from vaultwire.toolkit.paging import Cursor, add_cursor, offset_of
+from vaultwire.toolkit.paging import Cursor, offset_of, page_outcome
 from vaultwire.toolkit.phrases import counted
 from vaultwire.toolkit.registry import Outcome, tool
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
@@ -82,5 +82,4 @@ def check_notes(
     data = CheckedNotes(faults=faults, files_checked=position - offset, files_total=total)
     lines = [f"{counted(len(faults), 'fault')} in {where}{':' if faults else '.'}"]
     lines += [f"{fault['path']}:{fault['line']}: {fault['kind']}: {fault['message']}" for fault in faults]
-    add_cursor(data, lines, position, total)
-    return Outcome(["\n".join(lines)], data)
+    return page_outcome(data, lines, position, total)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, NotRequired, TypedDict
 
 from vaultwire.toolkit.argument_types import Folder, Limit
-from vaultwire.toolkit.paging import Cursor, add_cursor, offset_of, page_text
+from vaultwire.toolkit.paging import Cursor, offset_of, page_outcome, page_text
 from vaultwire.toolkit.phrases import counted, iso_time, shortened
 from vaultwire.toolkit.registry import Bounds, Outcome, tool
 from vaultwire.vault.search.filters import parse_task_status
@@ -137,15 +137,12 @@ def list_properties(
         lines = [*map(_line, data["properties"])] or [f"No note has the property {name!r}."]
         lines += [f"{counted(len(values), 'value')}{page_text(offset, len(shown), len(values))}"] if values else []
         lines += [f"  {shortened(value.text) or '(empty)'} ({value.notes})" for value in shown]
-        add_cursor(data, lines, offset + len(shown), len(values))
-        return Outcome(["\n".join(lines)], data)
+        return page_outcome(data, lines, offset + len(shown), len(values))
     page = used[offset : offset + limit]
     data = UsedProperties(properties=_used(page), total=len(used))
-    things = "property" if len(used) == 1 else "properties"
-    lines = [f"{len(used)} {things} in use{page_text(offset, len(page), len(used))}"]
+    lines = [f"{counted(len(used), 'property')} in use{page_text(offset, len(page), len(used))}"]
     lines += map(_line, data["properties"])
-    add_cursor(data, lines, offset + len(page), len(used))
-    return Outcome(["\n".join(lines)], data)
+    return page_outcome(data, lines, offset + len(page), len(used))
 
 
 def _used(found: list[PropertyUse]) -> list[UsedProperty]:
@@ -198,8 +195,7 @@ def list_tasks(
             f"  {place.line}: [{place.mark}] {place.text}" + (f"  (# {place.heading})" if place.heading else "")
         )
     data = ListedTasks(tasks=tasks, total=total)
-    add_cursor(data, lines, offset + len(tasks), total)
-    return Outcome(["\n".join(lines)], data)
+    return page_outcome(data, lines, offset + len(tasks), total)
 
 
 @tool(title="Vault statistics", time_class="search", read_only=True)
@@ -246,8 +242,9 @@ def vault_stats(
     files = sum(kind.files for kind in found.attachments)
     kinds = ", ".join(f"{kind.files} {kind.extension or 'without extension'}" for kind in found.attachments)
     lines.append(counted(files, "attachment") + (f": {kinds}" if files else ""))
-    properties = "1 property" if found.properties == 1 else f"{found.properties} properties"
-    lines.append(f"{counted(found.links, 'link')}, {counted(found.tags, 'tag')}, {properties}")
+    lines.append(
+        f"{counted(found.links, 'link')}, {counted(found.tags, 'tag')}, {counted(found.properties, 'property')}"
+    )
     lines.append(f"{counted(found.tasks_open, 'task')} to do, {found.tasks_done} done")
     lines += [f"  {counted(each.notes, 'note')} in {each.folder or '(top)'}" for each in found.folders]
     if found.problems:

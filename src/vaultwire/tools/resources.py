@@ -10,7 +10,7 @@ import base64
 from typing import NamedTuple
 
 from vaultwire.markdown.links import percent_decoded, percent_encoded
-from vaultwire.vault.disk.paths import compose, fold, is_note, parse_path, stem
+from vaultwire.vault.disk.paths import compose, fold, is_note, parse_path
 from vaultwire.vault.errors import FILE_NOT_FOUND, INVALID_ARGUMENTS, VaultError
 from vaultwire.vault.value_types import NoteStat, Progress, VaultPath
 from vaultwire.vault.vault import Vault
@@ -127,11 +127,6 @@ def path_of(vault: Vault, uri: str) -> str:
 def mime_type_of(path: str) -> str | None:
     """Return the media type for the extension; None if it is unknown."""
     return _TYPES.get(path.rsplit("/", 1)[-1].rpartition(".")[2].lower())
-
-
-def title_of(path: str) -> str:
-    """Return the file's name for a person: a note's without its extension."""
-    return stem(path)
 
 
 def list_resources(vault: Vault, cursor: str | None, limit: int, progress: Progress) -> ResourcePage:

@@ -108,9 +108,7 @@ def set_properties(
         for each in properties
     ]
     revised = vault.revising.set_properties(path, given, if_match, progress, dry_run=dry_run)
-    return _outcome(
-        revised, f"{counted(len(given), 'property').replace('propertys', 'properties')} of {revised.path} set"
-    )
+    return _outcome(revised, f"{counted(len(given), 'property')} of {revised.path} set")
 
 
 @tool(title="Remove properties", destructive=True)

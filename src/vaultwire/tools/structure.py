@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, NotRequired, TypedDict
 
 from vaultwire.toolkit.argument_types import Folder, Limit, Name, NoteName
-from vaultwire.toolkit.paging import Cursor, add_cursor, offset_of, page_text
+from vaultwire.toolkit.paging import Cursor, offset_of, page_outcome, page_text
 from vaultwire.toolkit.phrases import counted, iso_time, shortened
 from vaultwire.toolkit.registry import Outcome, tool
 from vaultwire.vault.value_types import Progress
@@ -157,8 +157,7 @@ def list_links(
         f"{found} has {counted(len(links), 'link')}, {unresolved} unresolved{page_text(offset, len(page), len(links))}"
     ]
     lines += [f"{link.line}: {link.linktext} → {link.target or '(nothing of that name)'}" for link in page]
-    add_cursor(data, lines, offset + len(page), len(links))
-    return Outcome(["\n".join(lines)], data)
+    return page_outcome(data, lines, offset + len(page), len(links))
 
 
 @tool(title="List backlinks", time_class="search", read_only=True)
@@ -180,8 +179,7 @@ def list_backlinks(
     data = Backlinks(path=found, backlinks=shown, total=total)
     lines = [f"{counted(total, 'link')} to {found}{page_text(offset, len(page), total)}"]
     lines += [f"{link['path']}:{link['line']}: {link['text']}" for link in shown]
-    add_cursor(data, lines, offset + len(page), total)
-    return Outcome(["\n".join(lines)], data)
+    return page_outcome(data, lines, offset + len(page), total)
 
 
 @tool(title="List tags", time_class="search", read_only=True)
@@ -200,17 +198,12 @@ def list_tags(
     data = UsedTags(tags=[UsedTag(tag=tag.tag, notes=tag.notes) for tag in page], total=len(tags))
     lines = [f"{counted(len(tags), 'tag')} in use{page_text(offset, len(page), len(tags))}"]
     lines += [f"#{tag.tag} ({tag.notes})" for tag in page]
-    add_cursor(data, lines, offset + len(page), len(tags))
-    return Outcome(["\n".join(lines)], data)
+    return page_outcome(data, lines, offset + len(page), len(tags))
 
 
 @tool(title="Recent notes", time_class="search", read_only=True)
 def recent_notes(vault: Vault, progress: Progress, /, folder: Folder = "", limit: Limit = 20) -> Outcome[RecentNotes]:
-    """List the notes that were changed last, the latest first.
-
-    Args:
-        limit: How many notes to return.
-    """
+    """List the notes that were changed last, the latest first."""
     listing = vault.overview.recent(folder, limit, progress)
     notes = [RecentNote(path=note.path, modified=iso_time(note.modified_ns)) for note in listing.notes]
     lines = [f"The latest {len(notes)} of {counted(listing.total, 'note')}:"]

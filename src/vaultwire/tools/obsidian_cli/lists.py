@@ -143,7 +143,6 @@ def obsidian_search(
     Args:
         query: What to look for, such as: meeting tag:#work -private
         path: Search only below this folder. Empty for the whole vault.
-        limit: How many notes to return.
         case: Whether upper and lower case differ.
     """
     hits, total = obsidian.search(query, path, limit, progress, case=case)

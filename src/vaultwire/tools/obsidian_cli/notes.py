@@ -13,6 +13,8 @@ from vaultwire.toolkit.registry import Bounds, Outcome
 from vaultwire.tools.obsidian_cli.port import Content, FileName, FilePath, Kind, Obsidian, app_tool
 from vaultwire.vault.value_types import Placed, Progress
 
+PropertyName = Annotated[Name, "The property's name."]
+
 
 class CreatedNote(TypedDict):
     """A note that was made or written over."""
@@ -104,11 +106,7 @@ def obsidian_read_note(
 def obsidian_append_note(
     obsidian: Obsidian, progress: Progress, /, content: Content, file: FileName = "", path: FilePath = ""
 ) -> Outcome[NotePath]:
-    """Add lines at the end of a note.
-
-    Args:
-        content: Markdown text.
-    """
+    """Add lines at the end of a note."""
     found = obsidian.target(file, path, progress)
     obsidian.add(found, content, "append", progress)
     return Outcome([f"Appended to: {found}"], NotePath(path=found))
@@ -118,11 +116,7 @@ def obsidian_append_note(
 def obsidian_prepend_note(
     obsidian: Obsidian, progress: Progress, /, content: Content, file: FileName = "", path: FilePath = ""
 ) -> Outcome[NotePath]:
-    """Add lines at the top of a note, below its frontmatter.
-
-    Args:
-        content: Markdown text.
-    """
+    """Add lines at the top of a note, below its frontmatter."""
     found = obsidian.target(file, path, progress)
     obsidian.add(found, content, "prepend", progress)
     return Outcome([f"Prepended to: {found}"], NotePath(path=found))
@@ -199,21 +193,13 @@ def obsidian_read_daily(obsidian: Obsidian, progress: Progress, /) -> Outcome[Da
 
 @app_tool(title="Append to today's note in Obsidian")
 def obsidian_append_daily(obsidian: Obsidian, progress: Progress, /, content: Content) -> Outcome[CreatedNote]:
-    """Add lines at the end of today's daily note, which is made from its template if it is not there.
-
-    Args:
-        content: Markdown text.
-    """
+    """Add lines at the end of today's daily note, which is made from its template if it is not there."""
     return _created("Appended to", obsidian.add_daily(content, "append", progress))
 
 
 @app_tool(title="Prepend to today's note in Obsidian")
 def obsidian_prepend_daily(obsidian: Obsidian, progress: Progress, /, content: Content) -> Outcome[CreatedNote]:
-    """Add lines at the top of today's daily note, below its frontmatter; it is made if it is not there.
-
-    Args:
-        content: Markdown text.
-    """
+    """Add lines at the top of today's daily note, below its frontmatter; it is made if it is not there."""
     return _created("Prepended to", obsidian.add_daily(content, "prepend", progress))
 
 
@@ -222,7 +208,7 @@ def obsidian_set_property(
     obsidian: Obsidian,
     progress: Progress,
     /,
-    name: Name,
+    name: PropertyName,
     value: Annotated[str, Bounds(0, 10_000)],
     type: Kind = "text",  # noqa: A002 - the command's own word
     file: FileName = "",
@@ -231,7 +217,6 @@ def obsidian_set_property(
     """Set a property in a note's frontmatter.
 
     Args:
-        name: The property's name.
         value: Its value as text. Of a list: a JSON list of texts, or texts with commas between them.
         type: How the value is meant.
     """
@@ -242,13 +227,9 @@ def obsidian_set_property(
 
 @app_tool(title="Remove property in Obsidian", destructive=True, idempotent=True)
 def obsidian_remove_property(
-    obsidian: Obsidian, progress: Progress, /, name: Name, file: FileName = "", path: FilePath = ""
+    obsidian: Obsidian, progress: Progress, /, name: PropertyName, file: FileName = "", path: FilePath = ""
 ) -> Outcome[NoteProperty]:
-    """Remove a property from a note's frontmatter. Nothing happens if it is not there.
-
-    Args:
-        name: The property's name.
-    """
+    """Remove a property from a note's frontmatter. Nothing happens if it is not there."""
     found = obsidian.target(file, path, progress)
     obsidian.remove_property(found, name, progress)
     return _property(obsidian, progress, found, name)

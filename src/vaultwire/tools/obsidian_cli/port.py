@@ -21,7 +21,7 @@ Kind: TypeAlias = Literal["text", "list", "number", "checkbox", "date", "datetim
 
 FileName = Annotated[str, Bounds(0, 1000), "The note's name, as in a wikilink."]
 FilePath = Annotated[str, Bounds(0, 1000), 'Or its exact path, such as "Folder/Note.md".']
-Content = Annotated[str, Bounds(1, 10_000_000)]
+Content = Annotated[str, Bounds(1, 10_000_000), "Markdown text."]
 
 
 class Files(TypedDict):
@@ -170,5 +170,4 @@ def app_tool(
 def listed(thing: str, lines: list[str], total: int | None = None) -> str:
     """Return the lines below a headline that counts them; ``total`` if there are more than these."""
     count = len(lines) if total is None else total
-    plural = thing[:-1] + "ie" if thing.endswith("y") and count != 1 else thing
-    return "\n".join([counted(count, plural) + (":" if lines else "."), *lines])
+    return "\n".join([counted(count, thing) + (":" if lines else "."), *lines])

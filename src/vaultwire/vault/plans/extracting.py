@@ -24,11 +24,11 @@ from vaultwire.markdown.parsed_note import Span
 from vaultwire.markdown.properties import parse_frontmatter
 from vaultwire.vault.changes.change import Step, Write
 from vaultwire.vault.disk.files import Files
-from vaultwire.vault.disk.paths import check_new_names, fold, parse_note_path
+from vaultwire.vault.disk.paths import fold, parse_note_path
 from vaultwire.vault.errors import INVALID_ARGUMENTS, NOTE_EXISTS, VaultError
 from vaultwire.vault.links.link_resolver import link_names_to, linkpath_of
 from vaultwire.vault.links.sections import Sections, line_count, line_span, parse_structure, section_span
-from vaultwire.vault.plans.context import PlanContext
+from vaultwire.vault.plans.context import PlanContext, check_new_path
 from vaultwire.vault.plans.link_rewriting import LinkChange, RewrittenLinks, rewrite_files, rewrite_text
 from vaultwire.vault.plans.linktexts import link_to
 from vaultwire.vault.plans.moved_links import MovedLinks, ResolvedLink
@@ -97,7 +97,9 @@ def plan_extract(
     ).edits
     new_text = _dedented(apply_replacements(text, link_edits, first, last))
     above, below = apply_replacements(text, link_edits, 0, first), apply_replacements(text, link_edits, last)
-    link = _link_in_place(context, path, new_path, paths, leave)
+    link = ""
+    if leave != "nothing":
+        link = link_to(path, new_path, [*paths, new_path], context.settings, is_embed=leave == "embed")
     if link and not any(rules.leads_to_new(each.linktext) for each in parse_note(link).links):
         raise VaultError(INVALID_ARGUMENTS, f"No link can lead to {new_path!r}; choose another name.", path=new_path)
     ending = edits.line_end(text)
@@ -129,8 +131,7 @@ def _free_path(files: Files, path: VaultPath) -> VaultPath:
     path, exists = files.spell(parse_note_path(path))
     if exists or files.is_folder(path):
         raise VaultError(NOTE_EXISTS, f"{path!r} exists already; give the new note another name.", path=path)
-    folder, _, name = path.rpartition("/")
-    check_new_names([name] if not folder or files.is_folder(VaultPath(folder)) else path.split("/"))
+    check_new_path(files, path)
     return path
 
 
@@ -158,14 +159,6 @@ def _lines_of(path: VaultPath, plain: str, part: Part) -> Span:
             INVALID_ARGUMENTS, f"{path!r}: its properties stay; the text begins in line {top + 1}.", path=path
         )
     return Span(first, last)
-
-
-def _link_in_place(
-    context: PlanContext, path: VaultPath, new_path: VaultPath, paths: list[VaultPath], leave: Leave
-) -> str:
-    if leave == "nothing":
-        return ""
-    return link_to(path, new_path, [*paths, new_path], context.settings, is_embed=leave == "embed")
 
 
 def _dedented(part: str) -> str:
