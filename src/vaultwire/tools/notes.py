@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Annotated, NotRequired, TypedDict
 
 from vaultwire.toolkit.argument_types import IfMatch, Limit, Name, NoteName
-from vaultwire.toolkit.phrases import MAX_FILES_SHOWN, counted, iso_time, other_files_text
+from vaultwire.toolkit.phrases import add_other_files, counted, iso_time
 from vaultwire.toolkit.registry import Bounds, Outcome, tool
 from vaultwire.vault.value_types import Progress, WriteMode
 from vaultwire.vault.vault import Vault
@@ -125,11 +125,7 @@ def write_note(
     if written.change:
         data["change"] = written.change
         text += f". To take it back: undo_change {written.change}"
-    if written.also:
-        data["also_edited"] = list(written.also[:MAX_FILES_SHOWN])
-        data["also_edited_count"] = len(written.also)
-        text += f"\n{other_files_text(written.also)}"
-    return Outcome([text], data)
+    return Outcome([text + add_other_files(data, written.also)], data)
 
 
 @tool(title="Delete note", destructive=True)

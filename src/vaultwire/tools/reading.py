@@ -7,7 +7,7 @@ from typing import Annotated, Literal, NamedTuple, NotRequired, TypedDict
 from vaultwire.markdown.parsed_note import Span
 from vaultwire.markdown.properties import parse_frontmatter
 from vaultwire.toolkit.argument_types import Name
-from vaultwire.toolkit.phrases import counted, iso_time
+from vaultwire.toolkit.phrases import counted, iso_time, text_blocks
 from vaultwire.toolkit.registry import Bounds, Outcome, tool
 from vaultwire.vault.disk.etags import part_etag
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
@@ -99,11 +99,6 @@ class Piece(NamedTuple):
         notices += [f"Problem: {problem}" for problem in note.problems]
         return cls(text, span.first, last_line, is_whole, etag, f"({facts})", notices)
 
-    @property
-    def texts(self) -> list[str]:
-        """The text as blocks for a model; none if it is blank, because clients refuse empty blocks."""
-        return [self.text] if self.text.strip() else []
-
 
 @tool(title="Read note", read_only=True)
 def read_note(
@@ -152,7 +147,7 @@ def read_note(
     piece = Piece.of(note, span, max_characters)
     data = _facts(note, piece.text, piece.etag)
     data["first_line"], data["last_line"] = piece.first_line, piece.last_line
-    return Outcome([*piece.texts, "\n".join([piece.facts, *piece.notices])], data)
+    return Outcome([*text_blocks(piece.text), "\n".join([piece.facts, *piece.notices])], data)
 
 
 @tool(title="Read many notes", time_class="search", read_only=True)
@@ -197,7 +192,7 @@ def read_many(
         one["etag"] = piece.etag
         cut += not piece.is_whole
         notes.append(one)
-        texts.append("\n".join([piece.facts, *piece.notices, *piece.texts]))
+        texts.append("\n".join([piece.facts, *piece.notices, *text_blocks(piece.text)]))
     done = sum("error" not in one for one in notes)
     headline = f"{done} of {counted(len(paths), 'note')} read" + (f", {cut} of them cut." if cut else ".")
     return Outcome([headline, *texts], ReadMany(notes=notes, read=done, cut=cut))

@@ -95,12 +95,9 @@ def template_of(vault: Vault) -> str:
 
 def vault_of(uri: str) -> str | None:
     """Return the name of the vault in a URI; None if it is no resource of ours."""
+    head, rest = uri[: len(_PREFIX)], uri[len(_PREFIX) :]
     try:
-        return (
-            compose(percent_decoded(uri[len(_PREFIX) :].partition("/")[0]))
-            if uri[: len(_PREFIX)].lower() == _PREFIX
-            else None
-        )
+        return compose(percent_decoded(rest.partition("/")[0])) if head.lower() == _PREFIX else None
     except UnicodeDecodeError:
         return None
 

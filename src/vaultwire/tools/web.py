@@ -155,9 +155,8 @@ def _to_outcome(query: str, results: Sequence[WebResult]) -> Outcome[WebResults]
     data = WebResults(query=query, results=list(results))
     if not results:
         return Outcome([f"No results found for: {query}"], data)
-    shown = [_to_text(number, result) for number, result in enumerate(results, 1)]
+    shown = [
+        f"{number}. {result['title']}\n   URL: {result['url']}\n   {result['snippet']}"
+        for number, result in enumerate(results, 1)
+    ]
     return Outcome([f"Search results for: {query}\n\n" + "\n\n".join(shown)], data)
-
-
-def _to_text(number: int, result: WebResult) -> str:
-    return f"{number}. {result['title']}\n   URL: {result['url']}\n   {result['snippet']}"

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Annotated, TypedDict
 
 from vaultwire.toolkit.argument_types import Name, OptionalName
-from vaultwire.toolkit.phrases import counted
+from vaultwire.toolkit.phrases import counted, text_blocks
 from vaultwire.toolkit.registry import Bounds, Outcome
 from vaultwire.tools.obsidian_cli.port import FileName, FilePath, Files, Obsidian, app_tool, listed
 from vaultwire.vault.value_types import Progress
@@ -97,7 +97,7 @@ def obsidian_read_template(obsidian: Obsidian, progress: Progress, /, name: Name
         name: The template's name, as obsidian_templates lists it.
     """
     text = obsidian.template(name, progress)
-    return Outcome([*([text] if text.strip() else []), f"Template {name}"], TemplateText(name=name, content=text))
+    return Outcome([*text_blocks(text), f"Template {name}"], TemplateText(name=name, content=text))
 
 
 @app_tool(title="Bookmarks in Obsidian", read_only=True)
@@ -159,7 +159,7 @@ def obsidian_read_history(
     """
     found = obsidian.target(file, path, progress)
     text = obsidian.version(found, version, progress)
-    texts = [*([text] if text.strip() else []), f"Version {version} of {found}"]
+    texts = [*text_blocks(text), f"Version {version} of {found}"]
     return Outcome(texts, VersionText(path=found, version=version, content=text))
 
 

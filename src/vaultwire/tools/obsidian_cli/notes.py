@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Annotated, NotRequired, TypedDict
 
 from vaultwire.toolkit.argument_types import Name, OptionalName
-from vaultwire.toolkit.phrases import MAX_FILES_SHOWN, other_files_text
+from vaultwire.toolkit.phrases import add_other_files, text_blocks
 from vaultwire.toolkit.registry import Bounds, Outcome
 from vaultwire.tools.obsidian_cli.port import Content, FileName, FilePath, Kind, Obsidian, app_tool
 from vaultwire.vault.value_types import Placed, Progress
@@ -99,7 +99,7 @@ def obsidian_read_note(
     """Read a whole note, as the Obsidian app has it."""
     found = obsidian.target(file, path, progress)
     text = obsidian.read(found, progress)
-    return Outcome([*_blocks(text), f"{found}: {len(text)} characters"], NoteText(path=found, content=text))
+    return Outcome([*text_blocks(text), f"{found}: {len(text)} characters"], NoteText(path=found, content=text))
 
 
 @app_tool(title="Append to note in Obsidian")
@@ -188,7 +188,7 @@ def obsidian_read_daily(obsidian: Obsidian, progress: Progress, /) -> Outcome[Da
     if not exists:
         return Outcome([f"There is no daily note yet; it would be {path}"], data)
     data["content"] = obsidian.read(path, progress)
-    return Outcome([*_blocks(data["content"]), f"{path}: {len(data['content'])} characters"], data)
+    return Outcome([*text_blocks(data["content"]), f"{path}: {len(data['content'])} characters"], data)
 
 
 @app_tool(title="Append to today's note in Obsidian")
@@ -237,21 +237,12 @@ def obsidian_remove_property(
 
 def _created(done: str, placed: Placed) -> Outcome[CreatedNote]:
     data = CreatedNote(path=placed.path, created=placed.is_new)
-    return Outcome([f"{done}: {placed.path}{_and_others(placed, data)}"], data)
+    return Outcome([f"{done}: {placed.path}{add_other_files(data, placed.also)}"], data)
 
 
 def _moved(source: str, placed: Placed) -> Outcome[MovedNote]:
     data = MovedNote(path=placed.path, moved_from=source)
-    return Outcome([f"Moved: {source} -> {placed.path}{_and_others(placed, data)}"], data)
-
-
-def _and_others(placed: Placed, data: CreatedNote | MovedNote) -> str:
-    """Put into the data which other files were edited, and return it in words."""
-    if not placed.also:
-        return ""
-    data["also_edited"] = list(placed.also[:MAX_FILES_SHOWN])
-    data["also_edited_count"] = len(placed.also)
-    return f"\n{other_files_text(placed.also)}"
+    return Outcome([f"Moved: {source} -> {placed.path}{add_other_files(data, placed.also)}"], data)
 
 
 def _property(obsidian: Obsidian, progress: Progress, path: str, name: str) -> Outcome[NoteProperty]:
@@ -260,8 +251,3 @@ def _property(obsidian: Obsidian, progress: Progress, path: str, name: str) -> O
     values = dict(obsidian.properties(found, progress)).get(name, [])
     shown = ", ".join(values) or "(empty or not there)"
     return Outcome([f"{name} of {path}: {shown}"], NoteProperty(path=path, name=name, values=values))
-
-
-def _blocks(text: str) -> list[str]:
-    """Return a text as blocks: none if it says nothing, which clients refuse."""
-    return [text] if text.strip() else []

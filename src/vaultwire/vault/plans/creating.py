@@ -206,10 +206,8 @@ def _new_path(files: Files, folder: str, name: str, parse: Callable[[str], Vault
         path, _ = files.spell(parse_path(f"{folder}/{named}" if folder else named))
         check_new_path(files, path)
     except VaultError as error:
-        written = _parts(name)
-        hint = (
-            "" if written == [safe_name(part) for part in written] else f" A name that would do: {_suggested(name)!r}."
-        )
+        suggested = _suggested(name)
+        hint = "" if suggested == "/".join(_parts(name)) else f" A name that would do: {suggested!r}."
         raise VaultError(error.code, error.message + hint, **error.details) from None
     parts = path.split("/")
     for depth in range(1, len(parts)):

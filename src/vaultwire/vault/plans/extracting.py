@@ -103,7 +103,9 @@ def plan_extract(
     if link and not any(rules.leads_to_new(each.linktext) for each in parse_note(link).links):
         raise VaultError(INVALID_ARGUMENTS, f"No link can lead to {new_path!r}; choose another name.", path=new_path)
     ending = edits.line_end(text)
-    content = _shaped(link, part_plain.split("\n", 1)[0])
+    content, first_line = link, part_plain.split("\n", 1)[0]
+    if link and not ATX_HEADING.match(first_line):  # as what the part was: a list item, but no task, or a quote
+        content = in_shape(link, _TASK_BOX.sub(r"\1", first_line))
     rest = _with_link(above, below, link, content, ending if new_text.endswith("\n") else "")
     if parse_frontmatter(edits.to_plain(new_text)).end:
         new_text = ending + new_text
@@ -168,11 +170,6 @@ def _dedented(part: str) -> str:
     if not margin or not all(line.startswith(margin) or not line.strip() for line in lines):
         return part
     return "\n".join(line.removeprefix(margin) for line in lines)
-
-
-def _shaped(link: str, first_line: str) -> str:
-    """Return the link as what the part was: a list item, but no task, or a quote."""
-    return link if not link or ATX_HEADING.match(first_line) else in_shape(link, _TASK_BOX.sub(r"\1", first_line))
 
 
 def _with_link(above: str, below: str, link: str, content: str, ending: str) -> str:
