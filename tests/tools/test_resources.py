@@ -19,9 +19,9 @@ from vaultwire.tools.resources import (
     path_of,
     read_resource,
     template_of,
-    title_of,
     uri_of,
 )
+from vaultwire.vault.disk.paths import stem
 from vaultwire.vault.value_types import NO_PROGRESS, VaultPath
 from vaultwire.vault.vault import Vault
 
@@ -225,7 +225,7 @@ def test_the_list_promises_the_media_type_that_reading_gives() -> None:
 
 
 def test_a_note_is_called_by_its_name_and_any_other_file_with_its_extension() -> None:
-    assert (title_of("A/Note.md"), title_of("A/v1.2.png")) == ("Note", "v1.2.png")
+    assert (stem("A/Note.md"), stem("A/v1.2.png")) == ("Note", "v1.2.png")
 
 
 def test_an_attachment_may_be_as_large_as_its_cap_and_a_note_as_its_own(tmp_path: Path) -> None:

@@ -124,19 +124,13 @@ def _nodes(text: str) -> Iterator[tuple[dict[str, str], dict[str, tuple[int, int
         raise NotACanvasError(f"is not JSON: {error}") from None
     if not isinstance(canvas, dict) or not isinstance(canvas.get("nodes", []), list):
         raise NotACanvasError("is JSON, but has no list of nodes")
-    places = _places(text)
+    places: dict[int, dict[str, tuple[int, int]]] = {}  # of a key that is there twice, the last one
+    for number, key, place in _strings(text):
+        places.setdefault(number, {})[key] = place
     for number, node in enumerate(canvas.get("nodes", [])):
         if isinstance(node, dict):
             strings = {key: value for key, value in node.items() if isinstance(value, str)}
             yield strings, {key: place for key, place in places.get(number, {}).items() if key in strings}
-
-
-def _places(text: str) -> dict[int, dict[str, tuple[int, int]]]:
-    """Return the spans of strings by the node's number and the key; the last one of a key that is there twice."""
-    places: dict[int, dict[str, tuple[int, int]]] = {}
-    for number, key, place in _strings(text):
-        places.setdefault(number, {})[key] = place
-    return places
 
 
 def _strings(text: str) -> Iterator[tuple[int, str, tuple[int, int]]]:

@@ -89,7 +89,6 @@ class UnwritableLinkError(ValueError):
     def __init__(self, span: LinkSpan, wanted: str) -> None:
         super().__init__(f"line {span.line}: the link {span.linktext!r} cannot be made to say {wanted!r}")
         self.span = span
-        self.wanted = wanted
 
 
 def link_spans(text: str, of: Container[str] | None = None) -> list[LinkSpan]:

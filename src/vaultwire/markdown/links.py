@@ -12,6 +12,7 @@ from typing import NamedTuple
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
 # CommonMark 0.31 "Backslash escapes": ASCII punctuation only.
 _ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
+_RESERVED = re.compile(r"[^A-Za-z0-9/._~-]")
 _PERCENTS = re.compile(r"(?:%[0-9A-Fa-f]{2})+")
 
 
@@ -57,6 +58,16 @@ def decoded_destination(destination: str) -> str:
     if "%" not in destination:
         return destination.strip()
     try:
-        return _PERCENTS.sub(lambda run: bytes.fromhex(run[0].replace("%", "")).decode(), destination).strip()
+        return percent_decoded(destination).strip()
     except UnicodeDecodeError:
         return destination.strip()
+
+
+def percent_decoded(text: str) -> str:
+    """Return the text with percent-encoded bytes decoded as UTF-8. Raises UnicodeDecodeError."""
+    return _PERCENTS.sub(lambda run: bytes.fromhex(run[0].replace("%", "")).decode(), text)
+
+
+def percent_encoded(text: str) -> str:
+    """Return the text with all percent-encoded but slashes and the characters that RFC 3986 §2.3 calls unreserved."""
+    return _RESERVED.sub(lambda found: "".join(f"%{byte:02X}" for byte in found[0].encode()), text)

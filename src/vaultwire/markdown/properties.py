@@ -48,7 +48,7 @@ _FLOW_FORM = 6
 _BEGINS_TYPED = frozenset("+.0123456789~nNtTfF")
 
 # Where a property begins in a block that is not YAML: at the start of a line that does not continue a value.
-_BEGINS_PROPERTY = re.compile(r"^(?![ \t#\]}]|-(?:[ \t]|$)|$)", re.MULTILINE)
+BEGINS_PROPERTY = re.compile(r"^(?![ \t#\]}]|-(?:[ \t]|$)|$)", re.MULTILINE)
 _HAS_NAME = re.compile(rf"""(?:{_DOUBLE}|{_SINGLE}|[^{_INDICATORS}][^:\n]*+(?::(?!\s)[^:\n]*+)*+)[ \t]*+:(?=\s|\Z)""")
 
 _DATE = re.compile(r"\d{4}-\d\d-\d\d(T\d\d:\d\d(?::\d\d)?)?\Z", re.ASCII)
@@ -228,7 +228,7 @@ def _read_named(part: str, number: int) -> Properties:
 
 def _split(yaml: str) -> Iterator[tuple[int, str]]:
     """Yield each property's lines with the number of the first."""
-    starts = [found.start() for found in _BEGINS_PROPERTY.finditer(yaml)]
+    starts = [found.start() for found in BEGINS_PROPERTY.finditer(yaml)]
     if not starts or yaml[: starts[0]].strip():
         starts.insert(0, 0)
     number, counted = 2, 0

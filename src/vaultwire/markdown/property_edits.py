@@ -24,15 +24,11 @@ _EMPTY_LINES = re.compile(r"\A(?:[ \t]*+\r*+\n)++")
 _INDENT = "  "  # of list items and block texts, as Obsidian writes them
 
 
-def _goes_on() -> None:
-    """Do nothing: the work cannot be stopped."""
-
-
 def set_properties(
     text: str,
     values: Mapping[str, PropertyValue],
     types: Mapping[str, str] | None,
-    check: Callable[[], None] = _goes_on,
+    check: Callable[[], None] = lambda: None,
 ) -> str:
     """Return the text with properties set. ``types`` is what the vault declares, by folded name; None accepts any value, for
     values that come from another note.
@@ -59,7 +55,7 @@ def set_properties(
     return _added(text, block, new) if new else text
 
 
-def remove_properties(text: str, names: Iterable[str], check: Callable[[], None] = _goes_on) -> str:
+def remove_properties(text: str, names: Iterable[str], check: Callable[[], None] = lambda: None) -> str:
     """Return the text without these properties, their lines and the comments indented below them. Missing ones are ignored.
 
     The block goes with its last property, unless it holds something else, or was empty before ``set_properties`` filled

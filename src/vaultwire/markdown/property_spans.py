@@ -1,20 +1,18 @@
 """The position of each property in a note's own text: its name, its value, the items of a list, its lines, as offsets.
 
-The positions come from PyYAML's events and the values from ``properties``, which read the same text. Frontmatter that is not
+The positions come from ``yaml_tree`` and the values from ``properties``, which read the same text. Frontmatter that is not
 YAML, or not made of ``name: value`` lines, is refused. Nothing is changed here.
 """
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import NamedTuple
 
 from vaultwire.markdown.edits import to_plain
 from vaultwire.markdown.properties import parse_frontmatter
-from vaultwire.markdown.yaml_core import NotYamlError, PropertyValue, yaml_events
-
-if TYPE_CHECKING:
-    from yaml import Event
+from vaultwire.markdown.yaml_core import PropertyValue
+from vaultwire.markdown.yaml_tree import YamlNode, read_tree
 
 _COLON = re.compile(r"[ \t]*:")
 _DASH = re.compile(r" *-(?=[ \t]|\Z)")
@@ -48,7 +46,7 @@ class Property(NamedTuple):
     end: int
     bottom: int
     key_style: str
-    style: str  # ' " | > of texts, [ and - of lists, { and : of maps, * of an alias, else empty
+    style: str  # as ``YamlNode.style`` says it
     items: list[Item]
     anchors: frozenset[str]
     aliases: frozenset[str]
@@ -101,33 +99,6 @@ def read_block(text: str) -> Block:
     return Block(read.values, places.properties(list(read.values)), starts[1], starts[-2], starts[-1])
 
 
-class _Node:
-    """A key, a value or an item of YAML, with the nodes in it. Positions are (row, column) in the block."""
-
-    __slots__ = ("aliases", "anchors", "end", "event", "inner", "kind", "start")
-
-    def __init__(self, event: Event, kind: str) -> None:
-        self.event = event
-        self.kind = kind
-        self.start = _place(event.start_mark)
-        self.end = _place(event.end_mark)
-        self.inner: list[_Node] = []
-        self.anchors: set[str] = set()  # also those of inner nodes, for keys and values of the block's own map
-        self.aliases: set[str] = set()
-
-    def style(self) -> str:
-        if self.kind == "AliasEvent":
-            return "*"
-        if self.kind == "ScalarEvent":
-            return self.event.style or ""  # type: ignore[attr-defined]
-        is_flow = self.event.flow_style  # type: ignore[attr-defined]
-        return ("[" if is_flow else "-") if self.kind == "SequenceStartEvent" else "{" if is_flow else ":"
-
-
-def _place(mark: Any) -> tuple[int, int]:  # two classes, one for each parser of PyYAML
-    return mark.line, mark.column
-
-
 class _Places:
     """Turns the nodes of a block's lines into offsets of the note's own text."""
 
@@ -136,11 +107,7 @@ class _Places:
         self._starts = starts
 
     def properties(self, names: list[str]) -> list[Property | None]:
-        yaml = "".join(row + "\n" for row in self._rows)
-        try:
-            root = _read_nodes(yaml)
-        except NotYamlError:  # libyaml refuses a tab between a dash and its text; a space in its place moves nothing
-            root = _read_nodes(yaml.replace("\t", " "))
+        root = read_tree("".join(row + "\n" for row in self._rows))
         if root is None:
             return []
         if root.style() != ":":
@@ -151,7 +118,7 @@ class _Places:
         pairs = zip(names, root.inner[::2], root.inner[1::2], strict=True)
         return [self._property(name, key, value) for name, key, value in pairs]
 
-    def _property(self, name: str, key: _Node, value: _Node) -> Property | None:
+    def _property(self, name: str, key: YamlNode, value: YamlNode) -> Property | None:
         row, column = key.start
         colon = _COLON.match(self._rows[row], key.end[1]) if key.end[0] == row else None
         is_bare = key.kind == "ScalarEvent" and not key.anchors and key.event.tag is None  # type: ignore[attr-defined]
@@ -177,7 +144,7 @@ class _Places:
             frozenset(value.aliases),
         )
 
-    def _items(self, value: _Node) -> list[Item]:
+    def _items(self, value: YamlNode) -> list[Item]:
         """Return a list's items; an item of a block list has the lines from its dash to its last."""
         items = []
         is_flow = value.style() == "["
@@ -193,43 +160,16 @@ class _Places:
                 top = behind
         return items
 
-    def _last_row(self, node: _Node) -> int:
+    def _last_row(self, node: YamlNode) -> int:
         """Return the last row of a node that is not blank. The end mark of a block text is only where the next token begins."""
         row = node.end[0] if node.end[1] else node.end[0] - 1
         while row > node.start[0] and not self._rows[row].strip(" \t"):
             row -= 1
         return row
 
-    def _end(self, node: _Node) -> int:
+    def _end(self, node: YamlNode) -> int:
         row = self._last_row(node)
         return self._offset(node.end) if row == node.end[0] else self._starts[row] + len(self._rows[row])
 
     def _offset(self, place: tuple[int, int]) -> int:
         return self._starts[place[0]] + place[1]
-
-
-def _read_nodes(yaml: str) -> _Node | None:
-    """Return the root node of a block; None if it is empty."""
-    root: _Node | None = None
-    path: list[_Node] = []  # the lists and maps that are open
-    for event in yaml_events(yaml, 2):
-        # By name: PyYAML is imported only when it is needed.
-        kind = type(event).__name__
-        if kind in ("SequenceEndEvent", "MappingEndEvent"):
-            node = path.pop()
-            # The end mark of a block is only where the next token begins: take the end of its last item.
-            node.end = _place(event.end_mark) if node.style() in "[{" else node.inner[-1].end
-            continue
-        if kind not in ("ScalarEvent", "AliasEvent", "SequenceStartEvent", "MappingStartEvent"):
-            continue
-        node = _Node(event, kind)
-        if path:
-            path[-1].inner.append(node)
-        else:
-            root = node
-        if path and (anchor := event.anchor) is not None:  # type: ignore[attr-defined]
-            owner = path[1] if len(path) > 1 else node
-            (owner.aliases if kind == "AliasEvent" else owner.anchors).add(anchor)
-        if kind.endswith("StartEvent"):
-            path.append(node)
-    return root

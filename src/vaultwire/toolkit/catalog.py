@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+from functools import cached_property
 
 from vaultwire.toolkit.tool_sets import OUTSIDE
 
@@ -43,8 +44,6 @@ class Toolset:
         self._load_descriptions = load_descriptions
         self._load_tools = load_tools
         self._load_first = load_first
-        self._descriptions: dict[str, Description] | None = None
-        self._tools: dict[str, AnyTool] | None = None
 
     def over(self, vaults: Sequence[str]) -> Toolset:
         """Return the tools for these vaults. If there are several, each tool takes a vault's name, which ``Vaults`` reads."""
@@ -56,28 +55,23 @@ class Toolset:
             self._load_first,
         )
 
-    @property
+    @cached_property
     def descriptions(self) -> dict[str, Description]:
         """Every tool's description by its name, in the order in which they are listed."""
-        # Two threads may load at the same time. Both load the same, and the last one wins.
-        if self._descriptions is None:
-            self._descriptions = {description["name"]: description for description in self._load_descriptions()}
-        return self._descriptions
+        return {description["name"]: description for description in self._load_descriptions()}
 
     def describe(self, name: str) -> Description | None:
         """Return a tool's description; None if there is no such tool."""
-        return (self._descriptions or self.descriptions).get(name)
+        return self.descriptions.get(name)
 
     def tool(self, name: str) -> AnyTool:
         """Return a tool's code."""
-        return (self._tools or self.tools)[name]
+        return self.tools[name]
 
-    @property
+    @cached_property
     def tools(self) -> dict[str, AnyTool]:
         """The code of each tool by its name: for look-ups only, since not all may be loaded yet."""
-        if self._tools is None:
-            self._tools = _Code(self._load_tools, self._load_first())
-        return self._tools
+        return _Code(self._load_tools, self._load_first())
 
 
 class _Code(dict["str", "AnyTool"]):

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
-from vaultwire.toolkit.registry import Bounds
+from vaultwire.toolkit.registry import Bounds, Data, Outcome
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
 
 # The number of results before the page, as text. It is opaque to callers, and the server keeps nothing between pages.
-Cursor = Annotated[str | None, Bounds(1, 20)]
+Cursor = Annotated[str | None, Bounds(1, 20), "next_cursor of the page before. Leave out for the first page."]
 
 
 def offset_of(cursor: str | None) -> int:
@@ -29,8 +29,9 @@ def page_text(offset: int, shown: int, total: int) -> str:
     return f", numbers {offset + 1} to {offset + shown}:" if offset or shown < total else ":"
 
 
-def add_cursor(data: Any, lines: list[str], position: int, total: int) -> None:
-    """Add the next page's cursor, if there is one, to the data's ``next_cursor`` and to the text."""
+def page_outcome(data: Data, lines: list[str], position: int, total: int) -> Outcome[Data]:
+    """Return a page with the next page's cursor, if there is one, in the data's ``next_cursor`` and in the text."""
     if position < total:
-        data["next_cursor"] = str(position)
+        cast("Any", data)["next_cursor"] = str(position)
         lines.append(f"{total - position} more: pass cursor '{position}'.")
+    return Outcome(["\n".join(lines)], data)

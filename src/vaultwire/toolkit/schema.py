@@ -33,12 +33,15 @@ def describe(tool: AnyTool) -> Description:
     hints = typing.get_type_hints(tool.function, include_extras=True)
     text, argument_texts = _split_docstring(tool)
     parameters = list(inspect.signature(tool.function).parameters.values())[2:]  # behind vault and progress
-    if {parameter.name for parameter in parameters} != set(argument_texts):
-        raise TypeError(f"{tool.name}: the docstring describes {sorted(argument_texts)}")
     properties = {
-        parameter.name: _property(hints[parameter.name], argument_texts[parameter.name], parameter.default)
+        parameter.name: _property(hints[parameter.name], argument_texts.get(parameter.name), parameter.default)
         for parameter in parameters
     }
+    undescribed = [name for name, schema in properties.items() if "description" not in schema]
+    if undescribed or not argument_texts.keys() <= properties.keys():
+        raise TypeError(
+            f"{tool.name}: no description of {undescribed}, the docstring describes {sorted(argument_texts)}"
+        )
     required = [parameter.name for parameter in parameters if parameter.default is inspect.Parameter.empty]
     (output,) = typing.get_args(hints["return"]) or (None,)
     if typing.get_origin(hints["return"]) is not Outcome or not typing.is_typeddict(output):
@@ -76,8 +79,11 @@ def _split_docstring(tool: AnyTool) -> tuple[str, dict[str, str]]:
     return "\n\n".join(" ".join(paragraph.split()) for paragraph in text.split("\n\n")), texts
 
 
-def _property(hint: Any, description: str, default: Any) -> Description:
-    schema = {**_schema(_without_none(hint)), "description": description}
+def _property(hint: Any, description: str | None, default: Any) -> Description:
+    """Return the schema of an argument; its description is the docstring's, else that of its type."""
+    schema = _schema(_without_none(hint))
+    if description is not None:
+        schema["description"] = description
     if default is not inspect.Parameter.empty and default is not None:
         schema["default"] = default
     return schema

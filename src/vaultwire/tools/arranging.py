@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from vaultwire.markdown.merging import Where
-from vaultwire.toolkit.argument_types import IfMatch, Name, OptionalName
+from vaultwire.toolkit.argument_types import DryRun, IfMatch, Name, NoteName, OptionalName
 from vaultwire.toolkit.phrases import counted
 from vaultwire.toolkit.registry import Outcome, tool
 from vaultwire.tools.changes import Changed, change_texts, to_changed
@@ -36,7 +36,7 @@ class Renamed(Changed):
 
 
 @tool(title="Move note", destructive=True, time_class="search")
-def move_note(vault: Vault, progress: Progress, /, path: Name, to: Name, dry_run: bool = False) -> Outcome[Moved]:
+def move_note(vault: Vault, progress: Progress, /, path: Name, to: Name, dry_run: DryRun = False) -> Outcome[Moved]:
     """Move or rename a note, an attachment or a folder. Every link to it, in notes, properties, canvases and bases, is
     rewritten as Obsidian would, also where a bare name would become ambiguous. All of it happens or nothing.
 
@@ -57,20 +57,17 @@ def rename_heading(
     vault: Vault,
     progress: Progress,
     /,
-    path: Name,
+    path: NoteName,
     heading: Name,
     to: Name,
     if_match: IfMatch = None,
-    dry_run: bool = False,
+    dry_run: DryRun = False,
 ) -> Outcome[Relinked]:
     """Rename a heading, and every link in the vault that leads to it.
 
     Args:
-        path: The note, named as for read_note.
         heading: The heading, such as "Plan" or "Plan#Next steps"; or a block's id, such as "^a1".
         to: Its new text; of a block, its new id.
-        if_match: Etag from read_note. The note is changed only if it still is what was read.
-        dry_run: Only show what would be changed.
     """
     plan, done = vault.arranging.rename_heading(path, heading, to, if_match, progress, dry_run=dry_run)
     data = Relinked(**to_changed(done), path=plan.path, links=len(plan.links))
@@ -79,7 +76,7 @@ def rename_heading(
 
 
 @tool(title="Rename tag", destructive=True, time_class="search")
-def rename_tag(vault: Vault, progress: Progress, /, old: Name, new: Name, dry_run: bool = False) -> Outcome[Renamed]:
+def rename_tag(vault: Vault, progress: Progress, /, old: Name, new: Name, dry_run: DryRun = False) -> Outcome[Renamed]:
     """Rename a tag in every note, in the text and in the properties, with the tags below it: "a/b" becomes "new/b".
     Links to headings that hold the tag follow. Notes that the vault excludes from searches are renamed too; the result
     says how many.
@@ -89,7 +86,6 @@ def rename_tag(vault: Vault, progress: Progress, /, old: Name, new: Name, dry_ru
     Args:
         old: The tag, in any case; "#" may be left out.
         new: Its new name.
-        dry_run: Only show what would be changed.
     """
     plan, done = vault.arranging.rename_tag(old, new, progress, dry_run=dry_run)
     data = Renamed(**to_changed(done), places=plan.places)
@@ -100,7 +96,7 @@ def rename_tag(vault: Vault, progress: Progress, /, old: Name, new: Name, dry_ru
 
 @tool(title="Rename property", destructive=True, time_class="search")
 def rename_property(
-    vault: Vault, progress: Progress, /, old: Name, new: Name, dry_run: bool = False
+    vault: Vault, progress: Progress, /, old: Name, new: Name, dry_run: DryRun = False
 ) -> Outcome[Renamed]:
     """Rename a property in every note that has it, also in those the vault excludes from searches. Values, order and
     everything else stay as they are.
@@ -110,7 +106,6 @@ def rename_property(
     Args:
         old: The property, in any case.
         new: Its new name.
-        dry_run: Only show what would be changed.
     """
     plan, done = vault.arranging.rename_property(old, new, progress, dry_run=dry_run)
     data = Renamed(**to_changed(done), places=len(plan.steps))
@@ -126,7 +121,7 @@ def merge_notes(
     source: Name,
     target: Name,
     where: Where = "end",
-    dry_run: bool = False,
+    dry_run: DryRun = False,
 ) -> Outcome[Relinked]:
     """Make one note a part of another: its text is added there, its properties fill in those that are missing, every
     link to it then leads to the other note, and the source goes to the vault's .trash.
@@ -135,7 +130,6 @@ def merge_notes(
         source: The note that becomes a part and goes, named as for read_note.
         target: The note that stays.
         where: At the "end" or the "start" of the target's text.
-        dry_run: Only show what would be changed.
     """
     plan, done = vault.arranging.merge(source, target, where, progress, dry_run=dry_run)
     data = Relinked(**to_changed(done), path=plan.target, links=len(plan.links))
@@ -148,24 +142,21 @@ def extract_section(
     vault: Vault,
     progress: Progress,
     /,
-    path: Name,
+    path: NoteName,
     to: Name,
     section: OptionalName = "",
     lines: OptionalName = "",
     leave: Leave = "link",
     if_match: IfMatch = None,
-    dry_run: bool = False,
+    dry_run: DryRun = False,
 ) -> Outcome[Relinked]:
     """Move a part of a note into a note of its own. Links to headings and blocks in it then lead to the new note.
 
     Args:
-        path: The note, named as for read_note.
         to: Path of the new note from the vault's root; "./Name" for the same folder.
         section: A heading's section with the heading, such as "Plan"; or a block by its id, such as "^a1".
         lines: Or line numbers, such as "10-20".
         leave: What stays in its place: a "link" to the new note, an "embed" of it, or "nothing".
-        if_match: Etag from read_note. The note is changed only if it still is what was read.
-        dry_run: Only show what would be changed.
     """
     plan, done = vault.arranging.extract(path, Part(section, lines), to, leave, if_match, progress, dry_run=dry_run)
     data = Relinked(**to_changed(done), path=plan.new_path, links=len(plan.links))

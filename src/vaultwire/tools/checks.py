@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Literal, NotRequired, TypedDict
 
 from vaultwire.toolkit.argument_types import Folder, Limit, OptionalName
-from vaultwire.toolkit.paging import Cursor, add_cursor, offset_of
+from vaultwire.toolkit.paging import Cursor, offset_of, page_outcome
 from vaultwire.toolkit.phrases import counted
 from vaultwire.toolkit.registry import Outcome, tool
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
@@ -55,9 +55,7 @@ def check_notes(
 
     Args:
         path: A note, named as for read_note, or a canvas. Empty for all in the folder.
-        folder: Look only below this folder. Empty for the whole vault.
         limit: Stop once so many faults are found; the last file's are all listed, up to 1,000.
-        cursor: next_cursor of the page before. Leave out for the first page.
     """
     if path and (folder or cursor):
         raise VaultError(INVALID_ARGUMENTS, "path: give a path or a folder, not both.", argument="path")
@@ -84,5 +82,4 @@ def check_notes(
     data = CheckedNotes(faults=faults, files_checked=position - offset, files_total=total)
     lines = [f"{counted(len(faults), 'fault')} in {where}{':' if faults else '.'}"]
     lines += [f"{fault['path']}:{fault['line']}: {fault['kind']}: {fault['message']}" for fault in faults]
-    add_cursor(data, lines, position, total)
-    return Outcome(["\n".join(lines)], data)
+    return page_outcome(data, lines, position, total)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated, NotRequired, TypedDict
 
 from vaultwire.markdown.parsed_note import Span
+from vaultwire.toolkit.phrases import text_blocks
 from vaultwire.toolkit.registry import Bounds, Outcome, tool
 from vaultwire.tools.reading import DEFAULT_CHARACTERS, MaxCharacters, Piece
 from vaultwire.vault.links.sections import line_count
@@ -44,7 +45,6 @@ def daily_note(
     Args:
         day: "today", "yesterday", "tomorrow", a date such as "2026-03-31", or days from today such as "-1" or "+7". Today
             is by the local time of the computer the vault is on.
-        max_characters: Read at most this much; the result says where to go on.
     """
     found = vault.overview.daily_note(day, progress)
     data = DailyNoteFound(day=found.day.isoformat(), path=found.path, exists=found.exists)
@@ -60,7 +60,7 @@ def daily_note(
         piece = Piece.of(note, Span(1, line_count(note.text)), max_characters)
         data["content"] = piece.text
         data["etag"] = piece.etag
-        texts = piece.texts
+        texts = text_blocks(piece.text)
         lines = [f"Daily note of {data['day']}: {piece.facts}", *piece.notices]
     else:
         lines = [f"There is no daily note of {data['day']} yet. To make it: write_note with path {found.path!r}."]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, NotRequired, TypedDict
 
 from vaultwire.toolkit.argument_types import Folder, Limit
-from vaultwire.toolkit.paging import Cursor, add_cursor, offset_of, page_text
+from vaultwire.toolkit.paging import Cursor, offset_of, page_outcome, page_text
 from vaultwire.toolkit.phrases import counted, iso_time
 from vaultwire.toolkit.registry import Bounds, Outcome, tool
 from vaultwire.vault import value_types
@@ -72,11 +72,8 @@ def find_notes(
             long ago: "12h", "7d", "4w". Without a time zone it is this computer's. For a date of creation ask for a
             property, if the vault has one.
         modified_before: Only notes changed before; written the same way.
-        folder: Look only below this folder. Empty for the whole vault.
         sort: "relevance" (the best names first; by path if no name is given), "path", "name", "modified" (the latest
             first) or "size" (the largest first).
-        limit: How many notes to return.
-        cursor: next_cursor of the page before. Leave out for the first page.
     """
     offset = offset_of(cursor)
     asked = NoteFilterText(name, alias, tags or (), properties or (), modified_after, modified_before, sort)
@@ -87,8 +84,7 @@ def find_notes(
         alias = f" (alias {note['alias']!r})" if "alias" in note else ""
         lines.append("  ".join([f"{note['modified']}  {note['path']}{alias}", *(f"#{tag}" for tag in note["tags"])]))
     data = NamedNotes(notes=notes, total=total)
-    add_cursor(data, lines, offset + len(notes), total)
-    return Outcome(["\n".join(lines)], data)
+    return page_outcome(data, lines, offset + len(notes), total)
 
 
 def _to_named(found: value_types.NamedNote) -> NamedNote:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, NotRequired, TypedDict
 
-from vaultwire.toolkit.paging import Cursor, add_cursor, offset_of, page_text
+from vaultwire.toolkit.paging import Cursor, offset_of, page_outcome, page_text
 from vaultwire.toolkit.phrases import counted
 from vaultwire.toolkit.registry import Bounds, Outcome, tool
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
@@ -87,7 +87,6 @@ def graph(
         direction: For neighbours and path: follow links either way ("both"), only forwards ("out") or only
             backwards ("in").
         limit: How many files or names to return.
-        cursor: next_cursor of the page before. Leave out for the first page.
     """
     _check(what, path, to)
     offset = offset_of(cursor)
@@ -115,8 +114,7 @@ def graph(
     data["total"] = total
     count = len(lines)
     lines.insert(0, head + page_text(offset, count, total))
-    add_cursor(data, lines, offset + count, total)
-    return Outcome(["\n".join(lines)], data)
+    return page_outcome(data, lines, offset + count, total)
 
 
 def _whole_graph(links: LinkGraph, what: What, page: slice, data: GraphAnswer) -> tuple[str, list[str], int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, NotRequired, TypedDict
 
+from vaultwire.toolkit.argument_types import DryRun
 from vaultwire.toolkit.phrases import MAX_FILES_SHOWN, counted, iso_time
 from vaultwire.toolkit.registry import Bounds, Outcome, tool
 from vaultwire.tools.changes import (
@@ -19,7 +20,7 @@ from vaultwire.vault.changes.rendering import diff_of
 from vaultwire.vault.value_types import Progress
 from vaultwire.vault.vault import Vault
 
-Number = Annotated[int, Bounds(1, 2**53)]
+Number = Annotated[int, Bounds(1, 2**53), "Its number, from list_changes or from the tool that made it."]
 
 
 class ListedChange(TypedDict):
@@ -82,11 +83,7 @@ def list_changes(
 
 @tool(title="Show change", read_only=True)
 def show_change(vault: Vault, _: Progress, /, change: Number) -> Outcome[ShownChange]:
-    """Show what a change did to each file, line by line.
-
-    Args:
-        change: Its number, from list_changes or from the tool that made it.
-    """
+    """Show what a change did to each file, line by line."""
     detailed = vault.history.show(change)
     listed = _to_listed(detailed.change)
     data = ShownChange(**listed, diff=cut(diff_of(detailed.steps)))
@@ -94,13 +91,9 @@ def show_change(vault: Vault, _: Progress, /, change: Number) -> Outcome[ShownCh
 
 
 @tool(title="Undo change", destructive=True)
-def undo_change(vault: Vault, progress: Progress, /, change: Number, dry_run: bool = False) -> Outcome[Changed]:
+def undo_change(vault: Vault, progress: Progress, /, change: Number, dry_run: DryRun = False) -> Outcome[Changed]:
     """Take back a change, whichever client made it. Later edits of other lines stay; where they touched the same lines it
     refuses and says why. Undoing is a change of its own and can be undone.
-
-    Args:
-        change: Its number, from list_changes or from the tool that made it.
-        dry_run: Only show what would be changed.
     """
     done = vault.history.undo(change, progress, dry_run=dry_run)
     data = to_changed(done)
@@ -115,7 +108,7 @@ def restore_note(
     path: Annotated[str, Bounds(0, 1000)] = "",
     change: Annotated[int | None, Bounds(1, 2**53)] = None,
     to: Annotated[str, Bounds(0, 1000)] = "",
-    dry_run: bool = False,
+    dry_run: DryRun = False,
 ) -> Outcome[Changed]:
     """Bring back a note that was deleted, from the vault's .trash or, if it is not there, from the journal.
 
@@ -125,7 +118,6 @@ def restore_note(
         path: The path the note had, or its path in .trash (".trash/Note.md").
         change: Number of the change that deleted it, if the path alone is not enough.
         to: Path to bring it back to. Empty for the one it had.
-        dry_run: Only show what would be changed.
     """
     done = vault.history.restore(path, change, to, progress, dry_run=dry_run)
     data = to_changed(done)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, NotRequired, cast
 
-from vaultwire.toolkit.argument_types import IfMatch, Name, OptionalName
+from vaultwire.toolkit.argument_types import DryRun, IfMatch, Name, NoteName, OptionalName
 from vaultwire.toolkit.registry import Bounds, Outcome, tool
 from vaultwire.tools.changes import Changed, change_texts, to_changed
 from vaultwire.vault.editing.making import Made
@@ -34,7 +34,7 @@ def create_note(
     template: OptionalName = "",
     beside: OptionalName = "",
     on_collision: Literal["error", "number"] = "error",
-    dry_run: bool = False,
+    dry_run: DryRun = False,
 ) -> Outcome[MadeFile]:
     """Make a new note, on its own or from a template. It never changes the text of a note that is there.
 
@@ -63,7 +63,7 @@ def append_daily_note(
     content: Annotated[str, Bounds(1, 10_000_000)],
     day: Annotated[str, Bounds(1, 100)] = "today",
     section: OptionalName = "",
-    dry_run: bool = False,
+    dry_run: DryRun = False,
 ) -> Outcome[MadeFile]:
     """Add lines to the note of a day, which is made, from its template, if it is not there.
 
@@ -73,7 +73,6 @@ def append_daily_note(
         content: Markdown text to add.
         day: "today", "yesterday", "tomorrow", a date such as "2026-03-31", or days from today such as "-1".
         section: Heading to add it below, at the end of its section. One that is not there is made. Empty for the note's end.
-        dry_run: Only show what would be changed.
     """
     made = vault.making.append_daily(day, content, section, progress, dry_run=dry_run)
     return _outcome(made, f"{'made' if made.is_new else 'added to'} {made.path}")
@@ -84,22 +83,19 @@ def insert_template(
     vault: Vault,
     progress: Progress,
     /,
-    path: Name,
+    path: NoteName,
     template: Name,
     section: OptionalName = "",
     where: Literal["top", "end"] = "end",
     if_match: IfMatch = None,
-    dry_run: bool = False,
+    dry_run: DryRun = False,
 ) -> Outcome[MadeFile]:
     """Put a template into a note, as Obsidian does: variables are filled in, properties are merged with the note's own.
 
     Args:
-        path: The note, named as for read_note.
         template: Name of a note in the person's templates folder.
         section: Heading to put it below, at the end of its section. Empty for the note itself.
         where: Without a section: at the "top" of the note's text, or at its "end".
-        if_match: Etag from read_note. The note is changed only if it still is what was read.
-        dry_run: Only show what would be changed.
     """
     made = vault.making.insert_template(
         path, template, section, at_top=where == "top", if_match=if_match, progress=progress, dry_run=dry_run
@@ -115,7 +111,7 @@ def add_attachment(
     name: Name,
     data: Annotated[str, Bounds(1, _MAX_BASE64)],
     beside: OptionalName = "",
-    dry_run: bool = False,
+    dry_run: DryRun = False,
 ) -> Outcome[MadeFile]:
     """Save a picture, PDF, recording or video in the vault and return the link that shows it in a note.
 

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Annotated, NotRequired, TypedDict
 
-from vaultwire.toolkit.argument_types import IfMatch, Name
-from vaultwire.toolkit.phrases import MAX_FILES_SHOWN, counted, iso_time, other_files_text
+from vaultwire.toolkit.argument_types import IfMatch, Limit, Name, NoteName
+from vaultwire.toolkit.phrases import add_other_files, counted, iso_time
 from vaultwire.toolkit.registry import Bounds, Outcome, tool
 from vaultwire.vault.value_types import Progress, WriteMode
 from vaultwire.vault.vault import Vault
@@ -60,7 +60,7 @@ def list_notes(
     progress: Progress,
     /,
     folder: Annotated[str, Bounds(0, 1000)] = "",
-    limit: Annotated[int, Bounds(1, 1000)] = 100,
+    limit: Limit = 100,
     cursor: Annotated[str | None, Bounds(1, 1000)] = None,
 ) -> Outcome[ListedNotes]:
     """List the notes of the vault or of one folder, subfolders included, in path order.
@@ -69,7 +69,6 @@ def list_notes(
 
     Args:
         folder: Folder in the vault, such as "Projects". Empty for the whole vault.
-        limit: How many notes to return.
         cursor: next_cursor of the page before. Leave out for the first page.
     """
     listing = vault.overview.list_notes(folder, cursor, limit, progress)
@@ -93,7 +92,7 @@ def write_note(
     vault: Vault,
     progress: Progress,
     /,
-    path: Name,
+    path: NoteName,
     content: str,
     mode: WriteMode = "create",
     if_match: IfMatch = None,
@@ -126,11 +125,7 @@ def write_note(
     if written.change:
         data["change"] = written.change
         text += f". To take it back: undo_change {written.change}"
-    if written.also:
-        data["also_edited"] = list(written.also[:MAX_FILES_SHOWN])
-        data["also_edited_count"] = len(written.also)
-        text += f"\n{other_files_text(written.also)}"
-    return Outcome([text], data)
+    return Outcome([text + add_other_files(data, written.also)], data)
 
 
 @tool(title="Delete note", destructive=True)

@@ -5,15 +5,12 @@ from __future__ import annotations
 from typing import Annotated, NotRequired, TypedDict
 
 from vaultwire.toolkit.argument_types import Folder, Limit
-from vaultwire.toolkit.paging import Cursor, add_cursor, offset_of, page_text
-from vaultwire.toolkit.phrases import counted, iso_time
+from vaultwire.toolkit.paging import Cursor, offset_of, page_outcome, page_text
+from vaultwire.toolkit.phrases import counted, iso_time, shortened
 from vaultwire.toolkit.registry import Bounds, Outcome, tool
 from vaultwire.vault.search.filters import parse_task_status
 from vaultwire.vault.value_types import Progress, PropertyUse
 from vaultwire.vault.vault import Vault
-
-# Characters shown of a value, which may be a whole text.
-_MAX_VALUE = 200
 
 
 class UsedProperty(TypedDict):
@@ -126,7 +123,6 @@ def list_properties(
         name: Show the values of this property, those of lists one by one. Empty for all properties.
         folder: Count only notes below this folder. Empty for the whole vault.
         limit: How many properties or values to return.
-        cursor: next_cursor of the page before. Leave out for the first page.
     """
     offset = offset_of(cursor)
     used = vault.overview.properties(name, folder, progress)
@@ -135,21 +131,18 @@ def list_properties(
         shown = values[offset : offset + limit]
         data = UsedProperties(
             properties=_used(used),
-            values=[UsedValue(value=_cut(value.text), notes=value.notes) for value in shown],
+            values=[UsedValue(value=shortened(value.text), notes=value.notes) for value in shown],
             total=len(values),
         )
         lines = [*map(_line, data["properties"])] or [f"No note has the property {name!r}."]
         lines += [f"{counted(len(values), 'value')}{page_text(offset, len(shown), len(values))}"] if values else []
-        lines += [f"  {_cut(value.text) or '(empty)'} ({value.notes})" for value in shown]
-        add_cursor(data, lines, offset + len(shown), len(values))
-        return Outcome(["\n".join(lines)], data)
+        lines += [f"  {shortened(value.text) or '(empty)'} ({value.notes})" for value in shown]
+        return page_outcome(data, lines, offset + len(shown), len(values))
     page = used[offset : offset + limit]
     data = UsedProperties(properties=_used(page), total=len(used))
-    things = "property" if len(used) == 1 else "properties"
-    lines = [f"{len(used)} {things} in use{page_text(offset, len(page), len(used))}"]
+    lines = [f"{counted(len(used), 'property')} in use{page_text(offset, len(page), len(used))}"]
     lines += map(_line, data["properties"])
-    add_cursor(data, lines, offset + len(page), len(used))
-    return Outcome(["\n".join(lines)], data)
+    return page_outcome(data, lines, offset + len(page), len(used))
 
 
 def _used(found: list[PropertyUse]) -> list[UsedProperty]:
@@ -158,10 +151,6 @@ def _used(found: list[PropertyUse]) -> list[UsedProperty]:
 
 def _line(used: UsedProperty) -> str:
     return f"{used['name']}: {' or '.join(used['types'])} ({counted(used['notes'], 'note')})"
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= _MAX_VALUE else text[: _MAX_VALUE - 1] + "…"
 
 
 @tool(title="List tasks", time_class="search", read_only=True)
@@ -186,9 +175,7 @@ def list_tasks(
         text: Only tasks that hold this text. Case and diacritics do not matter.
         tag: Only tasks with this tag in their own line, or one below it.
         path: Only tasks of this note, named as for read_note. Empty for all notes.
-        folder: Look only below this folder. Empty for the whole vault.
         limit: How many tasks to return.
-        cursor: next_cursor of the page before. Leave out for the first page.
     """
     offset = offset_of(cursor)
     wanted = parse_task_status(status)._replace(text=text, tag=tag)
@@ -208,8 +195,7 @@ def list_tasks(
             f"  {place.line}: [{place.mark}] {place.text}" + (f"  (# {place.heading})" if place.heading else "")
         )
     data = ListedTasks(tasks=tasks, total=total)
-    add_cursor(data, lines, offset + len(tasks), total)
-    return Outcome(["\n".join(lines)], data)
+    return page_outcome(data, lines, offset + len(tasks), total)
 
 
 @tool(title="Vault statistics", time_class="search", read_only=True)
@@ -256,8 +242,9 @@ def vault_stats(
     files = sum(kind.files for kind in found.attachments)
     kinds = ", ".join(f"{kind.files} {kind.extension or 'without extension'}" for kind in found.attachments)
     lines.append(counted(files, "attachment") + (f": {kinds}" if files else ""))
-    properties = "1 property" if found.properties == 1 else f"{found.properties} properties"
-    lines.append(f"{counted(found.links, 'link')}, {counted(found.tags, 'tag')}, {properties}")
+    lines.append(
+        f"{counted(found.links, 'link')}, {counted(found.tags, 'tag')}, {counted(found.properties, 'property')}"
+    )
     lines.append(f"{counted(found.tasks_open, 'task')} to do, {found.tasks_done} done")
     lines += [f"  {counted(each.notes, 'note')} in {each.folder or '(top)'}" for each in found.folders]
     if found.problems:

@@ -7,7 +7,7 @@ from typing import Annotated, Literal, NamedTuple, NotRequired, TypedDict
 from vaultwire.markdown.parsed_note import Span
 from vaultwire.markdown.properties import parse_frontmatter
 from vaultwire.toolkit.argument_types import Name
-from vaultwire.toolkit.phrases import counted, iso_time
+from vaultwire.toolkit.phrases import counted, iso_time, text_blocks
 from vaultwire.toolkit.registry import Bounds, Outcome, tool
 from vaultwire.vault.disk.etags import part_etag
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
@@ -16,7 +16,7 @@ from vaultwire.vault.value_types import Note, Progress
 from vaultwire.vault.vault import Vault
 
 Part = Literal["all", "outline", "frontmatter"]
-MaxCharacters = Annotated[int, Bounds(1_000, 10_000_000)]
+MaxCharacters = Annotated[int, Bounds(1_000, 10_000_000), "Read at most this much; the result says where to go on."]
 
 # Ten times a long note, about 12,000 tokens of English: clients accept such a result, and a model can read it.
 DEFAULT_CHARACTERS = 50_000
@@ -99,11 +99,6 @@ class Piece(NamedTuple):
         notices += [f"Problem: {problem}" for problem in note.problems]
         return cls(text, span.first, last_line, is_whole, etag, f"({facts})", notices)
 
-    @property
-    def texts(self) -> list[str]:
-        """The text as blocks for a model; none if it is blank, because clients refuse empty blocks."""
-        return [self.text] if self.text.strip() else []
-
 
 @tool(title="Read note", read_only=True)
 def read_note(
@@ -128,7 +123,6 @@ def read_note(
         lines: Read only these lines: "10-20", "10-" or "10". Not together with section.
         part: "outline" for its headings with their lines, "frontmatter" for its properties as written. Not together with
             section or lines.
-        max_characters: Read at most this much; the result says where to go on.
     """
     given = [name for name, value in (("section", section), ("lines", lines)) if value]
     if part != "all":
@@ -153,7 +147,7 @@ def read_note(
     piece = Piece.of(note, span, max_characters)
     data = _facts(note, piece.text, piece.etag)
     data["first_line"], data["last_line"] = piece.first_line, piece.last_line
-    return Outcome([*piece.texts, "\n".join([piece.facts, *piece.notices])], data)
+    return Outcome([*text_blocks(piece.text), "\n".join([piece.facts, *piece.notices])], data)
 
 
 @tool(title="Read many notes", time_class="search", read_only=True)
@@ -198,7 +192,7 @@ def read_many(
         one["etag"] = piece.etag
         cut += not piece.is_whole
         notes.append(one)
-        texts.append("\n".join([piece.facts, *piece.notices, *piece.texts]))
+        texts.append("\n".join([piece.facts, *piece.notices, *text_blocks(piece.text)]))
     done = sum("error" not in one for one in notes)
     headline = f"{done} of {counted(len(paths), 'note')} read" + (f", {cut} of them cut." if cut else ".")
     return Outcome([headline, *texts], ReadMany(notes=notes, read=done, cut=cut))

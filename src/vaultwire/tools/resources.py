@@ -7,21 +7,18 @@ opens the file in the app as well. ``server.features`` spells a resource as a re
 from __future__ import annotations
 
 import base64
-import re
 from typing import NamedTuple
 
-from vaultwire.vault.disk.paths import compose, fold, is_note, parse_path, stem
+from vaultwire.markdown.links import percent_decoded, percent_encoded
+from vaultwire.vault.disk.paths import compose, fold, is_note, parse_path
 from vaultwire.vault.errors import FILE_NOT_FOUND, INVALID_ARGUMENTS, VaultError
 from vaultwire.vault.value_types import NoteStat, Progress, VaultPath
 from vaultwire.vault.vault import Vault
 
 _PREFIX = "obsidian://vault/"
-# RFC 3986 §2.3 "Unreserved Characters", and the slash between parts. All other bytes are percent-encoded.
-_PLAIN = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~/")
 # The template of all resources of all vaults: in the name all reserved characters are encoded, in the path not the slashes
 # (RFC 6570 §3.2).
 TEMPLATE = _PREFIX + "{vault}/{+path}"
-_PERCENTS = re.compile(r"(?:%[0-9A-Fa-f]{2})+")
 # The longest path most systems take has 4,096 bytes, each of them three characters in a URI at most.
 _MAX_URI = 3 * 4096 + 1000
 _MAX_QUOTE = 200  # of a URI in a message
@@ -83,12 +80,12 @@ class ResourcePage(NamedTuple):
 
 def uri_of(vault: Vault, path: VaultPath) -> str:
     """Return the resource's URI; ``path_of`` returns the path again, for any path."""
-    return root_of(vault.name) + _encoded(path)
+    return root_of(vault.name) + percent_encoded(path)
 
 
 def root_of(name: str) -> str:
     """Return the beginning of the URIs of a vault's resources."""
-    return f"{_PREFIX}{_encoded(name)}/"
+    return f"{_PREFIX}{percent_encoded(name)}/"
 
 
 def template_of(vault: Vault) -> str:
@@ -98,10 +95,9 @@ def template_of(vault: Vault) -> str:
 
 def vault_of(uri: str) -> str | None:
     """Return the name of the vault in a URI; None if it is no resource of ours."""
+    head, rest = uri[: len(_PREFIX)], uri[len(_PREFIX) :]
     try:
-        return (
-            compose(_decoded(uri[len(_PREFIX) :].partition("/")[0])) if uri[: len(_PREFIX)].lower() == _PREFIX else None
-        )
+        return compose(percent_decoded(rest.partition("/")[0])) if head.lower() == _PREFIX else None
     except UnicodeDecodeError:
         return None
 
@@ -115,8 +111,8 @@ def path_of(vault: Vault, uri: str) -> str:
     head, rest = uri[: len(_PREFIX)], uri[len(_PREFIX) :]
     name, _, path = rest.partition("/")
     try:
-        if len(uri) <= _MAX_URI and head.lower() == _PREFIX and fold(_decoded(name)) == fold(vault.name):
-            return _decoded(path)
+        if len(uri) <= _MAX_URI and head.lower() == _PREFIX and fold(percent_decoded(name)) == fold(vault.name):
+            return percent_decoded(path)
     except UnicodeDecodeError:  # no file has such a name: names that are no UTF-8 are not listed
         pass
     raise VaultError(
@@ -128,11 +124,6 @@ def path_of(vault: Vault, uri: str) -> str:
 def mime_type_of(path: str) -> str | None:
     """Return the media type for the extension; None if it is unknown."""
     return _TYPES.get(path.rsplit("/", 1)[-1].rpartition(".")[2].lower())
-
-
-def title_of(path: str) -> str:
-    """Return the file's name for a person: a note's without its extension."""
-    return stem(path)
 
 
 def list_resources(vault: Vault, cursor: str | None, limit: int, progress: Progress) -> ResourcePage:
@@ -172,12 +163,3 @@ def _can_be_named(path: VaultPath) -> bool:
         return parse_path(path) == path
     except VaultError:
         return False
-
-
-def _encoded(text: str) -> str:
-    return "".join(chr(byte) if byte in _PLAIN else f"%{byte:02X}" for byte in text.encode())
-
-
-def _decoded(text: str) -> str:
-    """Decode percent-encoded bytes as UTF-8. Raises UnicodeDecodeError."""
-    return _PERCENTS.sub(lambda run: bytes.fromhex(run[0].replace("%", "")).decode(), text)

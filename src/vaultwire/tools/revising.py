@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, NotRequired, TypedDict
 
-from vaultwire.toolkit.argument_types import IfMatch, Name
+from vaultwire.toolkit.argument_types import DryRun, IfMatch, Name, NoteName
 from vaultwire.toolkit.phrases import counted
 from vaultwire.toolkit.registry import Bounds, Outcome, tool
 from vaultwire.tools.changes import ChangedNote, change_texts, to_changed_note
@@ -54,11 +54,11 @@ def edit_note(
     vault: Vault,
     progress: Progress,
     /,
-    path: Name,
+    path: NoteName,
     edits: Annotated[list[GivenEdit] | None, Bounds(1, 200)] = None,
     diff: Annotated[str, Bounds(0, 1_000_000)] = "",
     if_match: IfMatch = None,
-    dry_run: bool = False,
+    dry_run: DryRun = False,
 ) -> Outcome[ChangedNote]:
     """Change parts of a note: sections, blocks, lines, exact text or properties. Every byte outside of them stays as it is.
 
@@ -71,11 +71,8 @@ def edit_note(
     {"action": "replace", "text": "teh", "content": "the"} | {"action": "delete", "lines": "3-4"}.
 
     Args:
-        path: The note, named as for read_note.
         edits: What to change. Or give a diff.
         diff: A unified diff against the note as read, instead of edits.
-        if_match: Etag from read_note. The note is changed only if it still is what was read.
-        dry_run: Only show what would be changed.
     """
     revised = vault.revising.edit(
         path,
@@ -93,10 +90,10 @@ def set_properties(
     vault: Vault,
     progress: Progress,
     /,
-    path: Name,
+    path: NoteName,
     properties: Annotated[list[SetProperty], Bounds(1, 100)],
     if_match: IfMatch = None,
-    dry_run: bool = False,
+    dry_run: DryRun = False,
 ) -> Outcome[ChangedNote]:
     """Set properties (frontmatter) of a note. Order, quotes, comments and all other properties stay as they are.
 
@@ -104,19 +101,14 @@ def set_properties(
     written over: the error says which line to mend.
 
     Args:
-        path: The note, named as for read_note.
         properties: What to set. One that is there gets the new value, others are added at the end.
-        if_match: Etag from read_note. The note is changed only if it still is what was read.
-        dry_run: Only show what would be changed.
     """
     given = [
         GivenProperty(each["name"], each.get("value"), each.get("values"), each.get("type", "auto"))
         for each in properties
     ]
     revised = vault.revising.set_properties(path, given, if_match, progress, dry_run=dry_run)
-    return _outcome(
-        revised, f"{counted(len(given), 'property').replace('propertys', 'properties')} of {revised.path} set"
-    )
+    return _outcome(revised, f"{counted(len(given), 'property')} of {revised.path} set")
 
 
 @tool(title="Remove properties", destructive=True)
@@ -124,18 +116,15 @@ def remove_properties(
     vault: Vault,
     progress: Progress,
     /,
-    path: Name,
+    path: NoteName,
     names: Annotated[list[Name], Bounds(1, 100)],
     if_match: IfMatch = None,
-    dry_run: bool = False,
+    dry_run: DryRun = False,
 ) -> Outcome[ChangedNote]:
     """Remove properties (frontmatter) from a note. Everything else stays as it is.
 
     Args:
-        path: The note, named as for read_note.
         names: Names of the properties, in any case. One that the note does not have is passed over.
-        if_match: Etag from read_note. The note is changed only if it still is what was read.
-        dry_run: Only show what would be changed.
     """
     revised = vault.revising.remove_properties(path, names, if_match, progress, dry_run=dry_run)
     return _outcome(revised, f"removed {', '.join(names)} from {revised.path}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Literal, NotRequired, TypedDict
 
 from vaultwire.toolkit.argument_types import Folder, Limit
-from vaultwire.toolkit.paging import Cursor, add_cursor, offset_of, page_text
+from vaultwire.toolkit.paging import Cursor, offset_of, page_outcome, page_text
 from vaultwire.toolkit.phrases import counted
 from vaultwire.toolkit.registry import Bounds, Outcome, tool
 from vaultwire.vault.value_types import Hit, Progress
@@ -85,9 +85,7 @@ def search_notes(
     Args:
         query: What to look for.
         folder: Search only below this folder. Empty for the whole vault.
-        limit: How many notes to return.
         max_tokens: Return fewer notes if their lines would take more tokens than this, roughly counted.
-        cursor: next_cursor of the page before. Leave out for the first page.
     """
     offset = offset_of(cursor)
     found = vault.search(query, folder, offset, limit, progress)
@@ -111,8 +109,7 @@ def search_notes(
     if found.skipped:
         lines.append(f"({counted(found.skipped, 'note')} could not be read)")
     lines += body
-    add_cursor(data, lines, offset + len(shown), found.total)
-    return Outcome(["\n".join(lines)], data)
+    return page_outcome(data, lines, offset + len(shown), found.total)
 
 
 def _to_found(hit: Hit) -> FoundNote:
@@ -138,9 +135,6 @@ def search_by_tags(
     Args:
         tags: Tags to look for.
         match: "all" for notes that have every tag, "any" for notes that have at least one.
-        folder: Look only below this folder. Empty for the whole vault.
-        limit: How many notes to return.
-        cursor: next_cursor of the page before. Leave out for the first page.
     """
     offset = offset_of(cursor)
     found = vault.overview.tagged(tags, every=match == "all", folder=folder, progress=progress)
@@ -150,5 +144,4 @@ def search_by_tags(
     verb = "has" if len(found) == 1 else "have"
     lines = [f"{counted(len(found), 'note')} {verb} {wanted}{page_text(offset, len(page), len(found))}"]
     lines += [f"{note.path}  {' '.join('#' + tag for tag in note.tags)}" for note in page]
-    add_cursor(data, lines, offset + len(page), len(found))
-    return Outcome(["\n".join(lines)], data)
+    return page_outcome(data, lines, offset + len(page), len(found))

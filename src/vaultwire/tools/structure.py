@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, NotRequired, TypedDict
 
-from vaultwire.toolkit.argument_types import Folder, Limit, Name
-from vaultwire.toolkit.paging import Cursor, add_cursor, offset_of, page_text
-from vaultwire.toolkit.phrases import counted, iso_time
+from vaultwire.toolkit.argument_types import Folder, Limit, Name, NoteName
+from vaultwire.toolkit.paging import Cursor, offset_of, page_outcome, page_text
+from vaultwire.toolkit.phrases import counted, iso_time, shortened
 from vaultwire.toolkit.registry import Outcome, tool
 from vaultwire.vault.value_types import Progress
 from vaultwire.vault.vault import Vault
@@ -100,18 +100,11 @@ class RecentNotes(TypedDict):
     total: Annotated[int, "Notes in the vault or folder"]
 
 
-# Characters shown of a line: a paragraph on one line may be a page long.
-_MAX_LINE = 200
-
-
 @tool(title="Get outline", read_only=True)
-def get_outline(vault: Vault, progress: Progress, /, path: Name) -> Outcome[Outline]:
+def get_outline(vault: Vault, progress: Progress, /, path: NoteName) -> Outcome[Outline]:
     """Show how a note is built: its headings with their lines, its tags, and how many links and tasks it has.
 
     Use it before reading a long note.
-
-    Args:
-        path: The note, named as for read_note.
     """
     built = vault.structure(path, progress)
     tasks = built.parsed.tasks
@@ -140,14 +133,12 @@ def get_outline(vault: Vault, progress: Progress, /, path: Name) -> Outcome[Outl
 
 @tool(title="List links", time_class="search", read_only=True)
 def list_links(
-    vault: Vault, progress: Progress, /, path: Name, limit: Limit = 100, cursor: Cursor = None
+    vault: Vault, progress: Progress, /, path: NoteName, limit: Limit = 100, cursor: Cursor = None
 ) -> Outcome[NoteLinks]:
     """List the links and embeds of a note, and the file each leads to, resolved as Obsidian does.
 
     Args:
-        path: The note, named as for read_note.
         limit: How many links to return.
-        cursor: next_cursor of the page before. Leave out for the first page.
     """
     offset = offset_of(cursor)
     found, links = vault.links(path, progress)
@@ -166,8 +157,7 @@ def list_links(
         f"{found} has {counted(len(links), 'link')}, {unresolved} unresolved{page_text(offset, len(page), len(links))}"
     ]
     lines += [f"{link.line}: {link.linktext} → {link.target or '(nothing of that name)'}" for link in page]
-    add_cursor(data, lines, offset + len(page), len(links))
-    return Outcome(["\n".join(lines)], data)
+    return page_outcome(data, lines, offset + len(page), len(links))
 
 
 @tool(title="List backlinks", time_class="search", read_only=True)
@@ -179,17 +169,17 @@ def list_backlinks(
     Args:
         path: The note, named as for read_note; or an attachment, by its path or its name with the extension ("fig.png").
         limit: How many links to return.
-        cursor: next_cursor of the page before. Leave out for the first page.
     """
     offset = offset_of(cursor)
     found, page, sources = vault.backlinks(path, offset, limit, progress)
     total = len(sources)
-    shown = [LinkingLine(path=link.source, line=link.line, text=_cut(link.text), embed=link.is_embed) for link in page]
+    shown = [
+        LinkingLine(path=link.source, line=link.line, text=shortened(link.text), embed=link.is_embed) for link in page
+    ]
     data = Backlinks(path=found, backlinks=shown, total=total)
     lines = [f"{counted(total, 'link')} to {found}{page_text(offset, len(page), total)}"]
     lines += [f"{link['path']}:{link['line']}: {link['text']}" for link in shown]
-    add_cursor(data, lines, offset + len(page), total)
-    return Outcome(["\n".join(lines)], data)
+    return page_outcome(data, lines, offset + len(page), total)
 
 
 @tool(title="List tags", time_class="search", read_only=True)
@@ -201,7 +191,6 @@ def list_tags(
     Args:
         folder: Count only below this folder. Empty for the whole vault.
         limit: How many tags to return.
-        cursor: next_cursor of the page before. Leave out for the first page.
     """
     offset = offset_of(cursor)
     tags = vault.overview.count_tags(folder, progress)
@@ -209,24 +198,14 @@ def list_tags(
     data = UsedTags(tags=[UsedTag(tag=tag.tag, notes=tag.notes) for tag in page], total=len(tags))
     lines = [f"{counted(len(tags), 'tag')} in use{page_text(offset, len(page), len(tags))}"]
     lines += [f"#{tag.tag} ({tag.notes})" for tag in page]
-    add_cursor(data, lines, offset + len(page), len(tags))
-    return Outcome(["\n".join(lines)], data)
+    return page_outcome(data, lines, offset + len(page), len(tags))
 
 
 @tool(title="Recent notes", time_class="search", read_only=True)
 def recent_notes(vault: Vault, progress: Progress, /, folder: Folder = "", limit: Limit = 20) -> Outcome[RecentNotes]:
-    """List the notes that were changed last, the latest first.
-
-    Args:
-        folder: Look only below this folder. Empty for the whole vault.
-        limit: How many notes to return.
-    """
+    """List the notes that were changed last, the latest first."""
     listing = vault.overview.recent(folder, limit, progress)
     notes = [RecentNote(path=note.path, modified=iso_time(note.modified_ns)) for note in listing.notes]
     lines = [f"The latest {len(notes)} of {counted(listing.total, 'note')}:"]
     lines += [f"{note['modified']}  {note['path']}" for note in notes]
     return Outcome(["\n".join(lines)], RecentNotes(notes=notes, total=listing.total))
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= _MAX_LINE else text[: _MAX_LINE - 1] + "…"

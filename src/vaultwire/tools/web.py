@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Sequence
+from functools import partialmethod
 from typing import Annotated, Any, TypedDict
 
 from vaultwire.toolkit.registry import AnyTool, Bounds, Outcome, tool
@@ -104,7 +105,7 @@ def _engines(may_reach: Callable[[str], bool]) -> list[Any]:
 
 def _search(engine_class: Any, query: str, may_reach: Callable[[str], bool], seconds: float) -> list[WebResult]:
     """Return what an engine finds. Raises VaultError."""
-    from ddgs.exceptions import DDGSException, TimeoutException  # noqa: PLC0415 - as above
+    from ddgs.exceptions import TimeoutException  # noqa: PLC0415 - as above
 
     engine = engine_class(timeout=seconds)
     engine.http_client = _RestrictedClient(engine.http_client, may_reach)
@@ -114,8 +115,6 @@ def _search(engine_class: Any, query: str, may_reach: Callable[[str], bool], sec
         raise
     except TimeoutException:
         raise VaultError(TIMEOUT, "Search timed out. Please try again.") from None
-    except DDGSException:
-        raise VaultError(WEB_FAILED, "Search failed. Please try again later.") from None
     except Exception:  # noqa: BLE001 - parsers raise anything on a page that is not the engine's
         raise VaultError(WEB_FAILED, "Search failed. Please try again later.") from None
     results = [WebResult(title=each.title, url=each.href, snippet=each.body) for each in found]
@@ -142,13 +141,8 @@ class _RestrictedClient:
             raise VaultError(WEB_FAILED, f"Search failed (HTTP {response.status_code})", status=response.status_code)
         return response
 
-    def get(self, url: str, **options: Any) -> Any:
-        """Do the same as ``request``."""
-        return self.request("GET", url, **options)
-
-    def post(self, url: str, **options: Any) -> Any:
-        """Do the same as ``request``."""
-        return self.request("POST", url, **options)
+    get = partialmethod(request, "GET")
+    post = partialmethod(request, "POST")
 
 
 def _host(url: str) -> str:
@@ -161,9 +155,8 @@ def _to_outcome(query: str, results: Sequence[WebResult]) -> Outcome[WebResults]
     data = WebResults(query=query, results=list(results))
     if not results:
         return Outcome([f"No results found for: {query}"], data)
-    shown = [_to_text(number, result) for number, result in enumerate(results, 1)]
+    shown = [
+        f"{number}. {result['title']}\n   URL: {result['url']}\n   {result['snippet']}"
+        for number, result in enumerate(results, 1)
+    ]
     return Outcome([f"Search results for: {query}\n\n" + "\n\n".join(shown)], data)
-
-
-def _to_text(number: int, result: WebResult) -> str:
-    return f"{number}. {result['title']}\n   URL: {result['url']}\n   {result['snippet']}"

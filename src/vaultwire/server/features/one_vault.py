@@ -19,10 +19,10 @@ from vaultwire.tools.resources import (
     mime_type_of,
     read_resource,
     template_of,
-    title_of,
     uri_of,
 )
 from vaultwire.trust.limits import MAX_ATTACHMENT_BYTES
+from vaultwire.vault.disk.paths import stem
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
 from vaultwire.vault.value_types import NoteStat, Progress
 from vaultwire.vault.vault import Vault
@@ -72,7 +72,7 @@ class VaultFeatures:
     def _to_listed(self, file: NoteStat, revision: Revision) -> JsonObject:
         listed: JsonObject = {"uri": uri_of(self._vault, file.path), "name": file.path}
         if revision.titles:
-            listed["title"] = title_of(file.path)
+            listed["title"] = stem(file.path)
         mime_type = mime_type_of(file.path)
         if mime_type is not None:
             listed["mimeType"] = mime_type

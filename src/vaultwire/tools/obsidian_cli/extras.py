@@ -8,9 +8,9 @@ from __future__ import annotations
 from typing import Annotated, TypedDict
 
 from vaultwire.toolkit.argument_types import Name, OptionalName
-from vaultwire.toolkit.phrases import counted
+from vaultwire.toolkit.phrases import counted, text_blocks
 from vaultwire.toolkit.registry import Bounds, Outcome
-from vaultwire.tools.obsidian_cli.port import FileName, Files, Obsidian, app_tool, listed
+from vaultwire.tools.obsidian_cli.port import FileName, FilePath, Files, Obsidian, app_tool, listed
 from vaultwire.vault.value_types import Progress
 
 
@@ -97,7 +97,7 @@ def obsidian_read_template(obsidian: Obsidian, progress: Progress, /, name: Name
         name: The template's name, as obsidian_templates lists it.
     """
     text = obsidian.template(name, progress)
-    return Outcome([*([text] if text.strip() else []), f"Template {name}"], TemplateText(name=name, content=text))
+    return Outcome([*text_blocks(text), f"Template {name}"], TemplateText(name=name, content=text))
 
 
 @app_tool(title="Bookmarks in Obsidian", read_only=True)
@@ -134,14 +134,9 @@ def obsidian_query_base(
 
 @app_tool(title="History of a note in Obsidian", read_only=True)
 def obsidian_history(
-    obsidian: Obsidian, progress: Progress, /, file: FileName = "", path: FileName = ""
+    obsidian: Obsidian, progress: Progress, /, file: FileName = "", path: FilePath = ""
 ) -> Outcome[Versions]:
-    """List the earlier versions of a note: those of the app's file recovery, or without the app those in our journal.
-
-    Args:
-        file: The note's name, as in a wikilink.
-        path: Or its exact path, such as "Folder/Note.md".
-    """
+    """List the earlier versions of a note: those of the app's file recovery, or without the app those in our journal."""
     found = obsidian.target(file, path, progress)
     versions = [Version(version=number, label=label) for number, label in obsidian.history(found, progress)]
     lines = [f"{each['version']}: {each['label']}" for each in versions]
@@ -155,18 +150,16 @@ def obsidian_read_history(
     /,
     version: Annotated[int, Bounds(1, 100_000)],
     file: FileName = "",
-    path: FileName = "",
+    path: FilePath = "",
 ) -> Outcome[VersionText]:
     """Read an earlier version of a note.
 
     Args:
         version: Its number, as obsidian_history lists it; 1 is the latest.
-        file: The note's name, as in a wikilink.
-        path: Or its exact path, such as "Folder/Note.md".
     """
     found = obsidian.target(file, path, progress)
     text = obsidian.version(found, version, progress)
-    texts = [*([text] if text.strip() else []), f"Version {version} of {found}"]
+    texts = [*text_blocks(text), f"Version {version} of {found}"]
     return Outcome(texts, VersionText(path=found, version=version, content=text))
 
 

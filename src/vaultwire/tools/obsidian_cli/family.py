@@ -50,4 +50,4 @@ _FAMILY = (
 
 def make_family(obsidian_of: Callable[[Vault], Obsidian]) -> Sequence[AnyTool]:
     """Return the family over a backend, with the tool that is not offered to everybody (``catalog.EVAL``)."""
-    return [each.over(obsidian_of) for each in _FAMILY]
+    return [make(obsidian_of) for make in _FAMILY]

@@ -10,7 +10,7 @@ from typing import Annotated, Literal, TypedDict
 from vaultwire.toolkit.argument_types import Folder, Limit
 from vaultwire.toolkit.phrases import counted
 from vaultwire.toolkit.registry import Bounds, Outcome
-from vaultwire.tools.obsidian_cli.port import FileName, Files, Obsidian, app_tool, listed
+from vaultwire.tools.obsidian_cli.port import FileName, FilePath, Files, Obsidian, app_tool, listed
 from vaultwire.vault.value_types import Progress, VaultPath
 
 
@@ -143,7 +143,6 @@ def obsidian_search(
     Args:
         query: What to look for, such as: meeting tag:#work -private
         path: Search only below this folder. Empty for the whole vault.
-        limit: How many notes to return.
         case: Whether upper and lower case differ.
     """
     hits, total = obsidian.search(query, path, limit, progress, case=case)
@@ -160,7 +159,7 @@ def obsidian_search(
 
 @app_tool(title="Tags in Obsidian", read_only=True)
 def obsidian_tags(
-    obsidian: Obsidian, progress: Progress, /, file: FileName = "", path: FileName = ""
+    obsidian: Obsidian, progress: Progress, /, file: FileName = "", path: FilePath = ""
 ) -> Outcome[TagNames]:
     """List the tags in use in the vault, or those of one note.
 
@@ -185,14 +184,9 @@ def obsidian_tag(obsidian: Obsidian, progress: Progress, /, name: Annotated[str,
 
 @app_tool(title="Properties of a note in Obsidian", read_only=True)
 def obsidian_note_properties(
-    obsidian: Obsidian, progress: Progress, /, file: FileName = "", path: FileName = ""
+    obsidian: Obsidian, progress: Progress, /, file: FileName = "", path: FilePath = ""
 ) -> Outcome[Properties]:
-    """Show the properties of a note.
-
-    Args:
-        file: The note's name, as in a wikilink.
-        path: Or its exact path, such as "Folder/Note.md".
-    """
+    """Show the properties of a note."""
     found = obsidian.target(file, path, progress)
     properties = [Property(name=name, values=values) for name, values in obsidian.properties(found, progress)]
     lines = [f"{each['name']}: {', '.join(each['values'])}".rstrip() for each in properties]
@@ -209,14 +203,9 @@ def obsidian_properties(obsidian: Obsidian, progress: Progress, /) -> Outcome[Pr
 
 @app_tool(title="Links of a note in Obsidian", read_only=True)
 def obsidian_links(
-    obsidian: Obsidian, progress: Progress, /, file: FileName = "", path: FileName = ""
+    obsidian: Obsidian, progress: Progress, /, file: FileName = "", path: FilePath = ""
 ) -> Outcome[Links]:
-    """List where the links of a note lead.
-
-    Args:
-        file: The note's name, as in a wikilink.
-        path: Or its exact path, such as "Folder/Note.md".
-    """
+    """List where the links of a note lead."""
     found = obsidian.target(file, path, progress)
     links = [LeadingLink(target=target, resolved=is_file) for target, is_file in obsidian.links(found, progress)]
     lines = [each["target"] + ("" if each["resolved"] else " (no such file)") for each in links]
@@ -225,14 +214,9 @@ def obsidian_links(
 
 @app_tool(title="Backlinks of a note in Obsidian", read_only=True)
 def obsidian_backlinks(
-    obsidian: Obsidian, progress: Progress, /, file: FileName = "", path: FileName = ""
+    obsidian: Obsidian, progress: Progress, /, file: FileName = "", path: FilePath = ""
 ) -> Outcome[Backlinks]:
-    """List the notes that link to a note.
-
-    Args:
-        file: The note's name, as in a wikilink.
-        path: Or its exact path, such as "Folder/Note.md".
-    """
+    """List the notes that link to a note."""
     found = obsidian.target(file, path, progress)
     linking = [LinkingNote(path=note, count=count) for note, count in obsidian.backlinks(found, progress)]
     total = sum(each["count"] for each in linking)
@@ -243,14 +227,9 @@ def obsidian_backlinks(
 
 @app_tool(title="Outline of a note in Obsidian", read_only=True)
 def obsidian_outline(
-    obsidian: Obsidian, progress: Progress, /, file: FileName = "", path: FileName = ""
+    obsidian: Obsidian, progress: Progress, /, file: FileName = "", path: FilePath = ""
 ) -> Outcome[Outline]:
-    """Show the headings of a note.
-
-    Args:
-        file: The note's name, as in a wikilink.
-        path: Or its exact path, such as "Folder/Note.md".
-    """
+    """Show the headings of a note."""
     found = obsidian.target(file, path, progress)
     headings = [
         OutlineHeading(level=level, heading=text, line=line) for level, text, line in obsidian.outline(found, progress)
@@ -265,7 +244,7 @@ def obsidian_tasks(
     progress: Progress,
     /,
     file: FileName = "",
-    path: FileName = "",
+    path: FilePath = "",
     status: Literal["any", "todo", "done"] = "any",
     limit: Limit = 100,
 ) -> Outcome[Tasks]:
@@ -298,15 +277,13 @@ def obsidian_set_task(
     line: Annotated[int, Bounds(1, 10_000_000)],
     status: Annotated[str, Bounds(1, 1)] = "x",
     file: FileName = "",
-    path: FileName = "",
+    path: FilePath = "",
 ) -> Outcome[TaskFound]:
     """Mark a task as done, as to do, or with any other character in its box.
 
     Args:
         line: The line it stands on, as obsidian_tasks lists it.
         status: "x" for done, a space for to do, or another character.
-        file: The note's name, as in a wikilink.
-        path: Or its exact path, such as "Folder/Note.md".
     """
     found = obsidian.target(file, path, progress)
     text = obsidian.set_task(found, line, status, progress)

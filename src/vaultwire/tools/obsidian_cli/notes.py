@@ -8,10 +8,12 @@ from __future__ import annotations
 from typing import Annotated, NotRequired, TypedDict
 
 from vaultwire.toolkit.argument_types import Name, OptionalName
-from vaultwire.toolkit.phrases import MAX_FILES_SHOWN, other_files_text
+from vaultwire.toolkit.phrases import add_other_files, text_blocks
 from vaultwire.toolkit.registry import Bounds, Outcome
-from vaultwire.tools.obsidian_cli.port import Content, FileName, Kind, Obsidian, app_tool
+from vaultwire.tools.obsidian_cli.port import Content, FileName, FilePath, Kind, Obsidian, app_tool
 from vaultwire.vault.value_types import Placed, Progress
+
+PropertyName = Annotated[Name, "The property's name."]
 
 
 class CreatedNote(TypedDict):
@@ -92,30 +94,19 @@ def obsidian_create_note(
 
 @app_tool(title="Read note in Obsidian", read_only=True)
 def obsidian_read_note(
-    obsidian: Obsidian, progress: Progress, /, file: FileName = "", path: FileName = ""
+    obsidian: Obsidian, progress: Progress, /, file: FileName = "", path: FilePath = ""
 ) -> Outcome[NoteText]:
-    """Read a whole note, as the Obsidian app has it.
-
-    Args:
-        file: The note's name, as in a wikilink.
-        path: Or its exact path, such as "Folder/Note.md".
-    """
+    """Read a whole note, as the Obsidian app has it."""
     found = obsidian.target(file, path, progress)
     text = obsidian.read(found, progress)
-    return Outcome([*_blocks(text), f"{found}: {len(text)} characters"], NoteText(path=found, content=text))
+    return Outcome([*text_blocks(text), f"{found}: {len(text)} characters"], NoteText(path=found, content=text))
 
 
 @app_tool(title="Append to note in Obsidian")
 def obsidian_append_note(
-    obsidian: Obsidian, progress: Progress, /, content: Content, file: FileName = "", path: FileName = ""
+    obsidian: Obsidian, progress: Progress, /, content: Content, file: FileName = "", path: FilePath = ""
 ) -> Outcome[NotePath]:
-    """Add lines at the end of a note.
-
-    Args:
-        content: Markdown text.
-        file: The note's name, as in a wikilink.
-        path: Or its exact path, such as "Folder/Note.md".
-    """
+    """Add lines at the end of a note."""
     found = obsidian.target(file, path, progress)
     obsidian.add(found, content, "append", progress)
     return Outcome([f"Appended to: {found}"], NotePath(path=found))
@@ -123,15 +114,9 @@ def obsidian_append_note(
 
 @app_tool(title="Prepend to note in Obsidian")
 def obsidian_prepend_note(
-    obsidian: Obsidian, progress: Progress, /, content: Content, file: FileName = "", path: FileName = ""
+    obsidian: Obsidian, progress: Progress, /, content: Content, file: FileName = "", path: FilePath = ""
 ) -> Outcome[NotePath]:
-    """Add lines at the top of a note, below its frontmatter.
-
-    Args:
-        content: Markdown text.
-        file: The note's name, as in a wikilink.
-        path: Or its exact path, such as "Folder/Note.md".
-    """
+    """Add lines at the top of a note, below its frontmatter."""
     found = obsidian.target(file, path, progress)
     obsidian.add(found, content, "prepend", progress)
     return Outcome([f"Prepended to: {found}"], NotePath(path=found))
@@ -139,14 +124,12 @@ def obsidian_prepend_note(
 
 @app_tool(title="Move note in Obsidian", destructive=True)
 def obsidian_move_note(
-    obsidian: Obsidian, progress: Progress, /, to: Name, file: FileName = "", path: FileName = ""
+    obsidian: Obsidian, progress: Progress, /, to: Name, file: FileName = "", path: FilePath = ""
 ) -> Outcome[MovedNote]:
     """Move a note to a folder or to another path. Links to it are updated, by the app if its settings say so.
 
     Args:
         to: A folder such as "Archive" ("/" for the vault's own), or a whole path with extension such as "Archive/New.md".
-        file: The note's name, as in a wikilink.
-        path: Or its exact path, such as "Folder/Note.md".
     """
     found = obsidian.target(file, path, progress)
     return _moved(found, obsidian.move(found, to, progress))
@@ -154,14 +137,13 @@ def obsidian_move_note(
 
 @app_tool(title="Rename note in Obsidian", destructive=True)
 def obsidian_rename_note(
-    obsidian: Obsidian, progress: Progress, /, name: Name, file: FileName = "", path: FileName = ""
+    obsidian: Obsidian, progress: Progress, /, name: Name, file: FileName = "", path: FilePath = ""
 ) -> Outcome[MovedNote]:
     """Give a note another name in its folder. Links to it are updated, by the app if its settings say so.
 
     Args:
         name: The new name; ".md" may be left out.
         file: The note's name as it is, as in a wikilink.
-        path: Or its exact path, such as "Folder/Note.md".
     """
     found = obsidian.target(file, path, progress)
     return _moved(found, obsidian.rename(found, name, progress))
@@ -169,7 +151,7 @@ def obsidian_rename_note(
 
 @app_tool(title="Delete note in Obsidian", destructive=True)
 def obsidian_delete_note(
-    obsidian: Obsidian, progress: Progress, /, file: FileName = "", path: FileName = "", permanent: bool = False
+    obsidian: Obsidian, progress: Progress, /, file: FileName = "", path: FilePath = "", permanent: bool = False
 ) -> Outcome[DeletedNote]:
     """Delete a note. It goes to the trash: the system's if the app does it, the vault's .trash if it does not run.
 
@@ -186,13 +168,11 @@ def obsidian_delete_note(
 
 @app_tool(title="Open note in Obsidian")
 def obsidian_open_note(
-    obsidian: Obsidian, progress: Progress, /, file: FileName = "", path: FileName = "", newtab: bool = False
+    obsidian: Obsidian, progress: Progress, /, file: FileName = "", path: FilePath = "", newtab: bool = False
 ) -> Outcome[NotePath]:
     """Show a note to the person in the Obsidian app. Works only while the app runs.
 
     Args:
-        file: The note's name, as in a wikilink.
-        path: Or its exact path, such as "Folder/Note.md".
         newtab: In a new tab.
     """
     found = obsidian.target(file, path, progress)
@@ -208,26 +188,18 @@ def obsidian_read_daily(obsidian: Obsidian, progress: Progress, /) -> Outcome[Da
     if not exists:
         return Outcome([f"There is no daily note yet; it would be {path}"], data)
     data["content"] = obsidian.read(path, progress)
-    return Outcome([*_blocks(data["content"]), f"{path}: {len(data['content'])} characters"], data)
+    return Outcome([*text_blocks(data["content"]), f"{path}: {len(data['content'])} characters"], data)
 
 
 @app_tool(title="Append to today's note in Obsidian")
 def obsidian_append_daily(obsidian: Obsidian, progress: Progress, /, content: Content) -> Outcome[CreatedNote]:
-    """Add lines at the end of today's daily note, which is made from its template if it is not there.
-
-    Args:
-        content: Markdown text.
-    """
+    """Add lines at the end of today's daily note, which is made from its template if it is not there."""
     return _created("Appended to", obsidian.add_daily(content, "append", progress))
 
 
 @app_tool(title="Prepend to today's note in Obsidian")
 def obsidian_prepend_daily(obsidian: Obsidian, progress: Progress, /, content: Content) -> Outcome[CreatedNote]:
-    """Add lines at the top of today's daily note, below its frontmatter; it is made if it is not there.
-
-    Args:
-        content: Markdown text.
-    """
+    """Add lines at the top of today's daily note, below its frontmatter; it is made if it is not there."""
     return _created("Prepended to", obsidian.add_daily(content, "prepend", progress))
 
 
@@ -236,20 +208,17 @@ def obsidian_set_property(
     obsidian: Obsidian,
     progress: Progress,
     /,
-    name: Name,
+    name: PropertyName,
     value: Annotated[str, Bounds(0, 10_000)],
     type: Kind = "text",  # noqa: A002 - the command's own word
     file: FileName = "",
-    path: FileName = "",
+    path: FilePath = "",
 ) -> Outcome[NoteProperty]:
     """Set a property in a note's frontmatter.
 
     Args:
-        name: The property's name.
         value: Its value as text. Of a list: a JSON list of texts, or texts with commas between them.
         type: How the value is meant.
-        file: The note's name, as in a wikilink.
-        path: Or its exact path, such as "Folder/Note.md".
     """
     found = obsidian.target(file, path, progress)
     obsidian.set_property(found, name, value, type, progress)
@@ -258,15 +227,9 @@ def obsidian_set_property(
 
 @app_tool(title="Remove property in Obsidian", destructive=True, idempotent=True)
 def obsidian_remove_property(
-    obsidian: Obsidian, progress: Progress, /, name: Name, file: FileName = "", path: FileName = ""
+    obsidian: Obsidian, progress: Progress, /, name: PropertyName, file: FileName = "", path: FilePath = ""
 ) -> Outcome[NoteProperty]:
-    """Remove a property from a note's frontmatter. Nothing happens if it is not there.
-
-    Args:
-        name: The property's name.
-        file: The note's name, as in a wikilink.
-        path: Or its exact path, such as "Folder/Note.md".
-    """
+    """Remove a property from a note's frontmatter. Nothing happens if it is not there."""
     found = obsidian.target(file, path, progress)
     obsidian.remove_property(found, name, progress)
     return _property(obsidian, progress, found, name)
@@ -274,21 +237,12 @@ def obsidian_remove_property(
 
 def _created(done: str, placed: Placed) -> Outcome[CreatedNote]:
     data = CreatedNote(path=placed.path, created=placed.is_new)
-    return Outcome([f"{done}: {placed.path}{_and_others(placed, data)}"], data)
+    return Outcome([f"{done}: {placed.path}{add_other_files(data, placed.also)}"], data)
 
 
 def _moved(source: str, placed: Placed) -> Outcome[MovedNote]:
     data = MovedNote(path=placed.path, moved_from=source)
-    return Outcome([f"Moved: {source} -> {placed.path}{_and_others(placed, data)}"], data)
-
-
-def _and_others(placed: Placed, data: CreatedNote | MovedNote) -> str:
-    """Put into the data which other files were edited, and return it in words."""
-    if not placed.also:
-        return ""
-    data["also_edited"] = list(placed.also[:MAX_FILES_SHOWN])
-    data["also_edited_count"] = len(placed.also)
-    return f"\n{other_files_text(placed.also)}"
+    return Outcome([f"Moved: {source} -> {placed.path}{add_other_files(data, placed.also)}"], data)
 
 
 def _property(obsidian: Obsidian, progress: Progress, path: str, name: str) -> Outcome[NoteProperty]:
@@ -297,8 +251,3 @@ def _property(obsidian: Obsidian, progress: Progress, path: str, name: str) -> O
     values = dict(obsidian.properties(found, progress)).get(name, [])
     shown = ", ".join(values) or "(empty or not there)"
     return Outcome([f"{name} of {path}: {shown}"], NoteProperty(path=path, name=name, values=values))
-
-
-def _blocks(text: str) -> list[str]:
-    """Return a text as blocks: none if it says nothing, which clients refuse."""
-    return [text] if text.strip() else []

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Annotated, Any, Concatenate, Generic, Literal, ParamSpec, Protocol, TypeAlias, TypedDict
+from typing import Annotated, Any, Concatenate, Literal, ParamSpec, Protocol, TypeAlias, TypedDict
 
 from vaultwire.toolkit.phrases import counted
-from vaultwire.toolkit.registry import AnyTool, Bounds, Outcome, Tool
+from vaultwire.toolkit.registry import AnyTool, Bounds, Outcome, tool
 from vaultwire.vault.value_types import Placed, Progress, VaultPath
 from vaultwire.vault.vault import Vault
 
@@ -19,8 +19,9 @@ P = ParamSpec("P")
 Where: TypeAlias = Literal["append", "prepend"]
 Kind: TypeAlias = Literal["text", "list", "number", "checkbox", "date", "datetime"]
 
-FileName = Annotated[str, Bounds(0, 1000)]
-Content = Annotated[str, Bounds(1, 10_000_000)]
+FileName = Annotated[str, Bounds(0, 1000), "The note's name, as in a wikilink."]
+FilePath = Annotated[str, Bounds(0, 1000), 'Or its exact path, such as "Folder/Note.md".']
+Content = Annotated[str, Bounds(1, 10_000_000), "Markdown text."]
 
 
 class Files(TypedDict):
@@ -131,30 +132,8 @@ class Obsidian(Protocol):
         """Run JavaScript in the app."""
 
 
-class AppTool(Generic[P]):
-    """A declared tool without its backend."""
-
-    def __init__(
-        self,
-        function: Callable[Concatenate[Obsidian, Any, P], Outcome[Any]],
-        title: str,
-        annotations: dict[str, bool],
-    ) -> None:
-        self.function = function
-        self.name = function.__name__
-        self._title = title
-        self._annotations = annotations
-
-    def over(self, obsidian_of: Callable[[Vault], Obsidian]) -> AnyTool:
-        """Return the tool with this backend."""
-        function = self.function
-
-        @functools.wraps(function)
-        def run(vault: Vault, progress: Any, /, *args: P.args, **kwargs: P.kwargs) -> Outcome[Any]:
-            return function(obsidian_of(vault), progress, *args, **kwargs)
-
-        # The longer deadline: the command has one of its own, of 30 seconds, which must end before the watchdog's.
-        return Tool(run, self._title, "search", self._annotations)
+MakeTool: TypeAlias = Callable[[Callable[[Vault], Obsidian]], AnyTool]
+"""Makes a declared tool of what returns the backend of a vault."""
 
 
 def app_tool(
@@ -164,19 +143,31 @@ def app_tool(
     destructive: bool = False,
     idempotent: bool = False,
     open_world: bool = False,
-) -> Callable[[Callable[Concatenate[Obsidian, Progress, P], Outcome[Any]]], AppTool[P]]:
+) -> Callable[[Callable[Concatenate[Obsidian, Progress, P], Outcome[Any]]], MakeTool]:
     """Declare a function ``(obsidian, progress, /, arguments…) -> Outcome``. The flags are those of ``registry.tool``."""
-    annotations = {
-        "readOnlyHint": read_only,
-        "destructiveHint": destructive,
-        "idempotentHint": idempotent or read_only,
-        "openWorldHint": open_world,
-    }
-    return lambda function: AppTool(function, title, annotations)
+    # The longer deadline: the command has one of its own, of 30 seconds, which must end before the watchdog's.
+    declare = tool(
+        title=title,
+        time_class="search",
+        read_only=read_only,
+        destructive=destructive,
+        idempotent=idempotent,
+        open_world=open_world,
+    )
+
+    def over(
+        function: Callable[Concatenate[Obsidian, Progress, P], Outcome[Any]], obsidian_of: Callable[[Vault], Obsidian]
+    ) -> AnyTool:
+        @functools.wraps(function)
+        def run(vault: Vault, progress: Progress, /, *args: P.args, **kwargs: P.kwargs) -> Outcome[Any]:
+            return function(obsidian_of(vault), progress, *args, **kwargs)
+
+        return declare(run)
+
+    return lambda function: functools.partial(over, function)
 
 
 def listed(thing: str, lines: list[str], total: int | None = None) -> str:
     """Return the lines below a headline that counts them; ``total`` if there are more than these."""
     count = len(lines) if total is None else total
-    plural = thing[:-1] + "ie" if thing.endswith("y") and count != 1 else thing
-    return "\n".join([counted(count, plural) + (":" if lines else "."), *lines])
+    return "\n".join([counted(count, thing) + (":" if lines else "."), *lines])

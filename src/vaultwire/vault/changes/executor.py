@@ -118,7 +118,8 @@ class Changes:
         now = time.time_ns()
         if not needed:
             return Change(0, now, author, (), undoes)
-        removed_folders = self._folders_made_by(undoes) if undoes is not None else ()
+        undone = None if undoes is None else self._journal.load(undoes)
+        removed_folders = () if undone is None else undone.new_folders
         number = self._journal.next_id()
         draft = Intent(number, "", now, author, undoes, tuple(needed), (), (), removed_folders)
         intent = PreconditionCheck(self._files).check(draft)
@@ -206,10 +207,6 @@ class Changes:
             named = [path for path in (*paths_of(step), prior.place) if not path.startswith(".")]
             (folders if prior.is_folder else paths).update(named)
         self._index.queue_changes(sorted(paths), sorted(folders))
-
-    def _folders_made_by(self, number: int) -> tuple[str, ...]:
-        detailed = self._journal.load(number)
-        return () if detailed is None else detailed.new_folders
 
     # ------------------------------------------------------------------ reading the record
 

@@ -35,7 +35,7 @@ class Journal:
         self._folder = folder
         self._vault = vault
         self._retention = retention
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._segments: dict[int, Segment] = {}
         self._records: dict[int, tuple[Segment, Record]] = {}
         self._changes: dict[int, Change] = {}
@@ -61,14 +61,14 @@ class Journal:
                 return None
             segment, record = self._records[number]
             if segment.damaged_at >= record.start:  # perhaps its ending, or a later change, is lost in the damage
-                self._end(number, Ending(is_undone=False))
+                self.end(number, Ending(is_undone=False))
                 return None
             payload = segment.payload(record)
             if payload is not None:
                 intent = parse_intent(record.header, payload)
                 return intent._replace(is_ready=number in self._ready, unrestored=self._unrestored.get(number))
             # It was torn before it was synced, so the change never began.
-            self._end(number, Ending(is_undone=True))
+            self.end(number, Ending(is_undone=True))
             return None
 
     def next_id(self) -> int:
@@ -85,27 +85,22 @@ class Journal:
 
     def mark_ready(self, number: int) -> None:
         """Record that a change's first step is next. Not synced: after a power cut, the files themselves must tell."""
-        with self._lock:
-            self._append_header({"kind": "ready", "id": number})
+        self._append_header({"kind": "ready", "id": number})
 
     def mark_rolled_back(self, number: int, unrestored: tuple[VaultPath, ...]) -> None:
         """Record that all steps of a change are rolled back, but for the files ``unrestored``. Not synced."""
-        with self._lock:
-            self._append_header({"kind": "back", "id": number, "left": list(unrestored)})
+        self._append_header({"kind": "back", "id": number, "left": list(unrestored)})
 
     def end(self, number: int, ending: Ending) -> None:
         """Record how a change ended. Not synced: the files themselves tell how the last change ended."""
-        with self._lock:
-            self._end(number, ending)
-
-    def _end(self, number: int, ending: Ending) -> None:
         kind = "undone" if ending.is_undone else "done"
         self._append_header({"kind": kind, "id": number, "left": list(ending.unrestored)})
 
     def _append_header(self, header: dict[str, Any]) -> None:
-        if self._last is None or self._last.size() != self._last.end:  # a kill has torn its last record
-            self._begin_segment()
-        self._append(frame(header), sync=False)
+        with self._lock:
+            if self._last is None or self._last.size() != self._last.end:  # a kill has torn its last record
+                self._begin_segment()
+            self._append(frame(header), sync=False)
 
     def _append(self, data: bytes, *, sync: bool) -> None:
         assert self._last is not None

@@ -60,7 +60,7 @@ class TemporaryFiles:
             if isinstance(step, Write):
                 for place in self.of_step(number):
                     self._remove(number, step, place)
-                for place in self.of_step(number, (ROLLBACK,)):
+                for place in self.of_step(number, ROLLBACK):
                     is_torn = step.before is not None and self._files.holds(place, step.before, cut=True)
                     self._remove(number, step, place, is_ours=is_torn)
 
@@ -78,7 +78,7 @@ class TemporaryFiles:
         name = f"{TEMPORARY_PREFIX}{self._intent.id}-{self._intent.token}-{number}{mark}{TEMPORARY_SUFFIX}"
         return os.path.join(self._files.real_path(folder) if folder else self._files.root, name)
 
-    def of_step(self, number: int, marks: tuple[str, ...] = ("",)) -> Iterator[str]:
+    def of_step(self, number: int, mark: str = "") -> Iterator[str]:
         """Yield the places where a step's temporary files may be: folders that move take them along."""
         folder = folder_of(self._intent.priors[number].place)
         folders = {folder}
@@ -92,8 +92,7 @@ class TemporaryFiles:
                 folder = follow(folder, move.source, move.target)
                 folders.add(folder)
         for each in folders:
-            for mark in marks:
-                yield self.name(number, each, mark)
+            yield self.name(number, each, mark)
 
     def original_path(self, number: int, path: VaultPath) -> VaultPath:
         """Return the path, before the change, of the file that is at ``path`` right before a step."""

@@ -84,7 +84,8 @@ class _UndoPlanner:
             # The person may have emptied the trash, and another note of that name have come there.
             is_there = self._tree.holds(step.target, content)
         if self._tree.exists(step.source) and not self._tree.is_respelling(Move(step.target, step.source)):
-            if is_there or not self._is_back(step, content):
+            # With the same bytes it is the file itself: the person has moved it back.
+            if is_there or not (content is None or self._tree.holds(step.source, content)):
                 self._refuse(step.source, f"there is another {step.source!r} by now")
         elif is_there:
             self._add(Move(step.target, step.source))
@@ -92,10 +93,6 @@ class _UndoPlanner:
             self._add(Write(step.source, None, content))
         else:
             self._refuse(step.target, f"{step.target!r} is not there any more")
-
-    def _is_back(self, step: Move, content: bytes | None) -> bool:
-        """Tell whether the person has moved the file back."""
-        return content is None or self._tree.holds(step.source, content)
 
     def _undo_removal(self, step: Write, before: bytes) -> None:
         if not self._tree.exists(step.path):

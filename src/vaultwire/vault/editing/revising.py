@@ -97,21 +97,21 @@ class Revising:
                 raise VaultError(INVALID_ARGUMENTS, f"properties: {each.name!r} is given twice.", argument="properties")
             names.add(fold(each.name))
             values[each.name] = to_value(each, types)
-
-        def change(_: VaultPath, text: str) -> str:
-            return set_properties(text, values, types, progress.check)
-
-        return self._revise(name, change, if_match, progress, dry_run=dry_run)
+        return self._revise(
+            name,
+            lambda _, text: set_properties(text, values, types, progress.check),
+            if_match,
+            progress,
+            dry_run=dry_run,
+        )
 
     def remove_properties(
         self, name: str, names: Sequence[str], if_match: str | None, progress: Progress, *, dry_run: bool
     ) -> Revised:
         """Remove properties; every other byte stays. See ``property_edits.remove_properties``."""
-
-        def change(_: VaultPath, text: str) -> str:
-            return remove_properties(text, names, progress.check)
-
-        return self._revise(name, change, if_match, progress, dry_run=dry_run)
+        return self._revise(
+            name, lambda _, text: remove_properties(text, names, progress.check), if_match, progress, dry_run=dry_run
+        )
 
     def _revise(
         self,

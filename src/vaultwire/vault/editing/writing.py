@@ -10,7 +10,7 @@ from vaultwire.vault.changes.change import Move, Step, Write
 from vaultwire.vault.disk.etags import etag_of
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.disk.note_text import to_bytes
-from vaultwire.vault.disk.paths import MAX_NAME_BYTES, TRASH, check_new_names, fold, parse_note_path
+from vaultwire.vault.disk.paths import MAX_NAME_BYTES, TRASH, fold, parse_note_path
 from vaultwire.vault.editing.confirmation import confirmation_of_removal
 from vaultwire.vault.editing.workbench import Workbench
 from vaultwire.vault.errors import (
@@ -21,7 +21,7 @@ from vaultwire.vault.errors import (
     VaultError,
 )
 from vaultwire.vault.links.note_lookup import candidate_paths, find
-from vaultwire.vault.plans.context import PlanContext
+from vaultwire.vault.plans.context import PlanContext, check_new_path
 from vaultwire.vault.plans.moving import is_path, plan_arrival
 from vaultwire.vault.plans.note_text import BOM, decode_note, with_bom
 from vaultwire.vault.value_types import NO_PROGRESS, Confirmation, Deleted, Progress, VaultPath, WriteMode, Written
@@ -96,9 +96,7 @@ class Writing:
             _check_not_elsewhere(context, path, name)
         if if_match is not None:
             raise VaultError(STALE_EDIT, f"There is no note {path!r} any more, so if_match cannot hold.", path=path)
-        folder, _, new_name = path.rpartition("/")
-        in_old_folder = not folder or self._files.is_folder(VaultPath(folder))
-        check_new_names([new_name] if in_old_folder else path.split("/"))
+        check_new_path(self._files, path)
         data = to_bytes(content)
         relinked = plan_arrival(context, path, may_have_namesake=is_path(_unlinked(name)))
         change = self._finish([Write(path, None, data), *relinked], context.progress)

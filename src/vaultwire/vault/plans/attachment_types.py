@@ -11,11 +11,6 @@ from typing import NamedTuple
 
 from vaultwire.vault.errors import INVALID_ARGUMENTS, TOO_LARGE, VaultError
 
-# Obsidian's help, "Accepted file formats", without notes, canvases and bases, which are text.
-EXTENSIONS = frozenset(
-    "avif bmp gif jpeg jpg png svg webp flac m4a mp3 ogg wav webm 3gp mkv mov mp4 ogv pdf".split()  # noqa: SIM905
-)
-
 
 class _FileType(NamedTuple):
     """A type of file, recognised by its first bytes, and the extensions it may have."""
@@ -51,6 +46,8 @@ _TYPES = (
     # A declaration and comments may come first. The lookahead is bounded, so a large file of another type costs nothing.
     _type("SVG image", rb"(?:\xef\xbb\xbf)?\s*+(?=<)(?=.{0,4000}?<svg\b)", "svg"),
 )
+# Those of Obsidian's help, "Accepted file formats", without notes, canvases and bases, which are text.
+EXTENSIONS = frozenset(extension for each in _TYPES for extension in each.extensions)
 # Files of these types always begin as their type says; of the other audio and video types there are older forms.
 _ALWAYS_RECOGNISED = frozenset("avif bmp gif jpeg jpg png svg webp pdf flac mkv webm ogg ogv mp4 m4a 3gp".split())  # noqa: SIM905
 

@@ -27,7 +27,7 @@ from vaultwire.vault.disk.paths import (
 )
 from vaultwire.vault.errors import INVALID_ARGUMENTS, NOTE_EXISTS, VaultError
 from vaultwire.vault.plans.attachment_types import check_attachment
-from vaultwire.vault.plans.context import PlanContext
+from vaultwire.vault.plans.context import PlanContext, check_new_path
 from vaultwire.vault.plans.linktexts import link_to
 from vaultwire.vault.plans.moving import is_path, plan_arrival
 from vaultwire.vault.plans.note_text import read_text, with_bom
@@ -204,14 +204,10 @@ def _new_path(files: Files, folder: str, name: str, parse: Callable[[str], Vault
     try:
         named = parse(name)  # without the folder: after one, a drive letter would not be recognised
         path, _ = files.spell(parse_path(f"{folder}/{named}" if folder else named))
-        above, _, own = path.rpartition("/")
-        in_old_folder = not above or files.is_folder(VaultPath(above))
-        check_new_names([own] if in_old_folder else path.split("/"))
+        check_new_path(files, path)
     except VaultError as error:
-        written = _parts(name)
-        hint = (
-            "" if written == [safe_name(part) for part in written] else f" A name that would do: {_suggested(name)!r}."
-        )
+        suggested = _suggested(name)
+        hint = "" if suggested == "/".join(_parts(name)) else f" A name that would do: {suggested!r}."
         raise VaultError(error.code, error.message + hint, **error.details) from None
     parts = path.split("/")
     for depth in range(1, len(parts)):

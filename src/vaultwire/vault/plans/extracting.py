@@ -24,11 +24,11 @@ from vaultwire.markdown.parsed_note import Span
 from vaultwire.markdown.properties import parse_frontmatter
 from vaultwire.vault.changes.change import Step, Write
 from vaultwire.vault.disk.files import Files
-from vaultwire.vault.disk.paths import check_new_names, fold, parse_note_path
+from vaultwire.vault.disk.paths import fold, parse_note_path
 from vaultwire.vault.errors import INVALID_ARGUMENTS, NOTE_EXISTS, VaultError
 from vaultwire.vault.links.link_resolver import link_names_to, linkpath_of
 from vaultwire.vault.links.sections import Sections, line_count, line_span, parse_structure, section_span
-from vaultwire.vault.plans.context import PlanContext
+from vaultwire.vault.plans.context import PlanContext, check_new_path
 from vaultwire.vault.plans.link_rewriting import LinkChange, RewrittenLinks, rewrite_files, rewrite_text
 from vaultwire.vault.plans.linktexts import link_to
 from vaultwire.vault.plans.moved_links import MovedLinks, ResolvedLink
@@ -97,11 +97,15 @@ def plan_extract(
     ).edits
     new_text = _dedented(apply_replacements(text, link_edits, first, last))
     above, below = apply_replacements(text, link_edits, 0, first), apply_replacements(text, link_edits, last)
-    link = _link_in_place(context, path, new_path, paths, leave)
+    link = ""
+    if leave != "nothing":
+        link = link_to(path, new_path, [*paths, new_path], context.settings, is_embed=leave == "embed")
     if link and not any(rules.leads_to_new(each.linktext) for each in parse_note(link).links):
         raise VaultError(INVALID_ARGUMENTS, f"No link can lead to {new_path!r}; choose another name.", path=new_path)
     ending = edits.line_end(text)
-    content = _shaped(link, part_plain.split("\n", 1)[0])
+    content, first_line = link, part_plain.split("\n", 1)[0]
+    if link and not ATX_HEADING.match(first_line):  # as what the part was: a list item, but no task, or a quote
+        content = in_shape(link, _TASK_BOX.sub(r"\1", first_line))
     rest = _with_link(above, below, link, content, ending if new_text.endswith("\n") else "")
     if parse_frontmatter(edits.to_plain(new_text)).end:
         new_text = ending + new_text
@@ -114,9 +118,9 @@ def plan_extract(
     ]
     rewrite_files(context, rules, rules.by_note(elsewhere), paths, found)
     own = structures[0].parsed.links
-    inside = [each.linktext for each in own if span.first <= each.line <= span.last]
+    inside = [(path, each.linktext) for each in own if span.first <= each.line <= span.last]
     outside_part = [(path, each.linktext) for each in own if not span.first <= each.line <= span.last]
-    newly_resolved = rules.newly_resolved([*outside_part, *elsewhere]) | rules.newly_resolved_in_part(inside)
+    newly_resolved = rules.newly_resolved([*outside_part, *elsewhere]) | rules.newly_resolved(inside, new_path)
     steps: list[Step] = [
         Write(new_path, None, new_text.encode()),
         Write(path, data, with_bom(rest.encode(), data)),
@@ -129,8 +133,7 @@ def _free_path(files: Files, path: VaultPath) -> VaultPath:
     path, exists = files.spell(parse_note_path(path))
     if exists or files.is_folder(path):
         raise VaultError(NOTE_EXISTS, f"{path!r} exists already; give the new note another name.", path=path)
-    folder, _, name = path.rpartition("/")
-    check_new_names([name] if not folder or files.is_folder(VaultPath(folder)) else path.split("/"))
+    check_new_path(files, path)
     return path
 
 
@@ -160,14 +163,6 @@ def _lines_of(path: VaultPath, plain: str, part: Part) -> Span:
     return Span(first, last)
 
 
-def _link_in_place(
-    context: PlanContext, path: VaultPath, new_path: VaultPath, paths: list[VaultPath], leave: Leave
-) -> str:
-    if leave == "nothing":
-        return ""
-    return link_to(path, new_path, [*paths, new_path], context.settings, is_embed=leave == "embed")
-
-
 def _dedented(part: str) -> str:
     """Return lines without the indentation they share with the first: nested list items, which would become code."""
     margin = part[: len(part) - len(part.lstrip(" \t"))]
@@ -175,11 +170,6 @@ def _dedented(part: str) -> str:
     if not margin or not all(line.startswith(margin) or not line.strip() for line in lines):
         return part
     return "\n".join(line.removeprefix(margin) for line in lines)
-
-
-def _shaped(link: str, first_line: str) -> str:
-    """Return the link as what the part was: a list item, but no task, or a quote."""
-    return link if not link or ATX_HEADING.match(first_line) else in_shape(link, _TASK_BOX.sub(r"\1", first_line))
 
 
 def _with_link(above: str, below: str, link: str, content: str, ending: str) -> str:
@@ -254,17 +244,6 @@ class _ExtractedLinks(MovedLinks):
     def leads_to_new(self, linktext: str) -> bool:
         """Tell whether a link in the old note leads to the new one."""
         return self._after.resolve(self._origin, linkpath_of(linktext)) == self._new
-
-    def newly_resolved_in_part(self, linktexts: Iterable[str]) -> set[ResolvedLink]:
-        """Return those links of the part that led nowhere and lead to a file from the new note."""
-        found = set()
-        for linktext in linktexts:
-            linkpath = linkpath_of(linktext)
-            if self._before.resolve(self._origin, linkpath) is None:
-                target = self._after.resolve(self._new, linkpath)
-                if target is not None:
-                    found.add(ResolvedLink(self._new, linktext, target))
-        return found
 
     def node(self, node: FileNode) -> FileNode | None:
         """See ``LinkRules``."""

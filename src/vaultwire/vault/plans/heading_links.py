@@ -39,7 +39,6 @@ def new_heading_subpaths(
     ``ambiguous`` makes of the heading's line before and the link's subpath is raised.
     """
     old, new = _Headings(before), _Headings(after)
-    chains = _chains(after.outline)
 
     def new_subpath(subpath: str) -> str | None:
         if subpath.startswith("^") or not subpath:
@@ -47,7 +46,9 @@ def new_heading_subpaths(
         number = old.number(subpath)
         if number is None or new.number(subpath) == number:
             return None
-        for form in _forms(subpath, old, new, chains.get(number, [])):
+        line = after.outline[number].line if number < len(after.outline) else 0
+        chain = [each for each in after.outline if each.line <= line <= each.last_line]
+        for form in _forms(subpath, old, new, chain):
             if new.number(form) == number:
                 return form
         raise ambiguous(before.outline[number].line, subpath)
@@ -175,18 +176,6 @@ def _forms(subpath: str, old: _Headings, new: _Headings, chain: list[OutlineEntr
         written.append(part if is_same or number is None else _linkable(new.texts[number]))
     names = [_linkable(entry.text) for entry in chain]
     return ["#".join(written), *("#".join(names[start:]) for start in range(len(names) - 1, -1, -1))]
-
-
-def _chains(outline: list[OutlineEntry]) -> dict[int, list[OutlineEntry]]:
-    """Return by the number of each heading those whose sections it lies in, outermost first; its own is the last."""
-    chains: dict[int, list[OutlineEntry]] = {}
-    open_ones: list[OutlineEntry] = []
-    for number, entry in enumerate(outline):
-        while open_ones and open_ones[-1].last_line < entry.line:
-            open_ones.pop()
-        open_ones.append(entry)
-        chains[number] = [*open_ones]
-    return chains
 
 
 def _linkable(heading: str) -> str:

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 
 from vaultwire.markdown.inline import read_inline
 from vaultwire.markdown.link_spans import destination
+from vaultwire.markdown.links import percent_encoded
 from vaultwire.vault.disk.paths import NOTE_SUFFIX, fold, is_note, stem
 from vaultwire.vault.links.link_resolver import LinkResolver, file_names_for, link_names_to
 from vaultwire.vault.settings.obsidian_settings import Settings
@@ -46,7 +47,11 @@ def link_to(
     shown = display or ("" if is_embed else stem(target))
     # Other characters may change its meaning: "[b]" makes a wikilink, two backticks make code.
     escaped, written = _MARKUP.sub(r"\\\g<0>", shown), destination(linkpath + suffix)
-    forms = [(shown, written), (_BRACKETS.sub(r"\\\g<0>", shown), written), (escaped, _encoded(linkpath + suffix))]
+    forms = [
+        (shown, written),
+        (_BRACKETS.sub(r"\\\g<0>", shown), written),
+        (escaped, percent_encoded(linkpath + suffix)),
+    ]
     link = ""
     for text, target_text in forms:
         link = f"{mark}[{text}]({target_text})"
@@ -74,11 +79,6 @@ def linkpath_to(source: VaultPath, target: VaultPath, paths: Iterable[VaultPath]
         forms = [whole.rpartition("/")[2]] if is_alone else []
     forms += [whole, target]
     return next((form for form in forms if targets.resolve(source, form) == target), whole)
-
-
-def _encoded(linkpath: str) -> str:
-    """Return a destination with all but letters, digits and characters that no markup uses percent-encoded."""
-    return re.sub(r"[^A-Za-z0-9/._~-]", lambda found: "".join(f"%{byte:02X}" for byte in found[0].encode()), linkpath)
 
 
 def _without_suffix(path: VaultPath) -> str:

@@ -80,16 +80,22 @@ class MovedLinks:
                 found.setdefault(note, set()).add(linktext)
         return found
 
-    def newly_resolved(self, links: Iterable[tuple[VaultPath, str]]) -> set[ResolvedLink]:
-        """Return those of the links (the note and the link's text) that led nowhere before and lead to a file after."""
+    def newly_resolved(
+        self, links: Iterable[tuple[VaultPath, str]], place: VaultPath | None = None
+    ) -> set[ResolvedLink]:
+        """Return those of the links (the note and the link's text) that led nowhere before and lead to a file after.
+
+        ``place`` is the note that they all stand in after, if they leave theirs.
+        """
         found = set()
         for note, linktext in links:
             self._progress.check()
             linkpath = linkpath_of(linktext).strip()
             if linkpath and self._before.resolve(note, linkpath) is None:
-                target = self._after.resolve(self.path_after(note), linkpath)
+                after = place or self.path_after(note)
+                target = self._after.resolve(after, linkpath)
                 if target is not None:
-                    found.add(ResolvedLink(self.path_after(note), linktext, target))
+                    found.add(ResolvedLink(after, linktext, target))
         return found
 
     def _must_change(self, note: VaultPath, linktext: str) -> bool:

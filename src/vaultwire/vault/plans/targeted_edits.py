@@ -200,7 +200,11 @@ def _changes(note: _Note, edit: Edit) -> list[tuple[Change, int]]:
     if edit.section.strip().removeprefix("#").startswith("^"):
         return [(_block_change(note, edit, content), -1)]
     found = note.sections.headings(edit.section)
-    section = _chosen(note, edit, found, [entry.line for entry in found], "sections", _chain(note.structure))
+
+    def chain(line: int) -> str:  # the heading's name behind those of the headings above it
+        return "#".join(entry.text for entry in note.structure.outline if entry.line <= line <= entry.last_line)
+
+    section = _chosen(note, edit, found, [entry.line for entry in found], "sections", chain)
     return [(_section_change(note, edit, section, content), note.starts[section.line - 1])]
 
 
@@ -371,15 +375,6 @@ def _chosen(
         path=note.structure.path,
         lines=lines[:_MAX_PLACES],
     )
-
-
-def _chain(note: Structure) -> Callable[[int], str]:
-    """Return a function from a heading's line to its name, with the names of the headings above it."""
-
-    def chain(line: int) -> str:
-        return "#".join(entry.text for entry in note.outline if entry.line <= line <= entry.last_line)
-
-    return chain
 
 
 def _line_of(note: _Note, position: int) -> int:
