@@ -18,7 +18,7 @@ from vaultwire.server.editors.tools import COMPANION_TOOLS, argument, name_argum
 from vaultwire.server.http.streams import Stream
 from vaultwire.server.results import Refusal, Result
 from vaultwire.server.subscriptions import Subscriptions
-from vaultwire.server.tasks import Job, Work
+from vaultwire.server.tasks import Job
 from vaultwire.trust.limits import SECONDS_BY_TIME_CLASS
 
 TYPE_CHECKING = False
@@ -128,7 +128,7 @@ class Companion:
                 return _failure(str(error))
 
         seconds = SECONDS_BY_TIME_CLASS["file"]
-        return Work(name, answer, lambda _, message: _failure(message), seconds, changes_vault=False)
+        return Job(name, answer, lambda _, message: _failure(message), seconds, changes_vault=False)
 
     def describe(self, _tool: str) -> None:
         """Return nothing: no argument stands in a header."""
