@@ -12,6 +12,7 @@ from __future__ import annotations
 import threading
 
 from vaultwire.protocol.events import Exit
+from vaultwire.server.outlet import Outlet
 from vaultwire.server.workers import Workers, log_crash
 
 TYPE_CHECKING = False
@@ -62,7 +63,7 @@ def serve(
     connection's second way in.
     """
     connection = _Connection(stream, session, handlers, on_ready)
-    handlers.subscriptions.attach(connection, session, connection)
+    handlers.subscriptions.attach(connection.lock, session, connection)
     if lend is not None:
         lend(connection.enter)
     connection.drain()
@@ -71,7 +72,7 @@ def serve(
     connection.join()
 
 
-class _Connection(Workers):
+class _Connection(Workers, Outlet):
     """One peer: its session, its reader, and the outlet of all its calls."""
 
     def __init__(
@@ -147,13 +148,3 @@ class _Connection(Workers):
             self._background = threading.Thread(target=self._on_ready, name="vaultwire-background")
             self._on_ready = None
             self._background.start()
-
-    def answer(self, frame: bytes, code: int | None) -> None:  # noqa: ARG002 - this door has no use for it
-        """Send an answer."""
-        self.send(frame)
-
-    def abandon(self) -> None:
-        """Nothing to do: the connection goes on."""
-
-    def hang_up(self) -> None:
-        """Nothing to do: there is one stream and it stays."""

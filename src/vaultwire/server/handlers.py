@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from vaultwire.protocol.dialects import Dialect
     from vaultwire.protocol.events import Peer, Request
     from vaultwire.protocol.json_types import JsonObject
-    from vaultwire.server.interfaces import Features
+    from vaultwire.server.features import Features
     from vaultwire.server.middleware import Middleware
     from vaultwire.server.results import Answer
     from vaultwire.toolkit.catalog import Toolset

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from vaultwire.protocol.events import Question, Request
     from vaultwire.protocol.json_types import Json, JsonObject
     from vaultwire.protocol.session import Session
-    from vaultwire.server.interfaces import Outlet
+    from vaultwire.server.outlet import Outlet
     from vaultwire.server.results import Answer
     from vaultwire.toolkit.registry import Ask
     from vaultwire.vault.value_types import Confirmation

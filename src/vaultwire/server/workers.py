@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from vaultwire.protocol.dialects import Dialect
     from vaultwire.protocol.events import Event
     from vaultwire.protocol.session import Session
-    from vaultwire.server.interfaces import Outlet
+    from vaultwire.server.outlet import Outlet
     from vaultwire.server.results import Answer
     from vaultwire.server.subscriptions import Subscriptions
 
@@ -130,7 +130,7 @@ class Workers:
         if not isinstance(answer, Job):
             with self.lock:
                 if isinstance(answer, Listening):
-                    self.handlers.subscriptions.listen(self, session, outlet, request, answer)
+                    self.handlers.subscriptions.listen(self.lock, session, outlet, request, answer)
                 else:
                     self._answer(session, request, answer, outlet)
             return

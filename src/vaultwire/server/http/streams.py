@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import time
 
+from vaultwire.server.outlet import Outlet
 from vaultwire.vault.memory_budget import MEMORY_BUDGET, UNCOUNTED_BYTES, Reservation
 
 TYPE_CHECKING = False
@@ -30,8 +31,8 @@ _MOST_KEPT_STREAMS = 32
 _SESSION_BYTES = 12_000
 
 
-class Stream:
-    """The frames that answer one POST, or the unasked ones of a session. Fills the workers' ``Outlet``."""
+class Stream(Outlet):
+    """The frames that answer one POST, or the unasked ones of a session."""
 
     __slots__ = (
         "__weakref__", "_base", "_held", "_lock", "_wake", "can_ask", "code", "consumer", "delivered", "done", "frames",
