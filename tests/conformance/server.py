@@ -81,7 +81,9 @@ def main(where: str) -> None:
         if where == "stdio":
             stdio.run(make_session(handlers), handlers)
             return
-        door = streamable_http.make_app(Workers(handlers), lambda revision: make_session(handlers, revision))
+        door = streamable_http.StreamableHttp(
+            Workers(handlers), lambda revision: make_session(handlers, revision), guard.KEY_NAME
+        )
 
         async def stop() -> None:
             await asyncio.sleep(0)

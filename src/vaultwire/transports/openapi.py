@@ -36,6 +36,7 @@ _SCHEMAS: dict[str, Any] = {
             },
         ],
     },
+    "Document": {"type": "object"},
     "Error": {
         "type": "object",
         "properties": {"error": _TEXT, "message": _TEXT, "details": _TEXT},
@@ -80,19 +81,7 @@ def to_document(tools: Sequence[dict[str, Any]], url: str) -> dict[str, Any]:
     paths: dict[str, Any] = {
         "/health": {"get": _reading("health", "Is the server alive?", "Health")},
         "/tools": {"get": _reading("tools", "The tools, and a hash that changes when they do.", "Tools")},
-        "/openapi.json": {
-            "get": {
-                "operationId": "openapi",
-                "summary": "This document.",
-                "responses": {
-                    "200": {
-                        "description": "This document.",
-                        "content": {"application/json": {"schema": {"type": "object"}}},
-                    },
-                    "401": _error("401"),
-                },
-            }
-        },
+        "/openapi.json": {"get": _reading("openapi", "This document.", "Document")},
     }
     for tool in tools:
         paths[f"/tools/{tool['name']}/call"] = {"post": _calling(tool)}

@@ -18,7 +18,7 @@ from vaultwire.protocol.events import Peer, Request
 from vaultwire.protocol.jsonrpc import MessageError, json_type, parse_json
 from vaultwire.protocol.revisions import LATEST_HANDSHAKE
 from vaultwire.server.results import TOOL_NOT_FOUND, Refusal, Result
-from vaultwire.transports import read_body, send_whole
+from vaultwire.transports import call_on_loop, read_body, send_whole
 from vaultwire.vault.memory_budget import MEMORY_BUDGET, UNCOUNTED_BYTES, Reservation, estimated_bytes
 
 TYPE_CHECKING = False
@@ -123,10 +123,7 @@ class Rest:
         def on_answer(made: Answer) -> None:
             if held is not None:
                 held.end()
-            try:
-                loop.call_soon_threadsafe(resolve, made)
-            except RuntimeError:  # the server has ended without waiting for this call
-                pass
+            call_on_loop(loop, resolve, made)
 
         self._ask(request, on_answer)
         return await answer
@@ -273,7 +270,7 @@ async def _send_error(
 
 async def _send(send: Send, status: int, body: bytes, *headers: tuple[bytes, bytes]) -> None:
     """Send JSON, or nothing."""
-    own = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))] if body else []
+    own = [(b"content-type", b"application/json")] if body else []
     await send_whole(send, status, [*own, *CORS, *headers], body)
 
 

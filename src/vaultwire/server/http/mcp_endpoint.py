@@ -58,7 +58,6 @@ class McpEndpoint:
         self._make_session = make_session
         self._sessions: dict[str, HttpSession] = {}
         self._peers: dict[tuple[str, str], Peer] = {}
-        self._header_params: dict[str, http.HeaderParams] = {}
         self._is_closing = False
 
     # ------------------------------------------------------------------ requests
@@ -120,15 +119,8 @@ class McpEndpoint:
 
     def _params_of(self, tool: Json) -> http.HeaderParams:
         """Return which arguments of a tool are in headers, too."""
-        if not isinstance(tool, str):
-            return ()
-        found = self._header_params.get(tool)
-        if found is None:
-            description = self._workers.handlers.describe(tool)
-            if description is None:
-                return ()
-            found = self._header_params[tool] = http.header_params(description["inputSchema"])
-        return found
+        description = self._workers.handlers.describe(tool) if isinstance(tool, str) else None
+        return () if description is None else http.header_params(description["inputSchema"])
 
     def _one_request_session(self, message: Json, revision: Revision, principal: str) -> Session:
         """Return the protocol state for one request. What its caller has read is remembered, as with a session."""
@@ -184,7 +176,7 @@ class McpEndpoint:
         id_ = secrets.token_urlsafe(24)
         opened = HttpSession(id_, session, principal, self._workers, session.revision)
         self._sessions[id_] = opened
-        self._workers.handlers.subscriptions.attach(self._workers, session, opened.standalone)
+        self._workers.handlers.subscriptions.attach(self._workers.lock, session, opened.standalone)
         stream = Stream(self._workers, session.revision, takes_more=False)
         stream.session_id = id_
         self._act(events, session, stream)
