@@ -65,7 +65,7 @@ _FEATURES = {
 class Handlers:
     """The methods of one server, over one tool set and its vaults."""
 
-    def __init__(  # noqa: PLR0913 - the parts of a server, by name
+    def __init__(
         self,
         toolset: Toolset,
         open_vault: Callable[[], Vault] | dict[str, Callable[[], Vault]],
@@ -73,15 +73,14 @@ class Handlers:
         seconds: Mapping[str, float] = SECONDS_BY_TIME_CLASS,
         prompts_folder: str | None = None,
         *,
-        open_features: Callable[[Vault], Features] | None = None,
         subscriptions: Subscriptions | None = None,
         middleware: Middleware | None = None,
         lists: Callable[[str], bool] = lambda _: True,
     ) -> None:
         """``open_vault`` is called once, when a call first needs the vault; for named vaults it is a table of such functions.
 
-        ``prompts_folder`` is a folder in a vault. ``open_features`` replaces the features that are made of the notes.
-        ``lists`` tells which tools are listed to every client; the others can be called, too.
+        ``prompts_folder`` is a folder in a vault. ``lists`` tells which tools are listed to every client; the others can be
+        called, too.
         """
         self.vaults = Vaults(open_vault if isinstance(open_vault, dict) else {"": open_vault}, self._load)
         self.toolset = toolset.over(self.vaults.names)
@@ -89,7 +88,6 @@ class Handlers:
         self._policy = policy
         self._seconds = seconds
         self._prompts_folder = prompts_folder
-        self._open_features = open_features
         self.subscriptions = subscriptions or Subscriptions((RESOURCE_LIST, RESOURCE_UPDATES))
         self.subscriptions.may_hear = self._may_hear
         self._middleware = middleware
@@ -151,18 +149,14 @@ class Handlers:
         import vaultwire.server.call_runner  # noqa: PLC0415
 
         self.toolset.tools  # noqa: B018 - loads them
-        if self._open_features is None:
-            import vaultwire.server.features.several_vaults  # noqa: F401, PLC0415 - as the tools, not at start
+        import vaultwire.server.features.several_vaults  # noqa: F401, PLC0415 - as the tools, not at start
 
     def _all_features(self) -> Features:
         self.vaults.load()
         if self._features is None:  # two threads may make one each; they are equal
-            if self._open_features is not None:
-                self._features = self._open_features(self.vaults.get(self.vaults.names[0]))
-            else:
-                from vaultwire.server.features.several_vaults import make_features  # noqa: PLC0415 - loaded by now
+            from vaultwire.server.features.several_vaults import make_features  # noqa: PLC0415 - loaded by now
 
-                self._features = make_features(self.vaults, self._prompts_folder)
+            self._features = make_features(self.vaults, self._prompts_folder)
         return self._features
 
     def offered(self, request: Request) -> list[dict[str, Any]]:
