@@ -63,15 +63,17 @@ def run_stdio(config: Config, *, standalone: bool = False) -> None:
     if standalone or not may_have_server:
         stdio.run(session, handlers)
         return
-    from vaultwire.transports import rendezvous  # noqa: PLC0415 - only where there may be a server, here and below
-    from vaultwire.transports.relay import shared_server  # noqa: PLC0415
+    from vaultwire.transports.relay import shared_server  # noqa: PLC0415 - only where there may be a server
 
     def load_catalog() -> list[Description]:
         return load_descriptions(config, load_policy(config))
 
-    shared_server.run(
-        stdio.open_stream(), session, handlers, lambda: rendezvous.find(_rendezvous_path(config)), load_catalog
-    )
+    def find_server() -> str | None:
+        from vaultwire.transports import rendezvous  # noqa: PLC0415 - after the first answer
+
+        return rendezvous.find(_rendezvous_path(config))
+
+    shared_server.run(stdio.open_stream(), session, handlers, find_server, load_catalog)
 
 
 def _rendezvous_path(config: Config) -> str | None:

@@ -7,14 +7,17 @@ any program may have it once its server has ended. Not on Windows, where Python 
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
+import socket
+import stat
 
 from vaultwire import __version__
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import socket
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from typing import Any
 
 # The longest path of a socket (macOS: 104 bytes with the zero at the end).
@@ -31,10 +34,6 @@ def socket_path(folder: str, settings: Mapping[str, object], policy: str | None)
     The name also depends on what else could make two servers behave differently: the version and place of the program, the
     time zone, and the state of the file ``policy``.
     """
-    import hashlib  # noqa: PLC0415 - after the first answer, here and below
-    import json  # noqa: PLC0415
-    import socket  # noqa: PLC0415
-
     if not hasattr(socket, "AF_UNIX"):
         return None
     environment = [__version__, os.path.dirname(__file__), os.environ.get("TZ"), _stamp(policy)]
@@ -52,8 +51,6 @@ def find(path: str | None) -> str | None:
 
 def listen(path: str | None) -> Listener | None:
     """Bind the socket. None if another server has it, or the folder cannot have a socket or is open to others."""
-    import socket  # noqa: PLC0415 - as above
-
     if path is None:
         return None
     folder = os.path.dirname(path)
@@ -113,28 +110,22 @@ def _identity(path: str) -> tuple[int, int]:
 
 
 def _is_private(folder: str) -> bool:
-    import stat  # noqa: PLC0415 - as above
-
-    try:
-        found = os.lstat(folder)
-    except OSError:
-        return False
-    return stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid() and not found.st_mode & 0o077
+    return _is_our(folder, lambda mode: stat.S_ISDIR(mode) and not mode & 0o077)
 
 
 def _is_our_socket(path: str) -> bool:
-    import stat  # noqa: PLC0415 - as above
+    return _is_our(path, stat.S_ISSOCK)
 
+
+def _is_our(path: str, has_mode: Callable[[int], bool]) -> bool:
     try:
         found = os.lstat(path)
     except OSError:
         return False
-    return stat.S_ISSOCK(found.st_mode) and found.st_uid == os.getuid()
+    return has_mode(found.st_mode) and found.st_uid == os.getuid()
 
 
 def _accepts(path: str) -> bool:
-    import socket  # noqa: PLC0415 - as above
-
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as client:
         client.settimeout(_CONNECT_SECONDS)
         try:
