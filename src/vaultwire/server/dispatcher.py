@@ -18,17 +18,14 @@ from vaultwire.server.workers import Workers, log_crash
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Protocol
+    from typing import Protocol, TypeAlias
 
     from vaultwire.protocol.events import Event
     from vaultwire.protocol.session import Session
     from vaultwire.server.workers import Methods
 
-    class Entry(Protocol):
-        """A second way in, for frames that came on the stream and found nobody to take them there."""
-
-        def __call__(self, frame: bytes, is_known: bool, /) -> None:
-            """Take a frame. ``is_known``: only take note of it, its answer has been given."""
+    Entry: TypeAlias = Callable[[bytes, bool], None]
+    """A second way in, for frames that came on the stream and found nobody to take them there (``_Connection.enter``)."""
 
     class Stream(Protocol):
         """A duplex door's bytes, cut into frames."""
@@ -133,7 +130,10 @@ class _Connection(Workers, Outlet):
             self.act(event, self.session, self)
 
     def enter(self, frame: bytes, is_known: bool) -> None:
-        """Take a frame that did not come on the stream, or no more. Safe from any thread."""
+        """Take a frame that did not come on the stream, or no more. Safe from any thread.
+
+        ``is_known``: only take note of it, its answer has been given.
+        """
         with self.lock:
             events = self.session.receive(frame)
         if not is_known:

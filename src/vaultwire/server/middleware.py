@@ -18,7 +18,7 @@ from vaultwire.vault.errors import TOO_LARGE, Stopped, VaultError
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from typing import Any, Protocol
+    from typing import Any, TypeAlias
 
     from vaultwire.protocol.dialects import Dialect
     from vaultwire.protocol.events import Request
@@ -27,11 +27,8 @@ if TYPE_CHECKING:
     from vaultwire.trust.audit import Audit, LoggedRequest
     from vaultwire.trust.limits import ClientLimits
 
-    class Fail(Protocol):
-        """Makes the answer for a request that fails."""
-
-        def __call__(self, code: str, message: str, details: Mapping[str, Any]) -> Answer:
-            """Return the answer."""
+    Fail: TypeAlias = Callable[[str, str, Mapping[str, Any]], Answer]
+    """Returns the answer for a request that fails, from its error code, message and details."""
 
 
 RATE_LIMITED = "RATE_LIMITED"

@@ -35,15 +35,13 @@ MAX_SESSIONS = 1000
 # Callers without a session, told apart by key and name. What they have read is remembered.
 _MAX_PEERS = 1000
 
-_NO_BODY = b""
-
 
 class Reply:
     """An HTTP response that is whole."""
 
     __slots__ = ("body", "headers", "status")
 
-    def __init__(self, status: int, body: bytes = _NO_BODY, *headers: tuple[bytes, bytes]) -> None:
+    def __init__(self, status: int, body: bytes = b"", *headers: tuple[bytes, bytes]) -> None:
         self.status = status
         self.body = body
         self.headers = headers
