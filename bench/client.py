@@ -69,6 +69,10 @@ def call_frame(number: int, tool: str, arguments: dict[str, Any]) -> bytes:
     return json.dumps({"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": params}).encode() + b"\n"
 
 
+# What the server says unasked, such as that notes came or went. No result has it at its beginning.
+_NOTIFICATION = b'"method":"notifications/'
+
+
 class Server:
     """A spawned server, and the time since then. Use as a context manager."""
 
@@ -111,8 +115,10 @@ class Server:
         os.write(self._input.fileno(), frame)  # shorter than a pipe's atomic size: goes out whole
 
     def receive(self) -> bytes:
-        """Wait for the next line."""
+        """Wait for the next line that is no notification."""
         line = self._output.readline()
+        while _NOTIFICATION in line[:80]:
+            line = self._output.readline()
         if not line.endswith(b"\n"):
             self._errors.seek(0)
             raise RuntimeError(f"{self.process.args!r} ended early: {self._errors.read().decode(errors='replace')}")

@@ -19,6 +19,7 @@ from support.vaults import open_vault
 from vaultwire.protocol.events import Identity
 from vaultwire.protocol.revisions import Revision
 from vaultwire.protocol.session import Session
+from vaultwire.server.features import Features
 from vaultwire.server.handlers import Handlers
 from vaultwire.server.subscriptions import LIST_CHANGES, RESOURCE_UPDATES, Subscriptions
 from vaultwire.server.workers import Workers
@@ -39,13 +40,17 @@ CAPABILITIES = {
 }
 
 
+class FixtureHandlers(Handlers):
+    def _all_features(self) -> Features:
+        return FixtureFeatures()
+
+
 def make_handlers(vault: Path) -> Handlers:
     subscriptions = Subscriptions([*LIST_CHANGES, RESOURCE_UPDATES])
-    return Handlers(
+    return FixtureHandlers(
         Fixtures(subscriptions).toolset(),
         lambda: open_vault(vault),
         Policy(),
-        open_features=lambda _: FixtureFeatures(),
         subscriptions=subscriptions,
     )
 
@@ -81,7 +86,9 @@ def main(where: str) -> None:
         if where == "stdio":
             stdio.run(make_session(handlers), handlers)
             return
-        door = streamable_http.make_app(Workers(handlers), lambda revision: make_session(handlers, revision))
+        door = streamable_http.StreamableHttp(
+            Workers(handlers), lambda revision: make_session(handlers, revision), guard.KEY_NAME
+        )
 
         async def stop() -> None:
             await asyncio.sleep(0)

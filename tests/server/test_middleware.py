@@ -24,6 +24,7 @@ from vaultwire.protocol.revisions import LATEST_HANDSHAKE
 from vaultwire.protocol.session import Session
 from vaultwire.server.handlers import Handlers
 from vaultwire.server.middleware import Middleware
+from vaultwire.server.outlet import Outlet
 from vaultwire.server.workers import Workers
 from vaultwire.trust.audit import Audit
 from vaultwire.trust.chained_log import ChainedLog, records
@@ -175,7 +176,7 @@ def test_a_client_whose_calls_take_every_thread_it_may_does_not_make_another_wai
             connection.close()
 
 
-class _Outlet:
+class _Outlet(Outlet):
     """Where the answers of one client go."""
 
     can_ask = False
@@ -188,12 +189,6 @@ class _Outlet:
 
     def answer(self, frame: bytes, code: int | None) -> None:
         self.answers.append(json.loads(frame))
-
-    def abandon(self) -> None:
-        """Nothing waits."""
-
-    def hang_up(self) -> None:
-        """Nothing does."""
 
 
 def test_a_client_alone_may_have_half_of_the_calls_under_way(stage: Stage, vault: Vault) -> None:

@@ -119,7 +119,7 @@ def test_an_abandoned_task_takes_nothing_from_its_client(also_lent: bool) -> Non
     waiting = [row.put("a", f"late {number}", waits=True) for number in range(2)]
     for piece in stuck:
         if also_lent:  # it was waiting for a person when its time was up
-            row.queue.lend_thread(piece)
+            row.queue.replace_thread(piece)
         piece.is_abandoned = True
         row.queue.replace_thread(piece)
         if also_lent:
@@ -138,7 +138,7 @@ def test_a_task_that_waits_for_a_person_holds_up_nobody() -> None:
     assert asking.begun.wait(PATIENCE)
     behind = row.put("a", "behind")
     assert not behind.begun.is_set()
-    row.queue.lend_thread(asking)
+    row.queue.replace_thread(asking)
     assert behind.begun.wait(PATIENCE)
     row.queue.take_back_thread(asking)
     asking.released.set()
@@ -151,7 +151,7 @@ def test_threads_that_stood_in_for_lent_ones_end() -> None:
         asking = row.put("a", f"asking {number}", waits=True)
         assert asking.begun.wait(PATIENCE)
         behind = row.put("a", f"behind {number}", waits=True)
-        row.queue.lend_thread(asking)
+        row.queue.replace_thread(asking)
         assert behind.begun.wait(PATIENCE)
         row.queue.take_back_thread(asking)
         asking.released.set()

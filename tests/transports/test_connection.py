@@ -96,8 +96,10 @@ class Hall:
     def __init__(self, handlers: Handlers, owner: Callable[[str], str | None], *, key_required: bool) -> None:
         self.observer = Heard()
         identity = Identity("test", "Test", "1", {"tools": {}, "logging": {}}, "Be kind.")
-        mcp = streamable_http.make_app(
-            workers.Workers(handlers), lambda revision: Session(identity, handlers.methods, revision=revision)
+        mcp = streamable_http.StreamableHttp(
+            workers.Workers(handlers),
+            lambda revision: Session(identity, handlers.methods, revision=revision),
+            guard.KEY_NAME,
         )
         rules = guard.Rules(("localhost",), any_address=False, origins=(PAGE,), key_required=key_required, owner=owner)
         self.app = guard.Guard([guard.Door("mcp", "/mcp", mcp, MOST_BYTES)], rules, self.observer)

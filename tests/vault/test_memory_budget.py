@@ -27,7 +27,7 @@ class Box:
 
 
 def test_who_was_used_longest_ago_drops_what_it_has_until_there_is_room() -> None:
-    account = MemoryBudget(800)
+    account = MemoryBudget(800, 0)
     first, second, third, fixed = Box(), Box(), Box(), Box(200)
     for box in (fixed, first, second, third):
         box.size = 200
@@ -45,7 +45,7 @@ def test_who_was_used_longest_ago_drops_what_it_has_until_there_is_room() -> Non
 
 
 def test_the_latest_is_not_dropped_however_much_it_is() -> None:
-    account = MemoryBudget(100)
+    account = MemoryBudget(100, 0)
     box = Box()
     box.size = 500
     account.record(box, 500)
@@ -55,7 +55,7 @@ def test_the_latest_is_not_dropped_however_much_it_is() -> None:
 
 
 def test_what_nobody_has_any_more_counts_no_more() -> None:
-    account = MemoryBudget(1000)
+    account = MemoryBudget(1000, 0)
     boxes = [Box() for _ in range(10)]
     for box in boxes:
         account.record(box, 50)
@@ -66,7 +66,7 @@ def test_what_nobody_has_any_more_counts_no_more() -> None:
 def test_the_total_is_the_sum_whatever_happens(request: pytest.FixtureRequest) -> None:
     seed = request.config.getoption("hypothesis_seed")
     chance = random.Random(f"{seed}")
-    account = MemoryBudget(5000)
+    account = MemoryBudget(5000, 0)
     boxes = [Box() for _ in range(40)]
     for _ in range(5000):
         number = chance.randrange(len(boxes))
@@ -138,3 +138,16 @@ def test_a_caller_that_was_let_go_goes_on() -> None:
     caller.moved(path, VaultPath("Moved.md"))
     assert caller.has_read(VaultPath("Moved.md"))
     assert caller.text_of(path, "two") == b"more"
+
+
+def test_what_the_server_records_by_itself_does_not_make_a_holder_look_used() -> None:
+    account = MemoryBudget(1000, 0)
+    left, at_work, new = Box(), Box(), Box()
+    for box in (left, at_work):
+        box.size = 300
+        account.record(box, 300)
+    left.size = 400
+    account.record(left, 400, is_used=False)
+    new.size = 500
+    account.record(new, 500)
+    assert (left.size, at_work.size, account.total) == (0, 300, 800)

@@ -59,15 +59,17 @@ def run_stdio(config: Config, *, standalone: bool = False) -> None:
     if standalone or not may_have_server:
         stdio.run(session, handlers)
         return
-    from vaultwire.transports import rendezvous  # noqa: PLC0415 - only where there may be a server, here and below
-    from vaultwire.transports.relay import shared_server  # noqa: PLC0415
+    from vaultwire.transports.relay import shared_server  # noqa: PLC0415 - only where there may be a server
 
     def load_catalog() -> list[Description]:
         return load_descriptions(config, load_policy(config))
 
-    shared_server.run(
-        stdio.open_stream(), session, handlers, lambda: rendezvous.find(_rendezvous_path(config)), load_catalog
-    )
+    def find_server() -> str | None:
+        from vaultwire.transports import rendezvous  # noqa: PLC0415 - after the first answer
+
+        return rendezvous.find(_rendezvous_path(config))
+
+    shared_server.run(stdio.open_stream(), session, handlers, find_server, load_catalog)
 
 
 def _rendezvous_path(config: Config) -> str | None:
@@ -215,12 +217,12 @@ def _check_limits(limits: ClientLimits, has_hosts: bool, tools: Sequence[Descrip
 
 
 def _make_middleware(config: Config, policy: Policy) -> Middleware | None:
-    """Return the gate of this run, which every request passes; None if there are no limits."""
+    """Return the middleware of this run, which every request passes; None if there are no limits."""
     rates = CONTRACT_RATES if config.dialect == SECURE.name else USUAL_RATES if policy.hosts else {}
     limits = config.limits
     if not rates and not limits.options():
         return None
-    from vaultwire.server.middleware import make_middleware  # noqa: PLC0415 - only where there is a gate
+    from vaultwire.server.middleware import make_middleware  # noqa: PLC0415 - only where there are limits
 
     try:
         return make_middleware(limits, _complain, rates=rates)

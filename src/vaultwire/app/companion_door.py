@@ -58,7 +58,7 @@ class CompanionDoor:
         identity = lock_file.Identity(self.port, self._token)
         self._files = [make(folder(), identity, root, name) for folder, make in map(_FILES.__getitem__, clients)]
         self._workers = Workers(self.companion, most_tasks=MAX_CALLS, has_room=MEMORY_BUDGET.has_room)
-        self._mcp = streamable_http.make_app(self._workers, self._new_session, guard.KEY_NAME)
+        self._mcp = streamable_http.StreamableHttp(self._workers, self._new_session, guard.KEY_NAME)
         self._ready = threading.Event()
         self._stop: Callable[[], None] = lambda: None
         self._thread = threading.Thread(target=self._serve, name="vaultwire-companion")

@@ -168,7 +168,7 @@ class EditorDoor:
             endpoint_file(folder, "plugin", self.root, plugin),
             endpoint_file(folder, "commands", self.root, command),
         ]
-        works = {"socket": self._socket.run, "tend": vault.run_watch_loop, "follow": self._follow}
+        works = {"socket": self._socket.run, "watch": vault.run_watch_loop, "follow": self._follow}
         self._threads = [threading.Thread(target=work, name=f"vaultwire-editor-{name}") for name, work in works.items()]
         proposals.listen(self._open_page)
 

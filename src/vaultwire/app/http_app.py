@@ -86,7 +86,7 @@ class HttpApp:
             on_crash=observer.crashed,
             has_room=MEMORY_BUDGET.has_room,
         )
-        self._mcp = streamable_http.make_app(self._workers, new_session, guard.KEY_NAME)
+        self._mcp = streamable_http.StreamableHttp(self._workers, new_session, guard.KEY_NAME)
         self._legacy_sse = _make_legacy_sse(self._workers, new_session) if network.legacy_sse else None
         self._protected = _make_protected(network.oauth, address, observer)
         rules = guard.Rules(

@@ -21,11 +21,11 @@ def serve_http(
     serving: NetworkConfig,
     on_ready: Callable[..., None],
     limits: Limits,
-    met: Listener | None = None,
+    rendezvous: Listener | None = None,
 ) -> None:
     """Serve these methods until told to end. Raises ConfigError where that cannot be.
 
-    ``new_session``: as for ``HttpApp``. ``met`` is where programs of the same person find the server (``rendezvous``).
+    ``new_session``: as for ``HttpApp``. ``rendezvous`` is where programs of the same person find the server.
     ``on_ready`` is called with the server's URL once it answers, and with ``in_the_open=True`` if others can read what it
     says on the way.
     """
@@ -49,7 +49,7 @@ def serve_http(
         on_ready(address.url, in_the_open=tls is None and not address.is_local)
 
     try:
-        private = None if met is None else http_server.Endpoint(app.private_door(), met.socket)
+        private = None if rendezvous is None else http_server.Endpoint(app.private_door(), rendezvous.socket)
         endpoint = http_server.Endpoint(app, listener, tls, rest.CORS)
         http_server.run(endpoint, begin, app.end_streams, limits, private)
     finally:

@@ -71,7 +71,7 @@ def with_properties(text: str, source: str) -> tuple[str, list[str]]:
     """
     read = parse_frontmatter(source)
     if read.problems:
-        raise PropertyEditError(f"the frontmatter is broken and must be mended first: {read.problems[0]}")
+        raise PropertyEditError(f"the frontmatter is broken and must be fixed first: {read.problems[0]}")
     own = parse_frontmatter(edits.to_plain(text))
     names = {name.casefold() for name in own.values}
     wanted: dict[str, PropertyValue] = {}

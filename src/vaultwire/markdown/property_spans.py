@@ -88,7 +88,7 @@ def read_block(text: str) -> Block:
     read = parse_frontmatter(plain)
     if read.problems:
         where = "" if read.problems[0].startswith("line ") else "line 1: "
-        raise PropertyEditError(f"the frontmatter is broken and must be mended first: {where}{read.problems[0]}")
+        raise PropertyEditError(f"the frontmatter is broken and must be fixed first: {where}{read.problems[0]}")
     if not read.end:
         return Block({}, [], 0, 0, 0)
     rows = plain[: read.end].removesuffix("\n").split("\n")

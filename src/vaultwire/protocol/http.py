@@ -37,6 +37,11 @@ LAST_EVENT = b"last-event-id"
 
 JSON_TYPE = b"application/json"
 STREAM_TYPE = b"text/event-stream"
+STREAM_HEADERS = (
+    (b"content-type", STREAM_TYPE),
+    (b"cache-control", b"no-store"),
+    (b"x-accel-buffering", b"no"),  # nginx would hold events back
+)
 
 # The HTTP status of the stateless revision's errors, for proxies between client and server. All others: 200.
 _STATUS = {

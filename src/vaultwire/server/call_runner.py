@@ -17,43 +17,31 @@ from vaultwire.vault.errors import FILE_NOT_FOUND, VaultError
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any, Protocol
+    from typing import Any
 
     from vaultwire.protocol.events import Request
     from vaultwire.protocol.json_types import JsonObject
     from vaultwire.server.results import Answer, Wording
-    from vaultwire.server.vaults import Vaults
-    from vaultwire.toolkit.catalog import Toolset
-    from vaultwire.toolkit.registry import Client
-
-    class Call(Protocol):
-        """A tool call (``handlers.ToolCall``)."""
-
-        name: str
-        request: Request
-        vault: str
-        description: dict[str, Any]
-        arguments: JsonObject
-        wording: Wording
-
-        def give_up(self, code: str, message: str) -> Answer:
-            """Return the answer for work that crashed or was not done in time."""
+    from vaultwire.toolkit.registry import AnyTool, Client
+    from vaultwire.vault.vault import Vault
 
 
-def run_tool(call: Call, vaults: Vaults, toolset: Toolset, client: Client) -> Answer:
-    """Run a tool and answer its call. Raises what ``run_asking`` does."""
-    return run_asking(functools.partial(_run, call, vaults, toolset), call.request, call.give_up, client)
-
-
-def _run(call: Call, vaults: Vaults, toolset: Toolset, client: Client) -> Answer:
-    name = call.name
-    vault = vaults.used_by(call.request.peer, call.vault, name)
-    run = functools.partial(invoke, toolset.tool(name), call.description, call.arguments, vault)
-    outcome = run_confirmed(run, client, call.description, call.arguments)
+def run_tool(
+    tool: AnyTool,
+    description: dict[str, Any],
+    arguments: JsonObject,
+    vault: Vault,
+    wording: Wording,
+    hint: str,
+    client: Client,
+) -> Answer:
+    """Run a tool and return its answer. ``hint`` ends the message for a file that is not there."""
+    run = functools.partial(invoke, tool, description, arguments, vault)
+    outcome = run_confirmed(run, client, description, arguments)
     if isinstance(outcome, Failure):
-        message = outcome.message + (vaults.hint(call.vault) if outcome.code == FILE_NOT_FOUND else "")
-        return call.wording.failure(outcome.code, message, outcome.details)
-    return call.wording.result(outcome, call.description)
+        message = outcome.message + (hint if outcome.code == FILE_NOT_FOUND else "")
+        return wording.failure(outcome.code, message, outcome.details)
+    return wording.result(outcome, description)
 
 
 def run_asking(

@@ -12,22 +12,20 @@ from __future__ import annotations
 import threading
 
 from vaultwire.protocol.events import Exit
+from vaultwire.server.outlet import Outlet
 from vaultwire.server.workers import Workers, log_crash
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Protocol
+    from typing import Protocol, TypeAlias
 
     from vaultwire.protocol.events import Event
     from vaultwire.protocol.session import Session
     from vaultwire.server.workers import Methods
 
-    class Entry(Protocol):
-        """A second way in, for frames that came on the stream and found nobody to take them there."""
-
-        def __call__(self, frame: bytes, is_known: bool, /) -> None:
-            """Take a frame. ``is_known``: only take note of it, its answer has been given."""
+    Entry: TypeAlias = Callable[[bytes, bool], None]
+    """A second way in, for frames that came on the stream and found nobody to take them there (``_Connection.enter``)."""
 
     class Stream(Protocol):
         """A duplex door's bytes, cut into frames."""
@@ -62,7 +60,7 @@ def serve(
     connection's second way in.
     """
     connection = _Connection(stream, session, handlers, on_ready)
-    handlers.subscriptions.attach(connection, session, connection)
+    handlers.subscriptions.attach(connection.lock, session, connection)
     if lend is not None:
         lend(connection.enter)
     connection.drain()
@@ -71,7 +69,7 @@ def serve(
     connection.join()
 
 
-class _Connection(Workers):
+class _Connection(Workers, Outlet):
     """One peer: its session, its reader, and the outlet of all its calls."""
 
     def __init__(
@@ -132,7 +130,10 @@ class _Connection(Workers):
             self.act(event, self.session, self)
 
     def enter(self, frame: bytes, is_known: bool) -> None:
-        """Take a frame that did not come on the stream, or no more. Safe from any thread."""
+        """Take a frame that did not come on the stream, or no more. Safe from any thread.
+
+        ``is_known``: only take note of it, its answer has been given.
+        """
         with self.lock:
             events = self.session.receive(frame)
         if not is_known:
@@ -147,13 +148,3 @@ class _Connection(Workers):
             self._background = threading.Thread(target=self._on_ready, name="vaultwire-background")
             self._on_ready = None
             self._background.start()
-
-    def answer(self, frame: bytes, code: int | None) -> None:  # noqa: ARG002 - this door has no use for it
-        """Send an answer."""
-        self.send(frame)
-
-    def abandon(self) -> None:
-        """Nothing to do: the connection goes on."""
-
-    def hang_up(self) -> None:
-        """Nothing to do: there is one stream and it stays."""

@@ -20,20 +20,20 @@ from vaultwire.server.results import (
     to_refusal,
 )
 from vaultwire.server.subscriptions import RESOURCE_LIST, RESOURCE_UPDATES, Listening, Subscriptions, watch
-from vaultwire.server.tasks import Job, Work
+from vaultwire.server.tasks import Job
 from vaultwire.server.vaults import Vaults
 from vaultwire.trust.limits import SECONDS_BY_TIME_CLASS
 from vaultwire.vault.errors import VaultError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
-    from typing import Any, Protocol
+    from collections.abc import Callable, Collection, Mapping
+    from typing import Any
 
     from vaultwire.protocol.dialects import Dialect
     from vaultwire.protocol.events import Peer, Request
     from vaultwire.protocol.json_types import JsonObject
-    from vaultwire.server.interfaces import Features
+    from vaultwire.server.features import Features
     from vaultwire.server.middleware import Middleware
     from vaultwire.server.results import Answer
     from vaultwire.toolkit.catalog import Toolset
@@ -62,69 +62,10 @@ _FEATURES = {
 }
 
 
-class ToolCall(Job):
-    """The call of a tool."""
-
-    __slots__ = ("_handlers", "arguments", "description", "request", "wording")
-
-    def __init__(
-        self,
-        handlers: Handlers,
-        request: Request,
-        description: dict[str, Any],
-        vault: str,
-        arguments: JsonObject,
-        wording: Wording,
-        seconds: float,
-    ) -> None:
-        """``vault`` is the vault's name; ``arguments`` are the tool's own."""
-        changes_vault = not description["annotations"]["readOnlyHint"]
-        super().__init__(description["name"], seconds, changes_vault=changes_vault, vault=vault)
-        self._handlers = handlers
-        self.request = request
-        self.description = description
-        self.arguments = arguments
-        self.wording = wording
-
-    def run(self, client: Client) -> Answer:
-        """See ``Job``."""
-        return self._handlers.load().run_tool(self, self._handlers.vaults, self._handlers.toolset, client)
-
-    def give_up(self, code: str, message: str) -> Answer:
-        """See ``Job``."""
-        return self.wording.failure(code, message, {})
-
-    def offered(self) -> Sequence[dict[str, Any]]:
-        """See ``Job``."""
-        return self._handlers.offered(self.request)
-
-    def show(self, names: Collection[str]) -> bool:
-        """See ``Job``."""
-        return self._handlers.show(self.request, names)
-
-
-if TYPE_CHECKING:
-
-    class Running(Protocol):
-        """The module ``server.call_runner``."""
-
-        def run_tool(self, call: ToolCall, vaults: Vaults, toolset: Toolset, client: Client) -> Answer:
-            """Run a tool and answer its call."""
-
-        def run_asking(
-            self,
-            run: Callable[[Client], Answer],
-            request: Request,
-            give_up: Callable[[str, str], Answer],
-            client: Client,
-        ) -> Answer:
-            """Run work that may ask the client."""
-
-
 class Handlers:
     """The methods of one server, over one tool set and its vaults."""
 
-    def __init__(  # noqa: PLR0913 - the parts of a server, by name
+    def __init__(  # noqa: PLR0913 - the parts that the composition root puts together, most by name
         self,
         toolset: Toolset,
         open_vault: Callable[[], Vault] | dict[str, Callable[[], Vault]],
@@ -132,15 +73,14 @@ class Handlers:
         seconds: Mapping[str, float] = SECONDS_BY_TIME_CLASS,
         prompts_folder: str | None = None,
         *,
-        open_features: Callable[[Vault], Features] | None = None,
         subscriptions: Subscriptions | None = None,
         middleware: Middleware | None = None,
         lists: Callable[[str], bool] = lambda _: True,
     ) -> None:
         """``open_vault`` is called once, when a call first needs the vault; for named vaults it is a table of such functions.
 
-        ``prompts_folder`` is a folder in a vault. ``open_features`` replaces the features that are made of the notes.
-        ``lists`` tells which tools are listed to every client; the others can be called, too.
+        ``prompts_folder`` is a folder in a vault. ``lists`` tells which tools are listed to every client; the others can be
+        called, too.
         """
         self.vaults = Vaults(open_vault if isinstance(open_vault, dict) else {"": open_vault}, self._load)
         self.toolset = toolset.over(self.vaults.names)
@@ -148,12 +88,10 @@ class Handlers:
         self._policy = policy
         self._seconds = seconds
         self._prompts_folder = prompts_folder
-        self._open_features = open_features
         self.subscriptions = subscriptions or Subscriptions((RESOURCE_LIST, RESOURCE_UPDATES))
         self.subscriptions.may_hear = self._may_hear
         self._middleware = middleware
         self._lists = lists
-        self._running: Running | None = None  # once it is loaded
         self._table: dict[str, Callable[[Request, Dialect], Answer | Job | Listening]] = {
             "tools/list": self._list_tools,
             "tools/call": self._call_tool,
@@ -197,32 +135,28 @@ class Handlers:
 
         return ResourceChanges(vault, self.subscriptions).report
 
-    def load(self) -> Running:
-        """Load the code that calls need, and return what runs them."""
-        if self._running is None:
-            self.vaults.load()  # two threads must not import at once
-            import vaultwire.server.call_runner as loaded  # noqa: PLC0415 - loaded by now
+    def _run_asking(
+        self, run: Callable[[Client], Answer], request: Request, give_up: Callable[[str, str], Answer], client: Client
+    ) -> Answer:
+        """Run work that may ask the client, once the code for that is loaded."""
+        self.vaults.load()  # two threads must not import at once
+        from vaultwire.server.call_runner import run_asking  # noqa: PLC0415 - loaded by now
 
-            self._running = loaded
-        return self._running
+        return run_asking(run, request, give_up, client)
 
     def _load(self) -> None:
         """Load the code that calls need, on one thread at a time."""
         import vaultwire.server.call_runner  # noqa: PLC0415
 
         self.toolset.tools  # noqa: B018 - loads them
-        if self._open_features is None:
-            import vaultwire.server.features.several_vaults  # noqa: F401, PLC0415 - as the tools, not at start
+        import vaultwire.server.features.several_vaults  # noqa: F401, PLC0415 - as the tools, not at start
 
     def _all_features(self) -> Features:
         self.vaults.load()
         if self._features is None:  # two threads may make one each; they are equal
-            if self._open_features is not None:
-                self._features = self._open_features(self.vaults.get(self.vaults.names[0]))
-            else:
-                from vaultwire.server.features.several_vaults import make_features  # noqa: PLC0415 - loaded by now
+            from vaultwire.server.features.several_vaults import make_features  # noqa: PLC0415 - loaded by now
 
-                self._features = make_features(self.vaults, self._prompts_folder)
+            self._features = make_features(self.vaults, self._prompts_folder)
         return self._features
 
     def offered(self, request: Request) -> list[dict[str, Any]]:
@@ -294,8 +228,34 @@ class Handlers:
             vault, arguments = self.vaults.pick(arguments)
         except VaultError as error:
             return wording.failure(error.code, error.message, error.details)
-        seconds = self._seconds[description["timeClass"]]
-        return ToolCall(self, request, description, vault, arguments, wording, seconds)
+        return self._tool_job(request, description, vault, arguments, wording)
+
+    def _tool_job(
+        self, request: Request, description: dict[str, Any], vault: str, arguments: JsonObject, wording: Wording
+    ) -> Job:
+        """Return the call of a tool. ``vault`` is the vault's name; ``arguments`` are the tool's own."""
+        name = description["name"]
+
+        def run(client: Client) -> Answer:
+            from vaultwire.server.call_runner import run_tool  # noqa: PLC0415 - loaded by now
+
+            used, hint = self.vaults.used_by(request.peer, vault, name), self.vaults.hint(vault)
+            return run_tool(self.toolset.tool(name), description, arguments, used, wording, hint, client)
+
+        def give_up(code: str, message: str) -> Answer:
+            return wording.failure(code, message, {})
+
+        job = Job(
+            name,
+            lambda client: self._run_asking(run, request, give_up, client),
+            give_up,
+            self._seconds[description["timeClass"]],
+            changes_vault=not description["annotations"]["readOnlyHint"],
+            vault=vault,
+        )
+        job.offered = lambda: self.offered(request)
+        job.show = lambda names: self.show(request, names)
+        return job
 
     # ------------------------------------------------------------------ resources, prompts, completions
 
@@ -315,11 +275,10 @@ class Handlers:
             except VaultError as error:
                 return to_refusal(error, request)
 
-        return Work(
+        may_ask = request.method in _MAY_ASK
+        return Job(
             request.method,
-            run
-            if request.method not in _MAY_ASK
-            else lambda client: self.load().run_asking(run, request, give_up, client),
+            (lambda client: self._run_asking(run, request, give_up, client)) if may_ask else run,
             give_up,
             self._seconds[_FEATURES[request.method]],
             changes_vault=False,

@@ -17,8 +17,8 @@ from vaultwire.vault.errors import TOO_LARGE, Stopped, VaultError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
-    from typing import Any, Protocol
+    from collections.abc import Callable, Mapping
+    from typing import Any, TypeAlias
 
     from vaultwire.protocol.dialects import Dialect
     from vaultwire.protocol.events import Request
@@ -27,11 +27,8 @@ if TYPE_CHECKING:
     from vaultwire.trust.audit import Audit, LoggedRequest
     from vaultwire.trust.limits import ClientLimits
 
-    class Fail(Protocol):
-        """Makes the answer for a request that fails."""
-
-        def __call__(self, code: str, message: str, details: Mapping[str, Any]) -> Answer:
-            """Return the answer."""
+    Fail: TypeAlias = Callable[[str, str, Mapping[str, Any]], Answer]
+    """Returns the answer for a request that fails, from its error code, message and details."""
 
 
 RATE_LIMITED = "RATE_LIMITED"
@@ -68,7 +65,8 @@ class Middleware:
         answer = answer or handle(request, dialect)
         entry = _AuditEntry(self._audit, request, tool)
         if isinstance(answer, Job):
-            return _WrappedJob(self, answer, entry, fail)
+            self._wrap(answer, entry, fail)
+            return answer
         try:
             entry.begin()
         except VaultError as error:
@@ -94,21 +92,32 @@ class Middleware:
             return fail(RATE_LIMITED, f"Rate limit exceeded{of} ({refused}).", {"retryAfter": refused.retry_after})
         return None
 
-    def run(self, job: Job, entry: _AuditEntry, fail: Fail, client: Any) -> Answer:
-        """Run a job, with its entry in the log and the check of its size."""
-        try:
-            entry.begin()
-        except VaultError as error:
-            return fail(error.code, error.message, error.details)
-        try:
-            answer = job.run(client)
-        except Stopped:
-            entry.end(_CANCELLED)
-            raise
-        if self._most_characters is not None and isinstance(answer, Result):
-            answer = self._limit(answer, fail)
-        entry.end(_code_of(answer))
-        return answer
+    def _wrap(self, job: Job, entry: _AuditEntry, fail: Fail) -> None:
+        """Put the entry in the log and the check of the answer's size around a job."""
+        run_job, give_up_job = job.run, job.give_up
+
+        def run(client: Any) -> Answer:
+            try:
+                entry.begin()
+            except VaultError as error:
+                return fail(error.code, error.message, error.details)
+            try:
+                answer = run_job(client)
+            except Stopped:
+                entry.end(_CANCELLED)
+                raise
+            if self._most_characters is not None and isinstance(answer, Result):
+                answer = self._limit(answer, fail)
+            entry.end(_code_of(answer))
+            return answer
+
+        def give_up(code: str, message: str) -> Answer:
+            with contextlib.suppress(VaultError):  # the log failed; the client hears of the job's failure anyway
+                entry.begin()
+                entry.end(code)
+            return give_up_job(code, message)
+
+        job.run, job.give_up = run, give_up
 
     def _limit(self, answer: Result, fail: Fail) -> Answer:
         """Return the answer, or a failure if it is too large."""
@@ -121,34 +130,6 @@ class Middleware:
             "section or some lines of a note, or fewer results."
         )
         return fail(TOO_LARGE, message, {"size": size, "limit": self._most_characters})
-
-
-class _WrappedJob(Job):
-    """A job with the middleware around it."""
-
-    __slots__ = ("_entry", "_fail", "_job", "_middleware")
-
-    def __init__(self, middleware: Middleware, job: Job, entry: _AuditEntry, fail: Fail) -> None:
-        super().__init__(job.name, job.seconds, changes_vault=job.changes_vault, vault=job.vault)
-        self._middleware = middleware
-        self._job = job
-        self._entry = entry
-        self._fail = fail
-
-    def run(self, client: Any) -> Answer:
-        return self._middleware.run(self._job, self._entry, self._fail, client)
-
-    def give_up(self, code: str, message: str) -> Answer:
-        with contextlib.suppress(VaultError):  # the log failed; the client hears of the job's failure anyway
-            self._entry.begin()
-            self._entry.end(code)
-        return self._job.give_up(code, message)
-
-    def offered(self) -> Sequence[dict[str, Any]]:
-        return self._job.offered()
-
-    def show(self, names: Collection[str]) -> bool:
-        return self._job.show(names)
 
 
 def make_middleware(

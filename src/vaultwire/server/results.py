@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import json
 import time
 
@@ -117,25 +116,15 @@ class Wording:
 
     def _meta(self) -> JsonObject:
         """Return how long the call took, in milliseconds, and when it ended, in UTC."""
+        now = time.time()
         return {
             "executionTime": int((time.perf_counter() - self._started) * 1e6) / 1000,
-            "timestamp": _written(int(time.time() * 1000)),
+            "timestamp": f"{time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(now))}.{int(now % 1 * 1000):03}Z",
         }
 
 
 def _text(text: str) -> Mapping[str, Any]:
     return {"type": "text", "text": text}
-
-
-@functools.lru_cache(maxsize=2)  # several calls may end in one millisecond
-def _written(milliseconds: int) -> str:
-    second, rest = divmod(milliseconds, 1000)
-    return f"{_written_second(second)}.{rest:03}Z"
-
-
-@functools.lru_cache(maxsize=2)  # strftime takes longer than many calls
-def _written_second(second: int) -> str:
-    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(second))
 
 
 def to_listed(description: Mapping[str, Any], revision: Revision, dialect: Dialect) -> JsonObject:

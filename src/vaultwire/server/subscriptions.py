@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from vaultwire.protocol.events import Peer, Request
     from vaultwire.protocol.json_types import JsonObject
     from vaultwire.protocol.session import Session
-    from vaultwire.server.interfaces import Locked, Outlet
+    from vaultwire.server.outlet import Outlet
 
 # What a client may subscribe to (2026-07-28, "Subscriptions"), and the notification for it.
 RESOURCE_LIST = "resourcesListChanged"
@@ -49,12 +49,17 @@ class Listening:
 class _Listener:
     """A subscriber. ``request`` is None for a connection of the handshake era."""
 
-    __slots__ = ("listening", "outlet", "request", "session", "workers")
+    __slots__ = ("listening", "lock", "outlet", "request", "session")
 
     def __init__(
-        self, workers: Locked, session: Session, outlet: Outlet, request: Request | None, listening: Listening | None
+        self,
+        lock: threading.Lock,
+        session: Session,
+        outlet: Outlet,
+        request: Request | None,
+        listening: Listening | None,
     ) -> None:
-        self.workers = workers
+        self.lock = lock
         self.session = session
         self.outlet = outlet
         self.request = request
@@ -86,11 +91,6 @@ class Subscriptions:
         self._lock = threading.Lock()
         self._listeners: dict[Request | Session, _Listener] = {}
 
-    @property
-    def is_empty(self) -> bool:
-        """Whether there is no subscriber."""
-        return not self._listeners
-
     def honoured(self, params: JsonObject, peer: Peer) -> Listening:
         """Return the part of a ``subscriptions/listen`` request that will be served. Raises VaultError."""
         wanted = params.get("notifications")
@@ -104,20 +104,22 @@ class Subscriptions:
         kinds = frozenset(kind for kind in LIST_CHANGES if kind in told and wanted.get(kind) is True)
         return Listening(kinds, frozenset(uris if RESOURCE_UPDATES in told else ()))
 
-    def listen(self, workers: Locked, session: Session, outlet: Outlet, request: Request, listening: Listening) -> None:
-        """Acknowledge the request and keep it open. Holds the workers' lock."""
+    def listen(
+        self, lock: threading.Lock, session: Session, outlet: Outlet, request: Request, listening: Listening
+    ) -> None:
+        """Acknowledge the request and keep it open. Holds the ``lock``, which orders what is sent."""
         request.params, request.capabilities = {}, {}  # it may stay open for days, and these are not needed again
         with self._lock:
-            self._listeners[request] = _Listener(workers, session, outlet, request, listening)
+            self._listeners[request] = _Listener(lock, session, outlet, request, listening)
         honoured: JsonObject = dict.fromkeys(sorted(listening.kinds), True)
         if listening.uris:
             honoured[RESOURCE_UPDATES] = sorted(listening.uris)
         outlet.send(session.tell("notifications/subscriptions/acknowledged", {"notifications": honoured}, request))
 
-    def attach(self, workers: Locked, session: Session, outlet: Outlet) -> None:
+    def attach(self, lock: threading.Lock, session: Session, outlet: Outlet) -> None:
         """Serve a connection of the handshake era until ``end``."""
         with self._lock:
-            self._listeners[session] = _Listener(workers, session, outlet, None, None)
+            self._listeners[session] = _Listener(lock, session, outlet, None, None)
 
     def end(self, subscriber: Request | Session) -> None:
         """End a subscription."""
@@ -133,7 +135,7 @@ class Subscriptions:
         for listener in listeners:
             if listener.request is None:
                 continue
-            with listener.workers.lock:
+            with listener.lock:
                 frame = listener.session.end_listening(listener.request)
                 if frame is not None:
                     listener.outlet.answer(frame, None)
@@ -143,7 +145,7 @@ class Subscriptions:
         with self._lock:
             own = [each for each in self._listeners.values() if each.request is None and each.session.peer is peer]
         for listener in own:
-            with listener.workers.lock:
+            with listener.lock:
                 listener.outlet.send(listener.session.tell(LIST_CHANGES[kind], {}))
         return bool(own)
 
@@ -164,7 +166,7 @@ class Subscriptions:
                 if listener.wants(kind, uri) and self.may_hear(listener.session.peer, kind)
             ]
         for listener in listeners:
-            with listener.workers.lock:
+            with listener.lock:
                 listener.outlet.send(listener.session.tell(method, params, listener.request))
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from vaultwire.protocol.events import Question, Request
     from vaultwire.protocol.json_types import Json, JsonObject
     from vaultwire.protocol.session import Session
-    from vaultwire.server.interfaces import Outlet
+    from vaultwire.server.outlet import Outlet
     from vaultwire.server.results import Answer
     from vaultwire.toolkit.registry import Ask
     from vaultwire.vault.value_types import Confirmation
@@ -33,10 +33,7 @@ if TYPE_CHECKING:
         """The queue, as a task knows it (``work_queue.WorkQueue``)."""
 
         def replace_thread(self, task: Task) -> None:
-            """Replace the thread of an abandoned task."""
-
-        def lend_thread(self, task: Task) -> None:
-            """Replace a thread that waits for a person."""
+            """Replace the thread of a task that is abandoned, or waits for a person."""
 
         def take_back_thread(self, task: Task) -> None:
             """Count the thread again."""
@@ -52,35 +49,7 @@ class Job:
     ``changes_vault``: jobs that change the same ``vault`` run one at a time, in the order they came.
     """
 
-    __slots__ = ("changes_vault", "name", "seconds", "vault")
-
-    def __init__(self, name: str, seconds: float, *, changes_vault: bool, vault: str = "") -> None:
-        self.name = name
-        self.seconds = seconds
-        self.changes_vault = changes_vault
-        self.vault = vault
-
-    def run(self, client: Any) -> Answer:
-        """Do the work and return the answer. ``client`` is a ``toolkit.registry.Client``."""
-        raise NotImplementedError
-
-    def give_up(self, code: str, message: str) -> Answer:
-        """Return the answer for work that crashed or was not done in time."""
-        raise NotImplementedError
-
-    def offered(self) -> Sequence[dict[str, Any]]:
-        """Return the tools for ``Client.tools``."""
-        return ()
-
-    def show(self, names: Collection[str]) -> bool:  # noqa: ARG002 - there is nothing to show
-        """List the tools for ``Client.show``."""
-        return False
-
-
-class Work(Job):
-    """A job made of two functions."""
-
-    __slots__ = ("_give_up", "_run")
+    __slots__ = ("changes_vault", "give_up", "name", "offered", "run", "seconds", "show", "vault")
 
     def __init__(
         self,
@@ -90,18 +59,22 @@ class Work(Job):
         seconds: float,
         *,
         changes_vault: bool,
+        vault: str = "",
     ) -> None:
-        super().__init__(name, seconds, changes_vault=changes_vault)
-        self._run = run
-        self._give_up = give_up
+        """``run`` does the work for a ``toolkit.registry.Client`` and returns the answer.
 
-    def run(self, client: Any) -> Answer:
-        """See ``Job``."""
-        return self._run(client)
-
-    def give_up(self, code: str, message: str) -> Answer:
-        """See ``Job``."""
-        return self._give_up(code, message)
+        ``give_up`` returns the answer for work that crashed or was not done in time, from an error code and a message.
+        """
+        self.name = name
+        self.run = run
+        self.give_up = give_up
+        self.seconds = seconds
+        self.changes_vault = changes_vault
+        self.vault = vault
+        self.offered: Callable[[], Sequence[dict[str, Any]]] = tuple
+        """Returns the tools for ``Client.tools``."""
+        self.show: Callable[[Collection[str]], bool] = lambda _: False
+        """Lists the tools for ``Client.show``."""
 
 
 class Task:
@@ -179,7 +152,7 @@ class Task:
                 questions[key], frame = self.session.ask(ask.method, ask.params)
                 questions[key].waiting = woken
                 self._send(frame)
-        self.queue.lend_thread(self)
+        self.queue.replace_thread(self)
         try:
             while not self.stopped and self.outlet.can_ask and not all(map(_is_answered, questions.values())):
                 if not woken.wait(until - time.monotonic()):

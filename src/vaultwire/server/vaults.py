@@ -1,4 +1,4 @@
-"""The vaults of one server: chosen by name, opened when first used, their index updaters run. Opening is ``app``'s matter.
+"""The vaults of one server: chosen by name, opened when first used, their index updaters run. ``app`` says how to open one.
 
 Nothing is shared between vaults. A number that one vault gave, such as a change's, is only taken with that vault's name.
 """

@@ -43,21 +43,17 @@ class WorkQueue:
             self._find_thread()
 
     def replace_thread(self, task: Task) -> None:
-        """Replace the thread of an abandoned task, which may never come back: the tasks behind it must not wait for it."""
+        """Replace the thread of a task that is abandoned or waits for a person: the tasks behind it must not wait for it."""
         with self._lock:
             self._threads -= 1
-            self._leave(task)
+            self._count(task, -1)
             self._find_thread()
-
-    def lend_thread(self, task: Task) -> None:
-        """Replace a thread that waits for a person: the tasks behind it go on, also those of the same client."""
-        self.replace_thread(task)
 
     def take_back_thread(self, task: Task) -> None:
         """Count the thread again. There may be more than the most until one of them has done its task."""
         with self._lock:
             self._threads += 1
-            self._enter(task)
+            self._count(task, 1)
 
     def _find_thread(self) -> None:
         """Wake or start one thread if tasks wait. Holds the lock.
@@ -81,21 +77,18 @@ class WorkQueue:
                 del self._waiting[client]
                 if tasks:
                     self._waiting[client] = tasks  # behind the others
-                self._enter(task)
+                self._count(task, 1)
                 return task
         return None
 
-    def _enter(self, task: Task, count: int = 1) -> None:
+    def _count(self, task: Task, count: int) -> None:
         client = self._client_of(task)
         running = self._running.get(client, 0) + count
-        # It is below 0 for a moment if a task was abandoned while its thread was lent.
+        # It is below 0 for a moment if a task was abandoned while it waited for a person.
         if running:
             self._running[client] = running
         else:
             self._running.pop(client, None)
-
-    def _leave(self, task: Task) -> None:
-        self._enter(task, -1)
 
     def _work(self) -> None:
         wake_up = threading.Lock()  # released by who wakes this thread
@@ -104,8 +97,8 @@ class WorkQueue:
         while True:
             with self._lock:
                 if task is not None:
-                    self._leave(task)
-                if self._threads > self._most:  # a lent one is back: one of them ends
+                    self._count(task, -1)
+                if self._threads > self._most:  # one that waited for a person is back: one of them ends
                     self._threads -= 1
                     self._find_thread()
                     return

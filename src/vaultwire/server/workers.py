@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from vaultwire.protocol.dialects import Dialect
     from vaultwire.protocol.events import Event
     from vaultwire.protocol.session import Session
-    from vaultwire.server.interfaces import Outlet
+    from vaultwire.server.outlet import Outlet
     from vaultwire.server.results import Answer
     from vaultwire.server.subscriptions import Subscriptions
 
@@ -79,7 +79,6 @@ class Workers:
         self._has_room = has_room or (lambda _: True)
         self._tasks: dict[Request, Task] = {}
         self._ended = threading.Condition(self.lock)  # a task has ended
-        self.awaited = 0  # how many threads wait for that
         # A deadline has come that is earlier than those that the watchdog knows. A condition of its own: waking the watchdog
         # at every call would double the cost of a call.
         self._earlier = threading.Condition(self.lock)
@@ -130,7 +129,7 @@ class Workers:
         if not isinstance(answer, Job):
             with self.lock:
                 if isinstance(answer, Listening):
-                    self.handlers.subscriptions.listen(self, session, outlet, request, answer)
+                    self.handlers.subscriptions.listen(self.lock, session, outlet, request, answer)
                 else:
                     self._answer(session, request, answer, outlet)
             return
@@ -176,8 +175,8 @@ class Workers:
         except Exception:  # noqa: BLE001 - whatever it is, the client must get an answer
             answer = self._crashed(task)
         with self.lock:
-            if self._tasks.pop(task.request, None) is not None and self.awaited:
-                self._ended.notify_all()
+            self._tasks.pop(task.request, None)
+            self._ended.notify_all()
             if answer is None or task.stopped:
                 return
             if task.session.log_level(task.request) is not None:
@@ -206,9 +205,7 @@ class Workers:
     def wait_until_idle(self, seconds: float | None = None) -> None:
         """Wait until every task has ended or passed its deadline, so many seconds at most."""
         with self._ended:
-            self.awaited += 1
             self._ended.wait_for(lambda: not self._tasks, seconds)
-            self.awaited -= 1
 
     # ------------------------------------------------------------------ the watchdog
 
@@ -235,8 +232,7 @@ class Workers:
         """Answer for a task whose time is up. Its own answer is dropped, if it ever comes."""
         task.stop()
         del self._tasks[task.request]
-        if self.awaited:
-            self._ended.notify_all()
+        self._ended.notify_all()
         if task.has_started:  # else a thread skips it when it takes it
             task.is_abandoned = True
             task.queue.replace_thread(task)

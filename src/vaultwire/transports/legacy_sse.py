@@ -10,7 +10,7 @@ from urllib.parse import parse_qs
 
 from vaultwire.protocol import http, jsonrpc
 from vaultwire.server.http.legacy_sessions import LegacySessions
-from vaultwire.transports import read_body, send_whole
+from vaultwire.transports import await_leaving, call_on_loop, read_body, send_whole
 from vaultwire.vault.memory_budget import estimated_bytes
 
 TYPE_CHECKING = False
@@ -25,12 +25,6 @@ if TYPE_CHECKING:
 
 # A stream without news sends a comment after so long: proxies give up after 30 or 60 seconds.
 KEEP_ALIVE_SECONDS = 15.0
-
-_STREAM_HEADERS = [
-    (b"content-type", http.STREAM_TYPE),
-    (b"cache-control", b"no-store"),
-    (b"x-accel-buffering", b"no"),  # nginx would hold events back
-]
 
 
 class LegacySse:
@@ -56,26 +50,19 @@ class LegacySse:
         loop = asyncio.get_running_loop()
         news = asyncio.Event()
 
-        def wake() -> None:
-            try:
-                loop.call_soon_threadsafe(news.set)
-            except RuntimeError:  # the server has ended
-                pass
-
-        legacy = self._sessions.open(scope.get(self._key_name, ""), wake)
+        legacy = self._sessions.open(scope.get(self._key_name, ""), lambda: call_on_loop(loop, news.set))
         if legacy is None:
             await _refuse(send, 503, "There are too many sessions; try again later", (b"retry-after", b"10"))
             return
 
         async def hear_leaving() -> None:
-            while (await receive())["type"] != "http.disconnect":
-                pass
+            await await_leaving(receive)
             self._sessions.end(legacy)
             news.set()
 
         listener = loop.create_task(hear_leaving())
         try:
-            await send({"type": "http.response.start", "status": 200, "headers": _STREAM_HEADERS[:]})
+            await send({"type": "http.response.start", "status": 200, "headers": [*http.STREAM_HEADERS]})
             event = (
                 f"event: endpoint\ndata: {scope.get('root_path', '')}{self.posting}?sessionId={legacy.id}\n\n".encode(
                     "ascii"
@@ -131,7 +118,7 @@ class LegacySse:
             await _refuse(send, 400, error.message)
             return
         if self._sessions.post(legacy, parsed, estimated_bytes(body)):
-            await _answer(send, 202, b"Accepted")
+            await send_whole(send, 202, [], b"Accepted")
         else:
             await _refuse(send, 503, "Too many requests are worked on; wait for answers", (b"retry-after", b"1"))
 
@@ -144,9 +131,4 @@ def _wrong_place(scope: Scope, path: str, method: bytes) -> tuple[int, str] | tu
 
 async def _refuse(send: Send, status: int, message: str, *headers: tuple[bytes, bytes]) -> None:
     body = jsonrpc.to_frame(jsonrpc.error_message(None, jsonrpc.INVALID_REQUEST, message))
-    await _answer(send, status, body, (b"content-type", http.JSON_TYPE), *headers)
-
-
-async def _answer(send: Send, status: int, body: bytes, *headers: tuple[bytes, bytes]) -> None:
-    head = [(b"content-length", str(len(body)).encode()), *headers]
-    await send_whole(send, status, head, body)
+    await send_whole(send, status, [(b"content-type", http.JSON_TYPE), *headers], body)

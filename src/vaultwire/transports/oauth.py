@@ -17,7 +17,7 @@ import urllib.request
 from typing import Any
 from urllib.parse import urlsplit
 
-from vaultwire.transports import send_whole
+from vaultwire.transports import call_on_loop, send_page, send_whole
 from vaultwire.trust.tokens import IssuerUnreachable, KeyUnknown, read_keys
 
 TYPE_CHECKING = False
@@ -76,14 +76,12 @@ class Protected:
 
     async def show(self, scope: Scope, _receive: Receive, send: Send) -> None:
         """Answer with the page that says who issues tokens for this server (RFC 9728, 3.2)."""
-        status, body, headers = 200, self._page, [(b"access-control-allow-origin", b"*")]
-        if scope["path"] not in self._paths:
-            status, body = 404, b'{"error":"Not found","message":"No resource of this server has this path"}'
-        elif scope["method"] not in ("GET", "HEAD"):
-            status, body = 405, b'{"error":"Method not allowed","message":"Use GET"}'
-            headers.append((b"allow", b"GET, HEAD"))
-        headers += [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
-        await send_whole(send, status, headers, body)
+        headers = [(b"access-control-allow-origin", b"*"), (b"content-type", b"application/json")]
+        if scope["path"] in self._paths:
+            await send_page(scope, send, self._page, *headers)
+        else:
+            body = b'{"error":"Not found","message":"No resource of this server has this path"}'
+            await send_whole(send, 404, headers, body)
 
     async def owner(self, token: str) -> str:
         """Return the name of the token's owner. Raises TokenRefused and IssuerUnreachable."""
@@ -138,10 +136,7 @@ class Protected:
                 problem = str(error)
             except Exception as error:  # noqa: BLE001 - any error: those who wait must be told
                 problem = repr(error)
-            try:
-                loop.call_soon_threadsafe(resolve, keys, problem)
-            except RuntimeError:  # the server has ended
-                pass
+            call_on_loop(loop, resolve, keys, problem)
 
         # A daemon: waiting for a name or a far computer must not hold up the end. All that it needs is imported.
         threading.Thread(target=run, daemon=True, name="vaultwire-issuer").start()

@@ -15,7 +15,7 @@ import traceback
 from typing import Any
 
 from vaultwire import __version__
-from vaultwire.transports import send_whole
+from vaultwire.transports import send_page
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ class Observer:
     async def page(self, scope: Scope, _receive: Receive, send: Send) -> None:
         """Answer with the figures, in Prometheus' text format."""
         assert self._page is not None  # this door is there with metrics only
-        await _answer_get(scope, send, b"text/plain; version=0.0.4; charset=utf-8", self._page())
+        await send_page(scope, send, self._page(), (b"content-type", b"text/plain; version=0.0.4; charset=utf-8"))
 
 
 class _JsonLines(io.TextIOBase):
@@ -132,18 +132,7 @@ class _JsonLines(io.TextIOBase):
 
 async def answer_health(scope: Scope, _receive: Receive, send: Send) -> None:
     """Say that the server is alive, and nothing more: no key is needed for this."""
-    await _answer_get(scope, send, b"application/json", b'{"status":"ok"}')
-
-
-async def _answer_get(scope: Scope, send: Send, media_type: bytes, body: bytes) -> None:
-    status = 200
-    headers = [(b"content-type", media_type)]
-    if scope["method"] not in ("GET", "HEAD"):
-        status = 405
-        body = b'{"error":"Method not allowed","message":"Use GET"}'
-        headers = [(b"content-type", b"application/json"), (b"allow", b"GET, HEAD")]
-    headers.append((b"content-length", b"%d" % len(body)))
-    await send_whole(send, status, headers, body)
+    await send_page(scope, send, b'{"status":"ok"}', (b"content-type", b"application/json"))
 
 
 def _make_metrics() -> tuple[Callable[[str, str, int, float], None], Callable[[], bytes]]:

@@ -8,7 +8,14 @@ from vaultwire import __version__
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
+
+
+def _object(*, optional: Collection[str] = (), **properties: Any) -> dict[str, Any]:
+    """Return the schema of an object that has these properties and no others."""
+    required = [name for name in properties if name not in optional]
+    return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
+
 
 _TEXT = {"type": "string"}
 _CONTENT = {"type": "array", "items": {"$ref": "#/components/schemas/Content"}}
@@ -22,48 +29,24 @@ _SCHEMAS: dict[str, Any] = {
     "Called": {
         "description": "What came of a call: of one that worked, or of one whose tool could not do it.",
         "oneOf": [
-            {
-                "type": "object",
-                "properties": {"success": {"const": True}, "content": _CONTENT},
-                "required": ["success", "content"],
-                "additionalProperties": False,
-            },
-            {
-                "type": "object",
-                "properties": {"success": {"const": False}, "content": _CONTENT, "isError": {"const": True}},
-                "required": ["success", "content", "isError"],
-                "additionalProperties": False,
-            },
+            _object(success={"const": True}, content=_CONTENT),
+            _object(success={"const": False}, content=_CONTENT, isError={"const": True}),
         ],
     },
-    "Error": {
-        "type": "object",
-        "properties": {"error": _TEXT, "message": _TEXT, "details": _TEXT},
-        "required": ["error", "message"],
-        "additionalProperties": False,
-    },
-    "Health": {
-        "type": "object",
-        "properties": {"status": {"const": "ok"}, "version": _TEXT, "protocolVersion": {"const": "1"}},
-        "required": ["status", "version", "protocolVersion"],
-        "additionalProperties": False,
-    },
-    "Tools": {
-        "type": "object",
-        "properties": {
-            "tools": {
-                "type": "array",
-                "items": {
-                    "type": "object",
-                    "properties": {"name": _TEXT, "description": _TEXT, "inputSchema": {"type": "object"}},
-                    "required": ["name", "description", "inputSchema"],
-                },
+    "Document": {"type": "object"},
+    "Error": _object(error=_TEXT, message=_TEXT, details=_TEXT, optional=("details",)),
+    "Health": _object(status={"const": "ok"}, version=_TEXT, protocolVersion={"const": "1"}),
+    "Tools": _object(
+        tools={
+            "type": "array",
+            "items": {
+                "type": "object",
+                "properties": {"name": _TEXT, "description": _TEXT, "inputSchema": {"type": "object"}},
+                "required": ["name", "description", "inputSchema"],
             },
-            "hash": {"type": "string", "pattern": "^[0-9a-f]{64}$"},
         },
-        "required": ["tools", "hash"],
-        "additionalProperties": False,
-    },
+        hash={"type": "string", "pattern": "^[0-9a-f]{64}$"},
+    ),
 }
 _ERRORS = {
     "400": "The body is not JSON of the form that is asked for.",
@@ -80,19 +63,7 @@ def to_document(tools: Sequence[dict[str, Any]], url: str) -> dict[str, Any]:
     paths: dict[str, Any] = {
         "/health": {"get": _reading("health", "Is the server alive?", "Health")},
         "/tools": {"get": _reading("tools", "The tools, and a hash that changes when they do.", "Tools")},
-        "/openapi.json": {
-            "get": {
-                "operationId": "openapi",
-                "summary": "This document.",
-                "responses": {
-                    "200": {
-                        "description": "This document.",
-                        "content": {"application/json": {"schema": {"type": "object"}}},
-                    },
-                    "401": _error("401"),
-                },
-            }
-        },
+        "/openapi.json": {"get": _reading("openapi", "This document.", "Document")},
     }
     for tool in tools:
         paths[f"/tools/{tool['name']}/call"] = {"post": _calling(tool)}

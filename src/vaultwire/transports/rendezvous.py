@@ -7,14 +7,17 @@ any program may have it once its server has ended. Not on Windows, where Python 
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
+import socket
+import stat
 
 from vaultwire import __version__
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import socket
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
 # The longest path of a socket (macOS: 104 bytes with the zero at the end).
 _MAX_PATH_BYTES = 103
@@ -30,10 +33,6 @@ def socket_path(folder: str, settings: Mapping[str, object], policy: str | None)
     The name also depends on what else could make two servers behave differently: the version and place of the program, the
     time zone, and the state of the file ``policy``.
     """
-    import hashlib  # noqa: PLC0415 - after the first answer, here and below
-    import json  # noqa: PLC0415
-    import socket  # noqa: PLC0415
-
     if not hasattr(socket, "AF_UNIX"):
         return None
     environment = [__version__, os.path.dirname(__file__), os.environ.get("TZ"), _stamp(policy)]
@@ -51,8 +50,6 @@ def find(path: str | None) -> str | None:
 
 def listen(path: str | None) -> Listener | None:
     """Bind the socket. None if another server has it, or the folder cannot have a socket or is open to others."""
-    import socket  # noqa: PLC0415 - as above
-
     if path is None:
         return None
     folder = os.path.dirname(path)
@@ -107,30 +104,22 @@ def _identity(path: str) -> tuple[int, int]:
 
 
 def _is_private(folder: str) -> bool:
-    from stat import S_ISDIR  # noqa: PLC0415 - as above, here and below
-
-    mode = _own_mode(folder)
-    return S_ISDIR(mode) and not mode & 0o077
+    return _is_our(folder, lambda mode: stat.S_ISDIR(mode) and not mode & 0o077)
 
 
 def _is_our_socket(path: str) -> bool:
-    from stat import S_ISSOCK  # noqa: PLC0415
-
-    return S_ISSOCK(_own_mode(path))
+    return _is_our(path, stat.S_ISSOCK)
 
 
-def _own_mode(path: str) -> int:
-    """Return the mode of a file of this person, 0 for any other. Links are not followed."""
+def _is_our(path: str, has_mode: Callable[[int], bool]) -> bool:
     try:
         found = os.lstat(path)
     except OSError:
-        return 0
-    return found.st_mode if found.st_uid == os.getuid() else 0
+        return False
+    return has_mode(found.st_mode) and found.st_uid == os.getuid()
 
 
 def _accepts(path: str) -> bool:
-    import socket  # noqa: PLC0415 - as above
-
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as client:
         client.settimeout(_CONNECT_SECONDS)
         try:

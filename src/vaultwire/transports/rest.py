@@ -15,10 +15,10 @@ from urllib.parse import unquote
 
 from vaultwire import __version__
 from vaultwire.protocol.events import Peer, Request
-from vaultwire.protocol.jsonrpc import MessageError, json_type, parse_json
+from vaultwire.protocol.jsonrpc import INVALID_REQUEST, MessageError, json_type, parse_json
 from vaultwire.protocol.revisions import LATEST_HANDSHAKE
 from vaultwire.server.results import TOOL_NOT_FOUND, Refusal, Result
-from vaultwire.transports import read_body, send_whole
+from vaultwire.transports import call_on_loop, read_body, send_whole
 from vaultwire.vault.memory_budget import MEMORY_BUDGET, UNCOUNTED_BYTES, Reservation, estimated_bytes
 
 TYPE_CHECKING = False
@@ -123,10 +123,7 @@ class Rest:
         def on_answer(made: Answer) -> None:
             if held is not None:
                 held.end()
-            try:
-                loop.call_soon_threadsafe(resolve, made)
-            except RuntimeError:  # the server has ended without waiting for this call
-                pass
+            call_on_loop(loop, resolve, made)
 
         self._ask(request, on_answer)
         return await answer
@@ -174,8 +171,8 @@ class Rest:
             return
         try:
             arguments = _arguments(body)
-        except _InvalidBody as problem:
-            await _send_error(send, 400, "The request body cannot be used", str(problem))
+        except MessageError as error:
+            await _send_error(send, 400, "The request body cannot be used", error.message)
             return
         held = Reservation(size)
         answer = await self._answer(_request("tools/call", {"name": name, "arguments": arguments}, peer), held)
@@ -204,23 +201,16 @@ def tools_hash(tools: Sequence[dict[str, Any]]) -> str:
     return hashlib.sha256(text.encode("utf-8")).hexdigest()
 
 
-class _InvalidBody(Exception):  # noqa: N818 - says what is wrong with the body
-    pass
-
-
 def _arguments(body: bytes) -> dict[str, Any]:
-    """Return the arguments a body holds."""
-    try:
-        value = parse_json(body)
-    except MessageError as error:
-        raise _InvalidBody(error.message) from None
+    """Return the arguments a body holds. Raises MessageError."""
+    value = parse_json(body)
     if not isinstance(value, dict):
-        raise _InvalidBody(f'Expected an object such as {{"arguments": {{}}}}, got {json_type(value)}')
+        raise MessageError(INVALID_REQUEST, f'Expected an object such as {{"arguments": {{}}}}, got {json_type(value)}')
     if "arguments" not in value:
-        raise _InvalidBody('"arguments" is missing')
+        raise MessageError(INVALID_REQUEST, '"arguments" is missing')
     arguments: Any = value["arguments"]
     if not isinstance(arguments, dict):
-        raise _InvalidBody(f'"arguments" must be an object, got {json_type(arguments)}')
+        raise MessageError(INVALID_REQUEST, f'"arguments" must be an object, got {json_type(arguments)}')
     return arguments
 
 
@@ -273,7 +263,7 @@ async def _send_error(
 
 async def _send(send: Send, status: int, body: bytes, *headers: tuple[bytes, bytes]) -> None:
     """Send JSON, or nothing."""
-    own = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))] if body else []
+    own = [(b"content-type", b"application/json")] if body else []
     await send_whole(send, status, [*own, *CORS, *headers], body)
 
 

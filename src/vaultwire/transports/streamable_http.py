@@ -12,13 +12,11 @@ from vaultwire.protocol import http
 from vaultwire.protocol.http import Headers
 from vaultwire.server.http.mcp_endpoint import McpEndpoint, Reply
 from vaultwire.server.http.streams import Stream
-from vaultwire.server.mailbox import Mailbox
-from vaultwire.transports import read_body, send_whole
+from vaultwire.transports import await_leaving, call_on_loop, read_body, send_whole
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any
 
     from vaultwire.protocol.revisions import Revision
     from vaultwire.protocol.session import Session
@@ -33,21 +31,14 @@ _LISTEN_AFTER_SECONDS = 0.05
 # When a client whose connection the server closed should come back.
 _RETRY_MS = 1000
 
-_STREAM_HEADERS = (
-    (b"content-type", http.STREAM_TYPE),
-    (b"cache-control", b"no-store"),
-    (b"x-accel-buffering", b"no"),  # nginx would hold events back
-)
-
 
 class StreamableHttp:
     """The door itself."""
 
-    def __init__(self, endpoint: McpEndpoint, key_name: str) -> None:
-        self._endpoint = endpoint
+    def __init__(self, workers: Workers, make_session: Callable[[Revision | None], Session], key_name: str) -> None:
+        """``key_name``: where the scope holds the name of the key a request came with."""
+        self._endpoint = McpEndpoint(workers, make_session)
         self._key_name = key_name
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._mailbox: Any = None  # of the loop
 
     def close(self) -> None:
         """End the streams that would never end, so that the server can end."""
@@ -66,35 +57,28 @@ class StreamableHttp:
                 if isinstance(answer, Reply):
                     await _send_reply(send, answer)
                 else:
-                    await self._writer(answer, receive, send).answer(headers)
+                    await _Writer(answer, receive, send, self._endpoint).answer(headers)
             case "GET":
                 found = self._endpoint.get(headers, principal)
                 if isinstance(found, Reply):
                     await _send_reply(send, found)
                 else:
                     stream, after = found
-                    await self._writer(stream, receive, send).resume(after)
+                    await _Writer(stream, receive, send, self._endpoint).resume(after)
             case "DELETE":
                 await _send_reply(send, self._endpoint.delete(headers, principal))
             case _:
                 await _send_reply(send, Reply(405, b"", (b"allow", b"POST, GET, DELETE")))
 
-    def _writer(self, stream: Stream, receive: Receive, send: Send) -> _Writer:
-        loop = asyncio.get_running_loop()
-        if self._loop is not loop:  # some ASGI servers have one after the other
-            self._loop, self._mailbox = loop, Mailbox(loop.call_soon_threadsafe)
-        return _Writer(stream, receive, send, self._endpoint, self._mailbox)
-
 
 class _Writer:
     """Writes one stream to one response."""
 
-    def __init__(self, stream: Stream, receive: Receive, send: Send, endpoint: McpEndpoint, mailbox: Mailbox) -> None:
+    def __init__(self, stream: Stream, receive: Receive, send: Send, endpoint: McpEndpoint) -> None:
         self._stream = stream
         self._receive = receive
         self._send = send
         self._endpoint = endpoint
-        self._mailbox = mailbox
         self._loop = asyncio.get_running_loop()
         self._news: asyncio.Future[None] | None = None  # while it waits
         self._is_awake = False
@@ -130,7 +114,7 @@ class _Writer:
     async def _stream_from(self, after: int) -> None:
         stream = self._stream
         stream.begin()
-        headers = [*_STREAM_HEADERS, *_session_header(stream)]
+        headers = [*http.STREAM_HEADERS, *_session_header(stream)]
         await self._send({"type": "http.response.start", "status": 200, "headers": headers})
         if stream.resumable and stream.revision.primed_streams:
             await self._send_event(http.to_first_event(f"{stream.number}-{after}", _RETRY_MS))
@@ -155,7 +139,7 @@ class _Writer:
 
     def _wake(self) -> None:
         """Have the writer look for news. From any thread, any number of times."""
-        self._mailbox.put(self._look)
+        call_on_loop(self._loop, self._look)
 
     def _look(self) -> None:
         self._is_awake = True
@@ -190,8 +174,7 @@ class _Writer:
         self._timer = None if seconds is None else self._loop.call_later(seconds, self._stop_waiting)
 
     async def _await_leaving(self) -> None:
-        while (await self._receive())["type"] != "http.disconnect":
-            pass
+        await await_leaving(self._receive)
         self._is_gone = True
         self._look()
 
@@ -202,13 +185,6 @@ class _Writer:
             self._listener.cancel()
         if not stream.done and not stream.resumable and stream.revision.stateless:
             self._endpoint.leave(stream)
-
-
-def make_app(
-    workers: Workers, make_session: Callable[[Revision | None], Session], key_name: str = "vaultwire.key"
-) -> StreamableHttp:
-    """Return the door for one path. ``key_name``: where the scope holds the name of the key a request came with."""
-    return StreamableHttp(McpEndpoint(workers, make_session), key_name)
 
 
 def _to_reply(stream: Stream) -> Reply:
@@ -227,10 +203,5 @@ def _session_header(stream: Stream) -> tuple[tuple[bytes, bytes], ...]:
 
 
 async def _send_reply(send: Send, reply: Reply) -> None:
-    if reply.body:
-        headers = [(b"content-type", http.JSON_TYPE), (b"content-length", b"%d" % len(reply.body)), *reply.headers]
-    elif reply.status == 204:  # noqa: PLR2004 - RFC 9110 §8.6: without a length
-        headers = [*reply.headers]
-    else:
-        headers = [(b"content-length", b"0"), *reply.headers]
-    await send_whole(send, reply.status, headers, reply.body)
+    own = [(b"content-type", http.JSON_TYPE)] if reply.body else []
+    await send_whole(send, reply.status, [*own, *reply.headers], reply.body)

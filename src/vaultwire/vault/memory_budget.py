@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 MAX_MEMORY_BYTES = 256 * 1024 * 1024
 # Eviction goes down to this share, because each eviction looks through all holders.
 _EVICT_TO = 7 / 8
-# A holder with less than one part in this many is never evicted: that would free little and could end a session in use.
-# 16 KB of 256 MB; there are a few thousand holders at most.
-_SMALL_SHARE = 16 * 1024
+# A holder with no more than this is never evicted: that would free little and could end a session in use. A session that
+# keeps nothing for its client has less; there are a few thousand holders at most.
+SMALL_HOLDER_BYTES = 16 * 1024
 # What is at most this large is not recorded: there are 1200 calls in progress at most.
 UNCOUNTED_BYTES = 16 * 1024
 
@@ -44,9 +44,10 @@ class MemoryBudget:
     Its lock also guards what the holders keep, so that any thread can evict them. A thread that holds it takes no other lock.
     """
 
-    def __init__(self, max_bytes: int = MAX_MEMORY_BYTES) -> None:
+    def __init__(self, max_bytes: int = MAX_MEMORY_BYTES, small_bytes: int = SMALL_HOLDER_BYTES) -> None:
         self.lock = threading.RLock()
         self.max_bytes = max_bytes
+        self._small_bytes = small_bytes
         self._total = 0
         self._sizes: dict[weakref.ref[MemoryHolder], int] = {}  # the least recently used first
         # A holder can be collected at any moment, also while the lock is held. So its end is only noted here.
@@ -59,11 +60,17 @@ class MemoryBudget:
             self._remove_collected()
             return self._total
 
-    def record(self, holder: MemoryHolder, size: int) -> None:
-        """Record that the holder was used just now and keeps so many bytes; others may be evicted."""
+    def record(self, holder: MemoryHolder, size: int, *, is_used: bool = True) -> None:
+        """Record that the holder keeps so many bytes; others may be evicted.
+
+        ``is_used``: its client has just used it. What the server does by itself must not make a holder look used: clients
+        that have left would then outlast one at work.
+        """
         with self.lock:
             reference = weakref.ref(holder, self._collected.append)
-            self._total += size - self._sizes.pop(reference, 0)
+            self._total += size - self._sizes.get(reference, 0)
+            if is_used or not size:
+                self._sizes.pop(reference, None)
             if size:
                 self._sizes[reference] = size
             if self._total > self.max_bytes:
@@ -85,7 +92,7 @@ class MemoryBudget:
             if self._total <= goal:
                 break
             holder = reference()
-            if holder is None or holder is latest or self._sizes.get(reference, 0) <= self.max_bytes // _SMALL_SHARE:
+            if holder is None or holder is latest or self._sizes.get(reference, 0) <= self._small_bytes:
                 continue
             left = holder.evict()
             self._total += left - self._sizes[reference]

@@ -18,7 +18,7 @@ from vaultwire.server.editors.tools import COMPANION_TOOLS, argument, name_argum
 from vaultwire.server.http.streams import Stream
 from vaultwire.server.results import Refusal, Result
 from vaultwire.server.subscriptions import Subscriptions
-from vaultwire.server.tasks import Job, Work
+from vaultwire.server.tasks import Job
 from vaultwire.trust.limits import SECONDS_BY_TIME_CLASS
 
 TYPE_CHECKING = False
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from vaultwire.protocol.events import Request
     from vaultwire.protocol.session import Session
     from vaultwire.server.editors.methods import Bridge
-    from vaultwire.server.interfaces import Locked, Outlet
+    from vaultwire.server.outlet import Outlet
     from vaultwire.server.results import Answer
 
 # Clients show their model 10 files and 16,384 characters of a selection. With one more they say that it was cut.
@@ -57,8 +57,8 @@ class Bounds(NamedTuple):
 class Client:
     """One session. ``waiting`` are its open diffs: the proposed text by the client's name of the file."""
 
-    def __init__(self, workers: Locked, session: Session, stream: Stream, now: float) -> None:
-        self._workers = workers
+    def __init__(self, lock: threading.Lock, session: Session, stream: Stream, now: float) -> None:
+        self._lock = lock
         self.session = session
         self.stream = stream
         self.waiting: dict[str, _ProposedText] = {}
@@ -67,7 +67,7 @@ class Client:
 
     def tell(self, method: str, params: dict[str, Any]) -> None:
         """Send a notification. From any thread that does not hold the workers' lock."""
-        with self._workers.lock:
+        with self._lock:
             self.stream.send(self.session.tell(method, params))
 
 
@@ -128,7 +128,7 @@ class Companion:
                 return _failure(str(error))
 
         seconds = SECONDS_BY_TIME_CLASS["file"]
-        return Work(name, answer, lambda _, message: _failure(message), seconds, changes_vault=False)
+        return Job(name, answer, lambda _, message: _failure(message), seconds, changes_vault=False)
 
     def describe(self, _tool: str) -> None:
         """Return nothing: no argument stands in a header."""
@@ -282,11 +282,11 @@ class _Sessions(Subscriptions):
         super().__init__()
         self._companion = companion
 
-    def attach(self, workers: Locked, session: Session, outlet: Outlet) -> None:
-        super().attach(workers, session, outlet)
+    def attach(self, lock: threading.Lock, session: Session, outlet: Outlet) -> None:
+        super().attach(lock, session, outlet)
         assert isinstance(outlet, Stream)  # these clients come over HTTP only
         outlet.most = _MOST_KEPT
-        self._companion.join(Client(workers, session, outlet, time.monotonic()))
+        self._companion.join(Client(lock, session, outlet, time.monotonic()))
 
     def end(self, subscriber: Request | Session) -> None:
         self._companion.leave(subscriber)

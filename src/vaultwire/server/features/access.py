@@ -16,7 +16,7 @@ from vaultwire.vault.errors import VaultError
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from vaultwire.protocol.json_types import JsonObject
-    from vaultwire.server.interfaces import Features
+    from vaultwire.server.features import Features
     from vaultwire.toolkit.registry import Client
 
 # Prompts of a vault are notes, and their list shows the first line of each. Our own prompts embed a note.

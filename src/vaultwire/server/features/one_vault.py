@@ -36,7 +36,7 @@ MAX_VALUES = 100  # specification, Completion: "Maximum 100 items per response"
 
 # 2026-07-28, "Caching". Any program may change notes at any time; the template changes only with the vault's name.
 CHANGING_TTL_MS = 0
-TEMPLATES_TTL_MS = 3_600_000
+_TEMPLATES_TTL_MS = 3_600_000
 _CACHE_SCOPE = "private"
 
 
@@ -83,13 +83,8 @@ class VaultFeatures:
 
     def _list_templates(self, params: JsonObject, revision: Revision, _: Progress) -> JsonObject:
         refuse_cursor(params)
-        template: JsonObject = {"uriTemplate": template_of(self._vault), "name": "file"}
-        if revision.titles:
-            template["title"] = "Note or attachment"
-        template["description"] = (
-            'A file of the vault by its path, such as "Folder/Note.md". The URI opens it in Obsidian too.'
-        )
-        return {"resourceTemplates": [template], **caching(revision, TEMPLATES_TTL_MS)}
+        description = 'A file of the vault by its path, such as "Folder/Note.md". The URI opens it in Obsidian too.'
+        return listed_template(template_of(self._vault), description, revision)
 
     def _read_resource(self, params: JsonObject, revision: Revision, _: Progress) -> JsonObject:
         resource = read_resource(self._vault, text_in(params, "uri"), MAX_ATTACHMENT_BYTES)
@@ -130,6 +125,15 @@ class VaultFeatures:
                 return {"path": "file"}
             case _:
                 raise VaultError(INVALID_ARGUMENTS, "ref.type must be 'ref/prompt' or 'ref/resource'")
+
+
+def listed_template(uri_template: str, description: str, revision: Revision) -> JsonObject:
+    """Return the result of ``resources/templates/list``: the only template there is."""
+    template: JsonObject = {"uriTemplate": uri_template, "name": "file"}
+    if revision.titles:
+        template["title"] = "Note or attachment"
+    template["description"] = description
+    return {"resourceTemplates": [template], **caching(revision, _TEMPLATES_TTL_MS)}
 
 
 def to_listed_prompt(prompt: Prompt, revision: Revision) -> JsonObject:

@@ -11,10 +11,10 @@ from collections.abc import Callable, Mapping
 from vaultwire.protocol.revisions import Revision
 from vaultwire.server.features.one_vault import (
     CHANGING_TTL_MS,
-    TEMPLATES_TTL_MS,
     VaultFeatures,
     argument_in,
     caching,
+    listed_template,
     object_in,
     prompt_in,
     refuse_cursor,
@@ -41,7 +41,7 @@ from vaultwire.vault.value_types import Progress
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from vaultwire.protocol.json_types import JsonObject
-    from vaultwire.server.interfaces import Features
+    from vaultwire.server.features import Features
 
 # Between a vault's name and a prompt's. Neither contains it: ``plain_name`` puts single underscores between words.
 _SEPARATOR = "__"
@@ -96,11 +96,8 @@ class CombinedFeatures:
 
     def _list_templates(self, params: JsonObject, revision: Revision, _: Progress) -> JsonObject:
         refuse_cursor(params)
-        template: JsonObject = {"uriTemplate": TEMPLATE, "name": "file"}
-        if revision.titles:
-            template["title"] = "Note or attachment"
-        template["description"] = 'A file of a vault by the vault\'s name and its path there, such as "Folder/Note.md".'
-        return {"resourceTemplates": [template], **caching(revision, TEMPLATES_TTL_MS)}
+        description = 'A file of a vault by the vault\'s name and its path there, such as "Folder/Note.md".'
+        return listed_template(TEMPLATE, description, revision)
 
     def _read_resource(self, params: JsonObject, revision: Revision, progress: Progress) -> JsonObject:
         named = vault_of(text_in(params, "uri"))

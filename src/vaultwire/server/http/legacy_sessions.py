@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import secrets
 
+from vaultwire.server.outlet import Outlet
 from vaultwire.vault.memory_budget import MEMORY_BUDGET, UNCOUNTED_BYTES
 
 TYPE_CHECKING = False
@@ -27,21 +28,21 @@ MAX_IN_FLIGHT = 64
 _MOST_WAITING_BYTES = 64 * 1024 * 1024
 
 
-class LegacySession:
-    """The session of one client. Fills the workers' ``Outlet``: an answer goes out on the stream like any other frame."""
+class LegacySession(Outlet):
+    """The session of one client. An answer goes out on the stream like any other frame."""
 
     __slots__ = (
         "__weakref__",
         "_asked",
         "_frames",
         "_size",
-        "_wake",
         "can_ask",
         "id",
         "is_attached",
         "is_over",
         "principal",
         "session",
+        "wake",
     )
 
     def __init__(self, session: Session, principal: str, wake: Callable[[], None]) -> None:
@@ -51,7 +52,8 @@ class LegacySession:
         self.can_ask = True
         self.is_over = False
         self.is_attached = False  # it is told of changes
-        self._wake = wake
+        self.wake = wake
+        """Has the consumer look for frames."""
         self._frames: list[bytes] = []  # these two under the account's lock
         self._size = 0
         self._asked = 0  # bytes of the messages that came since the first request in flight
@@ -69,20 +71,6 @@ class LegacySession:
                 self.leave()
             self._count()
         self.wake()
-
-    def answer(self, frame: bytes, _code: int | None) -> None:
-        """Take a frame that answers."""
-        self.send(frame)
-
-    def abandon(self) -> None:
-        """Do nothing: other requests of the session are still answered."""
-
-    def hang_up(self) -> None:
-        """Do nothing: a client of 2024-11-05 does not come back for the rest."""
-
-    def wake(self) -> None:
-        """Have the consumer look for frames."""
-        self._wake()
 
     # ------------------------------------------------------------------ the consumer's side
 
@@ -158,7 +146,7 @@ class LegacySessions:
             self._workers.act(event, session, legacy)
         if session.revision is not None and not legacy.is_attached:
             legacy.is_attached = True
-            self._workers.handlers.subscriptions.attach(self._workers, session, legacy)
+            self._workers.handlers.subscriptions.attach(self._workers.lock, session, legacy)
         return True
 
     def end(self, legacy: LegacySession) -> None:

@@ -2,7 +2,7 @@
 
 ``protocol.http`` says which revision a request asks for and whether its headers fit. A stateless request, and one without a
 session, get a protocol session of their own until they are answered; the others find theirs by its id. Nothing here waits: a
-stream wakes its consumer. How frames get onto a socket is the transport's matter.
+stream wakes its consumer. The transport writes frames to a socket.
 """
 
 from __future__ import annotations
@@ -35,15 +35,13 @@ MAX_SESSIONS = 1000
 # Callers without a session, told apart by key and name. What they have read is remembered.
 _MAX_PEERS = 1000
 
-_NO_BODY = b""
-
 
 class Reply:
     """An HTTP response that is whole."""
 
     __slots__ = ("body", "headers", "status")
 
-    def __init__(self, status: int, body: bytes = _NO_BODY, *headers: tuple[bytes, bytes]) -> None:
+    def __init__(self, status: int, body: bytes = b"", *headers: tuple[bytes, bytes]) -> None:
         self.status = status
         self.body = body
         self.headers = headers
@@ -58,7 +56,6 @@ class McpEndpoint:
         self._make_session = make_session
         self._sessions: dict[str, HttpSession] = {}
         self._peers: dict[tuple[str, str], Peer] = {}
-        self._header_params: dict[str, http.HeaderParams] = {}
         self._is_closing = False
 
     # ------------------------------------------------------------------ requests
@@ -120,15 +117,8 @@ class McpEndpoint:
 
     def _params_of(self, tool: Json) -> http.HeaderParams:
         """Return which arguments of a tool are in headers, too."""
-        if not isinstance(tool, str):
-            return ()
-        found = self._header_params.get(tool)
-        if found is None:
-            description = self._workers.handlers.describe(tool)
-            if description is None:
-                return ()
-            found = self._header_params[tool] = http.header_params(description["inputSchema"])
-        return found
+        description = self._workers.handlers.describe(tool) if isinstance(tool, str) else None
+        return () if description is None else http.header_params(description["inputSchema"])
 
     def _one_request_session(self, message: Json, revision: Revision, principal: str) -> Session:
         """Return the protocol state for one request. What its caller has read is remembered, as with a session."""
@@ -184,7 +174,7 @@ class McpEndpoint:
         id_ = secrets.token_urlsafe(24)
         opened = HttpSession(id_, session, principal, self._workers, session.revision)
         self._sessions[id_] = opened
-        self._workers.handlers.subscriptions.attach(self._workers, session, opened.standalone)
+        self._workers.handlers.subscriptions.attach(self._workers.lock, session, opened.standalone)
         stream = Stream(self._workers, session.revision, takes_more=False)
         stream.session_id = id_
         self._act(events, session, stream)

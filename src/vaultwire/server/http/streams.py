@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import time
 
+from vaultwire.server.outlet import Outlet
 from vaultwire.vault.memory_budget import MEMORY_BUDGET, UNCOUNTED_BYTES, Reservation
 
 TYPE_CHECKING = False
@@ -30,8 +31,8 @@ _MOST_KEPT_STREAMS = 32
 _SESSION_BYTES = 12_000
 
 
-class Stream:
-    """The frames that answer one POST, or the unasked ones of a session. Fills the workers' ``Outlet``."""
+class Stream(Outlet):
+    """The frames that answer one POST, or the unasked ones of a session."""
 
     __slots__ = (
         "__weakref__", "_base", "_held", "_lock", "_wake", "can_ask", "code", "consumer", "delivered", "done", "frames",
@@ -71,8 +72,8 @@ class Stream:
                 self._held = Reservation(size)
 
     def send(self, frame: bytes) -> None:
-        """Add a frame that is not the last."""
-        if self.takes_more and not self.done:
+        """Add a frame that is not the last. A notification that repeats one still waiting says nothing new."""
+        if self.takes_more and not self.done and not self._repeats_waiting(frame):
             self._add(frame, self.most)
             self.wake()
 
@@ -93,6 +94,10 @@ class Stream:
         self.can_ask = False
         self.wake()
 
+    def _repeats_waiting(self, frame: bytes) -> bool:
+        with MEMORY_BUDGET.lock:
+            return self._base + len(self.frames) - 1 > self.delivered and self.frames[-1:] == [frame]
+
     def _add(self, frame: bytes, most: int) -> None:
         with MEMORY_BUDGET.lock:
             self.frames.append(frame)
@@ -105,7 +110,7 @@ class Stream:
     def count(self) -> None:
         """Tell the account how much is kept here."""
         if self.keeper is not None:
-            self.keeper.count()
+            self.keeper.count(is_used=self is not self.keeper.standalone)
         elif self.size > UNCOUNTED_BYTES:
             MEMORY_BUDGET.record(self, self.size)
 
@@ -221,10 +226,11 @@ class HttpSession:
             self._base = _SESSION_BYTES + self.session.peer.size
             self.count()
 
-    def count(self) -> None:
-        """Tell the account how much is kept. Holds its lock."""
+    def count(self, *, is_used: bool = True) -> None:
+        """Tell the account how much is kept. Holds its lock. ``is_used``: the client has asked for something."""
         if not self.is_over:
-            MEMORY_BUDGET.record(self, self._base + sum(stream.size for stream in self.streams.values()))
+            size = self._base + sum(stream.size for stream in self.streams.values())
+            MEMORY_BUDGET.record(self, size, is_used=is_used)
 
     def evict(self) -> int:
         """End; or, if an answer is awaited or being sent, drop the streams that have ended. See ``MemoryHolder``."""

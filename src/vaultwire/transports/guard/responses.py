@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+from vaultwire.transports import send_whole
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -67,10 +69,8 @@ class Response:
     async def refuse(self, refusal: Refusal, headers: Sequence[tuple[bytes, bytes]]) -> None:
         """Send a refusal as the REST API writes its errors. ``headers`` are those that all answers of the door have."""
         body = json.dumps({"error": refusal.error, "message": refusal.message}).encode()
-        own = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
-        lines = [*own, *headers, *refusal.headers]
-        await self.send({"type": "http.response.start", "status": refusal.status, "headers": lines})
-        await self.send({"type": "http.response.body", "body": body})
+        lines = [(b"content-type", b"application/json"), *headers, *refusal.headers]
+        await send_whole(self.send, refusal.status, lines, body)
 
     async def allow_preflight(self, requested: Mapping[bytes, bytes]) -> None:
         """Tell a browser what scripts of an allowed page may do; ``requested`` are the headers of its question."""
@@ -80,5 +80,4 @@ class Response:
             (b"access-control-allow-headers", requested.get(b"access-control-request-headers", b"")),
             (b"access-control-max-age", _PREFLIGHT_SECONDS),
         ]
-        await self.send({"type": "http.response.start", "status": 204, "headers": headers})
-        await self.send({"type": "http.response.body"})
+        await send_whole(self.send, 204, headers)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from vaultwire.transports import call_on_loop
 from vaultwire.vault.memory_budget import MEMORY_BUDGET, UNCOUNTED_BYTES
 
 TYPE_CHECKING = False
@@ -43,8 +44,5 @@ class ConnectionMemory:
     def evict(self) -> int:
         """Close the connection: others need the memory, and this client has read and sent nothing for longer than they."""
         self._is_counted = False
-        try:
-            self._loop.call_soon_threadsafe(self._transport.abort)
-        except RuntimeError:  # the server has ended
-            pass
+        call_on_loop(self._loop, self._transport.abort)
         return 0

@@ -7,6 +7,7 @@ import signal
 import sys
 import time
 
+from vaultwire.transports import call_on_loop
 from vaultwire.transports.http_server.acceptor import Acceptor, most_connections
 from vaultwire.transports.http_server.slots import Slots
 
@@ -104,10 +105,7 @@ class Server:
 
     def stop(self) -> None:
         """End the server as a signal would. From any thread."""
-        try:
-            self.loop.call_soon_threadsafe(self._stop.set)
-        except RuntimeError:  # it has ended
-            pass
+        call_on_loop(self.loop, self._stop.set)
 
     def start_task(self, coroutine: Coroutine[Any, Any, None]) -> None:
         """Run a coroutine as a task that the end waits for."""

@@ -60,10 +60,10 @@ def run(open_stream: Callable[[], Stream], target: Target, say: Callable[[str], 
     session = Session(Identity("vaultwire", "Vaultwire", __version__, capabilities, ""), methods.methods)
     stream = open_stream()
     if target.mcp is None:
-        serve(stream, session, methods, methods.tend, methods.close)
+        serve(stream, session, methods, methods.run_background, methods.close)
         return
     relay = _RelayStream(stream, McpServer(connections, target.url, target.mcp), say, has_rest=target.rest is not None)
-    serve(relay, session, methods, methods.tend, methods.close, relay.attach)
+    serve(relay, session, methods, methods.run_background, methods.close, relay.attach)
     relay.end()
 
 

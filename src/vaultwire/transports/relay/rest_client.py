@@ -11,7 +11,7 @@ from vaultwire import __version__
 from vaultwire.protocol import jsonrpc
 from vaultwire.server.results import TOOL_NOT_FOUND, Refusal, Result
 from vaultwire.server.subscriptions import Subscriptions
-from vaultwire.server.tasks import Job, Work
+from vaultwire.server.tasks import Job
 from vaultwire.transports.relay.http_client import ConnectionLost, Unreachable
 from vaultwire.transports.relay.in_flight import LOST, MAX_ANSWER_VALUES, REFUSED, UNREACHABLE, Failure
 from vaultwire.transports.relay.upstream import START_DELAYS
@@ -62,19 +62,19 @@ class RestMethods:
         if request.method == "subscriptions/listen":
             return self.subscriptions.honoured(request.params, request.peer)
         if request.method == "tools/list":
-            return Work("tools/list", lambda _: self._list(request), _give_up, _START_SECONDS, changes_vault=False)
+            return Job("tools/list", lambda _: self._list(request), _give_up, _START_SECONDS, changes_vault=False)
         name, arguments = request.params.get("name"), request.params.get("arguments") or {}
         if not isinstance(name, str) or not isinstance(arguments, dict):
             return Refusal(
                 jsonrpc.INVALID_PARAMS, "Invalid params: tools/call takes name, a string, and arguments, an object"
             )
         # The API does not say which tools change something, so all calls go one after another.
-        return Work(name, lambda _: self._call(name, arguments), _give_up, _CALL_SECONDS, changes_vault=True)
+        return Job(name, lambda _: self._call(name, arguments), _give_up, _CALL_SECONDS, changes_vault=True)
 
     def describe(self, _tool: str) -> None:
         """Return nothing: no argument is also a header."""
 
-    def tend(self) -> None:
+    def run_background(self) -> None:
         """Read the list of tools every few seconds until ``close``; tell the client when it has changed."""
         while not self._closing.wait(POLL_SECONDS):
             known = self._hash
@@ -86,7 +86,7 @@ class RestMethods:
                 self.subscriptions.publish("toolsListChanged")
 
     def close(self) -> None:
-        """End ``tend``, and every wait for a server that cannot be reached."""
+        """End ``run_background``, and every wait for a server that cannot be reached."""
         self._closing.set()
 
     def _list(self, request: Request) -> Answer:

@@ -58,7 +58,7 @@ def run(
     Both are called after the first answer.
     """
     shared = _SharedServerStream(stream, session, handlers, find, load_catalog)
-    serve(shared, session, handlers, shared.tend, shared.close, shared.attach)
+    serve(shared, session, handlers, shared.run_background, shared.close, shared.attach)
     shared.end()
 
 
@@ -82,12 +82,12 @@ class _SharedServerStream(InterceptedStream):
         self._is_searching = False  # the first answer is sent, and a server is looked for
         self._is_decided = threading.Event()  # the search is over
         self._is_closed = False
-        self._is_released = threading.Event()  # ``tend`` need not wait any more
+        self._is_released = threading.Event()  # ``run_background`` need not wait any more
 
     # ------------------------------------------------------------------ beside the calls
 
-    def tend(self) -> None:
-        """Use a server as long as there is one, then run the handlers' own ``tend``."""
+    def run_background(self) -> None:
+        """Use a server as long as there is one, then run the handlers' own ``run_background``."""
         try:
             self._join()
         except Exception:  # noqa: BLE001 - it works without a server
@@ -99,7 +99,7 @@ class _SharedServerStream(InterceptedStream):
             self._handlers.run_background()
 
     def close(self) -> None:
-        """End ``tend``."""
+        """End ``run_background``."""
         self._is_closed = True
         self._is_released.set()
         self._handlers.close()
