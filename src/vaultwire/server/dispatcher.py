@@ -3,8 +3,8 @@
 Not how calls run (``workers``), and not the bytes of a door (``transports.stdio``). The reader never works on a call, so a
 cancellation overtakes the call that it cancels. The caller's thread only waits for the end, and hears signals.
 
-A client that does not read its answers is not read from either once the pipe is full: whoever sends holds the lock that the
-reader needs, so memory stays bounded.
+A client that does not read its answers is not read from either once the pipe is full: the thread that sends holds the lock
+that the reader needs, so memory stays bounded.
 """
 
 from __future__ import annotations

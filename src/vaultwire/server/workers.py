@@ -123,7 +123,7 @@ class Workers:
     def _call(self, request: Request, session: Session, outlet: Outlet) -> None:
         try:
             answer = self.handlers.handle(request, session.dialect)
-        except Exception:  # noqa: BLE001 - whatever it is, the client must get an answer
+        except Exception:  # noqa: BLE001 - the client must get an answer in any case
             self._on_crash(what=request.method, id=self.current_id())
             answer = Refusal(INTERNAL_ERROR, "Internal error; the server's log says more", {"errorCode": INTERNAL})
         if not isinstance(answer, Job):
@@ -172,7 +172,7 @@ class Workers:
                 answer = job.run(task) if self._has_room(0) else job.give_up(BUSY, _NO_ROOM)
         except Stopped:
             pass
-        except Exception:  # noqa: BLE001 - whatever it is, the client must get an answer
+        except Exception:  # noqa: BLE001 - the client must get an answer in any case
             answer = self._crashed(task)
         with self.lock:
             self._tasks.pop(task.request, None)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 CATALOG = os.path.join(os.path.dirname(__file__), "catalog.json")
 APP_CATALOG = os.path.join(os.path.dirname(__file__), "app_catalog.json")
 EVAL = "obsidian_eval"
-"""The tool that can do whatever the app can: offered only where the person's rules name it."""
+"""The tool that can do everything the app can: offered only where the person's rules name it."""
 
 
 def load_catalog(place: str = CATALOG) -> list[Description]:

@@ -1,4 +1,4 @@
-"""Listening sockets: their address and names, and TLS. Not what is spoken there, which is ``http_server``'s matter.
+"""Listening sockets: their address and names, and TLS. Not what is spoken there (``http_server``).
 
 An error that stops a server from starting is a ``StartError``, whose message is one line for a person.
 """

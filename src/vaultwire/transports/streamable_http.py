@@ -1,7 +1,7 @@
 """MCP over Streamable HTTP, as an ASGI app: bytes in and out, and clients that leave. Not sessions, nor who may come.
 
 Most requests have one answer, sent as JSON. A stream begins when there is something to send before the answer, or when the
-answer takes long. Sessions and messages are ``server.http.mcp_endpoint``'s matter.
+answer takes long. For sessions and messages see ``server.http.mcp_endpoint``.
 """
 
 from __future__ import annotations

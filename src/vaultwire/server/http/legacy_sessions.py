@@ -1,7 +1,7 @@
 """Legacy SSE sessions (2024-11-05): messages come one by one at one address, everything else goes out on a stream at another.
 
-A session begins and ends with the stream its client listens to; nothing is kept for a client that comes back. How the stream
-looks on the wire is ``transports.legacy_sse``'s matter.
+A session begins and ends with the stream its client listens to; nothing is kept for a client that comes back. The form
+of the stream on the wire: see ``transports.legacy_sse``.
 """
 
 from __future__ import annotations
