@@ -214,7 +214,7 @@ def test_what_both_notes_have_is_told(tmp_path: Path) -> None:
     [
         ("A [[x]]\n", "```\nnever closed\n", "would not mean the same"),
         ("#tag\n", "<!-- open\n", "would not mean the same"),
-        ("---\nx: a: b\n---\n", "B\n", "must be mended"),
+        ("---\nx: a: b\n---\n", "B\n", "must be fixed"),
         ("---\ny: 1\n---\n", "---\nx: a: b\n---\n", "broken"),
     ],
 )
