@@ -127,7 +127,7 @@ def test_many_notes_are_counted_first(asked: Callable[..., Asked], tagged: Path)
     assert all(f"{MANY} notes" in question for question in person.questions)
 
 
-@proves("ours: what can be looked over, what goes to the trash and what only shows is not asked about")
+@proves("ours: what can be checked afterwards, what goes to the trash and what only shows is not asked about")
 def test_little_changes_and_dry_runs_are_not_asked_about(asked: Callable[..., Asked], tagged: Path) -> None:
     (tagged / "Many/00.md").write_text("One without.\n")
     person = asked(DECLINE)

@@ -130,7 +130,7 @@ def compared_dates(tree: ast.Module) -> list[str]:
     return [comparison for comparison in comparisons if any(date in comparison for date in PROTOCOL_DATES)]
 
 
-# Each rule is one test, which lists every module at fault.
+# Each rule is one test, which lists every module that breaks it.
 
 
 def test_only_who_may_prints_exits_opens_files_and_starts_threads() -> None:

@@ -269,7 +269,7 @@ class Listing(NamedTuple):
 
 
 class IndexReport(NamedTuple):
-    """How an index is stored: its folder (None: in memory, ``not_kept`` says why), the seconds that one look over the vault
+    """How an index is stored: its folder (None: in memory, ``not_kept`` says why), the seconds that one scan of the vault
     took, and why the vault cannot be watched (empty if it can).
     """
 

@@ -38,7 +38,7 @@ CALLS = ["open", "link", "unlink", "replace", "rename", "rmdir", "mkdir"]
 
 CHANGES: dict[str, Callable[[Vault], object]] = {
     "edit": lambda vault: vault.writing.write("Note", "ours", "append"),
-    "delete for good": lambda vault: vault.writing.delete("Note.md", permanent=True),
+    "delete permanently": lambda vault: vault.writing.delete("Note.md", permanent=True),
     "trash": lambda vault: vault.writing.delete("Note.md", permanent=False),
     "move": lambda vault: vault.arranging.move("Note", "Sub/Moved", NO_PROGRESS, dry_run=False),
     "merge": lambda vault: vault.arranging.merge("Other", "Note", "end", NO_PROGRESS, dry_run=False),
@@ -151,7 +151,7 @@ def test_a_file_system_that_refuses_these_renames_is_written_the_plain_way(
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux says who has a file open")
-@pytest.mark.parametrize("change", ["edit", "delete for good"])
+@pytest.mark.parametrize("change", ["edit", "delete permanently"])
 @pytest.mark.parametrize("how", ["held open", "cut short"])
 def test_a_note_that_a_program_has_open_for_writing_stays_its_own(tmp_path: Path, change: str, how: str) -> None:
     root = tmp_path / "vault"

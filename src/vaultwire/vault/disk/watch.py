@@ -1,7 +1,7 @@
 """Watches a vault's folder: which paths may have changed on disk since the last question.
 
 It reports where to look again, never what happened there: some systems join events. It opens no note, updates no index and
-starts no thread: the index updater calls ``Watch.wait`` in a loop. At longer intervals it also looks over the whole vault,
+starts no thread: the index updater calls ``Watch.wait`` in a loop. At longer intervals it also scans the whole vault,
 for changes that no system reports (a write through a memory map, another machine's change on a share of macOS).
 """
 

@@ -102,7 +102,7 @@ class _Context(NamedTuple):
 
 
 def parse_query(text: str) -> Query:
-    """Parse a query. Raises VaultError (INVALID_ARGUMENTS) that names the character at fault."""
+    """Parse a query. Raises VaultError (INVALID_ARGUMENTS) that names the wrong character."""
     parser = _Parser(text)
     expression = parser.alternatives(_Context(), "the query is empty", len(text))
     if not parser.at_end():

@@ -33,7 +33,7 @@ _DAYS_FROM_TODAY = re.compile(r"[+-][0-9]{1,7}")  # seven digits lead out of the
 def daily_note_path(settings: Settings, day: date) -> VaultPath:
     """Return the path of the day's note, whether it exists or not.
 
-    Raises VaultError, which names the setting at fault, if the settings give no path for a note.
+    Raises VaultError, which names the wrong setting, if the settings give no path for a note.
     """
     written = format_moment(_format(settings), day)
     try:

@@ -26,7 +26,7 @@ _FILTERS_AT = "userIgnoreFilters in app.json"
 _SECONDS_PER_PATH = 0.000_1
 _SECONDS_TO_START = 0.5
 
-# Checking a path takes 10 µs for three rules, looking up the answer 0.1 µs: a look over 10,000 notes saves 100 ms. So many
+# Checking a path takes 10 µs for three rules, looking up the answer 0.1 µs: a scan of 10,000 notes saves 100 ms. So many
 # paths of usual length take 20 MB.
 _MOST_CACHED = 100_000
 
