@@ -329,7 +329,7 @@ def test_check_prints_a_line_for_each_fault(tmp_path: Path, vaults: tuple[Path, 
 INTERRUPTED = """
 import os, signal, sys
 
-signal.signal(signal.SIGINT, signal.default_int_handler)  # as at a terminal, also where the program that started the tests
+signal.signal(signal.SIGINT, signal.default_int_handler)  # as at a terminal: whatever starts the tests may ignore it
 awaited = sys.argv.pop(1)
 
 class Interrupting:
