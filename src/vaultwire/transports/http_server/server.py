@@ -21,9 +21,6 @@ if TYPE_CHECKING:
 
 # How often to look for clients that take too long.
 _CHECK_SECONDS = 1.0
-# A thread that computes keeps the interpreter for this long while the event loop has something to do, which it has for every
-# byte that comes. Python's own 5 ms make a request wait 10 ms while another call searches; these make it wait 1.
-_SWITCH_SECONDS = 0.0005
 _SIGNALS = ("SIGTERM", "SIGINT", "SIGHUP", "SIGBREAK")
 
 
@@ -39,7 +36,6 @@ def run(
     ``on_ready`` is called once connections are accepted, ``on_stop`` once no more are: it ends what would never end.
     ``private`` is a second endpoint, at a socket in the file system.
     """
-    sys.setswitchinterval(_SWITCH_SECONDS)
     with asyncio.Runner(loop_factory=_loop_factory()) as runner:
         endpoints = [endpoint] if private is None else [endpoint, private]
         runner.run(Server(limits).serve(endpoints, on_ready, on_stop))
