@@ -141,6 +141,7 @@ class _ObsidianCli(Dialect):
     most_seconds = 30.0
     failures: ClassVar = {
         "INVALID_ARGUMENTS": jsonrpc.INVALID_PARAMS,
+        "CURSOR_EXPIRED": jsonrpc.INVALID_PARAMS,
         "INTERNAL": jsonrpc.INTERNAL_ERROR,
         "OBSIDIAN_NOT_RUNNING": -32001,  # the number in its table; its example has -32000
         "VAULT_NOT_FOUND": -32002,
@@ -163,6 +164,7 @@ class _Filesystem(Dialect):
     listed: ClassVar = {"search_notes": ("search-vault", "Search Vault")}
     failures: ClassVar = {
         "INVALID_ARGUMENTS": jsonrpc.INVALID_PARAMS,
+        "CURSOR_EXPIRED": jsonrpc.INVALID_PARAMS,
         "AMBIGUOUS_NAME": jsonrpc.INVALID_PARAMS,
         "NOTE_EXISTS": jsonrpc.INVALID_PARAMS,
         "TOO_LARGE": jsonrpc.INVALID_PARAMS,

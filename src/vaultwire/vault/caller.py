@@ -1,8 +1,9 @@
-"""The client of one session: its name, and the notes that it has read, with their text at that time."""
+"""The client of one session: its name, the notes that it has read with their text at that time, and its lists in pages."""
 
 from __future__ import annotations
 
 from vaultwire.vault.memory_budget import MEMORY_BUDGET
+from vaultwire.vault.paged_results import PagedResults
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,11 +24,12 @@ class Caller:
     difference, and where notes must be read before they are edited, they must be read again.
     """
 
-    __slots__ = ("__weakref__", "_etags", "_read_bytes", "_text_bytes", "_texts", "client")
+    __slots__ = ("__weakref__", "_etags", "_read_bytes", "_text_bytes", "_texts", "client", "paged")
 
     def __init__(self, client: str = "") -> None:
         """``client``: its name for the journal of changes; empty if it is unknown."""
         self.client = client
+        self.paged = PagedResults()
         self._etags: dict[VaultPath, str] = {}  # as last read, the note read longest ago first
         self._texts: dict[tuple[VaultPath, str], bytes] = {}
         self._read_bytes = 0
