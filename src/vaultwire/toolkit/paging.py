@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, cast
+from typing import Annotated, Any, NamedTuple, cast
 
 from vaultwire.toolkit.registry import Bounds, Data, Outcome
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
@@ -20,6 +20,25 @@ def offset_of(cursor: str | None) -> int:
             INVALID_ARGUMENTS, f"cursor: pass next_cursor of the page before, got {cursor!r}.", argument="cursor"
         )
     return int(cursor)
+
+
+class Position(NamedTuple):
+    """What a cursor says: the key of the results (see ``vault.paged_results``), and how many of them are before the page."""
+
+    key: str
+    offset: int
+
+
+def position_of(cursor: str | None) -> Position:
+    """Return what the cursor says; an empty key for the first page. Raises VaultError for a cursor that is not from a page."""
+    if cursor is None:
+        return Position("", 0)
+    key, _, offset = cursor.partition(".")
+    if not (key and offset.isascii() and offset.isdecimal()):
+        raise VaultError(
+            INVALID_ARGUMENTS, f"cursor: pass next_cursor of the page before, got {cursor!r}.", argument="cursor"
+        )
+    return Position(key, int(offset))
 
 
 def page_text(offset: int, shown: int, total: int) -> str:
