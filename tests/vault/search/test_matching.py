@@ -507,14 +507,15 @@ def test_the_operators_are_an_algebra_of_sets(texts: list[str], left: str, right
 CATASTROPHE, VICTIM = "/(a|aa)+$/", "a" * 60 + "!"
 
 
-def test_a_catastrophic_regular_expression_ends_with_its_budget() -> None:
+def test_a_catastrophic_regular_expression_ends_with_the_budget_of_a_note() -> None:
     matcher = Matcher(parse_query(f"x {CATASTROPHE}"), regex_seconds=0.05)
     assert matcher.match("fine.md", "x a") is not None
     error = refusal(matcher.match, "x.md", f"x {VICTIM}")
     assert error.code == TIMEOUT
-    assert error.details == {"argument": "query", "position": 2}
+    assert error.details == {"argument": "query", "position": 2, "path": "x.md"}
     assert "character 3" in error.message
-    assert refusal(matcher.match, "fine.md", "x a").code == TIMEOUT  # one budget for the whole search
+    assert "'x.md'" in error.message
+    assert matcher.match("fine.md", "x a") is not None  # each note has a budget of its own
 
 
 def test_other_calls_go_on_while_a_regular_expression_runs_away(tmp_path: Path) -> None:

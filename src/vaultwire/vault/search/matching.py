@@ -59,7 +59,7 @@ class Match(NamedTuple):
 
 
 class Matcher:
-    """One query, ready for any number of notes. Its regular expressions share one time budget: make one per search."""
+    """One query, ready for any number of notes, one after another. Its regular expressions share one time budget a note."""
 
     def __init__(
         self, query: Query, regex_seconds: float = REGEX_SECONDS, parse: Callable[[str], ParsedNote] = parse_note
@@ -83,7 +83,7 @@ class Matcher:
 
     def match(self, path: str, text: str) -> Match | None:
         """Return how the note matches, None if it does not. Raises VaultError (TIMEOUT) beyond the regex budget."""
-        note = NoteParts(path, text, self._parse)
+        note = self._begin(path, text)
         # Without diacritics more is found, and under a "not" less. This form decides, the other only ranks.
         if not self._matches(note, UNACCENTED):
             return None
@@ -95,8 +95,12 @@ class Matcher:
 
     def match_known(self, path: str, text: str) -> Match:
         """Return the matching lines of a note that is known to match; the score is 0, the caller has one."""
-        lines = self._lines(NoteParts(path, text, self._parse))
+        lines = self._lines(self._begin(path, text))
         return Match(0.0, len(lines), snippets(lines, text))
+
+    def _begin(self, path: str, text: str) -> NoteParts:
+        self._budget.begin(path)
+        return NoteParts(path, text, self._parse)
 
     @property
     def has_lines(self) -> bool:

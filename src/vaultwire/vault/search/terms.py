@@ -21,8 +21,8 @@ from vaultwire.vault.search.text_forms import (
     strip_diacritics,
 )
 
-# A careful author's regular expression takes milliseconds for thousands of notes. One that needs two seconds backtracks
-# without end. Two seconds are also short enough for the person who typed it to try again.
+# A regular expression takes far less than a millisecond for nearly every note. One that needs two seconds for a single note
+# backtracks without end. Two seconds are also short enough for the person who typed it to try again.
 REGEX_SECONDS = 2.0
 
 
@@ -46,19 +46,27 @@ Leaf: TypeAlias = Text | Pattern
 
 
 class RegexBudget:
-    """The time that the regular expressions of one search may use."""
+    """The time that the regular expressions of one search may use for one note, and how much of it is left."""
 
     def __init__(self, seconds: float) -> None:
-        self.left = seconds
+        self._seconds = self.left = seconds
+        self._path = ""
+
+    def begin(self, path: str) -> None:
+        """Begin with a note."""
+        self.left = self._seconds
+        self._path = path
 
     def refusal(self, position: int) -> VaultError:
         """Return the error for a regular expression that exceeds the budget."""
         return VaultError(
             TIMEOUT,
-            f"query: the regular expression at character {position + 1} needs too much time or memory, so the search was "
-            "stopped. Avoid repetitions inside repetitions such as (a+)+, or search for words.",
+            f"query: the regular expression at character {position + 1} needs too much time or memory for one note, "
+            f"{self._path!r} (more than {self._seconds:g} s), so the search was stopped. Avoid repetitions inside "
+            "repetitions such as (a+)+, or search for words.",
             argument="query",
             position=position,
+            path=self._path,
         )
 
 
@@ -101,10 +109,10 @@ class Needle:
 
 
 class RegexNeedle:
-    """A regular expression, ready to be looked for within the time budget of its query."""
+    """A regular expression, ready to be looked for within the time budget of a note."""
 
     def __init__(self, term: Pattern, budget: RegexBudget) -> None:
-        self._compiled = _compile(_translated(term.source), match_case=term.match_case)
+        self._compiled = _compile(translated(term.source), match_case=term.match_case)
         self._budget = budget
         self._position = term.position
 
@@ -197,7 +205,8 @@ def _pieces(source: str) -> list[tuple[str, str]]:
     return [(unicodedata.normalize("NFC", old), unicodedata.normalize("NFC", new)) for old, new in pieces]
 
 
-def _translated(source: str) -> str:
+def translated(source: str) -> str:
+    """Return the pattern as the library writes it."""
     return "".join(new for _, new in _pieces(source))
 
 

@@ -172,14 +172,16 @@ class _Planner:
 
     def _pattern(self, pattern: Pattern, fields: tuple[str, ...]) -> Plan:
         """Return the plan for a regular expression: notes with its required literals."""
-        texts = [
-            self._inside(word, fields)
-            for text in required_literals(pattern.source)
-            for word in words_of(fold_case(text))
-            if word != BREAK and strip_diacritics(word)
-        ]
+        found = [[self._literal(text, fields) for text in place] for place in required_literals(pattern.source)]
         self.is_exact = False
-        return AllOf(tuple(texts)) if texts else MatchAll()
+        places = tuple(AnyOf(tuple(place)) for place in found if MatchAll() not in place)
+        return AllOf(places) if places else MatchAll()
+
+    def _literal(self, text: str, fields: tuple[str, ...]) -> Plan:
+        """Return the plan for notes with all words of a text. A single letter is in nearly every note."""
+        words = [word for word in words_of(fold_case(text)) if word != BREAK and strip_diacritics(word)]
+        rare = [word for word in words if len(word) > 1 or is_unspaced(word)]
+        return AllOf(tuple(self._inside(word, fields) for word in dict.fromkeys(rare))) if rare else MatchAll()
 
     def _not_exact(self) -> Plan:
         self.is_exact = False
