@@ -20,7 +20,7 @@ from vaultwire.vault.index.store.search_plan import (
     as_written,
     has_loose,
 )
-from vaultwire.vault.index.store.text_index import TextDocument, TextHits
+from vaultwire.vault.index.store.text_index import Ranking, TextDocument, TextHits, kept_ranking
 
 
 class MemoryText:
@@ -46,6 +46,10 @@ class MemoryText:
         page = ranked[offset:] if limit is None else ranked[offset : offset + limit]
         scores = [-score + FIRST if score > 0 else -score for score, _ in page]
         return TextHits([note_id for _, note_id in page], scores, len(ranked))
+
+    def ranking(self, plan: Plan, without: Collection[int]) -> Ranking:
+        """See the port."""
+        return kept_ranking(self.search(plan, without, 0, None))
 
     def words(self, field: str) -> set[str]:
         """See the port."""

@@ -164,7 +164,7 @@ class FilesBackend:
     def search(self, query: str, folder: str, limit: int, progress: Progress, *, case: bool) -> tuple[list[Hit], int]:
         """Return the matching notes in path order, and how many match in all."""
         full_query = f"match-case:({query})" if case else query
-        found = self.vault.search(full_query, folder, 0, _MAX_SEARCHED, progress)
+        found = self.vault.search(full_query, folder, 0, _MAX_SEARCHED, progress, exact_total=True)
         hits = sorted(found.hits, key=lambda hit: sort_key(hit.path))[:limit]
         return [(hit.path, self._whole_lines(hit, progress)) for hit in hits], found.total
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Literal, NotRequired, TypedDict
 
 from vaultwire.toolkit.argument_types import Folder, Limit
-from vaultwire.toolkit.paging import Cursor, offset_of, page_outcome, page_text
+from vaultwire.toolkit.paging import Cursor, offset_of, page_outcome, page_text, position_of
 from vaultwire.toolkit.phrases import counted
 from vaultwire.toolkit.registry import Bounds, Outcome, tool
 from vaultwire.vault.value_types import Hit, Progress
@@ -36,6 +36,7 @@ class FoundNotes(TypedDict):
 
     notes: list[FoundNote]
     total: Annotated[int, "Notes that match, on all pages together"]
+    total_is_exact: Annotated[bool, "False: at least total notes match; exact_total counts them all"]
     notes_searched: Annotated[int, "Notes and canvases looked at"]
     notes_skipped: Annotated[int, "Those that could not be read"]
     next_cursor: Annotated[NotRequired[str], "Pass as cursor for the next page; absent on the last"]
@@ -65,6 +66,7 @@ def search_notes(
     folder: Folder = "",
     limit: Limit = 10,
     max_tokens: Annotated[int, Bounds(100, 100_000)] = 4000,
+    exact_total: bool = False,
     cursor: Cursor = None,
 ) -> Outcome[FoundNotes]:
     """Search the text and names of all notes, and of canvases (their cards). Returns the best notes first, each with its
@@ -86,30 +88,43 @@ def search_notes(
         query: What to look for.
         folder: Search only below this folder. Empty for the whole vault.
         max_tokens: Return fewer notes if their lines would take more tokens than this, roughly counted.
+        exact_total: Count all notes that match, also where that takes long.
     """
-    offset = offset_of(cursor)
-    found = vault.search(query, folder, offset, limit, progress)
+    key, offset = position_of(cursor)
+    found = vault.search(query, folder, offset, limit, progress, key=key, exact_total=exact_total)
     shown: list[FoundNote] = []
     body: list[str] = []
     left = max_tokens * _BYTES_A_TOKEN
     for hit in found.hits:
-        more = hit.matches - len(hit.lines)
-        head = f"{hit.path} (+{more} more lines)" if more > 0 else hit.path
+        unshown = hit.matches - len(hit.lines)
+        head = f"{hit.path} (+{unshown} more lines)" if unshown > 0 else hit.path
         text = "\n".join([head, *[f"  {number}: {line}" for number, line in hit.lines]])
         left -= len(text.encode()) - len(hit.lines)
         if left < 0 and shown:
             break
         body.append(text)
         shown.append(_to_found(hit))
-    data = FoundNotes(notes=shown, total=found.total, notes_searched=found.searched, notes_skipped=found.skipped)
+    data = FoundNotes(
+        notes=shown,
+        total=found.total,
+        total_is_exact=found.total_is_exact,
+        notes_searched=found.searched,
+        notes_skipped=found.skipped,
+    )
     verb = "matches" if found.total == 1 else "match"
-    lines = [
-        f"{found.total} of {counted(found.searched, 'note')} {verb} {query!r}{page_text(offset, len(shown), found.total)}"
-    ]
+    least = "" if found.total_is_exact else "At least "
+    place = page_text(offset, len(shown), found.total)
+    lines = [f"{least}{found.total} of {counted(found.searched, 'note')} {verb} {query!r}{place}"]
     if found.skipped:
         lines.append(f"({counted(found.skipped, 'note')} could not be read)")
     lines += body
-    return page_outcome(data, lines, offset + len(shown), found.total)
+    if shown and (found.has_more or len(shown) < len(found.hits)):
+        key = key or vault.keep_found(query, folder, found)
+        end = found.ends[len(shown) - 1]
+        data["next_cursor"] = f"{key}.{end}"
+        more = f"{found.total - end} more" if found.total_is_exact else "More"
+        lines.append(f"{more}: pass cursor '{key}.{end}'.")
+    return Outcome(["\n".join(lines)], data)
 
 
 def _to_found(hit: Hit) -> FoundNote:

@@ -22,6 +22,12 @@ class _Kept(NamedTuple):
     size: int
 
 
+def expired() -> VaultError:
+    """Return the error for a cursor whose results are not kept any more."""
+    message = "cursor: its results are not kept any more. Ask for the first page again, without a cursor."
+    return VaultError(CURSOR_EXPIRED, message, argument="cursor")
+
+
 class PagedResults:
     """The results behind one caller's cursors. Safe to use from several threads.
 
@@ -48,8 +54,7 @@ class PagedResults:
         with MEMORY_BUDGET.lock:
             kept = self._kept.pop(key, None)
             if kept is None:
-                message = "cursor: its results are not kept any more. Ask for the first page again, without a cursor."
-                raise VaultError(CURSOR_EXPIRED, message, argument="cursor")
+                raise expired()
             self._kept[key] = kept
             self._record()
         if kept.question != question:

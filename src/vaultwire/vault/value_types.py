@@ -92,12 +92,28 @@ class Hit(NamedTuple):
 
 
 class Found(NamedTuple):
-    """One page of a search: ``total`` notes match, ``searched`` were searched, ``skipped`` could not be read."""
+    """One page of a search: ``total`` notes match, ``searched`` were searched, ``skipped`` could not be read.
+
+    ``total_is_exact``: False if at least so many match. ``ends``: for each hit the offset of the page that begins behind it.
+    ``has_more``: whether there may be results behind the last one. ``kept``: what the next pages go on from.
+    """
 
     hits: list[Hit]
     total: int
     searched: int
     skipped: int
+    total_is_exact: bool
+    ends: list[int]
+    has_more: bool
+    kept: KeptResults
+
+
+class KeptResults(Protocol):
+    """The results of a search at one state of the index."""
+
+    @property
+    def size(self) -> int:
+        """About how many bytes of memory they take."""
 
 
 class Tagged(NamedTuple):

@@ -166,9 +166,28 @@ class Vault:
         """Return a value that differs once a file has come, gone or been renamed."""
         return self._index.listing_version(progress)
 
-    def search(self, query: str, folder: str, offset: int, limit: int, progress: Progress = NO_PROGRESS) -> Found:
-        """Return one page of the notes that match. Raises VaultError for an invalid query or a folder that does not exist."""
-        return self._index.search(parse_query(query), locate_folder(self._files, folder), offset, limit, progress)
+    def search(
+        self,
+        query: str,
+        folder: str,
+        offset: int,
+        limit: int,
+        progress: Progress = NO_PROGRESS,
+        *,
+        key: str = "",
+        exact_total: bool = False,
+    ) -> Found:
+        """Return one page of the notes that match. ``key``: of ``keep_found``, for a later page.
+
+        Raises VaultError for an invalid query, a folder that does not exist, and a key that has expired.
+        """
+        kept = self._bench.caller.paged.get(key, (query, folder)) if key else None
+        place = locate_folder(self._files, folder)
+        return self._index.search(parse_query(query), place, offset, limit, progress, kept, exact_total=exact_total)
+
+    def keep_found(self, query: str, folder: str, found: Found) -> str:
+        """Keep the results of a search for its caller's next pages. Return their key."""
+        return self._bench.caller.paged.keep((query, folder), found.kept, found.kept.size)
 
     def links(self, name: str, progress: Progress = NO_PROGRESS) -> tuple[VaultPath, list[OutgoingLink]]:
         """Return the path of the note that ``name`` means, and its links. Raises VaultError as ``read`` does."""

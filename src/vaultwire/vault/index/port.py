@@ -11,6 +11,7 @@ from vaultwire.vault.search.filters import NoteFilter, TaskFilter
 from vaultwire.vault.search.query import Query
 from vaultwire.vault.value_types import (
     Found,
+    KeptResults,
     NamedNote,
     NoteStat,
     Progress,
@@ -45,8 +46,22 @@ class Index(Protocol):
     def recent(self, folder: VaultPath | None, limit: int, progress: Progress) -> tuple[list[NoteStat], int]:
         """Return the latest changed notes, the latest first, and the number of all notes."""
 
-    def search(self, query: Query, folder: VaultPath | None, offset: int, limit: int, progress: Progress) -> Found:
-        """Return ``limit`` notes that match, best first, equals in path order, and the number of all that match."""
+    def search(
+        self,
+        query: Query,
+        folder: VaultPath | None,
+        offset: int,
+        limit: int,
+        progress: Progress,
+        kept: KeptResults | None = None,
+        *,
+        exact_total: bool = False,
+    ) -> Found:
+        """Return ``limit`` notes that match, best first, and the number of all that match.
+
+        Counting may end early; with ``exact_total`` it does not. ``kept``: of a page of the same query, to go on in the same
+        state of the index. Raises VaultError (CURSOR_EXPIRED) if the index was built again since.
+        """
 
     def find(
         self, wanted: NoteFilter, folder: VaultPath | None, offset: int, limit: int, progress: Progress

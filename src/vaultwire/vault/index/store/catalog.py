@@ -14,7 +14,7 @@ import os
 import sqlite3
 import threading
 import weakref
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -173,8 +173,8 @@ class Catalog:
         return bool(rows)
 
     def stats(self, ids: Sequence[int]) -> dict[int, tuple[NoteStat, bool]]:
-        """Return the stats of the files with these ids, each with whether it is racy. Ids that are gone are left out."""
-        statement = f"SELECT id, path, size, modified, stamp, is_racy FROM files WHERE id {IN_LIST}"
+        """Return the stats of the files with these ids, each with whether it is racy. Ids gone and hidden are left out."""
+        statement = f"SELECT id, path, size, modified, stamp, is_racy FROM files WHERE id {IN_LIST} AND NOT hidden"
         rows = self.rows(statement, (json.dumps(ids),))
         return {row[0]: (NoteStat(*row[1:5]), bool(row[5])) for row in rows}
 
@@ -245,7 +245,7 @@ class Catalog:
         """Return the ids of removed notes that may still be in the text index."""
         return [note_id for (note_id,) in self.rows("SELECT id FROM gone")]
 
-    def mark_indexed(self, taken: Iterable[FileRow], gone: Iterable[int]) -> int:
+    def mark_indexed(self, taken: Iterable[FileRow], gone: Collection[int]) -> int:
         """Write that the text index has these versions of notes, and no longer has those that are gone.
 
         A note that has changed since stays PENDING. Return how many commits of the text index there are now.
@@ -257,7 +257,16 @@ class Catalog:
                 [(row.id, *row.stat[1:], row.hidden, row.digest) for row in taken],
             )
             connection.executemany("DELETE FROM gone WHERE id = ?", [(note_id,) for note_id in gone])
+            self._keep_last_id(connection, gone)
             return self._count_up(connection, "commits")
+
+    def _keep_last_id(self, connection: sqlite3.Connection, gone: Collection[int]) -> None:
+        """Remember the greatest of these ids, so that no later file gets it: the pages of a search name notes by ids."""
+        greatest = max(gone, default=0)
+        connection.execute(
+            "INSERT INTO meta VALUES ('last_id', ?) ON CONFLICT (name) DO UPDATE SET value = max(value, excluded.value)",
+            (greatest,),
+        )
 
     def add_words(self, words: Iterable[str], *, of_paths: bool) -> None:
         """Add words to the vocabulary. Some may be there already."""

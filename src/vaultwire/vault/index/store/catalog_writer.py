@@ -26,7 +26,8 @@ class CatalogWriter:
             connection.execute(f"SELECT path, id FROM files WHERE path {IN_LIST}", (paths,))
         )
         (last,) = connection.execute(
-            "SELECT max(ifnull((SELECT max(id) FROM files), 0), ifnull((SELECT max(id) FROM gone), 0))"
+            "SELECT max(ifnull((SELECT max(id) FROM files), 0), ifnull((SELECT max(id) FROM gone), 0),"
+            " ifnull((SELECT value FROM meta WHERE name = 'last_id'), 0))"
         ).fetchone()
         self.first_new = self._next = last + 1
         self._files: list[tuple[Any, ...]] = []

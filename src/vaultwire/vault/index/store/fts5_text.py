@@ -29,8 +29,10 @@ from vaultwire.vault.index.store.text_index import (
     VALUE_FIELDS,
     WORD_FIELDS,
     BrokenTextIndexError,
+    Ranking,
     TextDocument,
     TextHits,
+    kept_ranking,
 )
 
 _FILE = "text.sqlite3"
@@ -81,6 +83,10 @@ class Fts5Text:
         page = ranked[offset:] if limit is None else ranked[offset : offset + limit]
         scores = [score if is_first else score / (score + 1) for is_first, score, _ in page]
         return TextHits([-note_id for _, _, note_id in page], scores, len(ranked))
+
+    def ranking(self, plan: Plan, without: Collection[int]) -> Ranking:
+        """See the port."""
+        return kept_ranking(self.search(plan, without, 0, None))
 
     def _ids(self, plan: Plan) -> set[int]:
         """Return the ids that the plan finds. As sets, because FTS5 cannot parse expressions nested a few dozen deep."""

@@ -63,7 +63,8 @@ def _alternatives(source: str, position: int, depth: int) -> tuple[_Part, int]:
     """Read alternatives up to a closing bracket or the end; return what they match and where they end."""
     if depth > _MAX_DEPTH:
         raise _UnknownError
-    branches, parts = [], []
+    branches: list[_Part] = []
+    parts: list[_Part] = []
     while position < len(source) and source[position] != ")":
         if source[position] == "|":
             branches.append(_in_sequence(parts))

@@ -1,8 +1,16 @@
-"""Runs one search: the text index finds candidates, and the notes' files decide what is shown."""
+"""Runs searches: the text index lists candidates, and the notes' files decide what is shown.
+
+A search ends in ``SearchResults``, which all its pages are cut from. So they show one state of the index, whatever is written
+meanwhile.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import threading
+import time
+from array import array
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import NamedTuple, Self
 
 from vaultwire.vault.disk.files import Files
@@ -13,25 +21,32 @@ from vaultwire.vault.index.store.index_folder import IndexParts
 from vaultwire.vault.index.store.ngrams import NgramFilter
 from vaultwire.vault.index.store.schema import FileRow
 from vaultwire.vault.index.store.search_plan import FOLDER, AllOf, ExactValue, make_plan
-from vaultwire.vault.index.store.text_index import TextHits
-from vaultwire.vault.search.matching import Matcher
+from vaultwire.vault.paged_results import expired
+from vaultwire.vault.search.matching import Match, Matcher
 from vaultwire.vault.search.query import Query
 from vaultwire.vault.search.searchable import read_searchable, searchable_text
-from vaultwire.vault.value_types import Found, Hit, NoteStat, Progress, VaultPath
+from vaultwire.vault.value_types import Found, Hit, KeptResults, NoteStat, Progress, VaultPath
 
 # Text indexes give small fractions as scores; callers see whole numbers.
 _SCALE = 10.0
-# Notes between two reports of progress, and the number of paths that are read from the catalog at once.
-_REPORT_EVERY = 200
-# The best notes of the latest searches are cached until the catalog changes: the next page, or the same search again, only
-# reads files. That saves the time in the text index, 0.1 to 3 ms for 1,000 notes, and more for larger vaults.
-_CACHED_HITS, _CACHED_SEARCHES = 50, 64
+# How many candidates are taken from the text index at once. A page needs few of them, and the text index takes longer for
+# more; a count needs all, and the text index begins from the front each time. Results that score the same are in path order
+# within each of these, so the numbers are fixed: other ones would make another order.
+_BATCHES = (50, 200, 1000, 5000, 20_000)
+# Candidates that are read at once: their paths come from the catalog, then others may use the results.
+_READ_AT_ONCE = 50
+# When a page is full, the search goes on counting for so long, and at least for so many candidates.
+_COUNT_SECONDS, _COUNT_AT_LEAST = 0.08, 100
+# The results of the latest searches are cached until the catalog changes: the same search again, or its next page, goes on
+# from them. That saves the time in the text index, 0.1 to 3 ms for 1,000 notes, and what was read to verify candidates.
+_CACHED_SEARCHES = 16
+_POLL_SECONDS = 0.05
 
 
 class Snapshot(NamedTuple):
     """What the text index lacks at one version of the catalog; and caches that are valid as long as the version is.
 
-    The caches: counts by folder, hits by query and folder.
+    The caches: counts by folder, results by query and folder.
     """
 
     version: tuple[int, int]
@@ -39,7 +54,7 @@ class Snapshot(NamedTuple):
     rows: list[FileRow]
     left_out: frozenset[int]
     counts: dict[VaultPath | None, catalog_queries.Counts]
-    found: dict[tuple[str, VaultPath | None], TextHits]
+    results: dict[tuple[str, VaultPath | None], SearchResults]
 
     @classmethod
     def of(cls, catalog: Catalog, version: tuple[int, int]) -> Self:
@@ -50,94 +65,257 @@ class Snapshot(NamedTuple):
         commits = catalog.meta("commits")
         return cls(version, commits, [row for row in rows if not row.hidden], left_out, {}, {})
 
-    def cache(self, query: str, folder: VaultPath | None, found: TextHits) -> None:
-        """Cache the hits of a search."""
-        if len(self.found) >= _CACHED_SEARCHES:
-            oldest, *_ = self.found  # unpacked at once: other threads add searches, too
-            self.found.pop(oldest, None)
-        self.found[query, folder] = found
+    @classmethod
+    def latest(cls, before: Snapshot | None, parts: IndexParts, committed: int | None) -> Snapshot:
+        """Return the snapshot of now, and load the text index's commits after reading what it lacks.
+
+        In this order: a note that is committed in between is read from its file, in the other order it would be lost.
+        ``committed``: the last commit that this process made itself.
+        """
+        version = parts.catalog.version()
+        if before is not None and before.version == version:
+            return before
+        latest = cls.of(parts.catalog, version)
+        if before is None or before.commits != latest.commits:
+            if latest.commits != committed:
+                parts.text.refresh()
+            parts.words.refresh()
+        return latest
+
+    def search(
+        self, files: Files, parts: IndexParts, query: Query, folder: VaultPath | None, progress: Progress
+    ) -> SearchResults:
+        """Return the results of a query in this state."""
+        results = self.results.get((query.text, folder))
+        if results is None:
+            results = SearchResults(files, parts, query, folder, self, progress)
+            if len(self.results) >= _CACHED_SEARCHES:
+                oldest, *_ = self.results  # unpacked at once: other threads add searches, too
+                self.results.pop(oldest, None)
+            self.results[query.text, folder] = results
+        return results
 
 
-class Search:
-    """One query over one vault. Make a new one for each search: it has the time budget for regular expressions."""
+class Page(NamedTuple):
+    """The part of the results that is asked for. ``exact_total``: count all that match, however long it takes."""
 
-    def __init__(self, files: Files, parts: IndexParts, query: Query, progress: Progress) -> None:
+    offset: int
+    limit: int
+    exact_total: bool = False
+
+
+def kept_by(parts: IndexParts, kept: KeptResults | None) -> SearchResults | None:
+    """Return the kept results. Raises VaultError (CURSOR_EXPIRED) if they are not of this index."""
+    if kept is None:
+        return None
+    if not isinstance(kept, SearchResults) or kept.parts is not parts:
+        raise expired()
+    return kept
+
+
+class _Ranked:
+    """Ids of notes with their scores, best first; eight bytes a note."""
+
+    def __init__(self) -> None:
+        self.ids = array("I")
+        self.scores = array("f")
+
+    def add(self, note_id: int, score: float) -> None:
+        """Add the next note."""
+        self.ids.append(note_id)
+        self.scores.append(score)
+
+
+class SearchResults:
+    """All notes that one query finds at one state of the index, best first, as far as anyone has asked for them.
+
+    The text index lists candidates. If the plan is exact, they are the results. Otherwise they are read and matched, one by
+    one in the same order, until a page is full. Safe to use from several threads.
+    """
+
+    def __init__(
+        self,
+        files: Files,
+        parts: IndexParts,
+        query: Query,
+        folder: VaultPath | None,
+        snapshot: Snapshot,
+        progress: Progress,
+    ) -> None:
+        """``snapshot``: the state of the index."""
+        self.parts = parts
         self._files = files
-        self._parts = parts
-        self._query = query
-        self._progress = progress
         self._matcher = Matcher(query)
-        self._has_lines = self._matcher.has_lines
-
-    def run(self, snapshot: Snapshot, folder: VaultPath | None, offset: int, limit: int) -> Found:
-        """Return one page."""
+        self._version = snapshot.version
         counts = snapshot.counts.get(folder)
         if counts is None:
-            counts = snapshot.counts[folder] = catalog_queries.count_searched(self._parts.catalog, folder)
-        below = f"{folder}/" if folder else ""
-        matched = list(self._match([row.stat.path for row in snapshot.rows if row.stat.path.startswith(below)]))
-        # Notes that were matched here may belong on any page.
-        first, end = 0 if matched else offset, offset + limit
-        found = snapshot.found.get((self._query.text, folder)) if end <= _CACHED_HITS else None
-        if found is None:
-            words = self._parts.words
-            planned = make_plan(self._query.expression, words.vocabularies, words.ngrams() or NgramFilter())
-            plan = planned.plan if folder is None else AllOf((planned.plan, ExactValue(FOLDER, folder)))
-            if not planned.is_exact:
-                matched += self._match_ids(self._parts.text.search(plan, snapshot.left_out, 0, None).ids)
-                matched.sort(key=_by_rank)
-                return Found(matched[offset:end], len(matched), *counts)
-            if end <= _CACHED_HITS:
-                found = self._parts.text.search(plan, snapshot.left_out, 0, _CACHED_HITS)
-                snapshot.cache(self._query.text, folder, found)
-            else:
-                found = self._parts.text.search(plan, snapshot.left_out, first, end - first)
-        if end <= _CACHED_HITS:
-            found = TextHits(found.ids[first:end], found.scores[first:end], found.total)
-        stats = self._parts.catalog.stats(found.ids)
-        ranked: list[tuple[float, VaultPath, Hit | NoteStat, bool]] = [
-            (hit.score, hit.path, hit, False) for hit in matched
-        ]
-        for note_id, score in zip(found.ids, found.scores, strict=True):
-            if note_id in stats:
-                stat, is_racy = stats[note_id]
-                ranked.append((score * _SCALE, stat.path, stat, is_racy))
-        ranked.sort(key=lambda each: (-each[0], each[1]))
-        page = [
-            part if isinstance(part, Hit) else self._to_hit(part, score, is_racy=is_racy)
-            for score, _, part, is_racy in ranked[offset - first : end - first]
-        ]
-        hits = [hit for hit in page if hit is not None]
-        return Found(hits, found.total + len(matched) - (len(page) - len(hits)), *counts)
+            counts = snapshot.counts[folder] = catalog_queries.count_searched(parts.catalog, folder)
+        self._counts = counts
+        self._progress = progress  # of the call that works with the results at the moment
+        self._lock = threading.Lock()
+        words = parts.words
+        planned = make_plan(query.expression, words.vocabularies, words.ngrams() or NgramFilter())
+        plan = planned.plan if folder is None else AllOf((planned.plan, ExactValue(FOLDER, folder)))
+        self._ranking = parts.text.ranking(plan, snapshot.left_out)
+        self._candidates = _Ranked()
+        self._matched = self._candidates if planned.is_exact else _Ranked()
+        self._checked = 0  # candidates that were read and matched
+        self._batches = self._taken = 0  # what was taken from the text index
+        self._has_all = False  # all candidates are known
+        self._dropped: set[int] = set()  # results that do not match any more
+        self._waiting = self._match_lacking(snapshot, f"{folder}/" if folder else "")
+        self._total = len(self._waiting)  # candidates
+        self._take()
 
-    def _to_hit(self, stat: NoteStat, score: float, *, is_racy: bool) -> Hit | None:
-        """Return the hit with its lines as they are in the file now; None if the note does not match any more."""
-        if not (self._has_lines or is_racy) and self._files.look_at(stat.path) == stat:
-            return Hit(stat.path, score, 0, [])
+    def _match_lacking(self, snapshot: Snapshot, below: str) -> list[tuple[float, VaultPath, int]]:
+        """Return the notes that match and that the text index lacks, the best last."""
+        rows = [row for row in snapshot.rows if row.stat.path.startswith(below)]
+        matches = [(row, self._match(row.stat.path)) for row in rows]
+        found = [(-match.score, row.stat.path, row.id) for row, match in matches if match is not None]
+        return sorted(found, reverse=True)
+
+    @property
+    def _is_exact(self) -> bool:
+        return self._matched is self._candidates
+
+    @property
+    def _is_complete(self) -> bool:
+        """Whether all results are known."""
+        return self._has_all and (self._is_exact or self._checked == len(self._candidates.ids))
+
+    @property
+    def size(self) -> int:
+        """About how many bytes of memory they take."""
+        return 20_000 + 16 * len(self._candidates.ids)
+
+    def page(self, asked: Page, progress: Progress, version: tuple[int, int]) -> Found:
+        """Return a page. ``version``: of the catalog now."""
+        started = time.monotonic()
+        with self._working(progress):
+            hits, ends = self._show(asked.offset, asked.limit, is_current=version == self._version)
+        last = ends[-1] if ends else asked.offset
+        try:
+            while not self._is_complete and not self._is_exact:
+                with self._working(progress):
+                    is_late = time.monotonic() - started > _COUNT_SECONDS and self._checked >= _COUNT_AT_LEAST
+                    if is_late and not asked.exact_total:
+                        break
+                    self._match_more(None, {})
+        except VaultError:  # a regular expression needs too much time for a note: the page is right nevertheless
+            if asked.exact_total:
+                raise
+        is_counted = self._is_exact or self._is_complete  # of an exact plan the text index gives the number
+        total = (self._total if self._is_exact else len(self._matched.ids)) - len(self._dropped)
+        has_more = not self._is_complete or last < len(self._matched.ids)
+        return Found(hits, total, *self._counts, is_counted, ends, has_more and bool(ends), self)
+
+    @contextmanager
+    def _working(self, progress: Progress) -> Iterator[None]:
+        while not self._lock.acquire(timeout=_POLL_SECONDS):
+            progress.check()
+        try:
+            self._progress = progress
+            yield
+        finally:
+            self._lock.release()
+
+    # ------------------------------------------------------------------ what is found (all below hold the lock)
+
+    def _take(self) -> None:
+        """Take the next candidates from the text index, and the notes that it lacks where their scores belong."""
+        wanted = _BATCHES[min(self._batches, len(_BATCHES) - 1)]
+        hits = self._ranking(self._taken, wanted)
+        if not self._batches:
+            self._total += hits.total
+        stats = self.parts.catalog.stats(hits.ids)
+        self._total -= len(hits.ids) - len(stats)
+        batch = [
+            (-score * _SCALE, stats[note_id][0].path, note_id)
+            for note_id, score in zip(hits.ids, hits.scores, strict=True)
+            if note_id in stats
+        ]
+        self._batches += 1
+        self._taken += len(hits.ids)
+        self._has_all = self._taken >= hits.total or not hits.ids
+        last = max(batch)[0] if batch else 0.0
+        while self._waiting and (self._has_all or self._waiting[-1][0] <= last):
+            batch.append(self._waiting.pop())
+        for rank, _, note_id in sorted(batch):
+            self._candidates.add(note_id, -rank)
+
+    def _find(self, wanted: int, fresh: dict[int, Match]) -> None:
+        """Find so many results, or all. ``fresh`` gets what was matched for it."""
+        while len(self._matched.ids) < wanted and not self._is_complete:
+            if self._is_exact:
+                self._take()
+            else:
+                self._match_more(wanted, fresh)
+
+    def _match_more(self, wanted: int | None, fresh: dict[int, Match]) -> None:
+        """Read and match some more candidates, until so many match."""
+        if self._checked == len(self._candidates.ids):
+            self._take()
+        part = slice(self._checked, self._checked + _READ_AT_ONCE)
+        ids = self._candidates.ids[part].tolist()
+        stats = self.parts.catalog.stats(ids)
+        self._progress.report(self._checked, self._total, f"{self._checked} of {self._total} notes")
+        for note_id, score in zip(ids, self._candidates.scores[part], strict=True):
+            match = self._match(stats[note_id][0].path) if note_id in stats else None
+            self._checked += 1
+            if match is not None:
+                self._matched.add(note_id, score)
+                if wanted is not None:
+                    fresh[note_id] = match
+                    if len(self._matched.ids) == wanted:
+                        return
+
+    def _match(self, path: VaultPath) -> Match | None:
+        """Read a note and match it."""
+        self._progress.check()
+        text = read_searchable(self._files, path)
+        return None if text is None else self._matcher.match(path, text)
+
+    # ------------------------------------------------------------------ what is shown
+
+    def _show(self, offset: int, limit: int, *, is_current: bool) -> tuple[list[Hit], list[int]]:
+        """Return ``limit`` hits, and behind each the offset of the results that follow it."""
+        hits: list[Hit] = []
+        ends: list[int] = []
+        fresh: dict[int, Match] = {}
+        while len(hits) < limit:
+            end = offset + limit - len(hits)
+            self._find(end, fresh)
+            ids = self._matched.ids[offset:end].tolist()
+            if not ids:
+                break
+            stats = self.parts.catalog.stats(ids)
+            for note_id, score in zip(ids, self._matched.scores[offset:end], strict=True):
+                offset += 1
+                stat, is_racy = stats.get(note_id, (None, False))
+                match = fresh.get(note_id) or self._look(stat, is_racy=is_racy, is_current=is_current)
+                self._dropped.discard(note_id)
+                if stat is None or match is None:
+                    self._dropped.add(note_id)
+                else:
+                    hits.append(Hit(stat.path, score, match.matches, match.lines))
+                    ends.append(offset)
+        return hits, ends
+
+    def _look(self, stat: NoteStat | None, *, is_racy: bool, is_current: bool) -> Match | None:
+        """Return the note's matching lines as they are in the file now; None if the note is gone, or does not match.
+
+        A note that matched in an earlier state (not ``is_current``) is a result as long as it is there.
+        """
+        if stat is None:
+            return None
+        if not (self._matcher.has_lines or is_racy) and self._files.look_at(stat.path) == stat:
+            return Match(0.0, 0, [])
         try:
             file = self._files.read(stat.path)
         except VaultError:
             return None
         is_known = not is_racy and (len(file.data), file.modified_ns, file.stamp) == stat[1:]
         text = searchable_text(stat.path, file.data)
-        match = self._matcher.match_known(stat.path, text) if is_known else self._matcher.match(stat.path, text)
-        return None if match is None else Hit(stat.path, score, match.matches, match.lines)
-
-    def _match_ids(self, ids: Sequence[int]) -> Iterator[Hit]:
-        for start in range(0, len(ids), _REPORT_EVERY):
-            self._progress.report(start, len(ids), f"{start} of {len(ids)} notes")
-            stats = self._parts.catalog.stats(ids[start : start + _REPORT_EVERY])
-            yield from self._match(stat.path for stat, _ in stats.values())
-
-    def _match(self, paths: Iterable[VaultPath]) -> Iterator[Hit]:
-        """Read the notes and yield those that match."""
-        for path in paths:
-            self._progress.check()
-            text = read_searchable(self._files, path)
-            match = None if text is None else self._matcher.match(path, text)
-            if match is not None:
-                yield Hit(path, match.score, match.matches, match.lines)
-
-
-def _by_rank(hit: Hit) -> tuple[float, str]:
-    return -hit.score, hit.path
+        if is_known or not is_current:
+            return self._matcher.match_known(stat.path, text)
+        return self._matcher.match(stat.path, text)

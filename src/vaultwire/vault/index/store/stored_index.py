@@ -20,7 +20,7 @@ from vaultwire.vault.index.store import catalog_queries, link_graph_builder, not
 from vaultwire.vault.index.store.catalog import Catalog
 from vaultwire.vault.index.store.change_reporter import ChangeReporter
 from vaultwire.vault.index.store.index_folder import IndexFolder, IndexParts, is_broken
-from vaultwire.vault.index.store.searching import Search, Snapshot
+from vaultwire.vault.index.store.searching import Page, Snapshot, kept_by
 from vaultwire.vault.index.store.updater import IndexUpdater
 from vaultwire.vault.link_graph import LinkGraph
 from vaultwire.vault.search.filters import NoteFilter, TaskFilter
@@ -29,6 +29,7 @@ from vaultwire.vault.value_types import (
     NO_PROGRESS,
     Found,
     IndexReport,
+    KeptResults,
     NamedNote,
     NoProgress,
     NoteStat,
@@ -105,12 +106,24 @@ class StoredIndex:
             progress,
         )
 
-    def search(self, query: Query, folder: VaultPath | None, offset: int, limit: int, progress: Progress) -> Found:
+    def search(
+        self,
+        query: Query,
+        folder: VaultPath | None,
+        offset: int,
+        limit: int,
+        progress: Progress,
+        kept: KeptResults | None = None,
+        *,
+        exact_total: bool = False,
+    ) -> Found:
         """See the port."""
 
-        def answer(catalog: Catalog) -> Found:
-            snapshot = self._current_snapshot(catalog)
-            return Search(self._files, self._parts, query, progress).run(snapshot, folder, offset, limit)
+        def answer(_: Catalog) -> Found:
+            parts = self._parts
+            snapshot = self._snapshot = Snapshot.latest(self._snapshot, parts, self._updater.committed)
+            results = kept_by(parts, kept) or snapshot.search(self._files, parts, query, folder, progress)
+            return results.page(Page(offset, limit, exact_total), progress, snapshot.version)
 
         return self._ask(answer, progress)
 
@@ -206,22 +219,6 @@ class StoredIndex:
             remembered = self._remembered[key] = (changes, make())
         answer: _Answer = remembered[1]
         return answer
-
-    def _current_snapshot(self, catalog: Catalog) -> Snapshot:
-        """Return what the text index lacks, and load its commits after reading that.
-
-        In this order: a note that is committed in between is read from its file, in the other order it would be lost.
-        """
-        version = catalog.version()
-        snapshot = self._snapshot
-        if snapshot is None or snapshot.version != version:
-            latest = Snapshot.of(catalog, version)
-            if snapshot is None or snapshot.commits != latest.commits:
-                if latest.commits != self._updater.committed:
-                    self._parts.text.refresh()
-                self._parts.words.refresh()
-            snapshot = self._snapshot = latest
-        return snapshot
 
     # ------------------------------------------------------------------ freshness
 

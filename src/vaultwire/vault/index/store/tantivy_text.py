@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
+from copy import copy
+from functools import partial
 
 from tantivy import Document, Index, IndexWriter, Occur, Query, SchemaBuilder, TextAnalyzerBuilder, Tokenizer
 
@@ -31,6 +33,7 @@ from vaultwire.vault.index.store.text_index import (
     VALUE_FIELDS,
     WORD_FIELDS,
     BrokenTextIndexError,
+    Ranking,
     TextDocument,
     TextHits,
 )
@@ -89,6 +92,12 @@ class TantivyText:
         if first:
             scores = [score - first if score >= first else _small(score % FIRST) for score in scores]
         return TextHits([int(note_id or 0) for note_id in ids], scores, total)
+
+    def ranking(self, plan: Plan, without: Collection[int]) -> Ranking:
+        """See the port."""
+        now = copy(self)  # ``refresh`` replaces the searcher of ``self``, and a searcher sees one state
+        now.stop_writing()
+        return partial(now.search, plan, without)
 
     def words(self, field: str) -> set[str]:
         """See the port."""

@@ -5,7 +5,8 @@ A text index belongs to one catalog. One process at a time writes it; any number
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from array import array
+from collections.abc import Callable, Collection
 from typing import NamedTuple, Protocol, TypeAlias
 
 from vaultwire.markdown.bounds import tags_and_above
@@ -63,6 +64,10 @@ class BrokenTextIndexError(Exception):
     """The files of a text index cannot be used."""
 
 
+Ranking: TypeAlias = Callable[[int, int], TextHits]
+"""All notes that a plan finds at one state of a text index: returns those from an offset on, so many at most."""
+
+
 class TextIndex(Protocol):
     """A backend. Several threads may read at once; one thread at a time may write."""
 
@@ -71,6 +76,9 @@ class TextIndex(Protocol):
 
         Notes that match with the typed diacritics (``search_plan.as_written``) come before all others.
         """
+
+    def ranking(self, plan: Plan, without: Collection[int]) -> Ranking:
+        """Return what ``search`` finds now. It stays as it is, whatever is committed later."""
 
     def words(self, field: str) -> set[str]:
         """Return all words in a field of the committed notes. Breaks may be among them."""
@@ -95,6 +103,14 @@ class TextIndex(Protocol):
 
     def close(self) -> None:
         """Release files and memory."""
+
+
+def kept_ranking(hits: TextHits) -> Ranking:
+    """Return a ranking that keeps all hits, for backends that cannot keep a state of their files."""
+    ids, scores = array("q", hits.ids), array("d", hits.scores)
+    return lambda offset, limit: TextHits(
+        ids[offset : offset + limit].tolist(), scores[offset : offset + limit].tolist(), hits.total
+    )
 
 
 def to_fields(path: str, text: str, parsed: ParsedNote, ngrams: NgramFilter) -> Fields:
