@@ -54,10 +54,14 @@ QUERIES = [
 
 
 def open_stored(
-    root: Path, cache: Path | None, backend: Backend = TantivyText, max_bytes: int = MAX_BYTES
+    root: Path,
+    cache: Path | None,
+    backend: Backend = TantivyText,
+    max_bytes: int = MAX_BYTES,
+    files: Files | None = None,
 ) -> tuple[Vault, StoredIndex, IndexFolder]:
     """Return the engine of a folder, its index, and the index's place; in memory without a ``cache``."""
-    files = Files(str(root), max_bytes)
+    files = files or Files(str(root), max_bytes)
     rules = CachedSettings(files.root)
     home = IndexFolder(files.root, str(cache) if cache else None, backend)
     index = StoredIndex(files, home, CachedExcludes(files.root, rules).get)

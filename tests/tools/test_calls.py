@@ -132,7 +132,9 @@ def test_a_cursor_nobody_gave_is_refused(vault: Vault, tool: str, arguments: dic
 
 
 def test_a_page_behind_the_end_is_empty(vault: Vault) -> None:
-    outcome = call(vault, "search_notes", query="water", cursor="99")
+    first = call(vault, "search_notes", query="water", limit=1)
+    key = first.data["next_cursor"].partition(".")[0]
+    outcome = call(vault, "search_notes", query="water", cursor=f"{key}.99")
     assert (outcome.data["notes"], outcome.data["total"]) == ([], 2)
     assert "none on this page" in outcome.texts[0]
 

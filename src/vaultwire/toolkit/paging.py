@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Any, NamedTuple, cast
 
 from vaultwire.toolkit.registry import Bounds, Data, Outcome
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
+
+_CURSOR = re.compile(r"([0-9a-f]{8})\.([0-9]{1,20})")
 
 # The number of results before the page, as text. It is opaque to callers, and the server keeps nothing between pages.
 Cursor = Annotated[str | None, Bounds(1, 20), "next_cursor of the page before. Leave out for the first page."]
@@ -33,12 +36,11 @@ def position_of(cursor: str | None) -> Position:
     """Return what the cursor says; an empty key for the first page. Raises VaultError for a cursor that is not from a page."""
     if cursor is None:
         return Position("", 0)
-    key, _, offset = cursor.partition(".")
-    if not (key and offset.isascii() and offset.isdecimal()):
+    if (match := _CURSOR.fullmatch(cursor)) is None:
         raise VaultError(
             INVALID_ARGUMENTS, f"cursor: pass next_cursor of the page before, got {cursor!r}.", argument="cursor"
         )
-    return Position(key, int(offset))
+    return Position(match[1], int(match[2]))
 
 
 def page_text(offset: int, shown: int, total: int) -> str:

@@ -181,13 +181,13 @@ class Vault:
 
         Raises VaultError for an invalid query, a folder that does not exist, and a key that has expired.
         """
-        kept = self._bench.caller.paged.get(key, (query, folder)) if key else None
+        kept = self._bench.caller.paged.get(key, ("search", query, folder)) if key else None
         place = locate_folder(self._files, folder)
         return self._index.search(parse_query(query), place, offset, limit, progress, kept, exact_total=exact_total)
 
     def keep_found(self, query: str, folder: str, found: Found) -> str:
         """Keep the results of a search for its caller's next pages. Return their key."""
-        return self._bench.caller.paged.keep((query, folder), found.kept, found.kept.size)
+        return self._bench.caller.paged.keep(("search", query, folder), found.kept, found.kept.size)
 
     def links(self, name: str, progress: Progress = NO_PROGRESS) -> tuple[VaultPath, list[OutgoingLink]]:
         """Return the path of the note that ``name`` means, and its links. Raises VaultError as ``read`` does."""

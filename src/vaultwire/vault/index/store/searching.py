@@ -193,7 +193,6 @@ class SearchResults:
         started = time.monotonic()
         with self._working(progress):
             hits, ends = self._show(asked.offset, asked.limit, is_current=version == self._version)
-        last = ends[-1] if ends else asked.offset
         try:
             while not self._is_complete and not self._is_exact:
                 with self._working(progress):
@@ -206,8 +205,8 @@ class SearchResults:
                 raise
         is_counted = self._is_exact or self._is_complete  # of an exact plan the text index gives the number
         total = (self._total if self._is_exact else len(self._matched.ids)) - len(self._dropped)
-        has_more = not self._is_complete or last < len(self._matched.ids)
-        return Found(hits, total, *self._counts, is_counted, ends, has_more and bool(ends), self)
+        has_more = len(hits) == asked.limit and (not self._is_complete or ends[-1] < len(self._matched.ids))
+        return Found(hits, total, *self._counts, is_counted, ends, has_more, self)
 
     @contextmanager
     def _working(self, progress: Progress) -> Iterator[None]:
