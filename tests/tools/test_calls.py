@@ -122,6 +122,27 @@ def test_a_page_of_a_search_holds_what_the_tokens_allow_and_the_next_goes_on(tmp
     assert seen == [f"{name}.md" for name in "abcdef"]
 
 
+def test_search_notes_says_at_least_where_it_has_not_counted_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("vaultwire.vault.index.store.searching._COUNT_SECONDS", 0.0)
+    vault = open_vault(write_vault(tmp_path, "".join(f"=== {number:03}.md\nPear\n" for number in range(300))))
+    first = call(vault, "search_notes", query="match-case:Pear", limit=5)
+    assert first.texts[0].startswith("At least 1")
+    assert "of 300 notes match 'match-case:Pear', numbers 1 to 5:" in first.texts[0]
+    assert first.texts[0].endswith(f"More: pass cursor '{first.data['next_cursor']}'.")
+    assert first.data["total_is_exact"] is False
+    assert 5 <= first.data["total"] < 300
+    cursor = first.data["next_cursor"]
+    second = call(vault, "search_notes", query="match-case:Pear", limit=5, cursor=cursor, exact_total=True)
+    assert second.texts[0].startswith("300 of 300 notes match 'match-case:Pear', numbers 6 to 10:")
+    assert second.texts[0].endswith(f"290 more: pass cursor '{second.data['next_cursor']}'.")
+    assert (second.data["total"], second.data["total_is_exact"]) == (300, True)
+    wrong = attempt(vault, "search_notes", query="match-case:Plum", cursor=cursor)
+    assert isinstance(wrong, Failure)
+    assert wrong.code == INVALID_ARGUMENTS
+
+
 @pytest.mark.parametrize("cursor", ["x", "-1", "1.0", "²", "1 "])
 @pytest.mark.parametrize(("tool", "arguments"), [("search_notes", {"query": "a"}), ("search_by_tags", {"tags": ["a"]})])
 def test_a_cursor_nobody_gave_is_refused(vault: Vault, tool: str, arguments: dict[str, Any], cursor: str) -> None:

@@ -51,11 +51,15 @@ def write_notes(root: Path, chance: random.Random, count: int) -> None:
         path.write_text(note_text(chance), encoding="utf-8")
 
 
-def matching(root: Path, query: str) -> set[str]:
+def texts_of(root: Path) -> dict[str, str]:
+    """Return all notes."""
+    return {path.relative_to(root).as_posix(): path.read_text(encoding="utf-8") for path in root.rglob("*.md")}
+
+
+def matching(texts: dict[str, str], query: str) -> set[str]:
     """Return the notes that match, by looking into each."""
     matcher = Matcher(parse_query(query))
-    notes = ((path.relative_to(root).as_posix(), path.read_text(encoding="utf-8")) for path in root.rglob("*.md"))
-    return {path for path, text in notes if matcher.match(path, text) is not None}
+    return {path for path, text in texts.items() if matcher.match(path, text) is not None}
 
 
 def pages_of(vault: Vault, query: str, limit: int) -> Iterator[tuple[list[str], int, bool]]:
@@ -96,7 +100,7 @@ def test_pages_show_the_state_of_the_first_whatever_is_written_meanwhile(tmp_pat
         (root / f"{name}.md").write_text(f"red apple match-case Apple 2024-05-01\n{LONG}", encoding="utf-8")
     vault, _, _ = open_stored(root, tmp_path / "cache", backend, 4 * MAX_BYTES)
     for turn, query in enumerate(QUERIES):
-        expected = matching(root, query)
+        expected = matching(texts_of(root), query)
         seen: list[str] = []
         changed: set[str] = set()
         for page, (paths, total, is_exact) in enumerate(pages_of(vault, query, 15)):
@@ -344,13 +348,14 @@ def test_random_queries_find_what_looking_into_each_note_finds(tmp_path: Path, b
     root = tmp_path / "vault"
     write_notes(root, chance, 2000 if IS_SOAK else 200)
     vault, index, _ = open_stored(root, tmp_path / "cache", backend, 4 * MAX_BYTES)
-    for _ in range(1000 if IS_SOAK else 80):
+    texts = texts_of(root)
+    for _ in range(300 if IS_SOAK else 80):
         query = random_query(chance)
         try:
             parse_query(query)
         except VaultError:
             continue
-        expected = matching(root, query)
+        expected = matching(texts, query)
         found = index.search(parse_query(query), None, 0, 20, NO_PROGRESS, exact_total=True)
         assert (found.total, found.total_is_exact) == (len(expected), True), query
         seen = [path for paths, _, _ in pages_of(vault, query, 50) for path in paths]

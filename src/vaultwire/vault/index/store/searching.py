@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 import time
 from array import array
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import NamedTuple, Self
 
@@ -35,8 +35,9 @@ _SCALE = 10.0
 _BATCHES = (50, 200, 1000, 5000, 20_000)
 # Candidates that are read at once: their paths come from the catalog, then others may use the results.
 _READ_AT_ONCE = 50
-# When a page is full, the search goes on counting for so long, and at least for so many candidates.
-_COUNT_SECONDS, _COUNT_AT_LEAST = 0.08, 100
+# When a page is full, the search goes on counting until so many seconds after its begin. The first candidates may take longer:
+# what a small vault answers should not depend on what else the computer does.
+_COUNT_SECONDS, _COUNT_SECONDS_OF_FIRST, _COUNTED_FIRST = 0.08, 1.0, 100
 # The results of the latest searches are cached until the catalog changes: the same search again, or its next page, goes on
 # from them. That saves the time in the text index, 0.1 to 3 ms for 1,000 notes, and what was read to verify candidates.
 _CACHED_SEARCHES = 16
@@ -194,12 +195,9 @@ class SearchResults:
         with self._working(progress):
             hits, ends = self._show(asked.offset, asked.limit, is_current=version == self._version)
         try:
-            while not self._is_complete and not self._is_exact:
+            while not self._is_complete and not (self._is_exact or self._is_late(started, asked)):
                 with self._working(progress):
-                    is_late = time.monotonic() - started > _COUNT_SECONDS and self._checked >= _COUNT_AT_LEAST
-                    if is_late and not asked.exact_total:
-                        break
-                    self._match_more(None, {})
+                    self._match_more(lambda: self._is_late(started, asked))
         except VaultError:  # a regular expression needs too much time for a note: the page is right nevertheless
             if asked.exact_total:
                 raise
@@ -207,6 +205,11 @@ class SearchResults:
         total = (self._total if self._is_exact else len(self._matched.ids)) - len(self._dropped)
         has_more = len(hits) == asked.limit and (not self._is_complete or ends[-1] < len(self._matched.ids))
         return Found(hits, total, *self._counts, is_counted, ends, has_more, self)
+
+    def _is_late(self, started: float, asked: Page) -> bool:
+        """Tell whether it is time to end counting."""
+        most = _COUNT_SECONDS if self._checked >= _COUNTED_FIRST else _COUNT_SECONDS_OF_FIRST
+        return not asked.exact_total and time.monotonic() - started > most
 
     @contextmanager
     def _working(self, progress: Progress) -> Iterator[None]:
@@ -248,10 +251,10 @@ class SearchResults:
             if self._is_exact:
                 self._take()
             else:
-                self._match_more(wanted, fresh)
+                self._match_more(lambda: len(self._matched.ids) >= wanted, fresh)
 
-    def _match_more(self, wanted: int | None, fresh: dict[int, Match]) -> None:
-        """Read and match some more candidates, until so many match."""
+    def _match_more(self, is_enough: Callable[[], bool], fresh: dict[int, Match] | None = None) -> None:
+        """Read and match some more candidates, until it is enough. ``fresh`` gets those that match."""
         if self._checked == len(self._candidates.ids):
             self._take()
         part = slice(self._checked, self._checked + _READ_AT_ONCE)
@@ -263,10 +266,10 @@ class SearchResults:
             self._checked += 1
             if match is not None:
                 self._matched.add(note_id, score)
-                if wanted is not None:
+                if fresh is not None:
                     fresh[note_id] = match
-                    if len(self._matched.ids) == wanted:
-                        return
+            if is_enough():
+                return
 
     def _match(self, path: VaultPath) -> Match | None:
         """Read a note and match it."""
