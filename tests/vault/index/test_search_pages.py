@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import random
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 
@@ -113,6 +114,18 @@ def test_pages_show_the_state_of_the_first_whatever_is_written_meanwhile(tmp_pat
         # A note that has changed since may come to match, or no longer; no other comes, and no other is missing.
         assert set(seen) - expected <= changed, query
         assert expected - set(seen) <= changed, query
+
+
+def test_callers_at_the_same_time_get_the_same_pages(tmp_path: Path) -> None:
+    write_notes(tmp_path, random.Random(os.environ["VAULTWIRE_SEED"]), 150)
+    vault, _, _ = open_stored(tmp_path, None)
+    for query in ("match-case:Apple", "apple"):
+        with ThreadPoolExecutor(4) as pool:
+            walks = list(
+                pool.map(lambda _, query=query: [paths for paths, _, _ in pages_of(vault, query, 7)], range(8))
+            )
+        assert all(walk == walks[0] for walk in walks)
+        assert {path for page in walks[0] for path in page} == matching(texts_of(tmp_path), query)
 
 
 def test_a_note_that_was_rewritten_is_shown_as_it_is_now(tmp_path: Path) -> None:

@@ -186,8 +186,8 @@ class SearchResults:
 
     @property
     def size(self) -> int:
-        """About how many bytes of memory they take."""
-        return 20_000 + 16 * len(self._candidates.ids)
+        """About how many bytes of memory they take when all are known."""
+        return 20_000 + 16 * self._total
 
     def page(self, asked: Page, progress: Progress, version: tuple[int, int]) -> Found:
         """Return a page. ``version``: of the catalog now."""
