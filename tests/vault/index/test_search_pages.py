@@ -221,7 +221,7 @@ def test_a_page_is_read_and_not_the_vault(
     found = vault.search(query, "", 0, 10)
     assert len(found.hits) == 10
     assert not found.total_is_exact
-    assert 10 <= found.total < 300 + found.total_is_exact
+    assert 10 <= found.total < 300
     assert found.has_more
     assert files.reads <= 200
     assert vault.search(query, "", 0, 10, exact_total=True)[1:5] == (300 if "P.*r" not in query else 600, 600, 0, True)
@@ -263,7 +263,8 @@ def test_a_pattern_that_is_too_slow_for_a_later_note_does_not_take_a_full_page_a
     (tmp_path / "z victim.md").write_text(VICTIM)
     vault, _, _ = open_stored(tmp_path, None)
     found = vault.search(CATASTROPHE, "", 0, 5)
-    assert (len(found.hits), found.total, found.total_is_exact, found.has_more) == (5, 9, False, True)
+    assert (len(found.hits), found.total_is_exact, found.has_more) == (5, False, True)
+    assert 5 <= found.total <= 9
     for asked in (9, 10):
         error = refusal(vault.search, CATASTROPHE, "", 0, asked, exact_total=True)
         assert (error.code, error.details["path"]) == (TIMEOUT, "z victim.md")
