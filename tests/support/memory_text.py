@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection
 
 from vaultwire.vault.index.store.search_plan import (
@@ -110,7 +111,13 @@ def _score(plan: Plan, document: TextDocument) -> float | None:
         )
         return WEIGHTS[plan.field] * share or None
     if isinstance(plan, Phrase):
-        wanted = f" {' '.join(plan.words)} "
-        words_apart = f" {' '.join(filter(None, document.words[plan.field].split(' ')))} "
-        return WEIGHTS[plan.field] if wanted in words_apart else None
+        words = document.words[plan.field].split()
+        # By the patterns, because these must be for just the words of their places.
+        starts = range(len(words) - len(plan.places) + 1)
+        by_word = any(all(words[at + n] in place.words for n, place in enumerate(plan.places)) for at in starts)
+        by_pattern = any(
+            all(re.fullmatch(place.pattern, words[at + n]) for n, place in enumerate(plan.places)) for at in starts
+        )
+        assert by_word == by_pattern, plan
+        return WEIGHTS[plan.field] if by_word else None
     return 1.0 if plan.value in document.values[plan.field] else None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import random
 from collections.abc import Callable
 
 import pytest
@@ -17,7 +19,6 @@ from vaultwire.vault.index.store.ngrams import NgramFilter
 from vaultwire.vault.index.store.search_plan import Vocabularies, as_written, make_plan
 from vaultwire.vault.index.store.tantivy_text import TantivyText
 from vaultwire.vault.index.store.text_index import TextDocument, TextIndex, to_fields
-from vaultwire.vault.index.store.tokenizer import BREAK
 from vaultwire.vault.index.store.vocabulary import Vocabulary
 from vaultwire.vault.search.matching import Matcher
 from vaultwire.vault.search.query import Query, parse_query
@@ -30,6 +31,7 @@ BACKENDS: list[Callable[[str | None], TextIndex]] = [MemoryText, TantivyText, Ft
 PIECES = [
     *["a", "b", "ab", "ba", "A", "abba", "1", "12", "_", "a_b"],
     *[" ", "  ", "\n", "\t", "\u00a0", "\u3000", "-", "--", ".", "/", "'", "|", "!", "\x01", "\x00", "(b)"],
+    *[". ", ", ", " (", "- [ ] ", "#", "–", "“", "\u2028", "\ue020", "X", "-" * 70, "= " * 40],  # noqa: RUF001
     *["日", "本", "日本", "か", "が", "か\u3099", "한", "\u1112\u1161\u11ab", "ไทย", "กิน", "म", "हिन्दी", "कि"],
     *["é", "e\u0301", "E\u0301", "\u0301", "\u0308", "ü", "u\u0308", "ñ", "q\u0303", "a\u0301\u0323", "\u0345", "ᾳ"],
     *["σ", "ς", "Σ", "İ", "ı", "i\u0307", "I", "i", "ß", "ẞ", "ss", "ﬁ", "fi", "ŉ", "ǰ", "K", "ϓ", "й"],  # noqa: RUF001 - that is what they are for
@@ -133,7 +135,7 @@ def documents(vault: dict[str, str], ngrams: NgramFilter) -> tuple[dict[int, str
     for document in found:
         for field, text in document.words.items():
             if field in ("body", "name", "file", "path"):
-                words[field != "body"] |= set(text.split(" ")) - {"", BREAK}
+                words[field != "body"] |= set(text.split(" ")) - {""}
     of_texts, of_paths = Vocabulary(), Vocabulary()
     of_texts.add(words[0])
     of_paths.add(words[1])
@@ -192,6 +194,22 @@ def test_every_backend_reads_plans_alike(
     backend: Callable[[str | None], TextIndex], drawn: tuple[dict[str, str], list[str], str]
 ) -> None:
     check_plans(backend, *drawn)
+
+
+@pytest.mark.parametrize("backend", BACKENDS, ids=lambda backend: str(backend.__name__))
+def test_text_across_breaks_is_found_among_many_words(backend: Callable[[str | None], TextIndex]) -> None:
+    """So many words end and begin as the typed ones that a backend cannot try each pair."""
+    chance = random.Random(os.environ["VAULTWIRE_SEED"])
+    words = ["".join(chance.choices("abé1", k=chance.randint(1, 4))) for _ in range(400)]
+    breaks = [" ", " ", "-", ". ", ", ", "/", "  ", "\n", "日", " 日", "日́ "]
+    texts = ["".join(chance.choice(words) + chance.choice(breaks) for _ in range(60)) for _ in range(30)]
+    asked = ["a-b", "a.", "/b", "-", "1-1", '"a. b"', "é-a", "-(a-b)", "a-b OR b/a", "content:(a-b -1/1)"]
+    for _ in range(60):
+        text = chance.choice(texts)
+        start = chance.randrange(len(text))
+        piece = text[start : start + chance.randint(2, 9)]
+        asked += [f'"{piece}"', *piece.split()]
+    check_plans(backend, {f"{number}/{chance.choice(words)}.md": text for number, text in enumerate(texts)}, asked)
 
 
 @pytest.mark.parametrize("backend", BACKENDS, ids=lambda backend: str(backend.__name__))

@@ -18,8 +18,18 @@ def plan_of(query: str) -> Planned:
 
 EXACT = [
     *[("red", True), ('"red apple"', True), ("-red", True), ("red OR creme", True), ("日本", True), ("file:red", True)],
-    *[("x-y", False), ('"red  apple"', False), ("line:red", False), ("match-case:red", False), ("[a:b]", False)],
-    *[('"red \u0301 apple"', False), ("\u0301", False), ("-\u0301", False)],
+    *[
+        ("x-y", True),
+        ('"red  apple"', True),
+        ('"red, apple."', True),
+        ('"[["', True),
+        ("日-本", True),
+        ("path:a/b.c", True),
+    ],
+    *[("line:red", False), ("match-case:red", False), ("[a:b]", False), ("\u0301", False), ("-\u0301", False)],
+    *[('"red \u0301 apple"', True), ('"red \u0301"', False)],
+    # Of breaks longer than any that people type, the index knows the ends.
+    *[(f"red{'-' * 64}", True), (f"red{'-' * 65}", False), (f"red{'-' * 128}red", True), (f"red{'-' * 129}red", False)],
 ]
 
 

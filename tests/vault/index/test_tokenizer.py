@@ -9,14 +9,23 @@ from vaultwire.vault.search.text_forms import fold_case
 
 CUTS = [
     ("red apple", ["red", "apple"]),
-    ("red  apple", ["red", "|", "apple"]),
-    ("x-y_z", ["x", "|", "y_z"]),
+    ("red  apple", ["red", "|SS", "apple"]),
+    ("red   apple", ["red", "|SSS", "apple"]),
+    ("red. Apple (a b)", ["red", "|.S", "apple", "|S(", "a", "b", "|)"]),
+    ("red\n\n- [ ] apple", ["red", "|RR-S[S]S", "apple"]),
+    ("red – apple\ta", ["red", "|SXCABDZS", "apple", "|T", "a"]),  # noqa: RUF001
+    ("red | apple", ["red", "|S|S", "apple"]),
+    ("x-y_z", ["x", "|-", "y_z"]),
     ("日本語", ["日", "本", "語"]),
-    ("日 本", ["日", "|", "本"]),
-    ("日\u3000本", ["日", "|", "本"]),  # a blank, though among the characters of scripts without any
+    ("日 本", ["日", "|S", "本"]),
+    ("日   本", ["日", "|SSS", "本"]),
+    ("red 日. A", ["red", "|S", "日", "|.S", "a"]),
+    ("日\u3000本", ["日", "|XDAAAZ", "本"]),  # a space, though among the characters of scripts without any
     ("日\u0301本", ["日", "本"]),  # search compares without diacritics
+    ("red \u0301 apple", ["red", "|SS", "apple"]),
     ("ab日c", ["ab", "日", "c"]),
-    ("a\x01b", ["a", "|", "b"]),
+    ("a\x01b", ["a", "|XBZ", "b"]),
+    ("a" + "-" * 200, ["a", f"|{'-' * 64}Y{'-' * 64}"]),
 ]
 
 

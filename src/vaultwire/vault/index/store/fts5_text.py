@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import string
 import threading
 import weakref
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
+from itertools import product
 from typing import Any
 
 from vaultwire.vault.index.store.search_plan import (
@@ -39,8 +41,13 @@ _FILE = "text.sqlite3"
 # A column with the same value in every note: FTS5 has no query for all notes, and NOT needs a left side.
 _EVERY = "every"
 _FIELDS = (*WORD_FIELDS, *(field for field in VALUE_FIELDS if field not in NGRAM_FIELDS), _EVERY)
-# Words come separated by spaces. This tokenizer takes non-ASCII characters for letters; we add the word for a break.
-_TOKENS = """tokenize = "ascii tokenchars '|_'\""""
+# Words come separated by spaces. This tokenizer takes non-ASCII characters for letters, and the case of ASCII away. The
+# words for breaks are of punctuation and capital letters, so these are stored as other characters, for private use.
+_TOKENS = """tokenize = "ascii tokenchars '_'\""""
+_STORED = {ord(sign): 0xE000 + ord(sign) for sign in string.punctuation + string.ascii_uppercase if sign != "_"}
+_WRITTEN = {stored: sign for sign, stored in _STORED.items()}
+# A phrase that may be spelt in more ways is looked up place by place.
+_MANY_SPELLINGS = 1_000
 # n-grams in a table of their own: all columns of a row count for its length, and so for its rank.
 _TABLES = {"notes": _FIELDS, "ngrams": NGRAM_FIELDS}
 _RANK = f"bm25(notes, {', '.join(str(WEIGHTS.get(field, 1.0)) for field in _FIELDS)})"
@@ -65,6 +72,7 @@ class Fts5Text:
                     f"CREATE VIRTUAL TABLE IF NOT EXISTS {table} USING fts5({', '.join(fields)}, {_TOKENS})"
                 )
             self._writer.execute("CREATE VIRTUAL TABLE IF NOT EXISTS words USING fts5vocab(notes, col)")
+            self._writer.execute("CREATE VIRTUAL TABLE IF NOT EXISTS places USING fts5vocab(notes, instance)")
             # As in the catalog: for callers that forget to close it.
             weakref.finalize(self, _close, self._reader, self._writer)
         self._reading = threading.Lock()
@@ -98,9 +106,24 @@ class Fts5Text:
             return self._ids(MatchAll()) - self._ids(plan.part)
         if isinstance(plan, Boosted):
             return self._ids(plan.plan)
+        if isinstance(plan, Phrase) and plan.spellings > _MANY_SPELLINGS:
+            return self._side_by_side(plan)
         table = "ngrams" if isinstance(plan, ExactValue) and plan.field in NGRAM_FIELDS else "notes"
         rows = self._rows(f"SELECT rowid FROM {table} WHERE {table} MATCH ?", _match(plan)) if _match(plan) else []
         return {note_id for (note_id,) in rows}
+
+    def _side_by_side(self, plan: Phrase) -> set[int]:
+        """Return the ids that the phrase finds."""
+        starts: list[set[tuple[int, int]]] = []
+        for at, place in enumerate(plan.places):
+            rows = (
+                self._reader.execute(
+                    "SELECT doc, offset - ? FROM places WHERE term = ? AND col = ?", (at, _stored(word), plan.field)
+                )
+                for word in place.words
+            )
+            starts.append({(note_id, start) for each in rows for note_id, start in each})
+        return {note_id for note_id, _ in set.intersection(*starts)}
 
     def _rows(self, statement: str, wanted: str) -> list[Any]:
         return self._reader.execute(statement, (wanted,)).fetchall()
@@ -109,7 +132,7 @@ class Fts5Text:
         """See the port."""
         with self._reading, _checked():
             rows = self._reader.execute("SELECT term FROM words WHERE col = ?", (field,)).fetchall()
-        return {word for (word,) in rows}
+        return {word.translate(_WRITTEN) for (word,) in rows}
 
     def refresh(self) -> None:
         """Do nothing: every statement sees what was committed before it."""
@@ -130,7 +153,8 @@ class Fts5Text:
         if not is_new:
             self.remove(document.id)
         values = {field: " ".join(map(_one_word, values)) for field, values in document.values.items()}
-        texts = {**document.words, **values, _EVERY: "1"}
+        words = {field: _stored(text) for field, text in document.words.items()}
+        texts = {**words, **values, _EVERY: "1"}
         with _checked():
             for table, fields in _TABLES.items():
                 marks = ", ".join("?" * (len(fields) + 1))
@@ -185,7 +209,9 @@ def _leaves(plan: Plan) -> list[AnyWord | Phrase | ExactValue]:
         return [leaf for part in plan.parts for leaf in _leaves(part)]
     if isinstance(plan, AnyWord):
         return [plan._replace(others=())] if plan.same or plan.near else []
-    return [plan] if isinstance(plan, Phrase) or (isinstance(plan, ExactValue) and plan.field in _FIELDS) else []
+    if isinstance(plan, Phrase):
+        return [plan] if 0 < plan.spellings <= _MANY_SPELLINGS else []
+    return [plan] if isinstance(plan, ExactValue) and plan.field in _FIELDS else []
 
 
 def _match(plan: MatchAll | AnyWord | Phrase | ExactValue) -> str:
@@ -193,11 +219,18 @@ def _match(plan: MatchAll | AnyWord | Phrase | ExactValue) -> str:
     if isinstance(plan, MatchAll):
         return f'{_EVERY} : "1"'
     if isinstance(plan, AnyWord):
-        words = " OR ".join(f'"{word}"' for word in (*plan.same, *plan.near, *plan.others, *plan.loose))
+        words = " OR ".join(f'"{_stored(word)}"' for word in (*plan.same, *plan.near, *plan.others, *plan.loose))
         return f"{plan.field} : ({words})" if words else ""
     if isinstance(plan, Phrase):
-        return f'{plan.field} : "{" ".join(plan.words)}"'
+        spellings = product(*(place.words for place in plan.places))
+        phrases = " OR ".join(f'"{_stored(" ".join(words))}"' for words in spellings)
+        return f"{plan.field} : ({phrases})" if phrases else ""
     return f'{plan.field} : "{_one_word(plan.value)}"'
+
+
+def _stored(words: str) -> str:
+    """Return words as they are stored."""
+    return words.translate(_STORED)
 
 
 def _one_word(value: str) -> str:

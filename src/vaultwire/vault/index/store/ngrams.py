@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-from vaultwire.vault.index.store.tokenizer import BREAK
+from vaultwire.vault.index.store.tokenizer import is_break
 from vaultwire.vault.search.text_forms import strip_diacritics
 
 _LENGTHS = (1, 2, 3)
@@ -41,7 +41,7 @@ class NgramFilter:
     def learn(cls, texts: Iterable[str]) -> NgramFilter:
         """Return the filter for notes like these. ``texts``: each the words of a note, separated by spaces."""
         notes = list(texts)
-        words = {word for note in notes for word in note.split()} - {BREAK}
+        words = {word for note in notes for word in note.split() if not is_break(word)}
         counted = Counter(ngram for word in words for ngram in _ngrams_of(word))
         min_count = max(_MIN_WORDS, _WORD_SHARE * len(words))
         # Search looks for n-grams with diacritics also without them, and that goes by words.

@@ -1,18 +1,20 @@
 """Turns a query into a search plan: a query that a text index can answer. It reads no note and runs no plan.
 
 A plan names words, not characters: a typed word becomes all words of the vocabulary that contain it. An index of words
-cannot tell lines, case, patterns, punctuation or a property's value. There the plan is not exact: it finds too much, never
+cannot tell lines, case, patterns or a property's value. There the plan is not exact: it finds too much, never
 too little, and the search reads each note that it found.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from math import prod
 from typing import NamedTuple, TypeAlias
 
 from vaultwire.vault.index.store.ngrams import NgramFilter
+from vaultwire.vault.index.store.phrase_places import Place, find_places
 from vaultwire.vault.index.store.regex_literals import required_literals
-from vaultwire.vault.index.store.tokenizer import BREAK, words_of
+from vaultwire.vault.index.store.tokenizer import CUT_SHORT, code_of, is_break, words_of
 from vaultwire.vault.index.store.vocabulary import Vocabulary
 from vaultwire.vault.search.query import And, Expression, Not, Or, Property, Within
 from vaultwire.vault.search.terms import Pattern, Text
@@ -40,8 +42,11 @@ _OF_PATHS = (NAME, FILE, PATH)
 # So many words that begin with the typed one are scored by rarity, the shortest first. All other words that contain it count
 # the same: scoring a thousand of them takes 3 ms and ranks no better.
 _MAX_NEAR = 4
-# A phrase with more spellings is looked up word by word, which is not exact.
-_MAX_SPELLINGS = 8
+# A phrase that may be spelt in more ways is looked up by patterns, and not in aliases, headings and tags.
+FEW_SPELLINGS = 16
+# A phrase with more words in its places, or with a longer pattern, is looked up word by word, which is not exact. tantivy
+# takes 16,384 words, and patterns of 1,000 states.
+_MAX_PLACE_WORDS, _MAX_PATTERN = 8_000, 300
 
 
 class MatchAll(NamedTuple):
@@ -62,11 +67,24 @@ class AnyWord(NamedTuple):
 
 
 class Phrase(NamedTuple):
-    """Notes with these words side by side. ``is_loose``: they have other diacritics than the typed ones."""
+    """Notes with words side by side, one for each place. ``is_loose``: some have other diacritics than the typed ones."""
 
     field: str
-    words: tuple[str, ...]
+    places: tuple[Place, ...]
     is_loose: bool = False
+
+    @property
+    def spellings(self) -> int:
+        """In how many ways it may be spelt."""
+        return prod(len(place.words) for place in self.places)
+
+    @property
+    def is_too_large(self) -> bool:
+        """Whether a text index may refuse it."""
+        return self.spellings > FEW_SPELLINGS and (
+            sum(len(place.words) for place in self.places) > _MAX_PLACE_WORDS
+            or any(len(place.pattern) > _MAX_PATTERN for place in self.places)
+        )
 
 
 class ExactValue(NamedTuple):
@@ -179,7 +197,7 @@ class _Planner:
 
     def _literal(self, text: str, fields: tuple[str, ...]) -> Plan:
         """Return the plan for notes with all words of a text. A single letter is in nearly every note."""
-        words = [word for word in words_of(fold_case(text)) if word != BREAK and strip_diacritics(word)]
+        words = [word for word in words_of(fold_case(text)) if not is_break(word) and strip_diacritics(word)]
         rare = [word for word in words if len(word) > 1 or is_unspaced(word)]
         return AllOf(tuple(self._inside(word, fields) for word in dict.fromkeys(rare))) if rare else MatchAll()
 
@@ -243,46 +261,39 @@ class _Planner:
         self.is_exact &= not text.match_case
         folded = fold_case(text.text)
         words = words_of(folded)
-        solid = [word for word in words if word != BREAK]
-        if not solid or not all(map(strip_diacritics, solid)):  # a diacritic alone: without diacritics nothing is left
-            return self._not_exact()
-        if text.full_words:
-            return self._phrase(words, fields)
-        if len(words) == 1 and not is_unspaced(words[0]):
+        bare = strip_diacritics(folded)
+        if not words or bare != bare.strip() or not all(map(strip_diacritics, words)):
+            return self._not_exact()  # nothing is left without diacritics, or a space at an end, which is no word
+        if len(words) == 1 and is_break(words[0]):
+            return self._inside_break(code_of(words[0]), fields)
+        if len(words) == 1 and not text.full_words and not is_unspaced(words[0]):
             return self._inside(words[0], fields)
-        if all(map(is_unspaced, words)):
-            return _boosted_by_itself(Phrase(field, tuple(words)) for field in fields)
-        # The ends may lie inside longer words, and only the note tells what is in a break.
-        self.is_exact = False
-        return AllOf(tuple(self._inside(word, fields) for word in dict.fromkeys(solid)))
-
-    def _phrase(self, words: list[str], fields: tuple[str, ...]) -> Plan:
-        if BREAK in words:
+        phrases = [phrase for field in fields for phrase in self._phrases(words, field, is_open=not text.full_words)]
+        if any(phrase.is_too_large for phrase in phrases):
             self.is_exact = False
-            solid = dict.fromkeys(word for word in words if word != BREAK)
-            return AllOf(tuple(AnyOf(tuple(self._same(word, field) for field in fields)) for word in solid))
-        spellings: list[Phrase] = []
+            solid = dict.fromkeys(word for word in words if not is_break(word))
+            return AllOf(tuple(self._inside(word, fields) for word in solid))
+        return _boosted_by_itself(phrases)
+
+    def _phrases(self, words: list[str], field: str, *, is_open: bool) -> list[Phrase]:
+        """Return the phrases that find the words side by side. ``is_open``: the first and last may lie inside longer words."""
+        places = find_places(words, self._vocabulary(field), is_open=is_open)
+        self.is_exact &= places.is_exact
+        phrases = [Phrase(field, places.written)]
+        if places.loose != places.written:
+            phrases.append(Phrase(field, places.loose, is_loose=True))
+        return [phrase for phrase in phrases if phrase.spellings]
+
+    def _inside_break(self, code: str, fields: tuple[str, ...]) -> Plan:
+        """Return the plan for text that lies inside a break."""
+        parts: list[AnyWord] = []
         for field in fields:
-            alternatives: list[tuple[str, ...]] = [()]
-            for word in words:
-                same = self._spellings(word, field)
-                alternatives = [(*before, spelling) for before in alternatives for spelling in same]
-                if len(alternatives) > _MAX_SPELLINGS:
-                    self.is_exact = False
-                    return AllOf(tuple(AnyOf(tuple(self._same(word, field) for field in fields)) for word in words))
-            wanted = tuple(words)
-            spellings += [Phrase(field, spelt, is_loose=spelt != wanted) for spelt in alternatives]
-        return _boosted_by_itself(spellings)
-
-    def _same(self, word: str, field: str) -> Plan:
-        return AnyWord(field, tuple(self._spellings(word, field)))
-
-    def _spellings(self, word: str, field: str) -> list[str]:
-        """Return the word without diacritics, and all words of the vocabulary that are the same without theirs."""
-        if is_unspaced(word):
-            return [word]
-        bare = strip_diacritics(word)
-        return [bare, *self._vocabulary(field).spellings(bare)]
+            vocabulary = self._vocabulary(field)
+            found = vocabulary.containing(code)
+            cut_short = [each for each in vocabulary.containing(CUT_SHORT) if code not in each]
+            self.is_exact &= not cut_short
+            parts.append(AnyWord(field, (), (), (*found, *cut_short)))
+        return AnyOf(tuple(parts))
 
     def _inside(self, word: str, fields: tuple[str, ...]) -> Plan:
         """Return the plan for a word that may lie inside longer ones."""
@@ -347,7 +358,8 @@ def _boosts_of(parts: Iterable[AnyWord | Phrase]) -> Iterator[Plan]:
         if part.field != BODY:
             continue
         if isinstance(part, Phrase):
-            yield from (part._replace(field=field) for field in _BOOSTING)
+            if part.spellings <= FEW_SPELLINGS:
+                yield from (part._replace(field=field) for field in _BOOSTING)
         elif part.same or part.near:
             yield from (AnyWord(field, part.same, part.near) for field in _BOOSTING)
 

@@ -7,11 +7,13 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy
 from functools import partial
+from itertools import product
 
 from tantivy import Document, Index, IndexWriter, Occur, Query, SchemaBuilder, TextAnalyzerBuilder, Tokenizer
 
 from vaultwire.vault.index.store.allocator import limit_kept_memory
 from vaultwire.vault.index.store.search_plan import (
+    FEW_SPELLINGS,
     FIRST,
     NEAR_WEIGHT,
     OTHER_WEIGHT,
@@ -283,11 +285,15 @@ class TantivyText:
         return found
 
     def _phrase_query(self, plan: Phrase) -> Query:
-        if len(plan.words) == 1:
-            query = Query.term_query(self._schema, plan.field, plan.words[0])
+        places, schema, field = plan.places, self._schema, plan.field
+        if len(places) == 1:
+            query = _any([Query.term_query(schema, field, word) for word in places[0].words])
+        elif plan.spellings <= FEW_SPELLINGS:
+            spellings = product(*(place.words for place in places))
+            query = _any([Query.phrase_query(schema, field, list(words)) for words in spellings])
         else:
-            query = Query.phrase_query(self._schema, plan.field, list(plan.words))
-        return Query.boost_query(query, WEIGHTS[plan.field])
+            query = Query.regex_phrase_query(schema, field, [place.pattern for place in places])
+        return Query.boost_query(query, WEIGHTS[field])
 
 
 def _any(queries: list[Query]) -> Query:

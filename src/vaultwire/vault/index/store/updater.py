@@ -21,9 +21,9 @@ from vaultwire.vault.index.store.index_folder import IndexParts
 from vaultwire.vault.index.store.ngrams import NgramFilter
 from vaultwire.vault.index.store.note_reader import NoteToRead, read_note
 from vaultwire.vault.index.store.schema import PENDING, UNREAD, FileRow, KnownFile, Record
-from vaultwire.vault.index.store.search_plan import BODY, PATH
 from vaultwire.vault.index.store.text_index import Fields, TextDocument
 from vaultwire.vault.index.store.tokenizer import folded_words
+from vaultwire.vault.index.store.vocabulary_store import VOCABULARY_FIELDS
 from vaultwire.vault.search.searchable import is_searchable, read_searchable
 from vaultwire.vault.value_types import NO_PROGRESS, NoteStat, Progress, VaultPath
 from vaultwire.vault.visibility.excludes import Excludes
@@ -297,7 +297,7 @@ class IndexUpdater:
         with self._catalog.writing():
             committed = self._catalog.mark_indexed(indexed, gone)
             if is_rebuild:
-                self._words.replace_all(self._text.words(BODY), self._text.words(PATH))
+                self._words.replace_all(*(set().union(*map(self._text.words, fields)) for fields in VOCABULARY_FIELDS))
             self._words.store()
         self.committed = committed
 

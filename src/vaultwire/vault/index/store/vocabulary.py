@@ -19,7 +19,7 @@ from typing import NamedTuple
 from vaultwire.vault.search.text_forms import strip_diacritics
 
 # A line of a word with diacritics is: the word without them, this mark, the word. No word has the mark.
-_MARK = "|"
+_MARK = "\t"
 # Separates the strings in the stored form.
 _SEPARATOR = "\x00"
 # The length of the index's keys. With longer keys most lists would have a line or two, with shorter ones thousands.

@@ -7,15 +7,16 @@ from collections.abc import Iterable
 
 from vaultwire.vault.index.store.catalog import Catalog
 from vaultwire.vault.index.store.ngrams import NgramFilter
-from vaultwire.vault.index.store.search_plan import BODY, PATH, Vocabularies
+from vaultwire.vault.index.store.search_plan import BODY, FILE, NAME, PATH, Vocabularies
 from vaultwire.vault.index.store.text_index import TextDocument
-from vaultwire.vault.index.store.tokenizer import BREAK
 from vaultwire.vault.index.store.vocabulary import Stored, Vocabulary
 
 # New words are stored one by one until there are so many. Loading these takes 5 ms at every start.
 _MAX_SINGLE = 5_000
 _STORED, _VERSION = (("words_of_texts", "places_of_texts"), ("words_of_paths", "places_of_paths")), "words_version"
 _NGRAMS = "ngrams"
+VOCABULARY_FIELDS = ((BODY,), (PATH, NAME, FILE))
+"""The fields that give each vocabulary its words. A file's name may begin or end with a break that its path has not."""
 
 
 class VocabularyStore:
@@ -70,18 +71,16 @@ class VocabularyStore:
 
     def add(self, document: TextDocument) -> None:
         """Add a note's words."""
-        for of_paths, field in ((False, BODY), (True, PATH)):
-            words = set(document.words[field].split())
-            words.discard(BREAK)
+        for of_paths, fields in enumerate(VOCABULARY_FIELDS):
+            words = {word for field in fields for word in document.words[field].split()}
             with self._lock:
-                self._new[of_paths] |= self.vocabularies[of_paths].add(words)
+                self._new[bool(of_paths)] |= self.vocabularies[of_paths].add(words)
 
     def replace_all(self, texts: set[str], paths: set[str]) -> None:
         """Replace the vocabularies by these words. The next ``store`` stores all of them."""
         with self._lock:
             self.vocabularies = Vocabularies(Vocabulary(), Vocabulary())
             for of_paths, words in enumerate((texts, paths)):
-                words.discard(BREAK)
                 self._new[bool(of_paths)] = self.vocabularies[of_paths].add(words)
 
     def store(self) -> None:
