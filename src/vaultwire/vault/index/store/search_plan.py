@@ -330,7 +330,19 @@ class _Planner:
 
 
 def _combined(part: And | Or, plan: Callable[[Expression], Plan]) -> Plan:
-    return (AllOf if isinstance(part, And) else AnyOf)(tuple(map(plan, part.parts)))
+    parts = tuple(map(plan, part.parts))
+    return AllOf(parts) if isinstance(part, And) else _any_of(parts)
+
+
+def _any_of(alternatives: Iterable[Plan]) -> Plan:
+    """Return the plan for what any of the plans finds. Not nested: a text index walks one list of words faster than two."""
+    found: list[Plan] = []
+    boosts: list[Plan] = []
+    for plan in alternatives:
+        inner = plan.plan if isinstance(plan, Boosted) else plan
+        found += inner.parts if isinstance(inner, AnyOf) else (inner,)
+        boosts += plan.boosts if isinstance(plan, Boosted) else ()
+    return _boosted(AnyOf(tuple(found)), boosts)
 
 
 def _closest(word: str, beginning: list[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:

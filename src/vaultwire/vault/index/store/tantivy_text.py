@@ -207,7 +207,7 @@ class TantivyText:
             parts = plan.plan.parts if isinstance(plan.plan, AnyOf) else (plan.plan,)
             if absent := [part for part in parts if isinstance(part, NoneOf)]:
                 words = tuple(part for part in parts if part not in absent)
-                return self._nearly_all(absent[0].part, words, plan.boosts, sets_apart=sets_apart)
+                return self._nearly_all([part.part for part in absent], words, plan.boosts, sets_apart=sets_apart)
             boosts = [query for boost in plan.boosts for query in self._alternatives(boost)]
             if sets_apart and isinstance(plan.plan, AnyOf) and has_loose(plan.plan):
                 return self._apart(plan.plan, boosts)
@@ -218,19 +218,20 @@ class TantivyText:
         return [(Occur.Must, self._query(plan))]
 
     def _nearly_all(
-        self, absent: Plan, words: tuple[Plan, ...], boosts: Sequence[Plan], *, sets_apart: bool
+        self, absent: Sequence[Plan], words: tuple[Plan, ...], boosts: Sequence[Plan], *, sets_apart: bool
     ) -> list[tuple[Occur, Query]]:
-        """Return the clauses for a common n-gram: all notes except those from which it is absent, unless a word finds them.
+        """Return the clauses for common n-grams: all notes except those from which all are absent, unless a word finds them.
 
         Finding the few excluded notes takes a fraction of the time of listing all others. Boosts by exact values are kept
         apart from boosts by words, because the library walks a plain list of words faster.
         """
         is_apart = sets_apart and any(map(has_loose, words))
+        boosts = [*map(_ranking, words), *boosts]
         ranks = [self._query(boost) for boost in boosts if isinstance(boost, ExactValue)]
         if is_apart:
-            loose = self._query(AllOf((absent, AnyOf(words))))
+            loose = self._query(AllOf((*absent, AnyOf(words), *(NoneOf(as_written(part)) for part in words))))
             ranks.append(Query.const_score_query(loose, 0.1 - FIRST))
-        clauses = [(Occur.MustNot, self._query(AllOf((absent, *map(NoneOf, words)))))]
+        clauses = [(Occur.MustNot, self._query(AllOf((*absent, *map(NoneOf, words)))))]
         if ranks:
             every = Query.const_score_query(Query.all_query(), FIRST if is_apart else 0.0)
             clauses.append((Occur.Must, _all([(Occur.Must, every), *((Occur.Should, rank) for rank in ranks)])))
@@ -246,7 +247,7 @@ class TantivyText:
             if isinstance(part, AnyWord):
                 written += self._terms(part.field, (*part.same, *part.near, *part.others))
                 loose += self._terms(part.field, part.loose)
-                boosts = [*boosts, *self._alternatives(AnyWord(part.field, part.same, part.near))]
+                boosts = [*boosts, *self._alternatives(_ranking(part))]
             elif isinstance(part, Phrase):
                 (loose if part.is_loose else phrases).append(self._phrase_query(part))
             else:
@@ -294,6 +295,11 @@ class TantivyText:
         else:
             query = Query.regex_phrase_query(schema, field, [place.pattern for place in places])
         return Query.boost_query(query, WEIGHTS[field])
+
+
+def _ranking(plan: Plan) -> Plan:
+    """Return the part of the plan to rank by: not the many words that only contain the typed one."""
+    return AnyWord(plan.field, plan.same, plan.near) if isinstance(plan, AnyWord) else plan
 
 
 def _any(queries: list[Query]) -> Query:
