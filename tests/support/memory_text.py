@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
+from functools import cache
 
+from vaultwire.vault.index.store.phrase_places import Place
 from vaultwire.vault.index.store.search_plan import (
     FIRST,
     NEAR_WEIGHT,
@@ -112,12 +114,13 @@ def _score(plan: Plan, document: TextDocument) -> float | None:
         return WEIGHTS[plan.field] * share or None
     if isinstance(plan, Phrase):
         words = document.words[plan.field].split()
-        # By the patterns, because these must be for just the words of their places.
         starts = range(len(words) - len(plan.places) + 1)
         by_word = any(all(words[at + n] in place.words for n, place in enumerate(plan.places)) for at in starts)
-        by_pattern = any(
-            all(re.fullmatch(place.pattern, words[at + n]) for n, place in enumerate(plan.places)) for at in starts
-        )
-        assert by_word == by_pattern, plan
+        assert all(map(_has_right_pattern, plan.places)), plan
         return WEIGHTS[plan.field] if by_word else None
     return 1.0 if plan.value in document.values[plan.field] else None
+
+
+@cache
+def _has_right_pattern(place: Place) -> bool:
+    return all(re.fullmatch(place.pattern, word) for word in place.words)

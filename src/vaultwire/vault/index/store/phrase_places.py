@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 from vaultwire.vault.index.store.tokenizer import BREAK_END, code_of, is_break, is_cut_short
 from vaultwire.vault.index.store.vocabulary import Vocabulary
@@ -13,21 +13,43 @@ from vaultwire.vault.search.text_forms import is_unspaced, non_ascii_characters,
 
 
 class Place(NamedTuple):
-    """A place in a phrase, where one of the words stands. ``pattern`` is a regular expression for just these words."""
+    """A place in a phrase, where one of the words stands. ``pattern`` is a regular expression for these words.
+
+    It may match others, too, that are the same words without diacritics.
+    """
 
     words: tuple[str, ...]
     pattern: str
 
 
 class Places(NamedTuple):
-    """The places of a phrase: with the typed diacritics, and with any.
+    """The places of a phrase as typed, of the phrases that are the same only without diacritics, and of all together.
 
     ``is_exact``: a note with such words side by side has the phrase.
     """
 
     written: tuple[Place, ...]
-    loose: tuple[Place, ...]
+    loose: list[tuple[Place, ...]]
+    every: tuple[Place, ...]
     is_exact: bool
+
+
+class _Found(NamedTuple):
+    """What may stand at one place: with the typed diacritics, only with others, with any."""
+
+    written: Place
+    loose: Place | None
+    every: Place
+
+    @classmethod
+    def of(cls, written: Sequence[str], every: Sequence[str], typed: str, form: str) -> Self:
+        """``form``: how a pattern for the words is made of one for the typed text."""
+        as_typed = Place(tuple(written), form.format(re.escape(typed)))
+        loose = tuple(word for word in every if word not in set(written)) if len(every) > len(written) else ()
+        if not loose:
+            return cls(as_typed, None, as_typed)
+        pattern = form.format(_pattern(strip_diacritics(typed), every))
+        return cls(as_typed, Place(loose, pattern), Place(tuple(every), pattern))
 
 
 def find_places(words: Sequence[str], vocabulary: Vocabulary, *, is_open: bool) -> Places:
@@ -36,7 +58,7 @@ def find_places(words: Sequence[str], vocabulary: Vocabulary, *, is_open: bool) 
     A break at an end may always be longer: the typed text tells nothing of what is beyond.
     """
     last = len(words) - 1
-    found: list[tuple[Place, Place]] = []
+    found: list[_Found] = []
     is_exact = True
     for at, word in enumerate(words):
         may_be_longer = (is_open and not is_unspaced(word)) or is_break(word)
@@ -47,26 +69,27 @@ def find_places(words: Sequence[str], vocabulary: Vocabulary, *, is_open: bool) 
                 (opens_before or opens_after) and len(code_of(word)) > BREAK_END
             )
             place = _place_of_break(word, vocabulary, opens_before=opens_before, opens_after=opens_after)
-            found.append((place, place))
+            found.append(_Found(place, None, place))
         elif opens_before or opens_after:
             found.append(_open_place(word, vocabulary, opens_before=opens_before))
         else:
-            same = Place((word,), re.escape(word))
             bare = strip_diacritics(word)
             others = [] if is_unspaced(word) else [bare, *vocabulary.spellings(bare)]
-            words_here = tuple(dict.fromkeys([word, *others]))
-            found.append((same, Place(words_here, _pattern(bare, words_here)) if len(words_here) > 1 else same))
-    return Places(tuple(written for written, _ in found), tuple(loose for _, loose in found), is_exact)
+            found.append(_Found.of([word], list(dict.fromkeys([word, *others])), word, "{}"))
+    written = [place.written for place in found]
+    every = [place.every for place in found]
+    # The first loose place is here, and any place after it may be loose.
+    loose = [
+        (*written[:at], place.loose, *every[at + 1 :]) for at, place in enumerate(found) if place.loose is not None
+    ]
+    return Places(tuple(written), loose, tuple(every), is_exact)
 
 
-def _open_place(word: str, vocabulary: Vocabulary, *, opens_before: bool) -> tuple[Place, Place]:
-    """Return the places of the words that end as typed, or begin so."""
+def _open_place(word: str, vocabulary: Vocabulary, *, opens_before: bool) -> _Found:
+    """Return what may stand where a longer word may end as typed, or begin so."""
     fits, bare = str.endswith if opens_before else str.startswith, strip_diacritics(word)
-    words = tuple(other for other in vocabulary.containing(bare) if fits(strip_diacritics(other), bare))
-    written = tuple(other for other in words if fits(other, word))
-    form = ".*{}" if opens_before else "{}.*"
-    place = Place(written, form.format(re.escape(word)))
-    return place, place if len(written) == len(words) else Place(words, form.format(_pattern(bare, words)))
+    words = [other for other in vocabulary.containing(bare) if fits(strip_diacritics(other), bare)]
+    return _Found.of([other for other in words if fits(other, word)], words, word, ".*{}" if opens_before else "{}.*")
 
 
 def _pattern(bare: str, words: Iterable[str]) -> str:
