@@ -21,6 +21,7 @@ _SEED = 20260729
 _SAMPLE = 2000
 _WORD = re.compile(r"[^\W\d_\u3000-\u9fff]{2,}")
 _THREE_WORDS = re.compile(rf"(?<!\w){_WORD.pattern} {_WORD.pattern} {_WORD.pattern}(?!\w)")
+_ACROSS_SENTENCES = re.compile(rf"(?<!\w){_WORD.pattern}\. {_WORD.pattern}(?!\w)")
 _CJK = re.compile(r"[\u4e00-\u9fff]+")
 _MARKS = re.compile(r"[\u0300-\u036f]")
 
@@ -76,6 +77,7 @@ def draw(corpus: Corpus, count: int) -> dict[str, list[Query]]:
             yield chance.randrange(len(words))
 
     cjk = [run for text in corpus.sample for run in _CJK.findall(text) if len(run) >= 2]
+    across = sorted({phrase for text in corpus.sample for phrase in _ACROSS_SENTENCES.findall(text)})
     cjk_pairs = sorted({run[place : place + 2] for run in cjk for place in range(len(run) - 1)})
     drawn: dict[str, Iterable[Query]] = {
         "common word": spread_words(0.2, 0.4),
@@ -86,6 +88,7 @@ def draw(corpus: Corpus, count: int) -> dict[str, list[Query]]:
         "phrase": (_phrase(chance.choice(_THREE_WORDS.findall(corpus.sample[note]))) for note in notes()),
         "three words": (_all(chance.sample(sorted(set(words[note])), 3), spread.__getitem__) for note in notes()),
         "two CJK characters": map(_word, _shuffled(cjk_pairs, chance)),
+        "phrase with a full stop": map(_phrase, _shuffled(across, chance)),
         "tag": (_tag(tag) for tag in _shuffled(engine_vault.tags(), chance)),
     }
     return {kind: _first(count, queries) for kind, queries in drawn.items()}
