@@ -20,18 +20,19 @@ import os, signal, sys
 from pathlib import Path
 from support import stores
 from support.vaults import write_vault
-from vaultwire.vault.index.store import updater
+from vaultwire.vault.index.store import changed_files, commit_schedule, updater
 from vaultwire.vault.value_types import NO_PROGRESS
 from vaultwire.vault.index.store.catalog import Catalog
 from vaultwire.vault.index.store.vocabulary_store import VocabularyStore
 
 where, backend = sys.argv[1:]
 (text,) = (one for one in stores.BACKENDS if one.__name__ == backend)
-updater._BATCH = updater._MANY = 2  # several batches of few notes
+changed_files._BATCH = updater._MANY = 2  # several batches of few notes
+commit_schedule._ONE_COMMIT, commit_schedule._FIRST, commit_schedule._MERGED = 3, 1, 3  # and several commits
 STEPS = [
     (Catalog, "_create create_sql_indexes store touch forget mark_indexed add_words set_meta"),
-    (VocabularyStore, "store"),
-    (text, "start_writing put remove commit stop_writing"),
+    (VocabularyStore, "store replace_all"),
+    (text, "start_writing put remove save commit stop_writing"),
 ]
 VAULT = "".join(f"=== sub/{number}.md\nred apple {number} #n{number} [[{number + 1}]]\n" for number in range(4))
 

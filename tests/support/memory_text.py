@@ -73,6 +73,9 @@ class MemoryText:
         """See the port."""
         self._put_notes.pop(note_id, None)
 
+    def save(self) -> None:
+        """Do nothing: all of it is in memory."""
+
     def commit(self) -> None:
         """See the port."""
         self._committed = dict(self._put_notes)

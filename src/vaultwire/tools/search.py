@@ -31,6 +31,13 @@ class FoundNote(TypedDict):
     matches: Annotated[list[MatchingLine], "The first matching lines"]
 
 
+class SoFar(TypedDict):
+    """How many notes are indexed."""
+
+    indexed: Annotated[int, "Notes that could be found"]
+    notes: Annotated[int, "Notes in the vault"]
+
+
 class FoundNotes(TypedDict):
     """A page of search results."""
 
@@ -39,6 +46,9 @@ class FoundNotes(TypedDict):
     total_is_exact: Annotated[bool, "False: at least total notes match; exact_total counts them all"]
     notes_searched: Annotated[int, "Notes and canvases looked at"]
     notes_skipped: Annotated[int, "Those that could not be read"]
+    indexed_so_far: Annotated[
+        NotRequired[SoFar], "The vault is being indexed for the first time: other notes may match, search again later"
+    ]
     next_cursor: Annotated[NotRequired[str], "Pass as cursor for the next page; absent on the last"]
 
 
@@ -115,6 +125,11 @@ def search_notes(
     least = "" if found.total_is_exact else "At least "
     place = page_text(offset, len(shown), found.total)
     lines = [f"{least}{found.total} of {counted(found.searched, 'note')} {verb} {query!r}{place}"]
+    if found.so_far:
+        data["indexed_so_far"] = SoFar(indexed=found.so_far.indexed, notes=found.so_far.notes)
+        lines.append(
+            f"({found.so_far.indexed:,} of {found.so_far.notes:,} notes are indexed so far. Search again later.)"
+        )
     if found.skipped:
         lines.append(f"({counted(found.skipped, 'note')} could not be read)")
     lines += body

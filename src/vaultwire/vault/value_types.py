@@ -91,11 +91,19 @@ class Hit(NamedTuple):
     lines: list[Line]
 
 
+class IndexedSoFar(NamedTuple):
+    """How far the first build of the index is: ``indexed`` of ``notes`` notes can be found."""
+
+    indexed: int
+    notes: int
+
+
 class Found(NamedTuple):
     """One page of a search: ``total`` notes match, ``searched`` were searched, ``skipped`` could not be read.
 
     ``total_is_exact``: False if at least so many match. ``ends``: for each hit the offset of the page that begins behind it.
     ``has_more``: whether there may be results behind the last one. ``kept``: what the next pages go on from.
+    ``so_far`` is None unless other notes are not indexed yet, and so were not searched.
     """
 
     hits: list[Hit]
@@ -106,6 +114,7 @@ class Found(NamedTuple):
     ends: list[int]
     has_more: bool
     kept: KeptResults
+    so_far: IndexedSoFar | None = None
 
 
 class KeptResults(Protocol):

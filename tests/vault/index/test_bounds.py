@@ -22,9 +22,11 @@ from vaultwire.markdown.link_spans import link_spans
 from vaultwire.markdown.parse import parse_note
 from vaultwire.markdown.tag_spans import tag_spans
 from vaultwire.vault.disk.files import Files
-from vaultwire.vault.index.store import updater
+from vaultwire.vault.index.store import changed_files
+from vaultwire.vault.index.store.changed_files import ChangedFiles
 from vaultwire.vault.index.store.ngrams import NgramFilter
 from vaultwire.vault.index.store.note_reader import NoteContent, NoteToRead, read_note
+from vaultwire.vault.index.store.schema import KnownFile
 from vaultwire.vault.index.store.stored_index import StoredIndex
 from vaultwire.vault.links.sections import parse_structure, section_span
 from vaultwire.vault.search.query import parse_query
@@ -255,16 +257,24 @@ def test_a_note_that_its_reader_fails_at_takes_search_away_from_none(tmp_path: P
 def test_what_waits_in_memory_to_be_written_down_is_bounded() -> None:
     """As many bytes as a batch may have, and one note more."""
     sizes = [3_000] * 1_200 + [10_000_000] * 3 + [900_000] * 5 + [0] * 600
-    changed: list[updater.Change] = [
-        (NoteStat(VaultPath(f"{number}.md"), size, 0, 0), None) for number, size in enumerate(sizes)
+    changed = ChangedFiles()
+    for number, size in reversed([*enumerate(sizes)]):
+        known = KnownFile(size, 0, 0, False, False, number) if number % 2 else None
+        changed.add(NoteStat(VaultPath(f"{number:04}.md"), size, -number, (1 << 63) - 1), known)
+    batches = list(changed.batches())
+    files = [(stat, known) for batch in batches for stat, known in batch]
+    assert [(int(stat.path[:4]), stat.size, -stat.modified_ns, stat.stamp) for stat, _ in files] == [
+        (number, size, number, (1 << 63) - 1) for number, size in enumerate(sizes)
     ]
-    batches = list(updater._batches(changed))
-    assert [change for batch in batches for change in batch] == changed
+    assert [known.digest if known else None for _, known in files] == [
+        number if number % 2 else None for number in range(len(sizes))
+    ]
     for batch in batches:
-        assert 0 < len(batch) <= updater._BATCH
-        assert sum(stat.size for stat, _ in batch[:-1]) <= updater._BATCH_BYTES
-    assert list(updater._batches([])) == []
-    pictures: list[updater.Change] = [
-        (NoteStat(VaultPath(f"{number}.png"), 10_000_000, 0, 0), None) for number in range(9)
-    ]
-    assert list(updater._batches(pictures)) == [pictures]
+        assert 0 < len(batch) <= changed_files._BATCH
+        assert sum(stat.size for stat, _ in batch[:-1]) <= changed_files._BATCH_BYTES
+    assert list(ChangedFiles().batches()) == []
+    pictures = ChangedFiles()
+    for number in range(9):
+        pictures.add(NoteStat(VaultPath(f"{number}.png"), 10_000_000, 0, 0), None)
+    assert [len(batch) for batch in pictures.batches()] == [9]
+    assert [len(batch) for batch in pictures.batches([2, 9])] == [2, 7]

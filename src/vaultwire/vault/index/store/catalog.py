@@ -165,6 +165,10 @@ class Catalog:
             for note_id, *stat, is_note, hidden, state, digest in rows
         ]
 
+    def not_indexed_ids(self) -> list[int]:
+        """Return the ids of these notes."""
+        return [note_id for (note_id,) in self.rows("SELECT id FROM files WHERE state > 0")]
+
     def has_pending(self) -> bool:
         """Tell whether a flush of the text index has something to do."""
         # ``state > 0`` lets SQLite use the index of these.
@@ -197,7 +201,7 @@ class Catalog:
     def without_sql_indexes(self) -> Iterator[None]:
         """Drop the SQL indexes while the block runs, if the catalog is empty: inserting then takes two thirds of the time."""
         with self.writing() as connection:
-            if connection.execute("SELECT 1 FROM files LIMIT 1").fetchone() is None:
+            if self.is_empty():
                 for name in INDEXES:
                     connection.execute(f"DROP INDEX IF EXISTS {name}")
         try:
@@ -205,11 +209,22 @@ class Catalog:
         finally:
             self.create_sql_indexes()
 
+    def release_memory(self) -> None:
+        """Free SQLite's caches, and write its log to the database: after a large build both are full."""
+        with self._write_lock, self._read_lock:
+            self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+            for connection in (self._writer, self._reader):
+                connection.execute("PRAGMA shrink_memory")
+
     def create_sql_indexes(self) -> None:
         """Create the SQL indexes that do not exist."""
         with self.writing() as connection:
             for name, of in INDEXES.items():
                 connection.execute(f"CREATE INDEX IF NOT EXISTS {name} ON {of}")
+
+    def is_empty(self) -> bool:
+        """Tell whether the catalog has no file."""
+        return not self.rows("SELECT 1 FROM files LIMIT 1")
 
     def touch(self, stats: Iterable[tuple[NoteStat, bool]]) -> None:
         """Write new stats, each with whether it is racy, of files whose content is the same."""

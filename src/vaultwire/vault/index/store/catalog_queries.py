@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from vaultwire.markdown.parsed_note import Link
 from vaultwire.vault.disk.paths import fold
 from vaultwire.vault.index.store.catalog import Catalog
-from vaultwire.vault.index.store.schema import IN_LIST, UNREAD
+from vaultwire.vault.index.store.schema import IN_LIST, INDEXED, UNREAD
 from vaultwire.vault.links.link_resolver import LinkResolver, file_names_for, link_name, link_names_to, linkpath_of
 from vaultwire.vault.value_types import NoteStat, TagCount, Tagged, VaultPath
 
@@ -63,6 +63,14 @@ def count_searched(catalog: Catalog, folder: VaultPath | None) -> Counts:
         f"SELECT is_note FROM files WHERE problem IS NOT NULL AND digest = {UNREAD} AND {visible}", values
     )
     return Counts(count_notes(catalog, folder) - sum(as_note for (as_note,) in unread) + canvases, len(unread))
+
+
+def count_indexed(catalog: Catalog, folder: VaultPath | None) -> Counts:
+    """Count the notes and canvases below the folder that the text index has."""
+    condition, values = below(folder)
+    indexed = f"state = {INDEXED} AND NOT hidden AND digest <> {UNREAD}"
+    (count,) = catalog.rows(f"SELECT count(*) FROM files WHERE {indexed} AND {condition}", values)[0]
+    return Counts(count, 0)
 
 
 def count_notes(catalog: Catalog, folder: VaultPath | None) -> int:

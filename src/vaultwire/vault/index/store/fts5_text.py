@@ -169,6 +169,9 @@ class Fts5Text:
             for table in _TABLES:
                 self._writer.execute(f"DELETE FROM {table} WHERE rowid = ?", (note_id,))
 
+    def save(self) -> None:
+        """Do nothing: SQLite keeps a few megabytes of a transaction in memory, and moves the rest to its log."""
+
     def commit(self) -> None:
         """See the port."""
         with _checked():

@@ -15,7 +15,7 @@ from typing import NamedTuple, Self
 
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.errors import VaultError
-from vaultwire.vault.index.store import catalog_queries
+from vaultwire.vault.index.store import catalog_queries, first_build
 from vaultwire.vault.index.store.catalog import Catalog
 from vaultwire.vault.index.store.index_folder import IndexParts
 from vaultwire.vault.index.store.ngrams import NgramFilter
@@ -25,7 +25,7 @@ from vaultwire.vault.paged_results import expired
 from vaultwire.vault.search.matching import Match, Matcher
 from vaultwire.vault.search.query import Query
 from vaultwire.vault.search.searchable import read_searchable, searchable_text
-from vaultwire.vault.value_types import Found, Hit, KeptResults, NoteStat, Progress, VaultPath
+from vaultwire.vault.value_types import Found, Hit, IndexedSoFar, KeptResults, NoteStat, Progress, VaultPath
 
 # Text indexes give small fractions as scores; callers see whole numbers.
 _SCALE = 10.0
@@ -47,7 +47,8 @@ _POLL_SECONDS = 0.05
 class Snapshot(NamedTuple):
     """What the text index lacks at one version of the catalog; and caches that are valid as long as the version is.
 
-    The caches: counts by folder, results by query and folder.
+    The caches: counts by folder, results by query and folder. ``so_far``: the first build goes on, and the snapshot has only
+    the notes indexed so far.
     """
 
     version: tuple[int, int]
@@ -56,27 +57,33 @@ class Snapshot(NamedTuple):
     left_out: frozenset[int]
     counts: dict[VaultPath | None, catalog_queries.Counts]
     results: dict[tuple[str, VaultPath | None], SearchResults]
+    so_far: IndexedSoFar | None
 
     @classmethod
-    def of(cls, catalog: Catalog, version: tuple[int, int]) -> Self:
-        """Read a snapshot from the catalog."""
-        rows = catalog.not_indexed()
-        left_out = frozenset([*(row.id for row in rows), *catalog.gone()])
+    def of(cls, catalog: Catalog, version: tuple[int, int], *, may_be_partial: bool) -> Self:
+        """Read a snapshot from the catalog. ``may_be_partial``: leave out what the first build has not indexed yet."""
+        so_far = first_build.indexed_so_far(catalog) if may_be_partial else None
+        rows = catalog.not_indexed() if so_far is None else []
+        # While the first build goes on, the text index may have more than the vocabulary.
+        ids = (row.id for row in rows) if so_far is None else catalog.not_indexed_ids()
+        left_out = frozenset([*ids, *catalog.gone()])
         # Read last: a note that is committed in between is read from its file. In the other order it would be lost.
         commits = catalog.meta("commits")
-        return cls(version, commits, [row for row in rows if not row.hidden], left_out, {}, {})
+        return cls(version, commits, [row for row in rows if not row.hidden], left_out, {}, {}, so_far)
 
     @classmethod
-    def latest(cls, before: Snapshot | None, parts: IndexParts, committed: int | None) -> Snapshot:
+    def latest(
+        cls, before: Snapshot | None, parts: IndexParts, committed: int | None, *, may_be_partial: bool
+    ) -> Snapshot:
         """Return the snapshot of now, and load the text index's commits after reading what it lacks.
 
         In this order: a note that is committed in between is read from its file, in the other order it would be lost.
-        ``committed``: the last commit that this process made itself.
+        ``committed``: the last commit that this process made itself. ``may_be_partial``: see ``of``.
         """
         version = parts.catalog.version()
-        if before is not None and before.version == version:
+        if before is not None and before.version == version and (may_be_partial or before.so_far is None):
             return before
-        latest = cls.of(parts.catalog, version)
+        latest = cls.of(parts.catalog, version, may_be_partial=may_be_partial)
         if before is None or before.commits != latest.commits:
             if latest.commits != committed:
                 parts.text.refresh()
@@ -150,8 +157,10 @@ class SearchResults:
         self._version = snapshot.version
         counts = snapshot.counts.get(folder)
         if counts is None:
-            counts = snapshot.counts[folder] = catalog_queries.count_searched(parts.catalog, folder)
+            count = catalog_queries.count_searched if snapshot.so_far is None else catalog_queries.count_indexed
+            counts = snapshot.counts[folder] = count(parts.catalog, folder)
         self._counts = counts
+        self._so_far = snapshot.so_far
         self._progress = progress  # of the call that works with the results at the moment
         self._lock = threading.Lock()
         words = parts.words
@@ -204,7 +213,7 @@ class SearchResults:
         is_counted = self._is_exact or self._is_complete  # of an exact plan the text index gives the number
         total = (self._total if self._is_exact else len(self._matched.ids)) - len(self._dropped)
         has_more = len(hits) == asked.limit and (not self._is_complete or ends[-1] < len(self._matched.ids))
-        return Found(hits, total, *self._counts, is_counted, ends, has_more, self)
+        return Found(hits, total, *self._counts, is_counted, ends, has_more, self, self._so_far)
 
     def _is_late(self, started: float, asked: Page) -> bool:
         """Tell whether it is time to end counting."""

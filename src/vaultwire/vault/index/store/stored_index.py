@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
+from contextlib import suppress
 from typing import Any, TypeVar
 
 from vaultwire.markdown.parsed_note import Link
@@ -16,10 +17,12 @@ from vaultwire.vault.disk.files import Files
 from vaultwire.vault.disk.watch import Changes, Unwatchable, Watch
 from vaultwire.vault.errors import Stopped, VaultError
 from vaultwire.vault.index.port import OnChange
-from vaultwire.vault.index.store import catalog_queries, link_graph_builder, note_finder, summaries
+from vaultwire.vault.index.store import catalog_queries, first_build, link_graph_builder, note_finder, summaries
 from vaultwire.vault.index.store.catalog import Catalog
 from vaultwire.vault.index.store.change_reporter import ChangeReporter
+from vaultwire.vault.index.store.first_build import Patience, StillBuilding
 from vaultwire.vault.index.store.index_folder import IndexFolder, IndexParts, is_broken
+from vaultwire.vault.index.store.queued_changes import QueuedChanges
 from vaultwire.vault.index.store.searching import Page, Snapshot, kept_by
 from vaultwire.vault.index.store.updater import IndexUpdater
 from vaultwire.vault.link_graph import LinkGraph
@@ -68,10 +71,7 @@ class StoredIndex:
         self._has_watch_loop = False
         self._rebuilds = 0  # since the index last was sound
         self._reporter = ChangeReporter(None)
-        self._queue_lock = threading.Lock()
-        # Changed by this process and not yet applied: files, and folders with a "/" behind. Each with a count that says when.
-        self._queued: dict[str, int] = {}
-        self._queue_count = 0
+        self._queued = QueuedChanges()
         self._closing = threading.Event()
         self.unwatched = ""  # why the vault is not watched
         self._open()
@@ -121,11 +121,15 @@ class StoredIndex:
 
         def answer(_: Catalog) -> Found:
             parts = self._parts
-            snapshot = self._snapshot = Snapshot.latest(self._snapshot, parts, self._updater.committed)
+            partial = patience.is_over
+            snapshot = Snapshot.latest(self._snapshot, parts, self._updater.committed, may_be_partial=partial)
+            self._snapshot = snapshot
             results = kept_by(parts, kept) or snapshot.search(self._files, parts, query, folder, progress)
             return results.page(Page(offset, limit, exact_total), progress, snapshot.version)
 
-        return self._ask(answer, progress)
+        # Without a watch loop this call builds the index itself, and nobody else would finish that.
+        patience = Patience(progress, lambda: self._has_watch_loop and first_build.has_some(self._parts.catalog))
+        return self._ask(answer, patience)
 
     def find(
         self, wanted: NoteFilter, folder: VaultPath | None, offset: int, limit: int, progress: Progress
@@ -224,20 +228,7 @@ class StoredIndex:
 
     def queue_changes(self, paths: Iterable[str], folders: Iterable[str] = ()) -> None:
         """See the port. Where the vault is watched, the watch loop mostly applies the change before the next call does."""
-        with self._queue_lock:
-            self._queue_count += 1
-            self._queued |= dict.fromkeys(paths, self._queue_count)
-            self._queued |= dict.fromkeys((f"{folder}/" for folder in folders), self._queue_count)
-
-    def _apply_queued(self) -> None:
-        with self._queue_lock:
-            queued = dict(self._queued)
-        if queued:
-            folders = [path[:-1] for path in queued if path.endswith("/")]
-            self._updater.check([path for path in queued if not path.endswith("/")], folders)
-            # Only now: other calls wait meanwhile. What could not be applied, or was queued again, stays for the next time.
-            with self._queue_lock:
-                self._queued = {path: when for path, when in self._queued.items() if when != queued.get(path)}
+        self._queued.add(paths, folders)
 
     def run_watch_loop(self, on_change: OnChange | None = None) -> None:
         """See the port."""
@@ -317,7 +308,8 @@ class StoredIndex:
             parts = self._parts
             try:
                 if check:
-                    self._bring_up_to_date(progress)
+                    with suppress(StillBuilding):
+                        self._bring_up_to_date(progress)
                 return question(parts.catalog)
             except Exception as error:
                 if attempt == _MAX_ATTEMPTS - 1 or not is_broken(error):
@@ -353,7 +345,7 @@ class StoredIndex:
                 self._updater.flush(progress)
                 self._is_checked = True
                 self._rebuilds = 0
-            self._apply_queued()
+            self._queued.apply(self._updater.check)
 
     def report(self) -> IndexReport:
         """Check all files and return how the index is stored."""

@@ -42,9 +42,10 @@ from vaultwire.vault.index.store.text_index import (
 
 _ID = "id"
 _WORDS, _VALUES = "words", "values"
-# The writer has one thread: reading a note takes longer than adding it. Notes that fit into this much memory become one
-# segment, and a search in one takes a third of the time of three. Only what is needed is allocated, and freed at the commit.
-_WRITER_BYTES = 300_000_000
+# The writer has one thread: reading a note takes longer than adding it. Notes that do not fit into this much memory become a
+# segment of their own (see ``commit_schedule``). Only what is needed is allocated, and freed at the commit.
+_WRITER_BYTES = 60_000_000
+_LEAST_WRITER_BYTES = 15_000_000  # the library's own limit
 # From so many words on, the words of a field are looked up as a set. That walks the dictionary (0.4 ms for 34,000 words, so a
 # hundred words take twice as long), but then takes a third less time for each word, and far less memory.
 _MANY_WORDS = 600
@@ -73,6 +74,7 @@ class TantivyText:
         self._index.config_reader("manual")
         self._searcher = self._index.searcher()
         self._writer: IndexWriter | None = None
+        self._commits = 0  # of this writer
 
     def search(self, plan: Plan, without: Collection[int], offset: int, limit: int | None) -> TextHits:
         """See the port."""
@@ -98,7 +100,7 @@ class TantivyText:
     def ranking(self, plan: Plan, without: Collection[int]) -> Ranking:
         """See the port."""
         now = copy(self)  # ``refresh`` replaces the searcher of ``self``, and a searcher sees one state
-        now.stop_writing()
+        now._writer = None  # noqa: SLF001 - our own copy; the writer stays with ``self``
         return partial(now.search, plan, without)
 
     def words(self, field: str) -> set[str]:
@@ -115,6 +117,7 @@ class TantivyText:
     def start_writing(self) -> bool:
         """See the port."""
         if self._writer is None:
+            self._commits = 0
             try:
                 self._writer = self._index.writer(heap_size=_WRITER_BYTES, num_threads=1)
             except ValueError as error:
@@ -145,15 +148,27 @@ class TantivyText:
         with _checked():
             self._open_writer().delete_documents_by_term(_ID, note_id)
 
-    def commit(self) -> None:
-        """See the port."""
+    def save(self) -> None:
+        """See the port. The library has no way to write a segment without a commit."""
         with _checked():
             self._open_writer().commit()
+        self._commits += 1
+
+    def commit(self) -> None:
+        """See the port."""
+        self.save()
         self.refresh()
 
     def stop_writing(self) -> None:
-        """See the port."""
-        self._writer = None
+        """See the port. After many commits, it waits until their segments are merged."""
+        writer, self._writer = self._writer, None
+        if writer is None or self._commits < 2:  # noqa: PLR2004
+            return
+        with _checked():
+            writer.wait_merging_threads()
+            del writer
+            self.refresh()  # it no longer needs the files of segments that were merged
+            self._index.writer(heap_size=_LEAST_WRITER_BYTES, num_threads=1).garbage_collect_files()
 
     def close(self) -> None:
         """See the port."""

@@ -95,11 +95,14 @@ class TextIndex(Protocol):
     def remove(self, note_id: int) -> None:
         """Remove the note, if it is there."""
 
+    def save(self) -> None:
+        """Move what was put and removed from memory to disk. This process does not see it before ``commit``."""
+
     def commit(self) -> None:
-        """Make what was put and removed durable, and visible to all processes."""
+        """Make what was put and removed durable, and visible to all processes. To go on writing call ``start_writing``."""
 
     def stop_writing(self) -> None:
-        """Give up the right to write, and drop what was not committed."""
+        """Give up the right to write, and drop what was neither committed nor saved."""
 
     def close(self) -> None:
         """Release files and memory."""

@@ -12,18 +12,21 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, nullcontext
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.disk.paths import is_note
+from vaultwire.vault.index.store import first_build
+from vaultwire.vault.index.store.allocator import give_back_memory
 from vaultwire.vault.index.store.catalog_queries import count_notes
+from vaultwire.vault.index.store.changed_files import Change, ChangedFiles
+from vaultwire.vault.index.store.commit_schedule import commit_points, shown_points
 from vaultwire.vault.index.store.index_folder import IndexParts
 from vaultwire.vault.index.store.ngrams import NgramFilter
 from vaultwire.vault.index.store.note_reader import NoteToRead, read_note
 from vaultwire.vault.index.store.schema import PENDING, UNREAD, FileRow, KnownFile, Record
 from vaultwire.vault.index.store.text_index import Fields, TextDocument
 from vaultwire.vault.index.store.tokenizer import folded_words
-from vaultwire.vault.index.store.vocabulary_store import VOCABULARY_FIELDS
 from vaultwire.vault.search.searchable import is_searchable, read_searchable
 from vaultwire.vault.value_types import NO_PROGRESS, NoteStat, Progress, VaultPath
 from vaultwire.vault.visibility.excludes import Excludes
@@ -33,17 +36,11 @@ _MANY = 200
 # Changes to this share of all notes count as a rebuild: the vocabulary is then read from the text index, at 0.04 ms for each
 # note there is. Adding the words of one note takes 0.15 ms.
 _REBUILD_SHARE = 0.25
-# Files in one transaction: other writers wait 0.1 s at most.
-_BATCH = 500
-# Bytes of notes in one transaction: what was read waits in memory, up to 150 bytes for each byte of a note.
-_BATCH_BYTES = 2_000_000
 # So many notes tell which n-grams most words hold, about as well as ten times as many do.
 _SAMPLE = 50
 # Seconds between two looks whether a waiting caller is still there.
 _POLL_SECONDS = 0.05
 _EXCLUDES = "excludes"
-
-Change: TypeAlias = tuple[NoteStat, KnownFile | None]
 
 
 class _Found(NamedTuple):
@@ -63,6 +60,7 @@ class IndexUpdater:
         self._excludes = excludes
         self._lock = threading.RLock()
         self._is_committing = False
+        self._has_rebuilt = False
         self._done = self._total = 0  # progress of the work, for those who wait for it
         self.committed: int | None = None
         """The catalog's count of text index commits after the last commit made here: this process has that one loaded."""
@@ -87,21 +85,20 @@ class IndexUpdater:
         changed, lost = self._changes_below("", rules, progress)
         if changed or lost:
             # Each is checked again: others may have changed it meanwhile, and have applied that.
-            self.check([*(stat.path for stat, _ in changed), *lost], progress=progress)
+            self.check([*changed.paths, *lost], progress=progress)
 
     def check(self, paths: Iterable[str], folders: Iterable[str] = (), progress: Progress = NO_PROGRESS) -> None:
         """Check these files, and all files below these folders, and apply what changed."""
         with self.working(progress):
             rules = self._excludes()
-            changed: list[Change] = []
-            lost: list[str] = []
-            for path in sorted(set(paths)):
+            changed, lost = ChangedFiles(), list[str]()
+            for path in set(paths):
                 progress.check()
                 stat, known = self._files.look_at(VaultPath(path)), self._catalog.known(path)
                 if stat is None:
                     lost += [path] if known else []
                 elif must_be_read(stat, known, rules):
-                    changed.append((stat, known))
+                    changed.add(stat, known)
             self._apply_changes(changed, lost, rules, progress)
             for folder in sorted(set(folders)):
                 self._check_folder(folder, rules, progress)
@@ -110,10 +107,9 @@ class IndexUpdater:
         changed, lost = self._changes_below(start, rules, progress)
         self._apply_changes(changed, lost, rules, progress)
 
-    def _changes_below(self, start: str, rules: Excludes, progress: Progress) -> tuple[list[Change], list[str]]:
-        """Return the files below a folder that are new or changed, in path order, and the paths of those that are gone."""
-        changed: list[Change] = []
-        lost: list[str] = []
+    def _changes_below(self, start: str, rules: Excludes, progress: Progress) -> tuple[ChangedFiles, list[str]]:
+        """Return the files below a folder that are new or changed, and the paths of those that are gone."""
+        changed, lost = ChangedFiles(), list[str]()
         gone = {folder for folder in self._catalog.folders() if not start or f"{folder}/".startswith(f"{start}/")}
         for folder, stats in self._files.walk_folders(VaultPath(start) if start else None):
             progress.check()
@@ -124,12 +120,10 @@ class IndexUpdater:
             for stat in stats:
                 was = known.pop(stat.path, None)
                 if must_be_read(stat, was, rules):
-                    changed.append((stat, was))
+                    changed.add(stat, was)
             lost += known
         for folder in gone:
             lost += self._catalog.folder(folder)
-        # Search shows notes of equal rank in the order in which they were indexed.
-        changed.sort(key=lambda change: change[0].path)
         return changed, lost
 
     @contextmanager
@@ -160,38 +154,63 @@ class IndexUpdater:
 
     # ------------------------------------------------------------------ applying changes
 
-    def _apply_changes(self, changed: list[Change], lost: list[str], rules: Excludes, progress: Progress) -> None:
+    def _apply_changes(self, changed: ChangedFiles, lost: list[str], rules: Excludes, progress: Progress) -> None:
         """Write to the catalog what new and changed files hold, and remove lost files; many go to the text index, too."""
         if lost:
             self._catalog.forget(lost)
-        is_many = len(changed) > _MANY and self._start_writing()
-        is_rebuild = is_many and self._is_rebuild(len(changed))
-        indexed: list[FileRow] = []
         self._done, self._total = 0, len(changed)
         try:
-            ngrams = NgramFilter()
-            if is_many:
-                paths = [stat.path for stat, _ in changed]
-                ngrams = self._ngram_filter([each for each in paths if is_searchable(each) and not rules.hides(each)])
-            with self._catalog.without_sql_indexes() if is_rebuild else nullcontext():
-                for batch in _batches(changed):
-                    self._report(progress)
-                    found = []
-                    for change in batch:
-                        progress.check()
-                        found.append(self._read(change, ngrams, hidden=rules.hides(change[0].path), for_text=is_many))
-                    rows = self._write_to_catalog(found, batch)
-                    if is_many:
-                        for row, each, is_new in rows:
-                            self._put(row, each.fields, is_new=is_new, adds_words=not is_rebuild)
-                            indexed.append(row)
-                    self._done += len(found)
-                if is_many:
-                    self._commit(indexed, [], is_rebuild=is_rebuild)
+            if len(changed) > _MANY and self._start_writing():
+                self._apply_many(changed, rules, progress)
+            else:
+                for batch in changed.batches():
+                    self._apply_batch(batch, NgramFilter(), rules, progress, for_text=False)
         finally:
             self._done = self._total = 0
-            if is_many:
-                self._text.stop_writing()
+
+    def _apply_many(self, changed: ChangedFiles, rules: Excludes, progress: Progress) -> None:
+        """Apply changes to so many files that they go to the text index at once. Needs the right to write it."""
+        is_rebuild = self._is_rebuild(len(changed))
+        points = commit_points(self._total) if is_rebuild else [self._total]
+        shown = shown_points(points)
+        notes = [path for path in sorted(changed.paths) if is_searchable(path) and not rules.hides(path)]
+        if len(points) > 1 and self._catalog.is_empty():
+            first_build.begin(self._catalog, len(notes))
+        is_writing = True
+        indexed: list[FileRow] = []
+        try:
+            ngrams = self._ngram_filter(notes)
+            del notes
+            with self._catalog.without_sql_indexes() if is_rebuild else nullcontext():
+                for batch in changed.batches(points):
+                    rows = self._apply_batch(batch, ngrams, rules, progress, for_text=is_writing)
+                    for row, each, is_new in rows if is_writing else ():
+                        self._put(row, each.fields, is_new=is_new, adds_words=not is_rebuild)
+                        indexed.append(row)
+                    if is_writing and self._done in shown:
+                        is_last = self._done == self._total
+                        self._commit(indexed, [], is_rebuild=is_rebuild, is_last=is_last)
+                        indexed.clear()
+                        # If another process takes the right to write now, the other notes wait for the next flush.
+                        is_writing = is_last or self._text.start_writing()
+                    elif is_writing and self._done in points:
+                        self._text.save()
+        finally:
+            self._text.stop_writing()
+            self._has_rebuilt |= is_rebuild
+
+    def _apply_batch(
+        self, batch: list[Change], ngrams: NgramFilter, rules: Excludes, progress: Progress, *, for_text: bool
+    ) -> list[tuple[FileRow, _Found, bool]]:
+        """Read files and write to the catalog what they hold. Return the notes that the text index lacks, as below."""
+        self._report(progress)
+        found = []
+        for change in batch:
+            progress.check()
+            found.append(self._read(change, ngrams, hidden=rules.hides(change[0].path), for_text=for_text))
+        rows = self._write_to_catalog(found, batch)
+        self._done += len(batch)
+        return rows
 
     def _read(self, change: Change, ngrams: NgramFilter, *, hidden: bool, for_text: bool) -> _Found:
         """Read a changed file. A file that cannot be read gives nothing to write if the catalog says so already."""
@@ -261,57 +280,66 @@ class IndexUpdater:
     def flush(self, progress: Progress = NO_PROGRESS) -> bool:
         """Bring the text index up to the catalog. Return False if another process or thread is writing it."""
         with self.working(progress):
-            rows = [row for row in self._catalog.not_indexed() if row.state == PENDING]
-            gone = self._catalog.gone()
-            if not (rows or gone):
-                return True
-            if not self._start_writing():
-                return False
-            try:
-                for note_id in gone:
-                    self._text.remove(note_id)
-                is_rebuild = self._is_rebuild(len(rows))
-                ngrams = self._ngram_filter([row.stat.path for row in rows if not row.hidden])
-                for number, row in enumerate(rows):
-                    progress.check()
-                    # Without the known digest: the text index needs the fields even if the note has not changed.
-                    note = NoteToRead(row.stat.path, row.stat.modified_ns, None, not row.hidden)
-                    content = read_note(self._files, note, ngrams)
-                    if isinstance(content, str):  # unreadable now: each later check tries it again
-                        self._catalog.store([_unreadable(row.stat, content, hidden=row.hidden)])
-                        rows[number] = row._replace(digest=UNREAD)
-                    fields = None if isinstance(content, str) else content.fields
-                    self._put(row, fields, adds_words=not is_rebuild)
-                self._commit(rows, gone, is_rebuild=is_rebuild, unlocks=True)
-            finally:
-                self._text.stop_writing()
-            return True
+            is_done = self._flush(progress)
+            if is_done:
+                first_build.end(self._catalog)
+            if self._has_rebuilt:  # not sooner: until the check of all files has ended, its lists are in memory
+                self._has_rebuilt = False
+                self._catalog.release_memory()
+                give_back_memory()
+            return is_done
 
-    def _commit(self, indexed: list[FileRow], gone: list[int], *, is_rebuild: bool, unlocks: bool = False) -> None:
-        """Commit the text index. ``is_rebuild``: read the whole vocabulary from it.
+    def _flush(self, progress: Progress) -> bool:
+        rows = [row for row in self._catalog.not_indexed() if row.state == PENDING]
+        gone = self._catalog.gone()
+        if not (rows or gone):
+            return True
+        if not self._start_writing():
+            return False
+        try:
+            for note_id in gone:
+                self._text.remove(note_id)
+            is_rebuild = self._is_rebuild(len(rows))
+            ngrams = self._ngram_filter([row.stat.path for row in rows if not row.hidden])
+            for number, row in enumerate(rows):
+                progress.check()
+                # Without the known digest: the text index needs the fields even if the note has not changed.
+                note = NoteToRead(row.stat.path, row.stat.modified_ns, None, not row.hidden)
+                content = read_note(self._files, note, ngrams)
+                if isinstance(content, str):  # unreadable now: each later check tries it again
+                    self._catalog.store([_unreadable(row.stat, content, hidden=row.hidden)])
+                    rows[number] = row._replace(digest=UNREAD)
+                fields = None if isinstance(content, str) else content.fields
+                self._put(row, fields, adds_words=not is_rebuild)
+            self._commit(rows, gone, is_rebuild=is_rebuild, unlocks=True)
+        finally:
+            self._text.stop_writing()
+        return True
+
+    def _commit(
+        self,
+        indexed: list[FileRow],
+        gone: list[int],
+        *,
+        is_rebuild: bool,
+        is_last: bool = True,
+        unlocks: bool = False,
+    ) -> None:
+        """Commit the text index. ``is_rebuild``: read the whole vocabulary from it. ``is_last``: no other commit follows soon.
 
         ``unlocks``: let other threads work meanwhile. Notes that they change keep their marks in the catalog.
         """
         with self._unlocked() if unlocks else nullcontext():  # 20 ms, mostly waiting for the disk
             self._text.commit()
+        if is_rebuild and is_last:
+            self._text.stop_writing()  # now: merging and reading all words at once would take twice the memory
         with self._catalog.writing():
             committed = self._catalog.mark_indexed(indexed, gone)
             if is_rebuild:
-                self._words.replace_all(*(set().union(*map(self._text.words, fields)) for fields in VOCABULARY_FIELDS))
-            self._words.store()
+                self._words.replace_all(self._text.words, is_indexed=is_last)
+            else:
+                self._words.store()
         self.committed = committed
-
-
-def _batches(changed: list[Change]) -> Iterator[list[Change]]:
-    """Yield the changes in parts, each for one transaction."""
-    start = size = 0
-    for number, (stat, _) in enumerate(changed):
-        size += stat.size if is_note(stat.path) else 0
-        if number + 1 - start == _BATCH or size > _BATCH_BYTES:
-            yield changed[start : number + 1]
-            start, size = number + 1, 0
-    if start < len(changed):
-        yield changed[start:]
 
 
 def must_be_read(stat: NoteStat, known: KnownFile | None, rules: Excludes) -> bool:

@@ -12,7 +12,7 @@ import threading
 from array import array
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
@@ -56,16 +56,7 @@ class Vocabulary:
     def stored(self) -> Stored:
         """The stored form: all words, each once, and their index."""
         self._join()
-        texts: list[str] = []
-        numbers = array("I")
-        for each in (self._plain, self._rest):
-            lines = each.each_once()
-            keys, its_numbers = _index(lines)
-            texts += ("\n".join(lines), keys)
-            numbers += its_numbers
-        if sys.byteorder == "big":
-            numbers.byteswap()
-        return Stored(_SEPARATOR.join(texts), numbers.tobytes())
+        return _to_stored(self._plain.each_once(), self._rest.each_once(), is_indexed=True)
 
     def add(self, words: set[str]) -> set[str]:
         """Add words and return those that were not added before. Words of the stored form may be among them."""
@@ -187,6 +178,25 @@ class _Lines:
     def each_once(self) -> list[str]:
         """Return all lines sorted, each once."""
         return sorted({*self._ordered, *self.latest.split("\n")} - {""})
+
+
+def stored_form(words: Iterable[str], *, is_indexed: bool) -> Stored:
+    """Return the stored form of these words. Without an index it is made sooner, and searched whole."""
+    lines = sorted([_line(word).removesuffix("\n") for word in words])
+    plain = [line for line in lines if line.isascii()]
+    return _to_stored(plain, [line for line in lines if not line.isascii()], is_indexed=is_indexed)
+
+
+def _to_stored(*parts: list[str], is_indexed: bool) -> Stored:
+    texts: list[str] = []
+    numbers = array("I")
+    for lines in parts:
+        keys, its_numbers = _index(lines if is_indexed else [])
+        texts += ("\n".join(lines), keys)
+        numbers += its_numbers
+    if sys.byteorder == "big":
+        numbers.byteswap()
+    return Stored(_SEPARATOR.join(texts), numbers.tobytes())
 
 
 def _index(lines: list[str]) -> tuple[str, array[int]]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from vaultwire.vault.index.store.catalog import Catalog
 from vaultwire.vault.index.store.ngrams import NgramFilter
 from vaultwire.vault.index.store.search_plan import BODY, FILE, NAME, PATH, Vocabularies
 from vaultwire.vault.index.store.text_index import TextDocument
-from vaultwire.vault.index.store.vocabulary import Stored, Vocabulary
+from vaultwire.vault.index.store.vocabulary import Stored, Vocabulary, stored_form
 
 # New words are stored one by one until there are so many. Loading these takes 5 ms at every start.
 _MAX_SINGLE = 5_000
@@ -76,12 +76,19 @@ class VocabularyStore:
             with self._lock:
                 self._new[bool(of_paths)] |= self.vocabularies[of_paths].add(words)
 
-    def replace_all(self, texts: set[str], paths: set[str]) -> None:
-        """Replace the vocabularies by these words. The next ``store`` stores all of them."""
+    def replace_all(self, words_of: Callable[[str], set[str]], *, is_indexed: bool) -> None:
+        """Replace the vocabularies by all words of the text index, stored in the transaction that says that it has them.
+
+        ``words_of`` returns the words in a field. ``is_indexed``: see ``vocabulary.stored_form``.
+        """
         with self._lock:
-            self.vocabularies = Vocabularies(Vocabulary(), Vocabulary())
-            for of_paths, words in enumerate((texts, paths)):
-                self._new[bool(of_paths)] = self.vocabularies[of_paths].add(words)
+            all_stored: list[Stored] = []
+            for names, fields in zip(_STORED, VOCABULARY_FIELDS, strict=True):
+                all_stored.append(stored_form(set[str]().union(*map(words_of, fields)), is_indexed=is_indexed))
+                self._write(names, all_stored[-1])
+            self._loaded = self._write_version(), 0
+            self.vocabularies = Vocabularies(*map(Vocabulary, all_stored))
+            self._new = {False: set(), True: set()}
 
     def store(self) -> None:
         """Store the words added since, in the transaction that says that the text index has them."""
@@ -93,9 +100,18 @@ class VocabularyStore:
             else:
                 self.refresh()  # with the words of other processes, which are about to be overwritten
                 for names, vocabulary in zip(_STORED, self.vocabularies, strict=True):
-                    for name, value in zip(names, vocabulary.stored, strict=True):
-                        self._catalog.set_meta(name, value)
-                with self._catalog.writing() as connection:
-                    connection.execute("DELETE FROM words")
-                self._catalog.set_meta(_VERSION, (self._loaded[0] or 0) + 1)
+                    self._write(names, vocabulary.stored)
+                self._write_version()
             self._new = {False: set(), True: set()}
+
+    def _write(self, names: tuple[str, str], stored: Stored) -> None:
+        for name, value in zip(names, stored, strict=True):
+            self._catalog.set_meta(name, value)
+
+    def _write_version(self) -> int:
+        """Write that all words were stored, the single ones too. Return the new version."""
+        version = (self._loaded[0] or 0) + 1
+        with self._catalog.writing() as connection:
+            connection.execute("DELETE FROM words")
+        self._catalog.set_meta(_VERSION, version)
+        return version
