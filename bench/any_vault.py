@@ -34,6 +34,7 @@ from vaultwire.vault.search.query import Query, parse_query  # noqa: E402
 from vaultwire.vault.search.searchable import searchable_text  # noqa: E402
 
 _PAGE = 1000
+_MOST_SECONDS_BUILD = 600.0
 _REGEX_SECONDS = 600.0  # of the look into each note
 _LISTS: list[tuple[str, dict[str, Any]]] = [
     *(("list_notes", {}), ("recent_notes", {}), ("list_tags", {}), ("list_properties", {}), ("list_tasks", {})),
@@ -54,6 +55,12 @@ class Run:
         self._session = session
         self._chance = random.Random(seed)  # noqa: S311 - a run can be repeated
         started = time.perf_counter()
+        while (reply := self._session.call("list_notes", {"limit": 1})).data is None:  # the index is being built
+            self.samples.fail(
+                "list_notes, while the index is built", f"failed after {reply.seconds:.0f} s: {reply.error}"
+            )
+            if time.perf_counter() - started > _MOST_SECONDS_BUILD:
+                raise RuntimeError(f"list_notes failed: {reply.error}")
         self.paths = [note["path"] for page in self._pages("list_notes", "notes") for note in page]
         self.built_after = time.perf_counter() - started
         canvases = [path.relative_to(folder).as_posix() for path in folder.rglob("*.canvas")]

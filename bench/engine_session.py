@@ -84,7 +84,13 @@ class Session:
         """Call a tool; kill the server if it takes longer than ``most_seconds``."""
         return self._within(most_seconds, lambda server: _reply_of(server, call_frame(1, tool, arguments)))
 
-    def calls(self, tool: str, arguments: Sequence[dict[str, Any]], most_seconds: float) -> list[Reply]:
+    def calls(
+        self,
+        tool: str,
+        arguments: Sequence[dict[str, Any]],
+        most_seconds: float,
+        most_seconds_each: float = _MOST_SECONDS,
+    ) -> list[Reply]:
         """Make the calls one after another; stop early after ``most_seconds``."""
         replies: list[Reply] = []
         end = time.perf_counter() + most_seconds
@@ -93,7 +99,7 @@ class Session:
             for each in arguments:
                 if time.perf_counter() > end:
                     break
-                replies.append(self.call(tool, each))
+                replies.append(self.call(tool, each, most_seconds_each))
         finally:
             gc.enable()
         return replies
