@@ -52,6 +52,7 @@ class Run:
     def __init__(self, session: Session, folder: Path, seed: int) -> None:
         self.samples = EngineSamples()
         self.slowest: dict[str, tuple[float, str]] = {}
+        self.compared = 0
         self._session = session
         self._chance = random.Random(seed)  # noqa: S311 - a run can be repeated
         started = time.perf_counter()
@@ -67,14 +68,23 @@ class Run:
         self.texts = {path: searchable_text(path, (folder / path).read_bytes()) for path in [*self.paths, *canvases]}
         self.queries = QueryMaker(self._chance, list(self.texts.items()))
 
-    def search(self, calls: int, compared: int) -> None:
-        """Ask each kind of query so many times; compare the first of them with a look into each note."""
-        for turn in range(calls):
-            for kind, make in self.queries.kinds.items():
+    def search(self, calls: int, compared: int, most_seconds: float) -> None:
+        """Ask each kind of query so many times; then compare the first of them with a look into each note.
+
+        Each of both ends after ``most_seconds``.
+        """
+        asked: list[tuple[str, Query]] = []
+        end = time.perf_counter() + most_seconds
+        for kind, make in list(self.queries.kinds.items()) * calls:
+            if time.perf_counter() < end:
                 query = next(_valid(make))
-                reply = self._call(kind, "search_notes", {"query": query.text}, query.text)
-                if turn < compared and reply.data is not None:
-                    self._compare(kind, query)
+                if self._call(kind, "search_notes", {"query": query.text}, query.text).data is not None:
+                    asked.append((kind, query))
+        end = time.perf_counter() + most_seconds
+        for kind, query in asked[: compared * len(self.queries.kinds)]:
+            if time.perf_counter() < end:
+                self._compare(kind, query)
+                self.compared += 1
 
     def _compare(self, kind: str, query: Query) -> None:
         reply = self._session.call("search_notes", {"query": query.text, "limit": _PAGE, "max_tokens": 100_000})
@@ -182,7 +192,13 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="bench/any_vault.py", description=__doc__)
     parser.add_argument("folder", type=Path, help="any folder of Markdown notes; nothing in it is changed")
     parser.add_argument("--calls", type=int, default=20, help="searches of each kind (default: 20)")
-    parser.add_argument("--compared", type=int, default=5, help="of these compared with each note (default: 5)")
+    parser.add_argument("--compared", type=int, default=5, help="of these compared with the notes (default: 5)")
+    parser.add_argument(
+        "--seconds",
+        type=float,
+        default=600,
+        help="end the searches after this time, and the comparing, too (default: 600)",
+    )
     parser.add_argument("--seed", type=int, default=1, help="another seed makes other searches (default: 1)")
     options = parser.parse_args()
     command = [str(Path(sys.executable).parent / "vaultwire"), "stdio", "--read-only", "--vault", str(options.folder)]
@@ -191,12 +207,12 @@ def main() -> int:
         with Session(command, variables) as session:
             run = Run(session, options.folder, options.seed)
             print(f"{len(run.paths)} notes, all listed {run.built_after:.1f} s after the start; seed {options.seed}")
-            run.search(options.calls, options.compared)
+            run.search(options.calls, options.compared, options.seconds)
             run.lists()
             peak = session.memory().get("VmHWM")
             session.end()
     print(run.table())
-    print(f"peak memory: {number(peak)} MiB")
+    print(f"peak memory: {number(peak)} MiB; {run.compared} searches were compared with the notes")
     for row, (times, reason) in run.samples.failures.items():
         print(f"{row}: {times} x {reason}")
     return 1 if run.samples.failures else 0
