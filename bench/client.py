@@ -116,9 +116,14 @@ class Server:
 
     def receive(self) -> bytes:
         """Wait for the next line that is no notification."""
-        line = self._output.readline()
+        line = self.receive_any()
         while _NOTIFICATION in line[:80]:
-            line = self._output.readline()
+            line = self.receive_any()
+        return line
+
+    def receive_any(self) -> bytes:
+        """Wait for the next line."""
+        line = self._output.readline()
         if not line.endswith(b"\n"):
             self._errors.seek(0)
             raise RuntimeError(f"{self.process.args!r} ended early: {self._errors.read().decode(errors='replace')}")

@@ -11,11 +11,11 @@ from pathlib import Path
 from bench import engine_report
 from bench.client import compile_sources
 from bench.engine_measures import EngineBench
+from bench.engine_session import EngineSamples
 from bench.engine_vault import kept_vault
-from bench.measures import Samples
 from bench.report import environment, write_result
 
-_WARM_STARTS = 7
+_WARM_STARTS = 5
 # The index of a large vault takes half a minute to build, so one build is exact enough.
 _BUILDS, _BUILDS_OF_LARGE, _LARGE = 3, 1, 20_000
 
@@ -38,7 +38,7 @@ def run(sizes: Sequence[int], path: Path) -> list[str]:
     return missed
 
 
-def _measure(notes: int, vault: Path) -> Samples:
+def _measure(notes: int, vault: Path) -> EngineSamples:
     with tempfile.TemporaryDirectory(prefix="vaultwire-bench-") as folder:
         say(f"{notes} notes: reading them")
         bench = EngineBench(vault, Path(folder))
@@ -48,8 +48,12 @@ def _measure(notes: int, vault: Path) -> Samples:
         for number in range(_WARM_STARTS):
             say(f"{notes} notes: warm start {number + 1} of {_WARM_STARTS}")
             bench.measure_warm_start(number)
-        say(f"{notes} notes: searches, ripgrep, structure, changes")
+        say(f"{notes} notes: searches, ripgrep, lists, small changes")
         bench.measure_calls()
+        say(f"{notes} notes: checks")
+        bench.measure_checks()
+        say(f"{notes} notes: large changes")
+        bench.measure_large_changes()
     say("")
     return bench.samples
 

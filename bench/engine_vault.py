@@ -16,8 +16,8 @@ from pathlib import Path
 
 _SEED = 20260728
 # Raise it with every change that generates other notes: a kept vault of another version is not used.
-_VERSION = 1
-# A run changes notes only in this folder, and deletes it.
+_VERSION = 2
+# A run works on a copy. There it writes notes of its own to this folder.
 SCRATCH = "Bench scratch"
 
 _WORDS = 20_000
@@ -38,6 +38,14 @@ _SHARE_MARKED = 0.03
 _SHARE_CJK = 0.02
 _BATCH = 100_000
 
+# A tenth of the notes is below each region, and these are in 70 % of the notes: large changes move and rename them.
+_REGIONS = 10
+MOVED_FOLDER = "Region 3"
+COMMON_TAG, COMMON_PROPERTY = "everyday", "reviewed"
+_SHARE_COMMON = 0.7 / 0.9  # of the notes with properties
+# Most people link by the name alone; these links also have the folders.
+_SHARE_LINKS_BY_PATH = 0.05
+
 
 def kept_vault(notes: int) -> tuple[Path, bool]:
     """Return the folder of the vault with so many notes, and whether it had to be written first.
@@ -45,7 +53,6 @@ def kept_vault(notes: int) -> tuple[Path, bool]:
     It lies in the system's folder for temporary files, where some systems delete what is old: notes are counted.
     """
     folder = Path(tempfile.gettempdir()) / f"vaultwire-bench-vault-{_SEED}-{notes}-v{_VERSION}"
-    shutil.rmtree(folder / SCRATCH, ignore_errors=True)  # left by a run that was killed
     if sum(1 for _ in folder.rglob("*.md")) == notes:
         return folder, False
     shutil.rmtree(folder, ignore_errors=True)
@@ -104,6 +111,7 @@ class _Writer:
     def __init__(self, notes: int) -> None:
         self._notes = notes
         self._chance = random.Random(_SEED + notes)  # noqa: S311 - as above
+        self._rarely = random.Random(_SEED - notes)  # noqa: S311 - as above
         vocabulary = _Vocabulary(notes)
         self._words = self._stream(vocabulary.words)
         self._tags = self._stream(vocabulary.tags)
@@ -116,15 +124,18 @@ class _Writer:
     def write(self, root: Path) -> None:
         """Write the notes below the folder ``root``."""
         for number, title in enumerate(self._titles):
-            area, topic = divmod(number // _NOTES_A_FOLDER, _FOLDERS_AN_AREA)
-            folder = root / f"Area {area:02}" / f"Topic {topic}"
-            if number % _NOTES_A_FOLDER == 0:
-                folder.mkdir(parents=True)
-            path = folder / f"{title}.md"
+            path = root / f"{self._place(number)}.md"
+            path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(self._note(title).encode())
             # Spread over a year, one each few minutes: real notes did not all change just now.
             changed = 1_780_000_000 - number * (31_536_000 // self._notes)
             os.utime(path, (changed, changed))
+
+    def _place(self, number: int) -> str:
+        """Return the path of a note, without extension."""
+        area, topic = divmod(number // _NOTES_A_FOLDER, _FOLDERS_AN_AREA)
+        region = number * _REGIONS // self._notes
+        return f"Region {region}/Area {area:02}/Topic {topic}/{self._titles[number]}"
 
     def _stream(self, words: list[str]) -> Iterator[str]:
         """Yield words without end, with the frequencies of a language: the n-th most common word is n times rarer (Zipf)."""
@@ -153,9 +164,15 @@ class _Writer:
         chance = self._chance
         if chance.random() < 0.1:
             return
-        lines = ["---", "tags:", *(f"  - {tag}" for tag in sorted({next(self._tags) for _ in range(3)}))]
+        tags = {next(self._tags) for _ in range(3)}
+        if self._rarely.random() < _SHARE_COMMON:
+            tags.add(COMMON_TAG)
+        lines = ["---", "tags:", *(f"  - {tag}" for tag in sorted(tags))]
         lines += [f"aliases: [{self._some(2)}]", f"created: 2026-{chance.randint(1, 12):02}-{chance.randint(1, 28):02}"]
-        lines += [f"status: {chance.choice(('draft', 'active', 'done'))}", f"rating: {chance.randint(1, 5)}", "---"]
+        lines += [f"status: {chance.choice(('draft', 'active', 'done'))}", f"rating: {chance.randint(1, 5)}"]
+        if self._rarely.random() < _SHARE_COMMON:
+            lines.append(f"{COMMON_PROPERTY}: {self._rarely.choice(('true', 'false'))}")
+        lines.append("---")
         yield "\n".join(lines)
 
     def _block(self) -> str:
@@ -178,7 +195,9 @@ class _Writer:
             text += f" {name} {self._some(4)}."
         if chance.random() < 0.6:
             # Squared, so that many notes link to a few.
-            text += f" See [[{self._titles[int(self._notes * chance.random() ** 2)]}]]."
+            linked = int(self._notes * chance.random() ** 2)
+            by_path = self._rarely.random() < _SHARE_LINKS_BY_PATH
+            text += f" See [[{self._place(linked) if by_path else self._titles[linked]}]]."
         if chance.random() < 0.15:
             text += f" #{next(self._tags)}"
         return text
