@@ -20,7 +20,7 @@ ONLY = {
     "os._exit": (),
     # vault/settings/obsidian_settings.py: Obsidian's settings are no notes, lie where no note may, and may be linked from
     # outside the vault.
-    # vault/changes/journal_segments.py: the journal of changes, which lies outside of the vault.
+    # vault/changes/journal_segments.py, journal_records.py: the journal of changes, which lies outside of the vault.
     # trust/policy_file.py: what the person allows.
     # trust/keys.py: fingerprints of keys, in the state folder.
     # trust/chained_log.py: the log of what was asked, which lies outside of the vault.
@@ -34,6 +34,7 @@ ONLY = {
         "vault/disk/files.py",
         "vault/settings/obsidian_settings.py",
         "vault/changes/journal_segments.py",
+        "vault/changes/journal_records.py",
         "vault/disk/process_lock.py",
         "vault/disk/mounts.py",
         "vault/disk/watch.py",

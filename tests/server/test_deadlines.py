@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,9 @@ import pytest
 from support.connection import Peer
 from support.toolsets import Stage
 from support.vaults import open_vault
+from vaultwire.server.results import Refusal
+from vaultwire.server.tasks import Job, Task
+from vaultwire.server.workers import Workers
 from vaultwire.vault.vault import Vault
 
 SOON = 0.05  # seconds; only calls that are meant to run into their deadline have it
@@ -125,6 +129,42 @@ def test_a_cancelled_call_is_not_answered_when_its_deadline_comes(stage: Stage, 
         assert peer.receive()["id"] == timed_out
         stage.gate("a").released.set()
         assert [message["id"] for message in peer.finish()] == [first]
+
+
+# ---------------------------------------------------------------------- changes that make progress
+
+
+class _Request:
+    progress_token = None
+
+
+def _task(workers: Workers, *, changes_vault: bool, vault: str = "") -> Task:
+    """Return a task that is under way, whose time is up."""
+    job = Job(
+        "work", lambda _: Refusal(0, ""), lambda *_: Refusal(0, ""), 60.0, changes_vault=changes_vault, vault=vault
+    )
+    request = _Request()
+    task = Task(workers, None, request, job, None)  # type: ignore[arg-type]
+    workers._tasks[request] = task  # type: ignore[index]
+    task.deadline = 0.0
+    return task
+
+
+def test_a_change_that_makes_progress_and_the_changes_behind_it_are_not_late() -> None:
+    workers = Workers(None)  # type: ignore[arg-type]
+    change, behind = _task(workers, changes_vault=True), _task(workers, changes_vault=True)
+    others = [_task(workers, changes_vault=True, vault="other"), _task(workers, changes_vault=False)]
+    change.report(0, 9, "waiting")  # for another process
+    assert change.deadline == 0.0
+    before = time.monotonic()
+    change.report(1, 9, "one file")
+    assert before + 60 <= change.deadline == behind.deadline <= time.monotonic() + 60
+    assert [other.deadline for other in others] == [0.0, 0.0]
+    others[1].report(1, 9, "a call that only reads")
+    assert others[1].deadline == 0.0
+    change.deadline = 0.0
+    change.report(1, 9, "still one file")
+    assert change.deadline == 0.0
 
 
 # ---------------------------------------------------------------------- several vaults

@@ -16,10 +16,12 @@ from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 from support.vaults import write_vault
+from vaultwire.vault.changes import journal_records
 from vaultwire.vault.changes.change import Author, Move, Step, Write, follow
 from vaultwire.vault.changes.executor import Changes
 from vaultwire.vault.changes.undo import plan_undo
-from vaultwire.vault.disk import atomic_rename
+from vaultwire.vault.disk import atomic_rename, file_operations
+from vaultwire.vault.disk import files as disk_files
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.index.port import Index
 from vaultwire.vault.value_types import VaultPath
@@ -322,6 +324,10 @@ def main(where: str, scenario: str, *options: str) -> None:
         atomic_rename.system_rename = lambda: None  # type: ignore[assignment]
     if "--no-links" in options:
         os.link = _no_link  # type: ignore[assignment]
+    # So few files make a change of several records, synced some at a time.
+    journal_records._PART_STEPS = 2
+    disk_files._MANY_UNSYNCED = disk_files._MOST_UNSYNCED = 2
+    file_operations._syncfs = lambda: None  # type: ignore[assignment]
     os.fsync = _no_sync  # type: ignore[assignment]  # what a kill leaves is in the system's memory; syncing is a call like any, and slow
     plan = random_steps(int(scenario)) if scenario.isdecimal() else SCENARIOS[scenario]
     sys.stdout.write(

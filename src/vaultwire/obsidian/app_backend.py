@@ -31,6 +31,7 @@ from vaultwire.obsidian.backend_values import (
 from vaultwire.obsidian.command_text import to_content, to_int, to_lines, to_objects, to_properties
 from vaultwire.obsidian.files_backend import FilesBackend
 from vaultwire.vault.changes.change import Write
+from vaultwire.vault.disk.contents import Content
 from vaultwire.vault.disk.paths import fold
 from vaultwire.vault.editing.confirmation import confirmation_of_removal
 from vaultwire.vault.editing.workbench import Done
@@ -346,12 +347,13 @@ class AppBackend(FilesBackend):
 
     def _edited(self, planned: Done, path: VaultPath) -> list[VaultPath]:
         """Return the other files that our engine would have edited and that the app has edited."""
-        before = {step.path: step.before for step in planned.steps if isinstance(step, Write)}
-        return [each for each in planned.other_edits(path) if not self._holds(each, before[each] or b"")]
+        # Only compared: the bytes before the app's edits can be read nowhere any more.
+        before = {step.path: step.old for step in planned.steps if isinstance(step, Write)}
+        return [each for each in planned.other_edits(path) if not self._holds(each, before[each])]
 
-    def _holds(self, path: VaultPath, data: bytes) -> bool:
+    def _holds(self, path: VaultPath, content: Content | None) -> bool:
         try:
-            return self.vault.read_file(path, len(data))[1].data == data
+            return content is not None and content.is_same(self.vault.read_file(path, content.size)[1].data)
         except VaultError:  # longer, or gone: the request is done, so this is no error
             return False
 

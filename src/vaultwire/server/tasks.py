@@ -29,6 +29,9 @@ if TYPE_CHECKING:
         def watch(self, task: Task) -> None:
             """Have the watchdog look when the task's deadline comes. Holds the lock."""
 
+        def extend(self, task: Task) -> None:
+            """Begin the task's time again, and that of the changes behind it. Holds the lock."""
+
     class Queue(Protocol):
         """The queue, as a task knows it (``work_queue.WorkQueue``)."""
 
@@ -81,7 +84,7 @@ class Task:
     """One job for one client. The job knows it as a ``Client``."""
 
     __slots__ = (
-        "deadline", "has_started", "id", "is_abandoned", "job", "outlet", "queue", "request", "session", "stopped",
+        "_done", "deadline", "has_started", "id", "is_abandoned", "job", "outlet", "queue", "request", "session", "stopped",
         "woken", "workers",
     )  # fmt: skip
 
@@ -95,6 +98,7 @@ class Task:
         self.has_started = False
         self.is_abandoned = False  # its deadline passed while it ran: its thread may never come back
         self.deadline = time.monotonic() + job.seconds
+        self._done = 0  # as last reported
         self.stopped = False  # cancelled, or its deadline has passed: nobody waits for the answer
         self.woken: threading.Event | None = None  # while it waits for the client's answers
         self.id = workers.current_id()
@@ -110,9 +114,12 @@ class Task:
             raise Stopped
 
     def report(self, done: int, total: int, message: str) -> None:
-        """Send progress, if the client asked for it."""
-        if self.request.progress_token is not None:
-            with self.workers.lock:
+        """Send progress, if the client asked for it. A change that makes progress is not late, nor are those behind it."""
+        with self.workers.lock:
+            if self.job.changes_vault and done != self._done:
+                self._done = done
+                self.workers.extend(self)
+            if self.request.progress_token is not None:
                 self._send(self.session.report(self.request, done, total, message))
 
     def confirm(self, question: Confirmation) -> None:

@@ -218,6 +218,13 @@ class Workers:
             self._watched_until = task.deadline
             self._earlier.notify()
 
+    def extend(self, task: Task) -> None:
+        """Begin the task's time again, and that of the changes that wait behind it. Holds the lock."""
+        now = time.monotonic()
+        for each in self._tasks.values():
+            if each.job.changes_vault and each.job.vault == task.job.vault:
+                each.deadline = max(each.deadline, now + each.job.seconds)
+
     def _watchdog(self) -> None:
         with self.lock:
             while True:

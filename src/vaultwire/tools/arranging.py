@@ -46,9 +46,9 @@ def move_note(vault: Vault, progress: Progress, /, path: Name, to: Name, dry_run
         dry_run: Only show what would be changed. Useful before moving a folder.
     """
     plan, done = vault.arranging.move(path, to, progress, dry_run=dry_run)
-    data = Moved(**to_changed(done), path=plan.target, moved_files=plan.files, links=len(plan.links))
+    data = Moved(**to_changed(done), path=plan.target, moved_files=plan.files, links=len(plan.links) + done.unread)
     more = f" with {counted(plan.files, 'file')}" if plan.files > 1 else ""
-    what = f"moved {plan.source} to {plan.target}{more}, {counted(len(plan.links), 'link')} rewritten"
+    what = f"moved {plan.source} to {plan.target}{more}, {counted(data['links'], 'link')} rewritten"
     return Outcome(change_texts(done, what, data), data)
 
 
@@ -88,9 +88,9 @@ def rename_tag(vault: Vault, progress: Progress, /, old: Name, new: Name, dry_ru
         new: Its new name.
     """
     plan, done = vault.arranging.rename_tag(old, new, progress, dry_run=dry_run)
-    data = Renamed(**to_changed(done), places=plan.places)
+    data = Renamed(**to_changed(done), places=plan.places + done.unread)
     return Outcome(
-        change_texts(done, f"renamed #{plan.old} to #{plan.new} in {counted(plan.places, 'place')}", data), data
+        change_texts(done, f"renamed #{plan.old} to #{plan.new} in {counted(data['places'], 'place')}", data), data
     )
 
 
@@ -108,8 +108,8 @@ def rename_property(
         new: Its new name.
     """
     plan, done = vault.arranging.rename_property(old, new, progress, dry_run=dry_run)
-    data = Renamed(**to_changed(done), places=len(plan.steps))
-    what = f"renamed property {plan.old} to {plan.new} in {counted(len(plan.steps), 'note')}"
+    data = Renamed(**to_changed(done), places=len(plan.steps) + done.unread)
+    what = f"renamed property {plan.old} to {plan.new} in {counted(data['places'], 'note')}"
     return Outcome(change_texts(done, what, data), data)
 
 

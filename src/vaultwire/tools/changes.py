@@ -47,7 +47,7 @@ def to_changed(done: Done) -> Changed:
     data = Changed(
         changed=is_made,
         files=[to_touched(file) for file in files[:MAX_FILES_SHOWN]],
-        file_count=len(files),
+        file_count=len(files) + done.unread,
         notices=done.notices,
     )
     if done.change is None:

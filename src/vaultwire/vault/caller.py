@@ -35,15 +35,15 @@ class Caller:
         self._read_bytes = 0
         self._text_bytes = 0
 
-    def saw(self, path: VaultPath, etag: str, data: bytes) -> None:
-        """Remember that the note was read, and its content at that time."""
+    def saw(self, path: VaultPath, etag: str, data: bytes | None) -> None:
+        """Remember that the note was read, and its content at that time, unless that is None."""
         with MEMORY_BUDGET.lock:
             if self._etags.pop(path, None) is None:
                 self._read_bytes += _cost(path)
             self._etags[path] = etag
             if len(self._etags) > _MAX_READ:
                 self._forget(next(iter(self._etags)))
-            if (path, etag) not in self._texts and len(data) <= _MAX_TEXT_BYTES:
+            if data is not None and (path, etag) not in self._texts and len(data) <= _MAX_TEXT_BYTES:
                 self._texts[path, etag] = data
                 self._text_bytes += _cost(path) + len(data)
                 while self._text_bytes > _MAX_TEXT_BYTES:

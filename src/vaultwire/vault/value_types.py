@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal, NamedTuple, NewType, Protocol, TypeAlias, TypeVar
 
 if TYPE_CHECKING:  # a policy is read before the first answer, and needs only paths of this module
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
     from datetime import date
 
     from vaultwire.markdown.parsed_note import ParsedNote
@@ -351,3 +351,24 @@ def asking(progress: Progress, items: Iterable[_Item]) -> Iterator[_Item]:
     for item in items:
         progress.check()
         yield item
+
+
+class Stages:
+    """The progress of a change of files in its stages: reported on one scale, a hundred times in each stage at most."""
+
+    READING, CHECKING, RECORDING, STAGING, RENAMING, FINISHING = range(6)
+
+    def __init__(self, progress: Progress) -> None:
+        self._progress = progress
+
+    def each(self, stage: int, verb: str, items: Sequence[_Item], *, may_stop: bool = True) -> Iterator[_Item]:
+        """Yield the items of a stage, and report how many are done; also ``check``, if it ``may_stop``."""
+        total = len(items)
+        every = max(total // 100, 10)
+        for done, item in enumerate(items):
+            if may_stop:
+                self._progress.check()
+            if done % every == every - 1:
+                message = f"{verb} {done} of {total} files"
+                self._progress.report(stage * total + done, (self.FINISHING + 1) * total, message)
+            yield item

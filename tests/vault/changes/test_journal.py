@@ -15,9 +15,17 @@ from hypothesis import strategies as st
 from vaultwire.vault.changes import journal_segments
 from vaultwire.vault.changes.change import Author, Intent, Move, PriorState, Step, Write
 from vaultwire.vault.changes.journal import Ending, Journal
-from vaultwire.vault.changes.journal_records import PREFIX_SIZE, parse_header, parse_intent, parse_prefix, to_record
+from vaultwire.vault.changes.journal_records import (
+    PREFIX_SIZE,
+    Recorded,
+    parse_header,
+    parse_intent,
+    parse_prefix,
+    to_records,
+)
 from vaultwire.vault.changes.journal_segments import Retention, segment_numbers
-from vaultwire.vault.value_types import VaultPath
+from vaultwire.vault.disk.contents import Content
+from vaultwire.vault.value_types import NO_PROGRESS, Stages, VaultPath
 
 AUTHOR = Author("someone", "edit_note")
 DONE = Ending(is_undone=False)
@@ -35,7 +43,7 @@ def add(journal: Journal, *, ending: Ending | None = DONE, size: int = 0) -> int
     """Write a change down as whoever holds the lock does."""
     assert journal.catch_up() is None
     number = journal.next_id()
-    journal.begin(intent(number, size=size))
+    journal.begin(intent(number, size=size), Stages(NO_PROGRESS))
     if ending is not None:
         journal.end(number, ending)
     return number
@@ -46,7 +54,7 @@ def ids(journal: Journal) -> list[int]:
 
 
 def last_file(folder: Path) -> Path:
-    return max(folder.glob("changes.v1.*"))
+    return max(folder.glob("changes.v2.*"))
 
 
 @pytest.fixture
@@ -64,7 +72,8 @@ PATHS = st.text(min_size=1, max_size=20).filter(lambda text: text.isprintable())
 LARGE = [random.Random(0).randbytes(70_000), bytes(70_000)]  # larger than the sample that is tried first
 DATA = st.none() | st.binary(max_size=200) | st.sampled_from(LARGE)
 STEPS = st.builds(Write, PATHS, DATA, DATA) | st.builds(Move, PATHS, PATHS)
-SITES = st.builds(PriorState, PATHS, DATA, st.integers(0, 2**63), st.integers(1, 9), st.booleans(), st.booleans())
+CONTENTS = DATA.map(lambda data: None if data is None else Content(data))
+SITES = st.builds(PriorState, PATHS, CONTENTS, st.integers(0, 2**63), st.integers(1, 9), st.booleans(), st.booleans())
 
 
 @hypothesis.given(st.lists(st.tuples(STEPS, SITES), max_size=5), st.none() | st.integers(1, 9))
@@ -78,18 +87,19 @@ def test_what_is_written_down_comes_back_as_it_was(pairs: list[tuple[Step, Prior
         for step, prior in pairs
     )
     written = Intent(7, "token", 123, AUTHOR, undoes, steps, priors, ("New", "New/x"), ("Old",))
-    data = to_record(written)
+    (data,) = to_records(written, Stages(NO_PROGRESS))
     prefix = parse_prefix(data)
     assert prefix is not None
     start = PREFIX_SIZE + prefix.header
     header = parse_header(prefix, data[PREFIX_SIZE:start])
     assert header is not None
-    assert parse_intent(header, data[start:]) == written
+    assert parse_intent([Recorded(header, data[start:], "", 0)]) == written
 
 
 def test_an_edit_of_a_long_note_takes_little_more_than_the_note_compressed() -> None:
     note = random.Random(1).randbytes(50_000)
-    appended = to_record(intent(1, Write(VaultPath("A.md"), note, note + b"one more line\n")))
+    written = intent(1, Write(VaultPath("A.md"), note, note + b"one more line\n"))
+    (appended,) = to_records(written, Stages(NO_PROGRESS))
     assert len(appended) < 50_600
 
 
@@ -166,7 +176,7 @@ def test_a_tail_cut_anywhere_hides_no_earlier_change_and_no_later_one(
     for length in range(len(whole), len(longer)):
         for path in folder.iterdir():
             path.unlink()
-        (folder / "changes.v1.00000001").write_bytes(longer[:length])
+        (folder / "changes.v2.00000001").write_bytes(longer[:length])
         again = opened(folder)
         found = again.catch_up()
         if found is not None:
@@ -177,7 +187,7 @@ def test_a_tail_cut_anywhere_hides_no_earlier_change_and_no_later_one(
         assert number in (2, 3, 4)
         assert opened(folder).catch_up() is None
         assert ids(again) == ids(opened(folder)) == [1, number], length
-        assert (folder / "changes.v1.00000001").read_bytes()[:length] == longer[:length]
+        assert (folder / "changes.v2.00000001").read_bytes()[:length] == longer[:length]
 
 
 @pytest.mark.parametrize("damage", ["zeroes", "noise"])
@@ -207,7 +217,7 @@ def test_damage_in_the_middle_is_not_cut_and_what_comes_later_is_found(folder: P
     assert found == list(range(1, len(found) + 1))
     number = add(again)
     assert ids(opened(folder))[-1] == number
-    assert (folder / "changes.v1.00000001").read_bytes()[: len(data)] == data
+    assert (folder / "changes.v2.00000001").read_bytes()[: len(data)] == data
 
 
 @pytest.mark.parametrize("size", [0, 500])
@@ -225,7 +235,7 @@ def test_one_flipped_bit_hides_one_change_at_most_and_no_number_is_used_again(
         data[place] ^= 1 << chance.randrange(8)
         for path in folder.iterdir():
             path.unlink()
-        (folder / "changes.v1.00000001").write_bytes(data)
+        (folder / "changes.v2.00000001").write_bytes(data)
         again = opened(folder)
         found = again.catch_up()
         if found is not None:  # what became of the last one is what cannot be read
@@ -247,7 +257,7 @@ def test_bytes_of_a_note_are_not_taken_for_records_behind_damage(folder: Path) -
     noise = random.Random(0).randbytes(70_000)  # so that it is kept as it is
     number = journal.next_id()
     at = last_file(folder).stat().st_size
-    journal.begin(intent(number, Write(VaultPath("copy.bin"), None, noise + copy)))
+    journal.begin(intent(number, Write(VaultPath("copy.bin"), None, noise + copy)), Stages(NO_PROGRESS))
     journal.end(number, DONE)
     data = bytearray(last_file(folder).read_bytes())
     assert copy in data[at:]
@@ -273,7 +283,7 @@ def test_a_full_disk_leaves_no_half_record(folder: Path, monkeypatch: pytest.Mon
     with monkeypatch.context() as patch:
         patch.setattr(os, "write", write)
         with pytest.raises(OSError, match="No space"):
-            journal.begin(intent(2, size=1000))
+            journal.begin(intent(2, size=1000), Stages(NO_PROGRESS))
     assert last_file(folder).stat().st_size == size
     assert add(journal) == 2
     assert ids(opened(folder)) == [1, 2]
@@ -313,7 +323,7 @@ def test_what_is_too_old_goes_when_a_new_file_is_begun(folder: Path, monkeypatch
     journal = opened(folder, Retention(days=30, total_bytes=10**9))
     for _ in range(10):
         add(journal, size=1000)
-    first = folder / "changes.v1.00000001"
+    first = folder / "changes.v2.00000001"
     long_ago = time.time() - 31 * 86_400
     os.utime(first, (long_ago, long_ago))
     for _ in range(4):
@@ -324,8 +334,8 @@ def test_what_is_too_old_goes_when_a_new_file_is_begun(folder: Path, monkeypatch
 
 
 def test_another_versions_files_are_left_alone(folder: Path) -> None:
-    (folder / "changes.v2.00000009").write_bytes(b"of a later version")
+    (folder / "changes.v3.00000009").write_bytes(b"of a later version")
     journal = opened(folder)
     add(journal)
-    assert (folder / "changes.v2.00000009").read_bytes() == b"of a later version"
+    assert (folder / "changes.v3.00000009").read_bytes() == b"of a later version"
     assert ids(journal) == [1]

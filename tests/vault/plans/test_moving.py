@@ -43,15 +43,16 @@ def plan(root: Path, source: str, target: str, link_format: str = "shortest") ->
 
 def execute(root: Path, steps: list[Step]) -> None:
     """Take the steps of a plan, holding each to what it says of the file before."""
-    for step in steps:
+    contents = [(None, None) if isinstance(step, Move) else (step.before, step.after) for step in steps]
+    for step, (before, after) in zip(steps, contents, strict=True):
         if isinstance(step, Move):
             (root / step.target).parent.mkdir(parents=True, exist_ok=True)
             os.rename(root / step.source, root / step.target)
         else:
             place = root / step.path
-            assert place.read_bytes() == step.before
-            assert step.after is not None
-            place.write_bytes(step.after)
+            assert place.read_bytes() == before
+            assert after is not None
+            place.write_bytes(after)
 
 
 def moved(root: Path, source: str, target: str, link_format: str = "shortest") -> MovePlan:

@@ -5,19 +5,57 @@ Nothing here touches a disk. ``changes.executor`` carries changes out; ``changes
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
+from vaultwire.vault.disk.contents import Content, patched
+from vaultwire.vault.disk.files import Files
 from vaultwire.vault.disk.paths import lies_in
 from vaultwire.vault.value_types import VaultPath
 
 
-class Write(NamedTuple):
-    """One file's bytes before and after. ``before`` is None for a new file, ``after`` for a removed one."""
+class Write:
+    """One file's content before and after. ``old`` is None for a new file, ``new`` for a removed one.
 
-    path: VaultPath
-    before: bytes | None
-    after: bytes | None
+    ``before`` and ``after`` are the bytes; they may be read for each call, and then raise what ``Content.data`` raises.
+    """
+
+    __slots__ = ("new", "old", "path")
+
+    def __init__(self, path: VaultPath, before: Content | bytes | None, after: Content | bytes | None) -> None:
+        self.path = path
+        self.old = Content(before) if isinstance(before, bytes) else before
+        self.new = Content(after) if isinstance(after, bytes) else after
+
+    @property
+    def before(self) -> bytes | None:
+        """The file's bytes before."""
+        return None if self.old is None else self.old.data
+
+    @property
+    def after(self) -> bytes | None:
+        """The file's bytes after."""
+        return None if self.new is None else self.new.data
+
+    def __eq__(self, other: object) -> bool:
+        """Tell whether both write the same."""
+        return isinstance(other, Write) and (self.path, self.old, self.new) == (other.path, other.old, other.new)
+
+    def __hash__(self) -> int:
+        """Return a number that is the same for the same write."""
+        return hash((self.path, self.old, self.new))
+
+    def __repr__(self) -> str:
+        """Return the path and what is done there."""
+        return f"Write({self.path!r}, {_shown(self.old)}, {_shown(self.new)})"
+
+
+def edit_of(files: Files, path: VaultPath, data: bytes, after: bytes, place: VaultPath | None = None) -> Write:
+    """Return the edit of a file that was just read, without holding its bytes; ``place``: its path then, if it has moved.
+
+    For plans that edit any number of notes.
+    """
+    before = files.content_of(path, data)
+    return Write(place or path, before, patched(before, data, after))
 
 
 class Move(NamedTuple):
@@ -67,14 +105,14 @@ class Change(NamedTuple):
 
 
 class DetailedChange(NamedTuple):
-    """A change with its bytes. ``contents`` has the bytes of each moved file, None for a step without any on record.
+    """A change with its bytes. ``contents`` has the content of each moved file, None for a step without any on record.
 
     ``new_folders`` are the folders that it made, outermost first.
     """
 
     change: Change
     steps: tuple[Step, ...]
-    contents: tuple[bytes | None, ...]
+    contents: tuple[Content | None, ...]
     new_folders: tuple[str, ...] = ()
 
 
@@ -87,7 +125,7 @@ class PriorState(NamedTuple):
     """
 
     place: VaultPath
-    content: bytes | None = None
+    content: Content | None = None
     inode: int = 0
     hard_links: int = 1
     is_folder: bool = False
@@ -126,20 +164,6 @@ def follow(path: VaultPath, source: str, target: str) -> VaultPath:
     return VaultPath(target + path[len(source) :]) if lies_in(path, source) else path
 
 
-def path_after(path: VaultPath, moves: Iterable[Move]) -> VaultPath:
-    """Return the path of a file after the moves."""
-    for move in moves:
-        path = follow(path, move.source, move.target)
-    return path
-
-
-def path_before(path: VaultPath, moves: Sequence[Move]) -> VaultPath:
-    """Return the path that a file had before the moves."""
-    for move in reversed(moves):
-        path = follow(path, move.target, move.source)
-    return path
-
-
 def moves_of(change: Change) -> list[Move]:
     """Return the moves of a change."""
     return [Move(file.path, file.target) for file in change.files if file.target is not None]
@@ -154,7 +178,7 @@ def _file_of(step: Step) -> FileChange:
     if isinstance(step, Move):
         return FileChange("move", step.source, step.target)
     kind: Literal["create", "edit", "remove"] = (
-        "create" if step.before is None else "remove" if step.after is None else "edit"
+        "create" if step.old is None else "remove" if step.new is None else "edit"
     )
     return FileChange(kind, step.path)
 
@@ -165,3 +189,7 @@ class JournalReport(NamedTuple):
     folder: str
     changes: int
     problem: str
+
+
+def _shown(content: Content | None) -> str:
+    return "None" if content is None else f"<{content.size} bytes, {content.digest.hex()}>"

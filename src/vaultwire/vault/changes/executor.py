@@ -35,7 +35,7 @@ from vaultwire.vault.disk.paths import lies_in
 from vaultwire.vault.disk.process_lock import ProcessLock
 from vaultwire.vault.errors import FILE_NOT_FOUND, JOURNAL_FAILED, WRITE_FAILED, Stopped, VaultError
 from vaultwire.vault.index.port import Index
-from vaultwire.vault.value_types import NO_PROGRESS, Progress, VaultPath
+from vaultwire.vault.value_types import NO_PROGRESS, Progress, Stages, VaultPath
 
 # How often a thread that waits for another one's change asks whether its caller still waits.
 _PATIENCE = 0.2
@@ -122,21 +122,22 @@ class Changes:
         removed_folders = () if undone is None else undone.new_folders
         number = self._journal.next_id()
         draft = Intent(number, "", now, author, undoes, tuple(needed), (), (), removed_folders)
-        intent = PreconditionCheck(self._files).check(draft)
+        stages = Stages(progress)
+        intent = PreconditionCheck(self._files).check(draft, stages)
         progress.check()
         with self._journal_errors():
-            self._journal.begin(intent)
+            self._journal.begin(intent, stages)
         staged = StagedChange(self._files, intent)
         begun = 0
         try:
-            staged.prepare()
+            staged.prepare(stages)
             progress.check()
             with self._journal_errors():
                 self._journal.mark_ready(number)
-            for begun in range(1, len(needed) + 1):
+            for begun in stages.each(stages.RENAMING, "renamed", range(1, len(needed) + 1), may_stop=False):
                 staged.take(begun - 1)
             begun = len(needed) + 1
-            staged.finish()
+            staged.finish(stages)
         except BaseException as error:
             # A step that raises VaultError was not taken; any other exception may come in the middle of one.
             taken = begun - 1 if begun and isinstance(error, VaultError) else begun

@@ -6,15 +6,19 @@ it consists of are ``journal_segments``' matter.
 
 from __future__ import annotations
 
+import errno
 import os
 import threading
 import time
+from collections.abc import Iterable
+from itertools import chain
 from typing import Any, NamedTuple
 
-from vaultwire.vault.changes.change import Change, DetailedChange, Intent, files_of
-from vaultwire.vault.changes.journal_records import frame, parse_intent, to_record
-from vaultwire.vault.changes.journal_segments import Record, Retention, Segment, remove_old, segment_numbers
-from vaultwire.vault.value_types import VaultPath
+from vaultwire.vault.changes.change import Author, Change, DetailedChange, FileChange, Intent, PriorState, Step, Write
+from vaultwire.vault.changes.journal_records import files_in, frame, parse_intent, parse_steps, to_records
+from vaultwire.vault.changes.journal_segments import Retention, Segment, remove_old, segment_numbers
+from vaultwire.vault.disk.contents import Content
+from vaultwire.vault.value_types import Stages, VaultPath
 
 
 class Ending(NamedTuple):
@@ -37,7 +41,7 @@ class Journal:
         self._retention = retention
         self._lock = threading.RLock()
         self._segments: dict[int, Segment] = {}
-        self._records: dict[int, tuple[Segment, Record]] = {}
+        self._records: dict[int, tuple[Segment, tuple[int, ...]]] = {}  # the positions of a change's records
         self._changes: dict[int, Change] = {}
         self._endings: dict[int, Ending] = {}
         self._last: Segment | None = None  # the one to append to, once it is known
@@ -59,13 +63,12 @@ class Journal:
             number = self._last_id
             if number not in self._records or number in self._endings:  # only the last one can be open
                 return None
-            segment, record = self._records[number]
-            if segment.damaged_at >= record.start:  # perhaps its ending, or a later change, is lost in the damage
+            segment, positions = self._records[number]
+            if segment.damaged_at > positions[-1]:  # perhaps its ending, or a later change, is lost in the damage
                 self.end(number, Ending(is_undone=False))
                 return None
-            payload = segment.payload(record)
-            if payload is not None:
-                intent = parse_intent(record.header, payload)
+            intent = self._intent(number)
+            if intent is not None:
                 return intent._replace(is_ready=number in self._ready, unrestored=self._unrestored.get(number))
             # It was torn before it was synced, so the change never began.
             self.end(number, Ending(is_undone=True))
@@ -75,13 +78,24 @@ class Journal:
         """Return the number of the next change."""
         return self._highest_id() + 1
 
-    def begin(self, intent: Intent) -> None:
-        """Record, synced to disk, that a change begins."""
+    def begin(self, intent: Intent, stages: Stages) -> None:
+        """Record, synced to disk, that a change begins. From now on its contents are read from there."""
         with self._lock:
-            if self._last is None or not self._last.is_usable():
+            is_first = self._last is None or not self._last.is_usable()
+            if is_first:
                 self._begin_segment()
+            self._append(to_records(intent, stages), sync=True)
+            if is_first:  # not before: a change may be what another one is undone with
                 remove_old(self._folder, self._retention)
-            self._append(to_record(intent), sync=True)
+            segment, positions = self._records[intent.id]
+        steps = zip(intent.steps, intent.priors, strict=True)
+        for recorded in map(segment.recorded, positions):
+            if recorded is None:
+                raise OSError(errno.EIO, os.strerror(errno.EIO), self._folder)
+            for there in parse_steps(recorded):
+                for our, its in zip(_contents(*next(steps)), _contents(*there), strict=True):
+                    if our is not None and its is not None:
+                        our.keep_like(its)
 
     def mark_ready(self, number: int) -> None:
         """Record that a change's first step is next. Not synced: after a power cut, the files themselves must tell."""
@@ -100,15 +114,15 @@ class Journal:
         with self._lock:
             if self._last is None or self._last.size() != self._last.end:  # a kill has torn its last record
                 self._begin_segment()
-            self._append(frame(header), sync=False)
+            self._append([frame(header)], sync=False)
 
-    def _append(self, data: bytes, *, sync: bool) -> None:
+    def _append(self, records: Iterable[bytes], *, sync: bool) -> None:
         assert self._last is not None
         if self._last.end == 0:
             # The first record says what came before, so that the segments before need not be read.
             header = {"kind": "segment", "time": time.time_ns(), "last": self._last_id, "vault": self._vault}
-            data = frame({**header, "taken": self._floor}) + data
-        self._last.append(data, sync=sync)
+            records = chain([frame({**header, "taken": self._floor})], records)
+        self._last.append(records, sync=sync)
         self._read_new(self._last)
 
     def _highest_id(self) -> int:
@@ -149,12 +163,15 @@ class Journal:
         if change is None:
             return None
         with self._lock:
-            segment, record = self._records[number]
-            payload = segment.payload(record)
-        if payload is None:
+            intent = self._intent(number)
+        if intent is None:
             return None
-        intent = parse_intent(record.header, payload)
         return DetailedChange(change, intent.steps, tuple(prior.content for prior in intent.priors), intent.new_folders)
+
+    def _intent(self, number: int) -> Intent | None:
+        """Return the record of a change, None if any part of it is lost or damaged."""
+        segment, positions = self._records[number]
+        return parse_intent(segment.recorded(position) for position in positions)
 
     def _read_all(self) -> None:
         numbers = segment_numbers(self._folder)
@@ -169,17 +186,24 @@ class Journal:
 
     def _read_new(self, segment: Segment) -> None:
         """Read the records that were added to a segment."""
+        positions: list[int] = []  # of the parts of the change whose last record comes next
+        files: list[FileChange] = []
         for record in segment.read_on():
             header = record.header
             number = header.get("id", 0)
             if header["kind"] == "segment":
                 number = header["last"]
                 self._floor = max(self._floor, header.get("taken", 0))
+            elif header["kind"] == "part":
+                positions.append(record.at)
+                files += files_in(header)
+                continue
             elif header["kind"] == "intent":
-                self._records[number] = segment, record
-                intent = parse_intent(header, None)
-                files = files_of(intent.steps)
-                self._changes[number] = Change(intent.id, intent.time_ns, intent.author, files, intent.undoes)
+                self._records[number] = segment, (*positions, record.at)
+                files += files_in(header)
+                self._changes[number] = Change(
+                    number, header["time"], Author(*header["author"]), tuple(files), header["undoes"]
+                )
             elif header["kind"] == "ready":
                 self._ready.add(number)
             elif header["kind"] == "back":
@@ -188,6 +212,7 @@ class Journal:
                 self._ready.discard(number)
                 self._unrestored.pop(number, None)
                 self._endings[number] = Ending(header["kind"] == "undone", tuple(header["left"]))
+            positions, files = [], []
             self._last_id = max(self._last_id, number)
 
     def _forget(self, segment: Segment) -> None:
@@ -213,3 +238,7 @@ class Journal:
             if change.undoes is not None and number not in undone_by and not ending.is_undone:
                 undone_by[change.undoes] = number
         return found[::-1]
+
+
+def _contents(step: Step, prior: PriorState) -> tuple[Content | None, ...]:
+    return (step.old, step.new) if isinstance(step, Write) else (prior.content,)

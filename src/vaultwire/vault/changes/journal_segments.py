@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Iterable, Iterator
 from itertools import accumulate
 from typing import Any, BinaryIO, NamedTuple
 
-from vaultwire.vault.changes.journal_records import MARK, PREFIX_SIZE, is_whole, parse_header, parse_prefix
+from vaultwire.vault.changes.journal_records import MARK, PREFIX_SIZE, Recorded, is_whole, parse_header, parse_prefix
 
 _PREFIX = (
-    "changes.v1."  # the format is in the name: another version of the program must not take this for half a record
+    "changes.v2."  # the format is in the name: another version of the program must not take this for half a record
 )
 _NS_PER_DAY = 86_400 * 1_000_000_000
 # The first change of a process waits until the last segment is read: 15 µs a record, 10 ms for this size.
@@ -42,8 +43,9 @@ KEEP = Retention()
 
 
 class Record(NamedTuple):
-    """A record in a segment: its header, and the position of its payload."""
+    """A record in a segment: its position, its header, and the position of its payload."""
 
+    at: int
     header: dict[str, Any]
     start: int
     length: int
@@ -68,28 +70,32 @@ class Segment:
         except OSError:
             return 0
 
-    def read_on(self) -> list[Record]:
-        """Return the records that were added since the last call, without damaged ones and half a record at the end."""
-        found: list[Record] = []
+    def read_on(self) -> Iterator[Record]:
+        """Yield the records that were added since the last call, without damaged ones and half a record at the end.
+
+        Parts of a change whose last record is not there come again with the next call: they are like half a record.
+        """
         try:
             with open(self.path, "rb") as file:
                 size = os.fstat(file.fileno()).st_size
-                while self.end < size:
-                    record = self._record_at(file, self.end, size)
+                position = self.end
+                while position < size:
+                    record = self._record_at(file, position, size)
                     if record is None:
-                        start = self._next_whole(file, size)
+                        start = self._next_whole(file, position, size)
                         if start is None:
-                            break
-                        self.damaged_at, self.end = self.end, start
+                            return
+                        self.damaged_at, position = position, start
                         continue
+                    position = record.start + record.length
                     self.began_ns = self.began_ns or record.header.get("time", 0)
-                    self.last_id = max(self.last_id, _id_of(record))
-                    self.lost = 0
-                    found.append(record)
-                    self.end = record.start + record.length
+                    self.lost = int(record.header["kind"] == "part")
+                    if not self.lost:
+                        self.last_id = max(self.last_id, _id_of(record))
+                        self.end = position
+                    yield record
         except FileNotFoundError:
             pass
-        return found
 
     def _record_at(self, file: BinaryIO, position: int, size: int) -> Record | None:
         """Return the whole record that begins at a position, None if there is none."""
@@ -99,56 +105,63 @@ class Segment:
             return None
         header = parse_header(prefix, file.read(prefix.header))
         start = position + PREFIX_SIZE + prefix.header
-        return None if header is None or start + prefix.payload > size else Record(header, start, prefix.payload)
+        return (
+            None if header is None or start + prefix.payload > size else Record(position, header, start, prefix.payload)
+        )
 
-    def _next_whole(self, file: BinaryIO, size: int) -> int | None:
-        """Return the position of the next whole record after a broken one, None if the rest is lost or not yet written.
+    def _next_whole(self, file: BinaryIO, position: int, size: int) -> int | None:
+        """Return the position of the next whole record after a broken one at ``position``, None if the rest is lost or is
+        not written yet.
 
         Where the lengths of the broken record are intact, the next one follows right after it. Otherwise it is found by
         its mark, and by a number that is not lower than those before: bytes of a note may look like a record as well.
         """
-        file.seek(self.end)
-        rest = file.read(size - self.end)
+        file.seek(position)
+        rest = file.read(size - position)
         prefix = parse_prefix(rest)
         if prefix is not None:
             header = parse_header(prefix, rest[PREFIX_SIZE : PREFIX_SIZE + prefix.header])
             if header is not None:  # its payload is still being written, or was cut off: nothing follows
                 self.lost = 1
                 return None
-            following = self.end + PREFIX_SIZE + prefix.header + prefix.payload
+            following = position + PREFIX_SIZE + prefix.header + prefix.payload
             if following < size and self._record_at(file, following, size) is not None:
                 return following
         at = rest.find(MARK, 1)
         while at >= 0:
-            record = self._record_at(file, self.end + at, size)
+            record = self._record_at(file, position + at, size)
             if record is not None and _id_of(record) >= self.last_id:
-                return self.end + at
+                return position + at
             at = rest.find(MARK, at + 1)
         # A kill leaves the beginning of one record, a power cut that or zeros; anything else is damage.
         is_cut = len(rest) < PREFIX_SIZE + (0 if prefix is None else prefix.header + prefix.payload)
         if not is_cut and rest.strip(b"\0"):
-            self.damaged_at = self.end
+            self.damaged_at = position
         self.lost = 1 if is_cut else 1 + len(rest) // _MIN_RECORD
         return None
 
-    def payload(self, record: Record) -> bytes | None:
-        """Return a record's payload, None if it is damaged or the segment is gone."""
+    def recorded(self, position: int) -> Recorded | None:
+        """Return the record at a position with its payload, None if that is damaged or the segment is gone."""
         try:
             with open(self.path, "rb") as file:
+                record = self._record_at(file, position, os.fstat(file.fileno()).st_size)
+                if record is None:
+                    return None
                 file.seek(record.start)
                 data = file.read(record.length)
         except FileNotFoundError:
             return None
-        return data if is_whole(record.header, data) else None
+        return Recorded(record.header, data, self.path, record.start) if is_whole(record.header, data) else None
 
-    def append(self, data: bytes, *, sync: bool) -> None:
+    def append(self, records: Iterable[bytes], *, sync: bool) -> None:
         """Add records, all or nothing; with ``sync``, they are on the disk when this returns. Raises OSError."""
         descriptor = os.open(self.path, _OPEN_APPEND | (os.O_CREAT if self.end == 0 else 0), 0o600)
         try:
             try:
-                rest = memoryview(data)
-                while rest:
-                    rest = rest[os.write(descriptor, rest) :]
+                for data in records:
+                    rest = memoryview(data)
+                    while rest:
+                        rest = rest[os.write(descriptor, rest) :]
                 if sync:
                     os.fsync(descriptor)
             except BaseException:

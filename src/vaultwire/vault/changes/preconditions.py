@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from vaultwire.vault.changes.change import Intent, Move, PriorState, Write, paths_of
 from vaultwire.vault.changes.projected_tree import ProjectedTree
+from vaultwire.vault.disk.contents import Content
 from vaultwire.vault.disk.files import Files, cannot, check_size
 from vaultwire.vault.disk.paths import TRASH, lies_in
 from vaultwire.vault.errors import (
@@ -22,7 +23,7 @@ from vaultwire.vault.errors import (
     WRITE_FAILED,
     VaultError,
 )
-from vaultwire.vault.value_types import VaultPath
+from vaultwire.vault.value_types import Stages, VaultPath
 from vaultwire.vault.visibility.private_notes import can_be_private
 
 
@@ -32,12 +33,12 @@ class PreconditionCheck:
     def __init__(self, files: Files) -> None:
         self._files = files
         self._tree = ProjectedTree(files)
-        self._new_folders: list[str] = []
+        self._new_folders: dict[str, None] = {}  # in this order
 
-    def check(self, draft: Intent) -> Intent:
+    def check(self, draft: Intent, stages: Stages) -> Intent:
         """Return the draft with prior states, new folders and a token. Raises VaultError if the disk is not as a step says."""
         priors = []
-        for step in draft.steps:
+        for step in stages.each(stages.CHECKING, "checked", draft.steps):
             for path in paths_of(step):
                 self._check_path(path)
             try:
@@ -63,13 +64,13 @@ class PreconditionCheck:
             )
 
     def _before_write(self, step: Write) -> PriorState:
-        path, before = step.path, step.before
+        path, before = step.path, step.old
         origin = self._tree.origin(path)
         if before is None:
             if self._tree.exists(path):
                 raise VaultError(NOTE_EXISTS, f"{path!r} exists already.", path=path)
         elif not self._tree.exists(path):
-            verb = "write" if step.after is not None else "delete"
+            verb = "write" if step.new is not None else "delete"
             raise VaultError(FILE_NOT_FOUND, f"No note {path!r} is there to {verb}.", path=path)
         elif not self._tree.holds(path, before):
             raise VaultError(
@@ -77,9 +78,9 @@ class PreconditionCheck:
             )
         was_free = not os.path.lexists(self._files.entry_path(path))
         inode = 0 if origin is None or before is None else os.lstat(self._files.entry_path(origin)).st_ino
-        if step.after is None:
+        if step.new is None:
             return PriorState(path, None, inode)
-        check_size(path, len(step.after), self._files.max_bytes)
+        check_size(path, step.new.size, self._files.max_bytes)
         self._note_missing_folders(path)
         if origin is None:
             return PriorState(path, was_free=was_free)
@@ -130,12 +131,12 @@ class PreconditionCheck:
                     path=path,
                 )
 
-    def _content(self, step: Move) -> bytes | None:
-        """Return the bytes of a moved file for the journal: of notes, canvases, and all that goes to the trash; else None."""
+    def _content(self, step: Move) -> Content | None:
+        """Return the content of a moved file for the journal: of notes, canvases, and all that goes to the trash; else None."""
         if not (can_be_private(step.source) or lies_in(step.target, TRASH)):
             return None
         try:
-            return self._tree.read(step.source)
+            return self._tree.content(step.source)
         except VaultError:  # too large to read, or a link out of the vault: it may move all the same
             return None
 
@@ -156,7 +157,7 @@ class PreconditionCheck:
                         f"{path!r} cannot be written: a part of its path is a file, not a folder.",
                         path=path,
                     )
-                self._new_folders.append(origin)
+                self._new_folders[origin] = None
 
 
 def _links_in(place: str) -> Iterator[str]:

@@ -6,19 +6,22 @@ Nothing is changed here.
 from __future__ import annotations
 
 import os
+from bisect import bisect_right
 from typing import NamedTuple
 
-from vaultwire.vault.changes.change import Move, Step, Write, follow, path_after
+from vaultwire.vault.changes.change import Move, Step, Write, follow
+from vaultwire.vault.changes.move_paths import MovePaths
+from vaultwire.vault.disk.contents import Content
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.disk.paths import fold, lies_in
 from vaultwire.vault.value_types import VaultPath
 
 
 class _Source(NamedTuple):
-    """Where a file comes from: from the disk, where its path is ``origin`` now, or from a step that gave it ``data``."""
+    """Where a file comes from: from the disk, where its path is ``origin`` now, or from a step that gave it ``content``."""
 
     origin: VaultPath | None
-    data: bytes | None = None
+    content: Content | None = None
 
 
 class ProjectedTree:
@@ -26,16 +29,18 @@ class ProjectedTree:
 
     def __init__(self, files: Files) -> None:
         self._files = files
-        self._moves: list[Move] = []
-        # Keyed by the number of moves before the write as well: in one change, a path may mean several files.
-        self._written: dict[tuple[int, VaultPath], bytes | None] = {}
+        self._moves = MovePaths()
+        self._count = 0  # of moves
+        # With the number of moves before each write, ascending: in one change, a path may mean several files.
+        self._written: dict[VaultPath, list[tuple[int, Content | None]]] = {}
 
     def add(self, step: Step) -> None:
         """Add a step as if it were taken."""
         if isinstance(step, Move):
-            self._moves.append(step)
+            self._moves.add(self._count, step)
+            self._count += 1
         else:
-            self._written[len(self._moves), step.path] = step.after
+            self._written.setdefault(step.path, []).append((self._count, step.new))
 
     def origin(self, path: VaultPath) -> VaultPath | None:
         """Return the path on the disk now of the file that will be at ``path``; None if there is none on the disk."""
@@ -43,13 +48,13 @@ class ProjectedTree:
 
     def later(self, place: VaultPath) -> VaultPath:
         """Return the path that a file on the disk will have."""
-        return path_after(place, self._moves)
+        return self._moves.after(place)
 
     def exists(self, path: VaultPath) -> bool:
         """Tell whether a file, folder or link will be at the path."""
         source = self._source(path)
         if source.origin is None:
-            return source.data is not None
+            return source.content is not None
         return os.path.lexists(self._files.entry_path(source.origin))
 
     def is_folder(self, path: VaultPath) -> bool:
@@ -64,12 +69,12 @@ class ProjectedTree:
         origin = self.origin(path)
         return origin is not None and self._files.is_link(origin)
 
-    def holds(self, path: VaultPath, data: bytes) -> bool:
+    def holds(self, path: VaultPath, content: Content) -> bool:
         """Tell whether the file at the path will hold exactly these bytes. Raises OSError."""
         source = self._source(path)
         if source.origin is None:
-            return source.data == data
-        return self._files.holds(self._files.real_path(source.origin), data)
+            return source.content == content
+        return self._files.holds(self._files.real_path(source.origin), content)
 
     def read(self, path: VaultPath) -> bytes | None:
         """Return the bytes of the file that will be at the path, None if no file will be there.
@@ -78,10 +83,18 @@ class ProjectedTree:
         """
         source = self._source(path)
         if source.origin is None:
-            return source.data
+            return None if source.content is None else source.content.data
         if not os.path.isfile(self._files.real_path(source.origin)):
             return None
         return self._files.read(source.origin).data
+
+    def content(self, path: VaultPath) -> Content | None:
+        """Return the content of the file that will be at the path as ``read`` returns its bytes, without holding these."""
+        source = self._source(path)
+        if source.origin is None:
+            return source.content
+        data = self.read(path)
+        return None if data is None else self._files.content_of(source.origin, data)
 
     def is_respelling(self, move: Move) -> bool:
         """Tell whether a move only changes the case or Unicode form of a name, and the disk takes both for the same file."""
@@ -93,17 +106,20 @@ class ProjectedTree:
         )
 
     def _source(self, path: VaultPath) -> _Source:
-        for number in range(len(self._moves), -1, -1):
-            if (number, path) in self._written:
-                return _Source(None, self._written[number, path])
-            if number == 0:
-                break
-            move = self._moves[number - 1]
-            if lies_in(path, move.target):
-                path = follow(path, move.target, move.source)
-            elif lies_in(path, move.source):
+        end = self._count  # only the moves before this one, and the writes before it, are looked at
+        while True:
+            last = self._moves.last_at(path, end)
+            writes = self._written.get(path, [])
+            at = bisect_right(writes, end, key=lambda write: write[0])
+            if at and (last is None or writes[at - 1][0] > last):
+                return _Source(None, writes[at - 1][1])
+            if last is None:
+                return _Source(path)
+            move = self._moves[last]
+            if not lies_in(path, move.target):
                 return _Source(None)
-        return _Source(path)
+            path = follow(path, move.target, move.source)
+            end = last
 
 
 def is_same_entry(one: str, other: str) -> bool:
@@ -128,7 +144,7 @@ def without_aliases(files: Files, steps: list[Step]) -> list[Step]:
     paths_of_place: dict[str, list[VaultPath]] = {}
     for step in steps:
         origin = None
-        if isinstance(step, Write) and step.before is not None and step.after is not None:
+        if isinstance(step, Write) and step.old is not None and step.new is not None:
             origin = tree.origin(step.path)
         origins.append(origin)
         if origin is not None:
@@ -158,9 +174,9 @@ def simplified(steps: list[Step]) -> list[Step]:
             continue
         number = places.get(step.path)
         earlier = None if number is None else found[number]
-        if number is not None and isinstance(earlier, Write) and earlier.after == step.before:
-            found[number] = Write(step.path, earlier.before, step.after)
+        if number is not None and isinstance(earlier, Write) and earlier.new == step.old:
+            found[number] = Write(step.path, earlier.old, step.new)
         else:
             places[step.path] = len(found)
             found.append(step)
-    return [step for step in found if isinstance(step, Move) or step.before != step.after]
+    return [step for step in found if isinstance(step, Move) or step.old != step.new]

@@ -21,7 +21,7 @@ def _diff_of_step(step: Step) -> str:
     if isinstance(step, Move):
         return f"move {step.source} → {step.target}\n"
     before, after = step.before or b"", step.after or b""
-    verb = "create" if step.before is None else "remove" if step.after is None else "edit"
+    verb = "create" if step.old is None else "remove" if step.new is None else "edit"
     if _BINARY in before or _BINARY in after:
         return f"{verb} {step.path} (binary, {len(after or before)} bytes)\n"
     diff = unified(plain_text(before), plain_text(after), step.path)

@@ -6,11 +6,15 @@ Which change is executed or rolled back, and when, is decided by ``changes.execu
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from vaultwire.vault.changes.change import Intent, Move, PriorState, Step, Write, follow, paths_of
+from vaultwire.vault.changes.move_paths import MovePaths
 from vaultwire.vault.changes.projected_tree import is_same_entry
 from vaultwire.vault.changes.temporary_files import ROLLBACK, TemporaryFiles, folder_of
 from vaultwire.vault.disk.atomic_rename import try_rename_no_replace, try_swap
+from vaultwire.vault.disk.contents import Content
 from vaultwire.vault.disk.file_operations import (
     StaleFileError,
     has_hard_links,
@@ -21,10 +25,10 @@ from vaultwire.vault.disk.file_operations import (
     rename_no_replace,
     replace_file,
 )
-from vaultwire.vault.disk.files import Files, cannot
+from vaultwire.vault.disk.files import Files, UnsyncedFiles, cannot
 from vaultwire.vault.disk.paths import TRASH, lies_in
 from vaultwire.vault.errors import NOTE_EXISTS, STALE_EDIT, VaultError
-from vaultwire.vault.value_types import VaultPath
+from vaultwire.vault.value_types import NO_PROGRESS, Stages, VaultPath
 
 _CHANGED = "was changed by another program meanwhile; read it again, then edit."
 _OPEN = "is open for writing in another program, and what that writes next would be lost. Try again when it is closed there."
@@ -39,32 +43,36 @@ class StagedChange:
         self._priors = intent.priors
         self._intent = intent
         self._temporaries = TemporaryFiles(files, intent)
-        self._moves = [(number, step) for number, step in enumerate(intent.steps) if isinstance(step, Move)]
+        self._moves = MovePaths((number, step) for number, step in enumerate(intent.steps) if isinstance(step, Move))
         # Files that were empty before: only these could look like half-made ones.
         self._empty = {
             prior.inode
             for step, prior in zip(intent.steps, intent.priors, strict=True)
-            if not (prior.content if isinstance(step, Move) else step.before)
+            if not _size(prior.content if isinstance(step, Move) else step.old)
         }
 
     # ------------------------------------------------------------------ forward
 
-    def prepare(self) -> None:
+    def prepare(self, stages: Stages) -> None:
         """Make the folders, and write and sync the new bytes to temporary files. A full disk shows here."""
         self._files.check_root()
         self._make_folders()
-        for number, step in enumerate(self._steps):
-            if isinstance(step, Write) and step.after is not None:
-                place = self._priors[number].place
-                origin = self._temporaries.original_path(number, place)
-                folder = self._temporaries.original_path(number, folder_of(place))
-                like = None if step.before is None else self._files.real_path(origin)
-                if like is not None and not os.path.exists(like):  # an earlier step of this change makes it
-                    like = None
-                try:
-                    self._files.write_new(self._temporaries.name(number, folder), step.after, like)
-                except OSError as error:
-                    raise cannot("write", step.path, error) from error
+        with UnsyncedFiles() as unsynced:
+            for number, step in enumerate(stages.each(stages.STAGING, "wrote the new text of", self._steps)):
+                if isinstance(step, Write) and step.new is not None:
+                    with _cannot_write(step.path):
+                        self._stage(number, step.old, step.new, unsynced)
+            with _cannot_write(paths_of(self._steps[-1])[0]):
+                unsynced.sync()
+
+    def _stage(self, number: int, old: Content | None, new: Content, unsynced: UnsyncedFiles) -> None:
+        place = self._priors[number].place
+        origin = self._temporaries.original_path(number, place)
+        folder = self._temporaries.original_path(number, folder_of(place))
+        like = None if old is None else self._files.real_path(origin)
+        if like is not None and not os.path.exists(like):  # an earlier step of this change makes it
+            like = None
+        self._files.write_new(self._temporaries.name(number, folder), new.data, like, unsynced)
 
     def take(self, number: int) -> None:
         """Take a step: one rename. Raises VaultError if the disk is not, or no longer, as the step expects it."""
@@ -84,22 +92,23 @@ class StagedChange:
         except OSError as error:
             if isinstance(step, Move):
                 raise cannot("move", step.source, error) from error
-            raise cannot("delete" if step.after is None else "write", step.path, error) from error
+            raise cannot("delete" if step.new is None else "write", step.path, error) from error
 
-    def finish(self) -> None:
+    def finish(self, stages: Stages | None = None) -> None:
         """Remove what remains after the last step: the bytes from before, and folders that are removed if empty.
 
         Raises VaultError if another program has written to a file that was replaced or removed, or if its bytes cannot be
         removed. The change can still be rolled back then, and the other program's bytes are kept.
         """
-        found = sorted(self._temporaries.displaced(), key=lambda pair: pair[0].after is not None)
+        found = sorted(self._temporaries.displaced(), key=lambda pair: pair[0].new is not None)
+        stages = stages or Stages(NO_PROGRESS)
         try:
-            for step, place in found:
+            for step, place in stages.each(stages.FINISHING, "checked the old text of", found, may_stop=False):
                 self._check_displaced(step, place)
             for step, place in found:  # noqa: B007 - the error names it
                 os.unlink(place)
         except OSError as error:
-            raise cannot("delete" if step.after is None else "write", step.path, error) from error
+            raise cannot("delete" if step.new is None else "write", step.path, error) from error
         remove_empty_folders([self._absolute(folder) for folder in self._intent.removed_folders])
 
     def _check_displaced(self, step: Write, place: str) -> None:
@@ -110,24 +119,22 @@ class StagedChange:
 
     def _write(self, number: int, step: Write) -> None:
         place = (
-            self._files.entry_path(step.path)
-            if step.after is None
-            else self._files.real_path(self._priors[number].place)
+            self._files.entry_path(step.path) if step.new is None else self._files.real_path(self._priors[number].place)
         )
         temporary = self._temporaries.name(number, folder_of(self._priors[number].place))
-        if step.before is None:
+        if step.old is None:
             rename_no_replace(temporary, place)
             return
-        if not self._files.holds(place, step.before):
+        if not self._files.holds(place, step.old):
             raise _stale(step)
-        if step.after is None:
+        if step.new is None:
             replace_file(place, temporary)  # gone for every program, and kept for a roll-back
         elif not try_swap(temporary, place):
             replace_file(temporary, place)  # what another program saves between the check above and this is lost
             return
         # If the bytes that came out are not those checked a moment ago, another program has saved the note in between.
         is_open = is_open_for_writing(temporary)
-        if is_open or not self._files.holds(temporary, step.before):
+        if is_open or not self._files.holds(temporary, step.old):
             self._undo_write(number, step)
             raise _stale(step, _OPEN if is_open else _CHANGED)
 
@@ -191,42 +198,42 @@ class StagedChange:
     def _undo_write(self, number: int, step: Write) -> bool:
         """Undo a write; return False if the file is neither as before nor as the change wrote it."""
         temporary = next((place for place in self._temporaries.of_step(number) if os.path.lexists(place)), None)
-        if step.after is None:
+        if step.new is None:
             return self._undo_removal(number, step, temporary)
         place = self._files.real_path(self._priors[number].place)
-        if step.before is None:
-            return self._undo_creation(number, step.after, place, temporary)
+        if step.old is None:
+            return self._undo_creation(number, step.new, place, temporary)
         is_taken = temporary is None or self._temporaries.is_displaced(step, temporary)
-        if not self._files.holds(place, step.after):
-            return self._files.holds(place, step.before) or not is_taken or not self._is_moved_to(number)
+        if not self._files.holds(place, step.new):
+            return self._files.holds(place, step.old) or not is_taken or not self._is_moved_to(number)
         if not is_taken:  # another program has written the same bytes
             return True
         if temporary is None:
             temporary = self._rollback_file(number)
-            self._files.write_new(temporary, step.before, like=place)
+            self._files.write_new(temporary, step.old.data, like=place)
         # Restores the bytes from before, or those that another program had saved right before the step.
         if not try_swap(temporary, place):
-            if not self._files.holds(place, step.after):
+            if not self._files.holds(place, step.new):
                 return False
             replace_file(temporary, place)
-        elif is_open_for_writing(temporary) or not self._files.holds(temporary, step.after):  # a later save
+        elif is_open_for_writing(temporary) or not self._files.holds(temporary, step.new):  # a later save
             try_swap(temporary, place)
             return False
         return True
 
-    def _undo_creation(self, number: int, data: bytes, place: str, temporary: str | None) -> bool:
+    def _undo_creation(self, number: int, content: Content, place: str, temporary: str | None) -> bool:
         """Undo the creation of a file."""
         if temporary is not None:
             # The step was not taken, so a file of that name is ours only if it is half-made.
             if self._is_half_made(temporary, place, was_free=self._priors[number].was_free):
                 remove_quietly(place)
             return True
-        if not self._files.holds(place, data):
+        if not self._files.holds(place, content):
             return not os.path.lexists(place) or not self._is_moved_to(number)
         # Renamed first: then the file that is checked is the one that is removed, also if a program saves the note now.
         renamed = self._rollback_file(number)
         replace_file(place, renamed)
-        if not is_open_for_writing(renamed) and self._files.holds(renamed, data):
+        if not is_open_for_writing(renamed) and self._files.holds(renamed, content):
             os.unlink(renamed)
             return True
         rename_no_replace(renamed, place)
@@ -246,7 +253,7 @@ class StagedChange:
                 return True
             # A power cut has kept the removal of the temporary file and lost another step; the journal has the bytes.
             temporary = self._rollback_file(number)
-            self._files.write_new(temporary, step.before or b"", like=None)
+            self._files.write_new(temporary, b"" if step.old is None else step.old.data, like=None)
         # Beside the temporary file: its folder may have moved back already, if a roll-back was killed before.
         place = os.path.join(os.path.dirname(temporary), os.path.basename(place))
         try:
@@ -261,15 +268,15 @@ class StagedChange:
     def _is_moved_to(self, number: int) -> bool:
         """Tell whether the moves before a write are in effect, so that its path means its file, not another or none."""
         path = self._priors[number].place
-        for at, move in reversed(self._moves):
-            if at >= number:
-                continue
+        while (at := self._moves.last_at(path, number)) is not None:
+            move = self._moves[at]
             if lies_in(path, move.target):
                 path = follow(path, move.target, move.source)
                 if os.path.lexists(self._files.entry_path(path)):
                     return False
-            elif lies_in(path, move.source) and os.path.lexists(self._files.entry_path(move.source)):
+            elif os.path.lexists(self._files.entry_path(move.source)):
                 return False
+            number = at
         return True
 
     def _undo_move(self, number: int, step: Move) -> bool:
@@ -331,10 +338,11 @@ class StagedChange:
         expected: dict[VaultPath, int | None] = {}
         for number, (step, prior) in enumerate(zip(self._steps, self._priors, strict=True)):
             if isinstance(step, Write):
-                expected[prior.place] = None if step.after is None else number
+                expected[prior.place] = None if step.new is None else number
                 continue
-            below = [path for path in expected if lies_in(path, step.source)]
-            for path in below:
+            # Of thousands of files that move by themselves, none is looked for below another.
+            below = [path for path in expected if lies_in(path, step.source)] if prior.is_folder else [step.source]
+            for path in filter(expected.__contains__, below):
                 expected[VaultPath(step.target + path[len(step.source) :])] = expected.pop(path)
             expected.setdefault(step.target, number)
             expected[step.source] = None
@@ -344,21 +352,18 @@ class StagedChange:
         """Tell whether a path is as after the last step; None if it is neither so nor as before."""
         entry = self._files.entry_path(path)
         if number is None:
-            if any(
-                each.source == path and is_same_entry(entry, self._files.entry_path(each.target))
-                for _, each in self._moves
-            ):
+            if any(is_same_entry(entry, self._files.entry_path(each.target)) for each in self._moves.away_from(path)):
                 return os.path.basename(entry) not in os.listdir(os.path.dirname(entry))
             return not os.path.lexists(entry)
         step, prior = self._steps[number], self._priors[number]
         if isinstance(step, Move):
             return self._is_moved(entry, prior) or (None if prior.was_free and os.path.lexists(entry) else False)
         place = self._files.real_path(path)
-        if step.after is not None and self._files.holds(place, step.after):
+        if step.new is not None and self._files.holds(place, step.new):
             return True
-        is_unwritten = step.before is None or self._files.holds(place, step.before)
+        is_unwritten = step.old is None or self._files.holds(place, step.old)
         is_untaken = any(
-            os.path.lexists(each) and not (step.before is not None and self._files.holds(each, step.before))
+            os.path.lexists(each) and not (step.old is not None and self._files.holds(each, step.old))
             for each in self._temporaries.of_step(number)
         )
         return False if is_unwritten or is_untaken else None
@@ -376,6 +381,18 @@ class StagedChange:
 
     def _absolute(self, folder: str) -> str:
         return os.path.join(self._files.root, folder)
+
+
+@contextmanager
+def _cannot_write(path: VaultPath) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise cannot("write", path, error) from error
+
+
+def _size(content: Content | None) -> int:
+    return 0 if content is None else content.size
 
 
 def _stale(step: Step, reason: str = _CHANGED) -> VaultError:

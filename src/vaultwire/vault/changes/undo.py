@@ -5,13 +5,15 @@ A plan is made inside ``Changes.locked``, so that the vault it is made from is t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NoReturn
 
 from vaultwire.markdown.diffs import Conflict, revert
-from vaultwire.vault.changes.change import Change, DetailedChange, Move, Step, Write, moves_of, path_after, paths_of
+from vaultwire.vault.changes.change import Change, DetailedChange, Move, Step, Write, moves_of, paths_of
 from vaultwire.vault.changes.executor import Changes
+from vaultwire.vault.changes.move_paths import MovePaths
 from vaultwire.vault.changes.projected_tree import ProjectedTree, simplified
+from vaultwire.vault.disk.contents import Content
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.disk.paths import NOTE_SUFFIX, TRASH, fold, is_note, lies_in, parse_path
 from vaultwire.vault.errors import (
@@ -53,32 +55,34 @@ class _UndoPlanner:
     def __init__(self, detailed: DetailedChange, later: Sequence[Change], files: Files) -> None:
         self._detailed = detailed
         self._later = later
+        self._moved_later = moves_in(later)
         self._tree = ProjectedTree(files)
         self._steps: list[Step] = []
 
     def plan(self) -> list[Step]:
         """Return the steps that undo those of the change, in reverse order."""
-        moves: list[Move] = []  # of the steps after the one that is undone
-        for step, content in reversed([*zip(self._detailed.steps, self._detailed.contents, strict=True)]):
-            end = path_after(paths_of(step)[-1], moves)
-            now = where_now(end, self._later)
+        steps = self._detailed.steps
+        moves = MovePaths((number, step) for number, step in enumerate(steps) if isinstance(step, Move))
+        for number in reversed(range(len(steps))):
+            step, content = steps[number], self._detailed.contents[number]
+            end = moves.after(paths_of(step)[-1], number + 1)
+            now = self._moved_later.after(end)
             if isinstance(step, Move):
                 if now != end:
                     self._refuse(end, f"{end!r} was moved on to {now!r}")
                 self._undo_move(step, content)
-                moves.insert(0, step)
-            elif step.after is None:
-                self._undo_removal(step, step.before or b"")
+            elif step.new is None:
+                self._undo_removal(step, step.old or Content(b""))
             else:
                 # The path after the later steps of this change are undone, or the one a later change has given it.
-                self._undo_write(step, step.after, step.path if now == end else now)
+                self._undo_write(step, step.new, step.path if now == end else now)
         return self._steps
 
     def _add(self, step: Step) -> None:
         self._steps.append(step)
         self._tree.add(step)
 
-    def _undo_move(self, step: Move, content: bytes | None) -> None:
+    def _undo_move(self, step: Move, content: Content | None) -> None:
         is_there = self._tree.exists(step.target)
         if is_there and content is not None and lies_in(step.target, TRASH) and not self._tree.is_link(step.target):
             # The person may have emptied the trash, and another note of that name have come there.
@@ -94,24 +98,24 @@ class _UndoPlanner:
         else:
             self._refuse(step.target, f"{step.target!r} is not there any more")
 
-    def _undo_removal(self, step: Write, before: bytes) -> None:
+    def _undo_removal(self, step: Write, before: Content) -> None:
         if not self._tree.exists(step.path):
             self._add(Write(step.path, None, before))
         elif not self._tree.holds(step.path, before):
             self._refuse(step.path, f"there is another {step.path!r} by now")
 
-    def _undo_write(self, step: Write, after: bytes, path: VaultPath) -> None:
+    def _undo_write(self, step: Write, after: Content, path: VaultPath) -> None:
         if self._tree.holds(path, after):
-            if step.before is None and lies_in(path, TRASH):
+            if step.old is None and lies_in(path, TRASH):
                 self._refuse(step.path, f"{step.path!r} was moved to {path!r}")
-            self._add(Write(path, after, step.before))
+            self._add(Write(path, after, step.old))
         elif not self._tree.exists(path):
-            if step.before is not None:
+            if step.old is not None:
                 self._refuse(step.path, f"{path!r} is not there any more")
-        elif step.before is None:
+        elif step.old is None:
             self._refuse(step.path, f"{path!r}, which it made, was changed since")
-        elif not self._tree.holds(path, step.before):
-            self._revert(step, step.before, after, path)
+        elif not self._tree.holds(path, step.old):
+            self._revert(step, step.old.data, after.data, path)
 
     def _revert(self, step: Write, before: bytes, after: bytes, path: VaultPath) -> None:
         now = self._tree.read(path) or b""
@@ -151,12 +155,9 @@ def _in_effect(changes: Sequence[Change]) -> list[Change]:
     return [change for change in changes if change.id not in gone]
 
 
-def where_now(path: VaultPath, later: Sequence[Change]) -> VaultPath:
-    """Return the path of a file after later changes have moved it."""
-    for change in later:
-        if not change.unrestored:
-            path = path_after(path, moves_of(change))
-    return path
+def moves_in(later: Iterable[Change]) -> MovePaths:
+    """Return the moves of later changes."""
+    return MovePaths(enumerate(move for change in later if not change.unrestored for move in moves_of(change)))
 
 
 def _touches(change: Change, path: VaultPath, later: Sequence[Change]) -> bool:
@@ -164,7 +165,7 @@ def _touches(change: Change, path: VaultPath, later: Sequence[Change]) -> bool:
     for each in later:
         if each.id == change.id:
             break
-        path = where_now(path, [each])
+        path = moves_in([each]).after(path)
     return any(
         lies_in(path, file.path) or (file.target is not None and lies_in(path, file.target)) for file in change.files
     )
@@ -200,7 +201,7 @@ def plan_restore(
                 INVALID_ARGUMENTS, f"Change {number} deleted {len(steps)} files; they cannot all be {to!r}."
             )
         step = steps[0]
-        steps = [Move(step.source, target) if isinstance(step, Move) else step._replace(path=target)]
+        steps = [Move(step.source, target) if isinstance(step, Move) else Write(target, step.old, step.new)]
     for step in steps:
         spelt, _ = files.spell(paths_of(step)[-1])
         if files.is_taken(spelt):
@@ -255,14 +256,15 @@ def _from_trash(changes: Changes, files: Files, path: VaultPath, target: VaultPa
 def _restored_by_change(detailed: DetailedChange, later: Sequence[Change], files: Files) -> list[Step]:
     """Return the steps that restore what a change deleted, each from its place in the trash, else from the journal."""
     found: list[Step] = []
+    moved_later = moves_in(later)
     for step, content in zip(detailed.steps, detailed.contents, strict=True):
         if isinstance(step, Write):
-            if step.after is None:
-                found.append(Write(step.path, None, step.before))
+            if step.new is None:
+                found.append(Write(step.path, None, step.old))
             continue
         if not lies_in(step.target, TRASH):
             continue
-        now = where_now(step.target, later)
+        now = moved_later.after(step.target)
         if lies_in(now, TRASH) and files.is_taken(now) and _is_deleted_file(files, now, content):
             found.append(Move(now, step.source))
         elif content is not None:
@@ -270,7 +272,7 @@ def _restored_by_change(detailed: DetailedChange, later: Sequence[Change], files
     return found
 
 
-def _is_deleted_file(files: Files, now: VaultPath, content: bytes | None) -> bool:
+def _is_deleted_file(files: Files, now: VaultPath, content: Content | None) -> bool:
     """Tell whether the file in the trash is the one that was moved there. A relative link leads nowhere from there."""
     if content is None or files.is_link(now):
         return not files.hides_some

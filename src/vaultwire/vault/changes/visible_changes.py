@@ -9,8 +9,9 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 
-from vaultwire.vault.changes.change import Change, DetailedChange, Move, Write, moves_of, path_after, paths_of
+from vaultwire.vault.changes.change import Change, DetailedChange, Write, moves_of, paths_of
 from vaultwire.vault.changes.journal import Journal
+from vaultwire.vault.changes.move_paths import MovePaths
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.disk.paths import TRASH, lies_in
 from vaultwire.vault.value_types import VaultPath
@@ -28,17 +29,19 @@ class VisibleChanges:
     def all(self) -> list[Change]:
         """Return them, in the order of their ids. Raises OSError."""
         found: list[Change] = []
-        moves: list[Move] = []  # of the later changes, in their order
+        changes = self._journal.changes()
+        moves = MovePaths(enumerate(move for change in changes for move in moves_of(change)))
+        count = sum(len(moves_of(change)) for change in changes)  # of the moves up to this change
         private: set[VaultPath] = set()  # where notes that were private lay last
-        for change in reversed(self._journal.changes()):
+        for change in reversed(changes):
             paths = {path for file in change.files for path in (file.path, file.target) if path is not None}
             paths.update(change.unrestored)
-            paths |= {path_after(path, moves) for path in paths}
+            paths |= {moves.after(path, count) for path in paths}
             if self._is_private(change.id):
                 private |= paths
             elif all(self._may_be_seen(path, private) for path in paths):
                 found.append(change)
-            moves[:0] = moves_of(change)
+            count -= len(moves_of(change))
         return found[::-1]
 
     def _may_be_seen(self, path: VaultPath, private: set[VaultPath]) -> bool:
@@ -67,6 +70,6 @@ def _contents(detailed: DetailedChange) -> Iterable[tuple[VaultPath, bytes | Non
     """Yield the bytes of a change's files before and after it, with each path they had; None for bytes that are not kept."""
     for step, content in zip(detailed.steps, detailed.contents, strict=True):
         if isinstance(step, Write):
-            yield from ((step.path, data) for data in (step.before, step.after) if data is not None)
+            yield from ((step.path, each.data) for each in (step.old, step.new) if each is not None)
         else:
-            yield from ((path, content) for path in paths_of(step))
+            yield from ((path, None if content is None else content.data) for path in paths_of(step))

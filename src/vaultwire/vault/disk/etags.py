@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
+from vaultwire.vault.disk.contents import digest_of
 
 
 def etag_of(data: bytes) -> str:
-    """Return a short fingerprint of a file's bytes. With 96 bits, two texts of a note never have the same by chance."""
-    return hashlib.blake2b(data, digest_size=12).hexdigest()
+    """Return a short fingerprint of a file's bytes."""
+    return digest_of(data).hex()
 
 
 # The suffix of the etag of a part of a note. It is valid for every edit, but not for overwriting the whole note.

@@ -11,9 +11,10 @@ import os
 import stat
 import sys
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple, Self
 
-from vaultwire.vault.disk.file_operations import OPEN_NEW, copy_attributes, remove_quietly
+from vaultwire.vault.disk.contents import Content, digest_of
+from vaultwire.vault.disk.file_operations import OPEN_NEW, copy_attributes, remove_quietly, try_sync_file_system
 from vaultwire.vault.disk.paths import compose, fold, is_note
 from vaultwire.vault.disk.vault_root import VaultRoot
 from vaultwire.vault.disk.walk import is_dataless, look_at, stamp_of, walk_folders
@@ -22,6 +23,7 @@ from vaultwire.vault.errors import (
     FILE_NOT_FOUND,
     PATH_OUTSIDE_VAULT,
     PERMISSION_DENIED,
+    STALE_EDIT,
     TOO_LARGE,
     WRITE_FAILED,
     VaultError,
@@ -42,6 +44,8 @@ _OPEN_READ = (
     | getattr(os, "O_CLOEXEC", 0)
 )
 _PIECE = 1 << 20
+_MANY_UNSYNCED = 16  # for fewer the whole file system is not synced: other programs may have written much
+_MOST_UNSYNCED = 64  # macOS lets a program have 256 files open
 
 
 class FileBytes(NamedTuple):
@@ -50,6 +54,57 @@ class FileBytes(NamedTuple):
     data: bytes
     modified_ns: int
     stamp: int
+
+
+class _InFile:
+    """Bytes that are read from a file of the vault, which must not have changed (``contents.Source``)."""
+
+    __slots__ = ("_files", "_path")
+
+    def __init__(self, files: Files, path: VaultPath) -> None:
+        self._files = files
+        self._path = path
+
+    def read(self) -> bytes:
+        """See ``Source``."""
+        return self._files.read(self._path).data
+
+    def damage(self) -> VaultError:
+        """See ``Source``."""
+        message = f"{self._path!r} was changed by another program meanwhile; read it again, then edit."
+        return VaultError(STALE_EDIT, message, path=self._path)
+
+
+class UnsyncedFiles:
+    """New files that are not yet synced to the disk. Use as a context manager.
+
+    They are synced some at a time where the system can do that: one by one, each would wait for the disk to empty its cache.
+    """
+
+    def __init__(self) -> None:
+        self._open: list[BinaryIO] = []
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        while self._open:
+            self._open.pop().close()
+
+    def add(self, file: BinaryIO) -> BinaryIO:
+        """Add a file that was opened for writing."""
+        self._open.append(file)
+        return file
+
+    def sync(self, at_least: int = 1) -> None:
+        """Sync and close all files, if there are so many. Raises OSError."""
+        if len(self._open) < at_least:
+            return
+        is_synced = len(self._open) >= _MANY_UNSYNCED and try_sync_file_system(self._open[0].fileno())
+        while self._open:
+            with self._open.pop(0) as file:
+                if not is_synced:
+                    os.fsync(file.fileno())
 
 
 class Files:
@@ -181,6 +236,10 @@ class Files:
         check_size(path, len(data), most)
         return FileBytes(data, status.st_mtime_ns, stamp_of(status))
 
+    def content_of(self, path: VaultPath, data: bytes) -> Content:
+        """Return the content of a file that was just read, without holding its bytes."""
+        return Content(_InFile(self, path), len(data), digest_of(data))
+
     def digest(self, path: str) -> bytes:
         """Return a digest of one entry of the vault's folder, note or not: name, mode, time, and bytes or link target."""
         place = os.path.join(self.root, path)
@@ -226,7 +285,7 @@ class Files:
         """Raise VAULT_NOT_FOUND if the vault's folder is gone: nothing may be written where an unplugged vault was."""
         self._root.check_exists()
 
-    def holds(self, place: str, data: bytes, *, cut: bool = False) -> bool:
+    def holds(self, place: str, content: Content, *, cut: bool = False) -> bool:
         """Tell whether the absolute path ``place`` is a file with exactly these bytes. Raises OSError.
 
         With ``cut`` also if the file holds only the first of these bytes.
@@ -240,30 +299,33 @@ class Files:
             raise
         try:
             status = os.fstat(descriptor)
-            if not stat.S_ISREG(status.st_mode) or status.st_size > len(data):
+            if not stat.S_ISREG(status.st_mode) or status.st_size > content.size:
                 return False
-            if status.st_size != len(data):
-                if not cut:
-                    return False
-                data = data[: status.st_size]
-            found = os.read(descriptor, len(data) + 1)
-            while len(found) < len(data) and (more := os.read(descriptor, _PIECE)):
+            if status.st_size != content.size and not cut:
+                return False
+            found = os.read(descriptor, content.size + 1)
+            while len(found) < content.size and (more := os.read(descriptor, _PIECE)):
                 found += more
-            return found == data
+            return content.is_same(found) if not cut else content.data.startswith(found)
         finally:
             os.close(descriptor)
 
-    def write_new(self, place: str, data: bytes, like: str | None) -> None:
-        """Write data, synced, to a file that does not exist yet, with the mode and attributes of ``like``. Raises OSError."""
+    def write_new(self, place: str, data: bytes, like: str | None, unsynced: UnsyncedFiles | None = None) -> None:
+        """Write data to a file that does not exist yet, with the mode and attributes of ``like``. Raises OSError.
+
+        It is synced to the disk, or added to ``unsynced``.
+        """
         # The umask decides who may open a new note, as in any editor. A private one is never open, not even for a moment.
         descriptor = os.open(place, OPEN_NEW, 0o666 if like is None else 0o600)
         try:
-            with os.fdopen(descriptor, "wb") as file:
+            with UnsyncedFiles() as own:
+                files = own if unsynced is None else unsynced
+                file = files.add(os.fdopen(descriptor, "wb"))
                 file.write(data)
                 file.flush()
                 if like is not None:
                     copy_attributes(like, place, descriptor)
-                os.fsync(descriptor)
+                files.sync(at_least=1 if unsynced is None else _MOST_UNSYNCED)
         except BaseException:
             remove_quietly(place)
             raise

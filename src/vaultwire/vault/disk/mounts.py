@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import os
 import re
 
 _MOUNTS = "/proc/self/mountinfo"
@@ -52,3 +54,20 @@ def unreported_file_system(root: str) -> str:
     except OSError:
         return ""
     return "" if reports_all_changes(kind) else kind
+
+
+def file_system_of_file(descriptor: int) -> str:
+    """Return the type of the file system that holds an open file, ``""`` if that is not known."""
+    status = os.fstat(descriptor)
+    return _file_system_of_device(f"{os.major(status.st_dev)}:{os.minor(status.st_dev)}")
+
+
+@functools.cache
+def _file_system_of_device(device: str) -> str:
+    """Return the type of the file system on a device: the third field is its number (proc_pid_mountinfo(5))."""
+    try:
+        with open(_MOUNTS, encoding="utf-8", errors="surrogateescape") as file:
+            kinds = {line.partition(" - ")[2].split(" ", 1)[0] for line in file if line.split(" ", 3)[2:3] == [device]}
+    except OSError:
+        return ""
+    return kinds.pop() if len(kinds) == 1 else ""

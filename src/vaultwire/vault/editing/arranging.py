@@ -14,7 +14,7 @@ from vaultwire.vault.disk.paths import NOTE_SUFFIX, is_note, parse_note_path, pa
 from vaultwire.vault.editing.workbench import Done, Workbench
 from vaultwire.vault.editing.writing import free_trash_path
 from vaultwire.vault.errors import FILE_NOT_FOUND, INVALID_ARGUMENTS, VaultError
-from vaultwire.vault.plans.context import PlanContext
+from vaultwire.vault.plans.context import SAMPLE, PlanContext
 from vaultwire.vault.plans.extracting import ExtractPlan, Leave, Part, plan_extract
 from vaultwire.vault.plans.merging import MergePlan, plan_merge
 from vaultwire.vault.plans.moved_links import ResolvedLink
@@ -39,27 +39,27 @@ class Arranging:
         ``name`` is a path, or names a note as for ``locate``. ``to`` is a path from the vault's root; one that ends with
         ``/`` is the folder to move it to, one that begins with ``./`` a name in the folder where it is.
         """
-        with self._bench.locked(progress) as context:
+        with self._bench.locked(progress, dry_run=dry_run) as context:
             source = _existing(context, name)
             plan = plan_move(context, source, _target(context.files, source, to))
             notices = _link_notices(plan.newly_resolved, plan.skipped)
-            return plan, self._finish(plan.steps, notices, progress, dry_run=dry_run)
+            return plan, self._finish(context, plan.steps, notices, progress, dry_run=dry_run)
 
     def rename_heading(
         self, name: str, heading: str, text: str, if_match: str | None, progress: Progress, *, dry_run: bool
     ) -> tuple[RenamePlan, Done]:
         """Give a heading, or with ``^id`` a block, another name, also in every link to it."""
-        with self._bench.locked(progress) as context:
+        with self._bench.locked(progress, dry_run=dry_run) as context:
             path = context.locate(name)
             self._bench.read(path, if_match)
             is_block = heading.strip().removeprefix("#").startswith("^")
             plan_rename = plan_rename_block if is_block else plan_rename_heading
             plan = plan_rename(context, path, heading, text)
-            return plan, self._finish(plan.steps, _link_notices([], plan.skipped), progress, dry_run=dry_run)
+            return plan, self._finish(context, plan.steps, _link_notices([], plan.skipped), progress, dry_run=dry_run)
 
     def rename_tag(self, old: str, new: str, progress: Progress, *, dry_run: bool) -> tuple[TagPlan, Done]:
         """Give a tag, and those below it, another name in every note. See ``plan_rename_tag``."""
-        with self._bench.locked(progress) as context:
+        with self._bench.locked(progress, dry_run=dry_run) as context:
             plan = plan_rename_tag(context, old, new)
             notices = [
                 f"#{tag.tag} was in use already ({tag.notes} notes): both are one now, and renaming again cannot separate them."
@@ -69,21 +69,21 @@ class Arranging:
                 links = "1 link" if len(plan.links) == 1 else f"{len(plan.links)} links"
                 notices.append(f"Rewrote {links} to headings that hold the tag.")
             notices += _excluded_notices(plan) + _link_notices([], plan.skipped)
-            return plan, self._finish(plan.steps, notices, progress, dry_run=dry_run)
+            return plan, self._finish(context, plan.steps, notices, progress, dry_run=dry_run)
 
     def rename_property(self, old: str, new: str, progress: Progress, *, dry_run: bool) -> tuple[PropertyPlan, Done]:
         """Give a property another name in every note. See ``plan_rename_property``."""
-        with self._bench.locked(progress) as context:
+        with self._bench.locked(progress, dry_run=dry_run) as context:
             plan = plan_rename_property(context, old, new)
             notices = [f"{new!r} was in use already, in {plan.in_use} notes."] if plan.in_use else []
             notices += _excluded_notices(plan)
-            return plan, self._finish(plan.steps, notices, progress, dry_run=dry_run)
+            return plan, self._finish(context, plan.steps, notices, progress, dry_run=dry_run)
 
     def merge(
         self, source: str, target: str, where: Where, progress: Progress, *, dry_run: bool
     ) -> tuple[MergePlan, Done]:
         """Make one note a part of another, and move the note that is left over to the trash. See ``plan_merge``."""
-        with self._bench.locked(progress) as context:
+        with self._bench.locked(progress, dry_run=dry_run) as context:
             from_path, to_path = context.locate(source), context.locate(target)
             for path in (from_path, to_path):
                 self._bench.read(path, None)
@@ -92,7 +92,7 @@ class Arranging:
             notices += [f"Block ^{old} is ^{new} now." for old, new in plan.block_ids.items()]
             notices += [f"Property {name!r}: {plan.target} kept its own value." for name in plan.kept_properties]
             notices += _link_notices(plan.newly_resolved, plan.skipped)
-            return plan, self._finish(plan.steps, notices, progress, dry_run=dry_run)
+            return plan, self._finish(context, plan.steps, notices, progress, dry_run=dry_run)
 
     def extract(
         self,
@@ -106,17 +106,25 @@ class Arranging:
         dry_run: bool,
     ) -> tuple[ExtractPlan, Done]:
         """Make a section, block or range of lines a note of its own. See ``plan_extract``."""
-        with self._bench.locked(progress) as context:
+        with self._bench.locked(progress, dry_run=dry_run) as context:
             path = context.locate(name)
             self._bench.read(path, if_match)
             plan = plan_extract(context, path, parse_note_path(_from_root(path, to)), part, leave)
             notices = _link_notices(plan.newly_resolved, plan.skipped)
-            return plan, self._finish(plan.steps, notices, progress, dry_run=dry_run)
+            return plan, self._finish(context, plan.steps, notices, progress, dry_run=dry_run)
 
-    def _finish(self, steps: list[Step], notices: list[str], progress: Progress, *, dry_run: bool) -> Done:
+    def _finish(
+        self, context: PlanContext, steps: list[Step], notices: list[str], progress: Progress, *, dry_run: bool
+    ) -> Done:
         if len(notices) > _MAX_NOTICES:
             notices = [*notices[:_MAX_NOTICES], f"There are {len(notices) - _MAX_NOTICES} more such notices."]
-        return self._bench.finish(steps, notices, progress, dry_run=dry_run)
+        if context.unread:
+            notices.append(
+                f"This shows the first {SAMPLE} notes; {context.unread} more would be changed, and are counted once each. "
+                "Should one of them have to stay as it is, nothing will be changed, and the error will name it."
+            )
+        done = self._bench.finish(steps, notices, progress, dry_run=dry_run)
+        return done._replace(unread=context.unread)
 
 
 def _existing(context: PlanContext, name: str) -> VaultPath:

@@ -57,5 +57,5 @@ def _key_of(steps: Sequence[Step]) -> str:
     """Return a key that only these very steps have: what is done is what the person agreed to."""
     digest = hashlib.sha256()
     for step in steps:
-        digest.update(repr(step).encode("utf-8", "surrogatepass"))
+        digest.update(repr(step).encode("utf-8", "surrogatepass"))  # of contents it has the digests
     return f"confirm-{digest.hexdigest()}"

@@ -13,14 +13,15 @@ from typing import NamedTuple
 
 from vaultwire.markdown.diffs import unified
 from vaultwire.vault.caller import Caller
-from vaultwire.vault.changes.change import Author, Change, Move, Step, Write, path_before, paths_of
+from vaultwire.vault.changes.change import Author, Change, Move, Step, Write, paths_of
 from vaultwire.vault.changes.executor import Changes
+from vaultwire.vault.changes.move_paths import MovePaths
 from vaultwire.vault.changes.projected_tree import simplified
 from vaultwire.vault.disk.etags import etag_of, whole_etag
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.disk.note_text import plain_text
 from vaultwire.vault.disk.paths import is_note
-from vaultwire.vault.editing.confirmation import confirmation_of_many
+from vaultwire.vault.editing.confirmation import MAX_UNASKED_NOTES, confirmation_of_many
 from vaultwire.vault.errors import NOT_READ, STALE_EDIT, VaultError
 from vaultwire.vault.index.port import Index
 from vaultwire.vault.plans.context import PlanContext
@@ -36,16 +37,18 @@ _MAX_NAMED = 20
 class Done(NamedTuple):
     """A finished plan. ``change`` is the change that was made: None for a dry run, with the id 0 if there was nothing to do.
 
-    ``steps`` are those that change something, ``notices`` what the caller should know.
+    ``steps`` are those that change something, ``notices`` what the caller should know. ``unread`` is how many files more a
+    dry run would change.
     """
 
     change: Change | None
     steps: list[Step]
     notices: list[str]
+    unread: int = 0
 
     def other_edits(self, path: VaultPath) -> list[VaultPath]:
         """Return the files that are edited, without the one at ``path``."""
-        edits = (step for step in self.steps if isinstance(step, Write) and step.before is not None)
+        edits = (step for step in self.steps if isinstance(step, Write) and step.old is not None)
         return [step.path for step in edits if step.path != path]
 
 
@@ -82,10 +85,10 @@ class Workbench:
         return bench
 
     @contextmanager
-    def locked(self, progress: Progress) -> Iterator[PlanContext]:
-        """Hold the vault's lock, and yield what a plan is made from. See ``Changes.locked``."""
+    def locked(self, progress: Progress, *, dry_run: bool = False) -> Iterator[PlanContext]:
+        """Hold the vault's lock, and yield what a plan is made from. See ``Changes.locked``, ``PlanContext``."""
         with self.changes.locked(progress):
-            yield PlanContext(self.files, self.index, self.settings.get(), progress)
+            yield PlanContext(self.files, self.index, self.settings.get(), progress, dry_run=dry_run)
 
     def finish(
         self,
@@ -115,11 +118,13 @@ class Workbench:
         if question is not None:
             progress.confirm(question)
         change = self.changes.execute(needed, Author(self.caller.client, self.tool), progress, undoes)
+        # So many texts would drive out those that the caller has read. A note under its second name is not written.
+        written = {file.path for file in change.files} if len(needed) <= MAX_UNASKED_NOTES else set()
         for step in needed:
             if not isinstance(step, Write):
                 self.caller.moved(step.source, step.target)
-            elif step.after is not None:
-                self.caller.saw(step.path, etag_of(step.after), step.after)
+            elif step.new is not None:
+                self.caller.saw(step.path, step.new.digest.hex(), step.new.data if step.path in written else None)
         return Done(change, needed, list(notices))
 
     def read(self, path: VaultPath, if_match: str | None, *, is_overwritten: bool = False) -> bytes:
@@ -162,13 +167,13 @@ class Workbench:
         """Refuse to edit notes that the caller must have read and has not, also where only links change."""
         if not self._read_first:
             return
-        moves: list[Move] = []
+        moves = MovePaths()
         unread: list[VaultPath] = []
-        for step in steps:
+        for number, step in enumerate(steps):
             if isinstance(step, Move):
-                moves.append(step)
-            elif step.before is not None:
-                path = path_before(step.path, moves)  # the one under which the caller has read it
+                moves.add(number, step)
+            elif step.old is not None:
+                path = moves.before(step.path)  # the one under which the caller has read it
                 if is_note(path) and not self.caller.has_read(path):
                     unread.append(path)
         if unread:

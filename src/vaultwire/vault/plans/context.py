@@ -5,6 +5,9 @@ Also the check of a new path, which several plans need.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TypeVar
+
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.disk.paths import check_new_names
 from vaultwire.vault.index.port import Index
@@ -12,19 +15,43 @@ from vaultwire.vault.links.note_lookup import locate
 from vaultwire.vault.settings.obsidian_settings import Settings
 from vaultwire.vault.value_types import NO_PROGRESS, Progress, VaultPath
 
+SAMPLE = 500
+"""Of how many files a dry run shows what would change: more than anybody reads, and read within a second."""
+
+_Item = TypeVar("_Item")
+
 
 class PlanContext:
     """The vault's files, the index over them, and the person's settings in Obsidian.
 
     A plan is made and executed under the vault's lock, so the files do not change in between by this program.
-    ``progress`` says whether the caller still waits.
+    ``progress`` says whether the caller still waits. With ``dry_run`` the plan is not executed: it has the first steps, and
+    counts the others.
     """
 
-    def __init__(self, files: Files, index: Index, settings: Settings, progress: Progress = NO_PROGRESS) -> None:
+    def __init__(
+        self,
+        files: Files,
+        index: Index,
+        settings: Settings,
+        progress: Progress = NO_PROGRESS,
+        *,
+        dry_run: bool = False,
+    ) -> None:
         self.files = files
         self.index = index
         self.settings = settings
         self.progress = progress
+        self._dry_run = dry_run
+        self.unread = 0
+        """How many files would be changed and were not read, because they are not in the sample of a dry run."""
+
+    def sample(self, items: Sequence[_Item]) -> Sequence[_Item]:
+        """Return the files that are read for the plan: of a dry run the first ones; the others are counted as unread."""
+        if not self._dry_run or len(items) <= SAMPLE:
+            return items
+        self.unread += len(items) - SAMPLE
+        return items[:SAMPLE]
 
     def locate(self, name: str) -> VaultPath:
         """Return the path of the note that ``name`` means. See ``note_lookup.locate``, also for what it raises."""

@@ -14,6 +14,7 @@ from vaultwire.markdown.base_files import Kind
 from vaultwire.markdown.canvas import FileNode
 from vaultwire.markdown.link_spans import LinkSpan, NewLink
 from vaultwire.vault.changes.change import Write
+from vaultwire.vault.disk.contents import patched
 from vaultwire.vault.disk.paths import fold
 from vaultwire.vault.errors import SECTION_NOT_FOUND, VaultError
 from vaultwire.vault.links.link_resolver import LinkResolver, file_names_for, link_names_to, linkpath_of
@@ -78,10 +79,10 @@ def with_heading_links(
     }
     for edit in edits:
         progress.check()
-        after = edit.after
-        if after is not None and (edit.path in renamed or edit.path in sources):
-            after = rewrite_bytes(after, edit.path, rules, found)
-        found.writes.append(edit._replace(after=after))
+        if edit.old is not None and edit.new is not None and (edit.path in renamed or edit.path in sources):
+            before, after = edit.old.data, rewrite_bytes(edit.new.data, edit.path, rules, found)
+            edit = Write(edit.path, edit.old, patched(edit.old, before, after))  # noqa: PLW2901 - with its links
+        found.writes.append(edit)
     others = sources - {edit.path for edit in edits}
     rewrite_files(context, rules, dict.fromkeys(others), paths, found)
     found.links.sort()

@@ -15,12 +15,12 @@ from vaultwire.markdown.bounds import end_of_reading, unread_problem
 from vaultwire.markdown.canvas import FileNode, NotACanvasError, canvas_edits
 from vaultwire.markdown.link_spans import LinkSpan, NewLink, Rewriting, UnwritableLinkError, rewrite_links
 from vaultwire.markdown.offsets import apply_replacements
-from vaultwire.vault.changes.change import Write
+from vaultwire.vault.changes.change import Write, edit_of
 from vaultwire.vault.disk.note_text import edited_bytes
 from vaultwire.vault.disk.paths import is_canvas
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
 from vaultwire.vault.plans.context import PlanContext
-from vaultwire.vault.value_types import Problem, VaultPath
+from vaultwire.vault.value_types import Problem, Stages, VaultPath
 
 _BASE_SUFFIX = ".base"
 
@@ -76,8 +76,9 @@ def rewrite_files(
     A canvas or base that cannot be read or understood stays as it is and is added to ``found.skipped``. Raises VaultError
     for a note that cannot be read and for a link that cannot be written.
     """
-    for path in sorted({*notes, *filter(is_canvas_or_base, paths)}):
-        context.progress.check()
+    others = [path for path in paths if is_canvas_or_base(path) and path not in notes]
+    sources = sorted([*context.sample(sorted(notes)), *others])
+    for path in Stages(context.progress).each(Stages.READING, "read", sources):
         place = rules.path_after(path)
         try:
             data = context.files.read(path).data
@@ -91,7 +92,7 @@ def rewrite_files(
             found.skipped.append(Problem(place, f"its links were left as they are: {error.message}"))
             continue
         if after != data:
-            found.writes.append(Write(place, data, after))
+            found.writes.append(edit_of(context.files, path, data, after, place))
 
 
 def rewrite_bytes(

@@ -8,13 +8,13 @@ reported.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from vaultwire.markdown.bounds import end_of_reading, unread_problem
 from vaultwire.markdown.property_edits import PropertyEditError, rename_property
 from vaultwire.markdown.tag_spans import TagError, check_tag, rename_tag, renamed_tag, tag_spans
-from vaultwire.vault.changes.change import Step, Write
+from vaultwire.vault.changes.change import Step, Write, edit_of
 from vaultwire.vault.disk.note_text import edited_bytes, plain_text
 from vaultwire.vault.disk.paths import fold
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
@@ -24,7 +24,7 @@ from vaultwire.vault.plans.context import PlanContext
 from vaultwire.vault.plans.heading_links import NewSubpath, new_heading_subpaths, with_heading_links
 from vaultwire.vault.plans.link_rewriting import LinkChange
 from vaultwire.vault.search.filters import Condition, NoteFilter
-from vaultwire.vault.value_types import Problem, Progress, TagCount, VaultPath, asking
+from vaultwire.vault.value_types import Problem, Progress, Stages, TagCount, VaultPath, asking
 
 _ALL = 1 << 30  # more notes than any vault has
 # A longer list of notes to repair helps nobody.
@@ -134,6 +134,7 @@ def plan_rename_property(context: PlanContext, old: str, new: str) -> PropertyPl
         return rename_property(text, old, new)
 
     paths = [hit.stat.path for hit in hits]
+    del hits  # of 70,000 notes
     found = _rename_all(
         context, paths, renamed, excluded, renamed, f"The property {old!r} cannot be renamed to {new!r}"
     )
@@ -152,9 +153,9 @@ class _Renamed(NamedTuple):
 
 def _rename_all(
     context: PlanContext,
-    paths: Iterable[VaultPath],
+    paths: Sequence[VaultPath],
     edit: Callable[[str], str],
-    excluded: Iterable[VaultPath],
+    excluded: Sequence[VaultPath],
     edit_excluded: Callable[[str], str],
     refusal: str,
 ) -> _Renamed:
@@ -163,12 +164,13 @@ def _rename_all(
     """
     steps: list[Write] = []
     problems: list[Problem] = []
-    for path in paths:
+    stages = Stages(context.progress)
+    for path in stages.each(stages.READING, "read", context.sample(paths)):
         _rename_in(context, path, edit, steps, problems)
     _refuse(problems, refusal)
     count = len(steps)
     unchanged: list[Problem] = []
-    for path in excluded:
+    for path in stages.each(stages.READING, "read", context.sample(excluded)):
         _rename_in(context, path, edit_excluded, steps, unchanged)
     if not steps:
         _refuse(unchanged, refusal)
@@ -182,7 +184,6 @@ def _rename_in(
 
     Bytes that are not UTF-8 stay as they are.
     """
-    context.progress.check()
     data = context.files.read(path).data
     try:
         after = edited_bytes(data, edit)
@@ -190,7 +191,7 @@ def _rename_in(
         problems.append(Problem(path, str(error)))
         return
     if after != data:  # equal: another program has renamed it since the index read the note
-        steps.append(Write(path, data, after))
+        steps.append(edit_of(context.files, path, data, after))
 
 
 def _count_tag(step: Write, old: str) -> int:
