@@ -89,7 +89,7 @@ WORK: dict[str, Work] = {
     ),
     "a check of the vault": Work(
         lambda count: {"a.md": numbered(count, "# h{}\n", "[[#h{}]]\n")},
-        lambda vault, asked: vault.check_all("", 0, 9, asked),
+        lambda vault, asked: vault.check_all(vault.files_to_check("", asked), 0, 9, asked),
         each=2,
     ),
     "a check of a canvas": Work(
