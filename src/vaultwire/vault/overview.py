@@ -23,6 +23,7 @@ from vaultwire.vault.value_types import (
     ValueUse,
     VaultPath,
     VaultStats,
+    asking,
 )
 
 
@@ -53,14 +54,12 @@ class Overview:
             found.append(note)
         return sorted(found)[:limit]
 
-    def list_files(self, after: str | None, limit: int, progress: Progress = NO_PROGRESS) -> Listing:
-        """Return notes and attachments in path order, beginning after the path ``after``."""
-        files = []
-        for file in self._files.walk(attachments=True):
-            progress.check()
-            files.append(file)
-        later = sorted(file for file in files if after is None or file.path > after)
-        return Listing(later[:limit], len(files), len(later) > limit)
+    def list_files(self, after: str, limit: int, progress: Progress = NO_PROGRESS) -> tuple[list[NoteStat], bool]:
+        """Return notes and attachments in path order, beginning after the path ``after``, and whether more follow."""
+        later = self._index.files_after(after, limit + 1, progress)
+        if later is None:  # looking through the folders is quicker than waiting for the index of a large vault
+            later = sorted(file for file in asking(progress, self._files.walk(attachments=True)) if file.path > after)
+        return later[:limit], len(later) > limit
 
     def paths(self, progress: Progress = NO_PROGRESS) -> list[VaultPath]:
         """Return the path of every note and attachment, in path order."""

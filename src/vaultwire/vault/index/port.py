@@ -43,8 +43,8 @@ class Index(Protocol):
 
     ``folder`` limits an answer to the notes below it. A call may have to wait until all files are checked: it calls
     ``progress.report`` meanwhile, and ``progress.check``, which raises when the call should stop. Notes that the vault's
-    own rules exclude are in ``notes``, ``named``, ``paths``, ``links_asking``, ``resolver`` and ``excluded_with``, and in
-    ``tasks`` of one note; no other answer has them.
+    own rules exclude are in ``notes``, ``named``, ``paths``, ``files_after``, ``links_asking``, ``resolver`` and
+    ``excluded_with``, and in ``tasks`` of one note; no other answer has them.
     """
 
     def notes(self, folder: VaultPath | None, progress: Progress) -> Listed[NoteStat]:
@@ -52,6 +52,9 @@ class Index(Protocol):
 
     def named(self, names: Collection[str], progress: Progress) -> list[VaultPath] | None:
         """Return every note whose file name is one of these, in any case; None instead of waiting for long."""
+
+    def files_after(self, after: str, limit: int, progress: Progress) -> list[NoteStat] | None:
+        """Return ``limit`` files after a path, in path order: notes and attachments; None instead of waiting for long."""
 
     def recent(self, folder: VaultPath | None, limit: int, progress: Progress) -> tuple[list[NoteStat], int]:
         """Return the latest changed notes, the latest first, and the number of all notes."""

@@ -92,15 +92,22 @@ def listing_version(catalog: Catalog) -> Hashable:
     return version
 
 
-def recent(catalog: Catalog, folder: VaultPath | None, limit: int) -> list[NoteStat]:
-    """Return the latest changed notes below the folder that are not hidden, the latest first."""
+def files_after(catalog: Catalog, after: str, limit: int) -> list[NoteStat]:
+    """Return ``limit`` files after a path, in path order."""
+    values = (after, limit)
+    rows = catalog.rows("SELECT path, size, modified, stamp FROM files WHERE path > ? ORDER BY path LIMIT ?", values)
+    return [NoteStat(*row) for row in rows]
+
+
+def recent(catalog: Catalog, folder: VaultPath | None, limit: int) -> tuple[list[NoteStat], int]:
+    """Return the latest changed notes below the folder that are not hidden, the latest first, and the number of all."""
     condition, values = below(folder)
     rows = catalog.rows(
         "SELECT path, size, modified, stamp FROM files"
         f" WHERE is_note AND NOT hidden AND {condition} ORDER BY modified DESC, path LIMIT ?",
         [*values, limit],
     )
-    return [NoteStat(*row) for row in rows]
+    return [NoteStat(*row) for row in rows], count_notes(catalog, folder)
 
 
 def tagged(catalog: Catalog, tags: Sequence[str], folder: VaultPath | None, *, every: bool) -> PathKeys:

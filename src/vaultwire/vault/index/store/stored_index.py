@@ -102,15 +102,15 @@ class StoredIndex:
             return None
         return self._ask(lambda catalog: catalog_queries.named(catalog, names), progress)
 
+    def files_after(self, after: str, limit: int, progress: Progress) -> list[NoteStat] | None:
+        """See the port."""
+        if self._has_watch_loop and not self._is_checked:
+            return None
+        return self._ask(lambda catalog: catalog_queries.files_after(catalog, after, limit), progress)
+
     def recent(self, folder: VaultPath | None, limit: int, progress: Progress) -> tuple[list[NoteStat], int]:
         """See the port."""
-        return self._ask(
-            lambda catalog: (
-                catalog_queries.recent(catalog, folder, limit),
-                catalog_queries.count_notes(catalog, folder),
-            ),
-            progress,
-        )
+        return self._ask(lambda catalog: catalog_queries.recent(catalog, folder, limit), progress)
 
     def search(
         self,
