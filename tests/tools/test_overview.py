@@ -134,11 +134,12 @@ def test_arguments_narrow_which_tasks_are_listed(
 
 def test_a_page_of_tasks_says_where_the_next_begins(root: Path) -> None:
     lines, data = call(root, "list_tasks", status="any", limit=2)
+    key = data["next_cursor"].partition(".")[0]
     assert (lines[0], lines[-1]) == ("3 tasks, numbers 1 to 2:", f"1 more: pass cursor {data['next_cursor']!r}.")
     _, data = call(root, "list_tasks", status="any", limit=2, cursor=data["next_cursor"])
     assert [task["path"] for task in data["tasks"]] == ["Sub/Garden.md"]
     assert "next_cursor" not in data
-    lines, _ = call(root, "list_tasks", status="any", cursor="9" * 20)
+    lines, _ = call(root, "list_tasks", status="any", cursor=f"{key}.{'9' * 20}")
     assert lines == ["3 tasks; none on this page."]
 
 
