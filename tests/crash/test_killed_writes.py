@@ -105,7 +105,7 @@ def _check_that_all_goes_on(root: Path) -> None:
     """What a killed program leaves behind is in nobody's way, and is gone with the next change."""
     vault = open_vault(root, state=root.parent / f"{root.name} state")
     assert (root / "Other.md").read_text() == "other\n"
-    assert {note.path for note in vault.overview.list_notes("", None, 99).notes} <= {
+    assert {note.path for note in vault.overview.list_notes("").all()} <= {
         "Note.md",
         "Other.md",
         "New/Note.md",

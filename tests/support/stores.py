@@ -81,13 +81,13 @@ def difference(ours: dict[str, Any], anew: dict[str, Any]) -> dict[str, Any]:
 
 def answers(index: StoredIndex, queries: list[str] = QUERIES) -> dict[str, Any]:
     """Return all answers of an index, without scores, which depend on deleted entries that are not yet removed."""
-    notes = index.notes(None, NO_PROGRESS)
+    notes = index.notes(None, NO_PROGRESS).all()
     everything: dict[str, Any] = {
         "notes": notes,
         "paths": index.paths(NO_PROGRESS),
         "tags": index.count_tags(None, NO_PROGRESS),
         "tags below": index.count_tags(VaultPath("sub"), NO_PROGRESS),
-        "tagged": index.tagged(["fruit", "café", "late"], None, NO_PROGRESS, every=False),
+        "tagged": index.tagged(["fruit", "café", "late"], None, NO_PROGRESS, every=False).all(),
         "recent": index.recent(None, 99, NO_PROGRESS),
         "named": index.named(["A.MD", "café.md"], NO_PROGRESS),
     }

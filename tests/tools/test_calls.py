@@ -75,7 +75,7 @@ def test_list_notes_lists_in_path_order(vault: Vault) -> None:
     outcome = call(vault, "list_notes")
     paths = [note["path"] for note in outcome.data["notes"]]
     assert paths == ["Archive/Garden.md", "Empty.md", "Garden.md", "Projects/Odd.md", "Projects/Water.md"]
-    assert outcome.texts[0].splitlines() == ["5 notes in the vault, 5 shown:", *paths]
+    assert outcome.texts[0].splitlines() == ["5 notes in the vault:", *paths]
     assert call(vault, "list_notes", folder="Projects").data["total"] == 2
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from vaultwire.app.engine import load_tools
 from vaultwire.toolkit.catalog import load_catalog
 from vaultwire.toolkit.registry import Failure, Outcome, invoke
 from vaultwire.vault.value_types import NO_PROGRESS
+from vaultwire.vault.vault import Vault
 
 VAULT = """
 === Home.md
@@ -36,8 +38,14 @@ def root(tmp_path: Path) -> Path:
     return write_vault(tmp_path, VAULT)
 
 
+@lru_cache(maxsize=1)
+def opened(root: Path) -> Vault:
+    """Return one vault for all calls of a test: a caller's cursors are its own."""
+    return open_vault(root)
+
+
 def invoked(root: Path, what: str, **arguments: Any) -> Outcome[Any] | Failure:
-    return invoke(GRAPH, DESCRIPTION, {"what": what, **arguments}, open_vault(root), NO_PROGRESS)
+    return invoke(GRAPH, DESCRIPTION, {"what": what, **arguments}, opened(root), NO_PROGRESS)
 
 
 def ask(root: Path, what: str, **arguments: Any) -> tuple[list[str], dict[str, Any]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from vaultwire.app.engine import load_tools
 from vaultwire.toolkit.catalog import load_catalog
 from vaultwire.toolkit.registry import Failure, Outcome, invoke
 from vaultwire.vault.value_types import NO_PROGRESS
+from vaultwire.vault.vault import Vault
 
 VAULT = """
 === Home.md
@@ -40,9 +42,15 @@ def root(tmp_path: Path) -> Path:
     return write_vault(tmp_path, VAULT)
 
 
+@lru_cache(maxsize=1)
+def opened(root: Path) -> Vault:
+    """Return one vault for all calls of a test: a caller's cursors are its own."""
+    return open_vault(root)
+
+
 def call(root: Path, name: str, **arguments: Any) -> tuple[str, dict[str, Any]]:
     """Return a tool's text and data; the data fits its schema."""
-    outcome = invoke(TOOLS[name], DESCRIPTIONS[name], arguments, open_vault(root), NO_PROGRESS)
+    outcome = invoke(TOOLS[name], DESCRIPTIONS[name], arguments, opened(root), NO_PROGRESS)
     assert isinstance(outcome, Outcome), outcome
     jsonschema.validate(outcome.data, DESCRIPTIONS[name]["outputSchema"])
     (text,) = outcome.texts

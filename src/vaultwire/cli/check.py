@@ -20,7 +20,7 @@ def run(config: Config, note: str | None, *, as_json: bool) -> int:
     vault = open_vault(config, (), load_policy(config))
     try:
         if note is None:
-            found, checked, _ = vault.check_all("", 0, _ALL)
+            found, checked, _ = vault.check_all(vault.files_to_check(""), 0, _ALL)
         else:
             path, findings = vault.check(note)
             found, checked = [(path, findings)], 1

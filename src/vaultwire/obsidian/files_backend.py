@@ -47,7 +47,6 @@ from vaultwire.vault.value_types import Placed, Progress, VaultPath
 from vaultwire.vault.vault import Vault
 
 # More notes and tasks than a vault has.
-_ALL = 1_000_000
 _MAX_SEARCHED = 1000
 _MAX_VERSIONS = 50
 
@@ -186,7 +185,7 @@ class FilesBackend:
 
     def tagged(self, tag: str, progress: Progress) -> list[str]:
         """Return the notes with a tag or one below it. Raises VaultError (FILE_NOT_FOUND) if there are none."""
-        found = self.vault.overview.tagged([tag], every=True, folder="", progress=progress)
+        found = self.vault.overview.tagged([tag], every=True, folder="", progress=progress).all(progress)
         if not found:
             raise VaultError(FILE_NOT_FOUND, f"No note has the tag {'#' + tag.lstrip('#')!r}.")
         return sorted((each.path for each in found), key=sort_key)
@@ -221,8 +220,8 @@ class FilesBackend:
 
     def backlinks(self, path: VaultPath, progress: Progress) -> list[tuple[str, int]]:
         """Return the other notes that link to a note, each with the number of its links."""
-        _, _, sources = self.vault.backlinks(path, 0, 0, progress)
-        return sorted(Counter(sources).items(), key=lambda each: sort_key(each[0]))
+        sources = Counter(source for source, _ in self.vault.incoming(path, progress)[1])
+        return sorted(sources.items(), key=lambda each: sort_key(each[0]))
 
     def outline(self, path: VaultPath, progress: Progress) -> list[tuple[int, str, int]]:
         """Return a note's headings: level, text, line."""
@@ -230,7 +229,7 @@ class FilesBackend:
 
     def tasks(self, path: VaultPath | None, progress: Progress) -> list[TaskLine]:
         """Return the tasks of a note or of all, in path and line order."""
-        found, _ = self.vault.overview.tasks(TaskFilter(), path or "", "", 0, _ALL, progress)
+        found = self.vault.overview.tasks(TaskFilter(), path or "", "", progress).all(progress)
         return sorted(
             ((each.path, each.line, each.mark, each.text.strip()) for each in found),
             key=lambda task: (sort_key(task[0]), task[1]),
@@ -261,7 +260,7 @@ class FilesBackend:
     def templates(self, progress: Progress) -> list[str]:
         """Return the templates' names. Raises VaultError (FILE_NOT_FOUND) if the settings name no folder for them."""
         folder = self._template_folder()
-        notes = self.vault.overview.list_notes(folder, None, _ALL, progress).notes
+        notes = self.vault.overview.list_notes(folder, progress).all(progress)
         return sorted((each.path[len(folder) + 1 : -len(NOTE_SUFFIX)] for each in notes), key=sort_key)
 
     def template(self, name: str, progress: Progress) -> str:

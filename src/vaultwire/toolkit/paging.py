@@ -1,28 +1,23 @@
-"""Pages of results: the cursor of all tools that count their results, and the text around a page."""
+"""Pages of results: the cursors of all tools, and the text around a page."""
 
 from __future__ import annotations
 
 import re
-from typing import Annotated, Any, NamedTuple, cast
+from collections.abc import Callable, Hashable
+from typing import Annotated, Any, Generic, NamedTuple, TypeVar, cast
 
 from vaultwire.toolkit.registry import Bounds, Data, Outcome
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
+from vaultwire.vault.listed import Listed
+from vaultwire.vault.value_types import Progress
+from vaultwire.vault.vault import Vault
+
+Item = TypeVar("Item")
 
 _CURSOR = re.compile(r"([0-9a-f]{8})\.([0-9]{1,20})")
 
-# The number of results before the page, as text. It is opaque to callers, and the server keeps nothing between pages.
-Cursor = Annotated[str | None, Bounds(1, 20), "next_cursor of the page before. Leave out for the first page."]
-
-
-def offset_of(cursor: str | None) -> int:
-    """Return how many results are before the page. Raises VaultError for a cursor that is not from a page."""
-    if cursor is None:
-        return 0
-    if not (cursor.isascii() and cursor.isdecimal()):
-        raise VaultError(
-            INVALID_ARGUMENTS, f"cursor: pass next_cursor of the page before, got {cursor!r}.", argument="cursor"
-        )
-    return int(cursor)
+# The key of the results and the number of those before the page (see ``position_of``). It is opaque to callers.
+Cursor = Annotated[str | None, Bounds(1, 30), "next_cursor of the page before. Leave out for the first page."]
 
 
 class Position(NamedTuple):
@@ -43,6 +38,56 @@ def position_of(cursor: str | None) -> Position:
     return Position(match[1], int(match[2]))
 
 
+class Page(Generic[Item]):
+    """One page of the results of a question. All pages show the results of the first page's call.
+
+    ``items`` are shown. Files that are gone since the first page are left out, so there may be fewer than the limit.
+    """
+
+    def __init__(
+        self, vault: Vault, question: Hashable, results: Listed[Item], place: Position, items: list[Item], end: int
+    ) -> None:
+        self.items = items
+        self.offset = place.offset
+        self.end = end
+        self.total = len(results)
+        self.facts = results.facts
+        self._vault = vault
+        self._question = question
+        self._results = results
+        self._key = place.key
+
+    @property
+    def text(self) -> str:
+        """The end of a headline: which of the results the page shows."""
+        return page_text(self.offset, max(self.end - self.offset, 0), self.total)
+
+    def outcome(self, data: Data, lines: list[str]) -> Outcome[Data]:
+        """Return the page with the next page's cursor, if there is one, in the data's ``next_cursor`` and in the text."""
+        if self.end < self.total:
+            self._key = self._key or self._vault.paged.keep(self._question, self._results, self._results.size)
+        return page_outcome(data, lines, self.end, self.total, self._key)
+
+
+def page_of(
+    vault: Vault,
+    question: Hashable,
+    cursor: str | None,
+    limit: int,
+    find: Callable[[], Listed[Item]],
+    progress: Progress,
+) -> Page[Item]:
+    """Return the page that a cursor means; the first page of what ``find`` finds if there is no cursor.
+
+    ``question``: the tool and the arguments that say what is asked; those of the next page must be the same. Raises
+    VaultError for a cursor of another question, and for results that are not kept any more.
+    """
+    place = position_of(cursor)
+    results: Listed[Item] = vault.paged.get(place.key, question) if place.key else find()
+    items = results.page(place.offset, limit, progress)
+    return Page(vault, question, results, place, items, min(place.offset + limit, len(results)))
+
+
 def page_text(offset: int, shown: int, total: int) -> str:
     """Return the end of a headline: which of the results the page shows."""
     if not shown:
@@ -50,9 +95,13 @@ def page_text(offset: int, shown: int, total: int) -> str:
     return f", numbers {offset + 1} to {offset + shown}:" if offset or shown < total else ":"
 
 
-def page_outcome(data: Data, lines: list[str], position: int, total: int) -> Outcome[Data]:
-    """Return a page with the next page's cursor, if there is one, in the data's ``next_cursor`` and in the text."""
+def page_outcome(data: Data, lines: list[str], position: int, total: int, key: str) -> Outcome[Data]:
+    """Return a page with the next page's cursor, if there is one, in the data's ``next_cursor`` and in the text.
+
+    ``key``: the results' (see ``Position``).
+    """
     if position < total:
-        cast("Any", data)["next_cursor"] = str(position)
-        lines.append(f"{total - position} more: pass cursor '{position}'.")
+        cursor = f"{key}.{position}"
+        cast("Any", data)["next_cursor"] = cursor
+        lines.append(f"{total - position} more: pass cursor {cursor!r}.")
     return Outcome(["\n".join(lines)], data)

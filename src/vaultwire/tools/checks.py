@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Literal, NotRequired, TypedDict
 
 from vaultwire.toolkit.argument_types import Folder, Limit, OptionalName
-from vaultwire.toolkit.paging import Cursor, offset_of, page_outcome
+from vaultwire.toolkit.paging import Cursor, page_outcome, position_of
 from vaultwire.toolkit.phrases import counted
 from vaultwire.toolkit.registry import Outcome, tool
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
@@ -59,13 +59,17 @@ def check_notes(
     """
     if path and (folder or cursor):
         raise VaultError(INVALID_ARGUMENTS, "path: give a path or a folder, not both.", argument="path")
-    offset = offset_of(cursor)
+    key, offset = position_of(cursor)
     if path:
         found, findings = vault.check(path, progress)
         files, position, total = [(found, findings)], 1, 1
         where: str = found
     else:
-        files, position, total = vault.check_all(folder, offset, limit, progress)
+        question = ("check_notes", folder)
+        suspects = vault.paged.get(key, question) if key else vault.files_to_check(folder, progress)
+        files, position, total = vault.check_all(suspects, offset, limit, progress)
+        if position < total and not key:
+            key = vault.paged.keep(question, suspects, suspects.size)
         where = counted(position - offset, "file")
     faults = [
         FoundFault(
@@ -82,4 +86,4 @@ def check_notes(
     data = CheckedNotes(faults=faults, files_checked=position - offset, files_total=total)
     lines = [f"{counted(len(faults), 'fault')} in {where}{':' if faults else '.'}"]
     lines += [f"{fault['path']}:{fault['line']}: {fault['kind']}: {fault['message']}" for fault in faults]
-    return page_outcome(data, lines, position, total)
+    return page_outcome(data, lines, position, total, key)

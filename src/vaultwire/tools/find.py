@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, NotRequired, TypedDict
 
 from vaultwire.toolkit.argument_types import Folder, Limit
-from vaultwire.toolkit.paging import Cursor, offset_of, page_outcome, page_text
+from vaultwire.toolkit.paging import Cursor, page_of
 from vaultwire.toolkit.phrases import counted, iso_time
 from vaultwire.toolkit.registry import Bounds, Outcome, tool
 from vaultwire.vault import value_types
@@ -75,16 +75,23 @@ def find_notes(
         sort: "relevance" (the best names first; by path if no name is given), "path", "name", "modified" (the latest
             first) or "size" (the largest first).
     """
-    offset = offset_of(cursor)
-    asked = NoteFilterText(name, alias, tags or (), properties or (), modified_after, modified_before, sort)
-    found, total = vault.overview.find(asked, folder, offset, limit, progress)
-    notes = [_to_named(note) for note in found]
-    lines = [f"{counted(total, 'note')} found{page_text(offset, len(found), total)}"]
+    asked = NoteFilterText(
+        name, alias, tuple(tags or ()), tuple(properties or ()), modified_after, modified_before, sort
+    )
+    page = page_of(
+        vault,
+        ("find_notes", asked, folder),
+        cursor,
+        limit,
+        lambda: vault.overview.find(asked, folder, progress),
+        progress,
+    )
+    notes = [_to_named(note) for note in page.items]
+    lines = [f"{counted(page.total, 'note')} found{page.text}"]
     for note in notes:
         alias = f" (alias {note['alias']!r})" if "alias" in note else ""
         lines.append("  ".join([f"{note['modified']}  {note['path']}{alias}", *(f"#{tag}" for tag in note["tags"])]))
-    data = NamedNotes(notes=notes, total=total)
-    return page_outcome(data, lines, offset + len(notes), total)
+    return page.outcome(NamedNotes(notes=notes, total=page.total), lines)
 
 
 def _to_named(found: value_types.NamedNote) -> NamedNote:

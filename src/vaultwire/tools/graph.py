@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, NotRequired, TypedDict
+from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
-from vaultwire.toolkit.paging import Cursor, offset_of, page_outcome, page_text
+from vaultwire.toolkit.paging import Cursor, page_of
 from vaultwire.toolkit.phrases import counted
 from vaultwire.toolkit.registry import Bounds, Outcome, tool
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
-from vaultwire.vault.link_graph import Direction, LinkGraph, Neighbour
+from vaultwire.vault.link_graph import Direction, LinkGraph, Neighbour, Unresolved
+from vaultwire.vault.listed import Listed, listed
 from vaultwire.vault.value_types import Progress
 from vaultwire.vault.vault import Vault
 
@@ -89,57 +90,68 @@ def graph(
         limit: How many files or names to return.
     """
     _check(what, path, to)
-    offset = offset_of(cursor)
-    data = GraphAnswer(what=what, total=0)
-    if what == "neighbours":
-        found = vault.locate(path or "", progress)
-        page, total = vault.overview.link_graph(progress).neighbours(found, depth, direction, offset, limit, progress)
-        data["files"] = [_file(each) for each in page]
-        head = f"{counted(total, 'file')} within {counted(depth, 'link')} of {found}"
-        lines = [_line(each, depth) for each in page]
-    elif what == "path":
-        start, end = vault.locate(path or "", progress), vault.locate(to or "", progress)
-        way = vault.overview.link_graph(progress).path_between(start, end, direction, progress)
-        if way is None:
-            hint = "" if direction == "both" else ' Try direction "both".'
-            return Outcome([f"No way over links leads from {start} to {end}.{hint}"], {**data, "files": []})
-        files = [GraphFile(path=start, distance=0), *map(_file, way)]
-        data["files"], total = files[offset : offset + limit], len(files)
-        head = f"{counted(len(way), 'link')} from {start} to {end}"
-        lines = [start, *(f"{_ARROWS[each.direction]} {each.path}" for each in way)][offset : offset + limit]
+
+    def find() -> Listed[Any]:
+        if what == "neighbours":
+            start = vault.locate(path or "", progress)
+            return vault.overview.link_graph(progress).neighbours(start, depth, direction, progress)
+        if what == "path":
+            start, end = vault.locate(path or "", progress), vault.locate(to or "", progress)
+            way = vault.overview.link_graph(progress).path_between(start, end, direction, progress)
+            # The first step is the note itself.
+            return listed([] if way is None else [Neighbour(start, 0, start, "out"), *way], (start, end))
+        return _whole_graph(vault.overview.link_graph(progress), what)
+
+    page = page_of(vault, ("graph", what, path, to, depth, direction), cursor, limit, find, progress)
+    data = GraphAnswer(what=what, total=page.total)
+    if what == "path" and not page.total:
+        hint = "" if direction == "both" else ' Try direction "both".'
+        start, end = page.facts
+        return Outcome([f"No way over links leads from {start} to {end}.{hint}"], {**data, "files": []})
+    if what == "unresolved":
+        data["unresolved"] = [_name(each) for each in page.items]
+        lines = [_places_line(each) for each in data["unresolved"]]
     else:
-        head, lines, total = _whole_graph(
-            vault.overview.link_graph(progress), what, slice(offset, offset + limit), data
-        )
-    data["total"] = total
-    count = len(lines)
-    lines.insert(0, head + page_text(offset, count, total))
-    return page_outcome(data, lines, offset + count, total)
+        data["files"] = [_file(what, each) for each in page.items]
+        lines = [_line(what, each, depth) for each in data["files"]]
+    return page.outcome(data, [_head(what, page.total, page.facts, depth) + page.text, *lines])
 
 
-def _whole_graph(links: LinkGraph, what: What, page: slice, data: GraphAnswer) -> tuple[str, list[str], int]:
-    """Return headline, lines and total of an answer about the whole vault, and put its page into the data."""
+def _whole_graph(links: LinkGraph, what: What) -> Listed[Any]:
+    """Return the answer about the whole vault."""
     if what == "unresolved":
         names = links.unresolved()
-        data["unresolved"] = []
-        lines = []
-        for each in names[page]:
-            places = [LinkPlace(path=note, line=line) for note, line in each.places[:_MAX_PLACES]]
-            data["unresolved"].append(UnresolvedName(name=each.name, links=len(each.places), places=places))
-            more = f" and {len(each.places) - len(places)} more" if len(places) < len(each.places) else ""
-            shown = ", ".join(f"{place['path']}:{place['line']}" for place in places)
-            lines.append(f"{each.name} ({len(each.places)}): {shown}{more}")
-        count = sum(len(each.places) for each in names)
-        return f"{counted(count, 'link')} to {counted(len(names), 'name')} no file has", lines, len(names)
-    if what == "hubs":
-        hubs = links.hubs()
-        data["files"] = [GraphFile(path=each.path, linked_by=each.notes) for each in hubs[page]]
-        lines = [f"{each.path} ({each.notes})" for each in hubs[page]]
-        return f"{counted(len(hubs), 'note')} that others link to, the most linked first", lines, len(hubs)
-    paths = links.orphans() if what == "orphans" else links.dead_ends()
-    data["files"] = [GraphFile(path=each) for each in paths[page]]
-    ending = " no other note links to" if what == "orphans" else " without links to files"
-    return counted(len(paths), "note") + ending, list(paths[page]), len(paths)
+        return listed(names, sum(len(each.places) for each in names))
+    keys = links.hubs() if what == "hubs" else links.orphans() if what == "orphans" else links.dead_ends()
+    return Listed(keys, lambda part, _: list(part))
+
+
+def _head(what: What, total: int, facts: Any, depth: int) -> str:
+    """Return the headline. ``facts``: see the ``find`` of the tool."""
+    match what:
+        case "neighbours":
+            return f"{counted(total, 'file')} within {counted(depth, 'link')} of {facts}"
+        case "path":
+            return f"{counted(total - 1, 'link')} from {facts[0]} to {facts[1]}"
+        case "unresolved":
+            return f"{counted(facts, 'link')} to {counted(total, 'name')} no file has"
+        case "hubs":
+            return f"{counted(total, 'note')} that others link to, the most linked first"
+        case "orphans":
+            return f"{counted(total, 'note')} no other note links to"
+        case "dead_ends":
+            return f"{counted(total, 'note')} without links to files"
+
+
+def _name(each: Unresolved) -> UnresolvedName:
+    places = [LinkPlace(path=note, line=line) for note, line in each.places[:_MAX_PLACES]]
+    return UnresolvedName(name=each.name, links=len(each.places), places=places)
+
+
+def _places_line(each: UnresolvedName) -> str:
+    rest = each["links"] - len(each["places"])
+    shown = ", ".join(f"{place['path']}:{place['line']}" for place in each["places"])
+    return f"{each['name']} ({each['links']}): {shown}" + (f" and {rest} more" if rest else "")
 
 
 def _check(what: What, path: str | None, to: str | None) -> None:
@@ -155,10 +167,21 @@ def _check(what: What, path: str | None, to: str | None) -> None:
         )
 
 
-def _file(each: Neighbour) -> GraphFile:
+def _file(what: What, each: Any) -> GraphFile:
+    if what == "hubs":
+        path, notes = each
+        return GraphFile(path=path, linked_by=notes)
+    if not isinstance(each, Neighbour):
+        return GraphFile(path=each)
+    if not each.distance:
+        return GraphFile(path=each.path, distance=0)
     return GraphFile(path=each.path, distance=each.distance, via=each.via, direction=each.direction)
 
 
-def _line(each: Neighbour, depth: int) -> str:
-    arrow = _ARROWS[each.direction]
-    return f"{arrow} {each.path}" if depth == 1 else f"{each.distance}: {each.via} {arrow} {each.path}"
+def _line(what: What, each: GraphFile, depth: int) -> str:
+    if "linked_by" in each:
+        return f"{each['path']} ({each['linked_by']})"
+    if "direction" not in each:
+        return each["path"]
+    line = f"{_ARROWS[each['direction']]} {each['path']}"
+    return f"{each['distance']}: {each['via']} {line}" if what == "neighbours" and depth > 1 else line

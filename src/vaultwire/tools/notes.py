@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Annotated, NotRequired, TypedDict
 
 from vaultwire.toolkit.argument_types import IfMatch, Limit, Name, NoteName
+from vaultwire.toolkit.paging import Cursor, page_of
 from vaultwire.toolkit.phrases import add_other_files, counted, iso_time
 from vaultwire.toolkit.registry import Bounds, Outcome, tool
 from vaultwire.vault.value_types import Progress, WriteMode
@@ -61,7 +62,7 @@ def list_notes(
     /,
     folder: Annotated[str, Bounds(0, 1000)] = "",
     limit: Limit = 100,
-    cursor: Annotated[str | None, Bounds(1, 1000)] = None,
+    cursor: Cursor = None,
 ) -> Outcome[ListedNotes]:
     """List the notes of the vault or of one folder, subfolders included, in path order.
 
@@ -69,22 +70,20 @@ def list_notes(
 
     Args:
         folder: Folder in the vault, such as "Projects". Empty for the whole vault.
-        cursor: next_cursor of the page before. Leave out for the first page.
     """
-    listing = vault.overview.list_notes(folder, cursor, limit, progress)
+    page = page_of(
+        vault, ("list_notes", folder), cursor, limit, lambda: vault.overview.list_notes(folder, progress), progress
+    )
     where = f"in {folder}" if folder else "in the vault"
     data: ListedNotes = {
         "notes": [
-            {"path": note.path, "size": note.size, "modified": iso_time(note.modified_ns)} for note in listing.notes
+            {"path": note.path, "size": note.size, "modified": iso_time(note.modified_ns)} for note in page.items
         ],
-        "total": listing.total,
+        "total": page.total,
     }
-    lines = [f"{counted(listing.total, 'note')} {where}" + (f", {len(listing.notes)} shown:" if listing.notes else ".")]
-    lines += [note.path for note in listing.notes]
-    if listing.has_more:
-        data["next_cursor"] = listing.notes[-1].path
-        lines.append(f"More follow: pass cursor {listing.notes[-1].path!r}.")
-    return Outcome(["\n".join(lines)], data)
+    return page.outcome(
+        data, [f"{counted(page.total, 'note')} {where}{page.text}", *(note.path for note in page.items)]
+    )
 
 
 @tool(title="Write note", destructive=True)

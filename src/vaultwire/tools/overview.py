@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Annotated, NotRequired, TypedDict
 
 from vaultwire.toolkit.argument_types import Folder, Limit
-from vaultwire.toolkit.paging import Cursor, offset_of, page_outcome, page_text
+from vaultwire.toolkit.paging import Cursor, page_of
 from vaultwire.toolkit.phrases import counted, iso_time, shortened
 from vaultwire.toolkit.registry import Bounds, Outcome, tool
+from vaultwire.vault.listed import Listed, listed
 from vaultwire.vault.search.filters import parse_task_status
-from vaultwire.vault.value_types import Progress, PropertyUse
+from vaultwire.vault.value_types import Progress, PropertyUse, ValueUse
 from vaultwire.vault.vault import Vault
 
 
@@ -124,25 +125,37 @@ def list_properties(
         folder: Count only notes below this folder. Empty for the whole vault.
         limit: How many properties or values to return.
     """
-    offset = offset_of(cursor)
-    used = vault.overview.properties(name, folder, progress)
     if name:
-        values = vault.overview.property_values(name, folder, progress)
-        shown = values[offset : offset + limit]
-        data = UsedProperties(
-            properties=_used(used),
-            values=[UsedValue(value=shortened(value.text), notes=value.notes) for value in shown],
-            total=len(values),
-        )
-        lines = [*map(_line, data["properties"])] or [f"No note has the property {name!r}."]
-        lines += [f"{counted(len(values), 'value')}{page_text(offset, len(shown), len(values))}"] if values else []
-        lines += [f"  {shortened(value.text) or '(empty)'} ({value.notes})" for value in shown]
-        return page_outcome(data, lines, offset + len(shown), len(values))
-    page = used[offset : offset + limit]
-    data = UsedProperties(properties=_used(page), total=len(used))
-    lines = [f"{counted(len(used), 'property')} in use{page_text(offset, len(page), len(used))}"]
-    lines += map(_line, data["properties"])
-    return page_outcome(data, lines, offset + len(page), len(used))
+        return _values(vault, progress, name, folder, limit, cursor)
+
+    def find() -> Listed[PropertyUse]:
+        return listed(vault.overview.properties("", folder, progress))
+
+    page = page_of(vault, ("list_properties", folder), cursor, limit, find, progress)
+    data = UsedProperties(properties=_used(page.items), total=page.total)
+    lines = [f"{counted(page.total, 'property')} in use{page.text}", *map(_line, data["properties"])]
+    return page.outcome(data, lines)
+
+
+def _values(
+    vault: Vault, progress: Progress, name: str, folder: str, limit: int, cursor: str | None
+) -> Outcome[UsedProperties]:
+    """Return a page of the values of one property."""
+
+    def find() -> Listed[ValueUse]:
+        used = vault.overview.properties(name, folder, progress)
+        return listed(vault.overview.property_values(name, folder, progress), used)
+
+    page = page_of(vault, ("list_properties", name, folder), cursor, limit, find, progress)
+    data = UsedProperties(
+        properties=_used(page.facts),
+        values=[UsedValue(value=shortened(value.text), notes=value.notes) for value in page.items],
+        total=page.total,
+    )
+    lines = [*map(_line, data["properties"])] or [f"No note has the property {name!r}."]
+    lines += [f"{counted(page.total, 'value')}{page.text}"] if page.total else []
+    lines += [f"  {shortened(value.text) or '(empty)'} ({value.notes})" for value in page.items]
+    return page.outcome(data, lines)
 
 
 def _used(found: list[PropertyUse]) -> list[UsedProperty]:
@@ -177,13 +190,19 @@ def list_tasks(
         path: Only tasks of this note, named as for read_note. Empty for all notes.
         limit: How many tasks to return.
     """
-    offset = offset_of(cursor)
     wanted = parse_task_status(status)._replace(text=text, tag=tag)
-    found, total = vault.overview.tasks(wanted, path, folder, offset, limit, progress)
+    page = page_of(
+        vault,
+        ("list_tasks", wanted, path, folder),
+        cursor,
+        limit,
+        lambda: vault.overview.tasks(wanted, path, folder, progress),
+        progress,
+    )
     tasks: list[ListedTask] = []
-    lines = [f"{counted(total, 'task')}{page_text(offset, len(found), total)}"]
+    lines = [f"{counted(page.total, 'task')}{page.text}"]
     before = ""
-    for place in found:
+    for place in page.items:
         task = ListedTask(path=place.path, line=place.line, mark=place.mark, text=place.text)
         if place.heading:
             task["heading"] = place.heading
@@ -194,8 +213,7 @@ def list_tasks(
         lines.append(
             f"  {place.line}: [{place.mark}] {place.text}" + (f"  (# {place.heading})" if place.heading else "")
         )
-    data = ListedTasks(tasks=tasks, total=total)
-    return page_outcome(data, lines, offset + len(tasks), total)
+    return page.outcome(ListedTasks(tasks=tasks, total=page.total), lines)
 
 
 @tool(title="Vault statistics", time_class="search", read_only=True)

@@ -133,12 +133,13 @@ def list_resources(vault: Vault, cursor: str | None, limit: int, progress: Progr
     VaultError (INVALID_ARGUMENTS) for a cursor that no page gave.
     """
     try:
-        after = None if cursor is None else path_of(vault, cursor)
-    except VaultError:
+        after = "" if cursor is None else path_of(vault, cursor)
+        after.encode()  # no path that was listed holds half a character
+    except (VaultError, UnicodeEncodeError):
         raise VaultError(INVALID_ARGUMENTS, "cursor must be the nextCursor of an earlier answer") from None
-    listing = vault.overview.list_files(after, limit, progress)
-    next_cursor = uri_of(vault, listing.notes[-1].path) if listing.has_more else None
-    return ResourcePage([file for file in listing.notes if _can_be_named(file.path)], next_cursor)
+    files, has_more = vault.overview.list_files(after, limit, progress)
+    next_cursor = uri_of(vault, files[-1].path) if has_more else None
+    return ResourcePage([file for file in files if _can_be_named(file.path)], next_cursor)
 
 
 def read_resource(vault: Vault, uri: str, max_attachment_bytes: int) -> Resource:

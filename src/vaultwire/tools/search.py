@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Literal, NotRequired, TypedDict
 
 from vaultwire.toolkit.argument_types import Folder, Limit
-from vaultwire.toolkit.paging import Cursor, offset_of, page_outcome, page_text, position_of
+from vaultwire.toolkit.paging import Cursor, page_of, page_text, position_of
 from vaultwire.toolkit.phrases import counted
 from vaultwire.toolkit.registry import Bounds, Outcome, tool
 from vaultwire.vault.value_types import Hit, Progress
@@ -166,12 +166,17 @@ def search_by_tags(
         tags: Tags to look for.
         match: "all" for notes that have every tag, "any" for notes that have at least one.
     """
-    offset = offset_of(cursor)
-    found = vault.overview.tagged(tags, every=match == "all", folder=folder, progress=progress)
-    page = found[offset : offset + limit]
-    data = TaggedNotes(notes=[TaggedNote(path=note.path, tags=note.tags) for note in page], total=len(found))
+    page = page_of(
+        vault,
+        ("search_by_tags", tuple(tags), match, folder),
+        cursor,
+        limit,
+        lambda: vault.overview.tagged(tags, every=match == "all", folder=folder, progress=progress),
+        progress,
+    )
+    data = TaggedNotes(notes=[TaggedNote(path=note.path, tags=note.tags) for note in page.items], total=page.total)
     wanted = (" and " if match == "all" else " or ").join("#" + tag.removeprefix("#") for tag in tags)
-    verb = "has" if len(found) == 1 else "have"
-    lines = [f"{counted(len(found), 'note')} {verb} {wanted}{page_text(offset, len(page), len(found))}"]
-    lines += [f"{note.path}  {' '.join('#' + tag for tag in note.tags)}" for note in page]
-    return page_outcome(data, lines, offset + len(page), len(found))
+    verb = "has" if page.total == 1 else "have"
+    lines = [f"{counted(page.total, 'note')} {verb} {wanted}{page.text}"]
+    lines += [f"{note.path}  {' '.join('#' + tag for tag in note.tags)}" for note in page.items]
+    return page.outcome(data, lines)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Annotated, NotRequired, TypedDict
 
 from vaultwire.toolkit.argument_types import Folder, Limit, Name, NoteName
-from vaultwire.toolkit.paging import Cursor, offset_of, page_outcome, page_text
+from vaultwire.toolkit.paging import Cursor, page_of
 from vaultwire.toolkit.phrases import counted, iso_time, shortened
 from vaultwire.toolkit.registry import Outcome, tool
-from vaultwire.vault.value_types import Progress
+from vaultwire.vault.listed import Listed, listed
+from vaultwire.vault.value_types import OutgoingLink, Progress
 from vaultwire.vault.vault import Vault
 
 
@@ -140,24 +141,25 @@ def list_links(
     Args:
         limit: How many links to return.
     """
-    offset = offset_of(cursor)
-    found, links = vault.links(path, progress)
-    page = links[offset : offset + limit]
+
+    def find() -> Listed[OutgoingLink]:
+        found, links = vault.links(path, progress)
+        return listed(links, (found, sum(link.target is None for link in links)))
+
+    page = page_of(vault, ("list_links", path), cursor, limit, find, progress)
+    found, unresolved = page.facts
     shown: list[NoteLink] = []
-    for link in page:
+    for link in page.items:
         entry = NoteLink(link=link.linktext, line=link.line, embed=link.is_embed)
         if link.target is not None:
             entry["target"] = link.target
         if link.display:
             entry["display"] = link.display
         shown.append(entry)
-    unresolved = sum(link.target is None for link in links)
-    data = NoteLinks(path=found, links=shown, total=len(links), unresolved=unresolved)
-    lines = [
-        f"{found} has {counted(len(links), 'link')}, {unresolved} unresolved{page_text(offset, len(page), len(links))}"
-    ]
-    lines += [f"{link.line}: {link.linktext} → {link.target or '(nothing of that name)'}" for link in page]
-    return page_outcome(data, lines, offset + len(page), len(links))
+    data = NoteLinks(path=found, links=shown, total=page.total, unresolved=unresolved)
+    lines = [f"{found} has {counted(page.total, 'link')}, {unresolved} unresolved{page.text}"]
+    lines += [f"{link.line}: {link.linktext} → {link.target or '(nothing of that name)'}" for link in page.items]
+    return page.outcome(data, lines)
 
 
 @tool(title="List backlinks", time_class="search", read_only=True)
@@ -170,16 +172,15 @@ def list_backlinks(
         path: The note, named as for read_note; or an attachment, by its path or its name with the extension ("fig.png").
         limit: How many links to return.
     """
-    offset = offset_of(cursor)
-    found, page, sources = vault.backlinks(path, offset, limit, progress)
-    total = len(sources)
+    page = page_of(vault, ("list_backlinks", path), cursor, limit, lambda: vault.backlinks(path, progress), progress)
     shown = [
-        LinkingLine(path=link.source, line=link.line, text=shortened(link.text), embed=link.is_embed) for link in page
+        LinkingLine(path=link.source, line=link.line, text=shortened(link.text), embed=link.is_embed)
+        for link in page.items
     ]
-    data = Backlinks(path=found, backlinks=shown, total=total)
-    lines = [f"{counted(total, 'link')} to {found}{page_text(offset, len(page), total)}"]
+    data = Backlinks(path=page.facts, backlinks=shown, total=page.total)
+    lines = [f"{counted(page.total, 'link')} to {page.facts}{page.text}"]
     lines += [f"{link['path']}:{link['line']}: {link['text']}" for link in shown]
-    return page_outcome(data, lines, offset + len(page), total)
+    return page.outcome(data, lines)
 
 
 @tool(title="List tags", time_class="search", read_only=True)
@@ -192,13 +193,18 @@ def list_tags(
         folder: Count only below this folder. Empty for the whole vault.
         limit: How many tags to return.
     """
-    offset = offset_of(cursor)
-    tags = vault.overview.count_tags(folder, progress)
-    page = tags[offset : offset + limit]
-    data = UsedTags(tags=[UsedTag(tag=tag.tag, notes=tag.notes) for tag in page], total=len(tags))
-    lines = [f"{counted(len(tags), 'tag')} in use{page_text(offset, len(page), len(tags))}"]
-    lines += [f"#{tag.tag} ({tag.notes})" for tag in page]
-    return page_outcome(data, lines, offset + len(page), len(tags))
+    page = page_of(
+        vault,
+        ("list_tags", folder),
+        cursor,
+        limit,
+        lambda: listed(vault.overview.count_tags(folder, progress)),
+        progress,
+    )
+    data = UsedTags(tags=[UsedTag(tag=tag.tag, notes=tag.notes) for tag in page.items], total=page.total)
+    lines = [f"{counted(page.total, 'tag')} in use{page.text}"]
+    lines += [f"#{tag.tag} ({tag.notes})" for tag in page.items]
+    return page.outcome(data, lines)
 
 
 @tool(title="Recent notes", time_class="search", read_only=True)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from vaultwire.vault.disk.paths import is_note
 from vaultwire.vault.editing.workbench import Workbench
 from vaultwire.vault.errors import VaultError
 from vaultwire.vault.link_graph import LinkGraph
 from vaultwire.vault.links.note_lookup import locate, locate_folder
+from vaultwire.vault.listed import Listed
 from vaultwire.vault.search.filters import NoteFilterText, TaskFilter, parse_note_filter, property_types
 from vaultwire.vault.value_types import (
     NO_PROGRESS,
@@ -21,6 +23,7 @@ from vaultwire.vault.value_types import (
     ValueUse,
     VaultPath,
     VaultStats,
+    asking,
 )
 
 
@@ -33,14 +36,12 @@ class Overview:
         self._index = bench.index
         self._settings = bench.settings
 
-    def list_notes(self, folder: str, after: str | None, limit: int, progress: Progress = NO_PROGRESS) -> Listing:
-        """Return the notes below ``folder`` in path order, beginning after the path ``after``.
+    def list_notes(self, folder: str, progress: Progress = NO_PROGRESS) -> Listed[NoteStat]:
+        """Return the notes below ``folder`` in path order.
 
         Raises VaultError (FILE_NOT_FOUND) if there is no such folder.
         """
-        notes = sorted(self._index.notes(locate_folder(self._files, folder), progress))
-        later = [note for note in notes if after is None or note.path > after]
-        return Listing(later[:limit], len(notes), len(later) > limit)
+        return self._index.notes(locate_folder(self._files, folder), progress)
 
     def notes_now(self, folder: str, limit: int, progress: Progress = NO_PROGRESS) -> list[NoteStat]:
         """Return the first notes below a small folder, in path order, from the disk and not from the index.
@@ -53,14 +54,12 @@ class Overview:
             found.append(note)
         return sorted(found)[:limit]
 
-    def list_files(self, after: str | None, limit: int, progress: Progress = NO_PROGRESS) -> Listing:
-        """Return notes and attachments in path order, beginning after the path ``after``."""
-        files = []
-        for file in self._files.walk(attachments=True):
-            progress.check()
-            files.append(file)
-        later = sorted(file for file in files if after is None or file.path > after)
-        return Listing(later[:limit], len(files), len(later) > limit)
+    def list_files(self, after: str, limit: int, progress: Progress = NO_PROGRESS) -> tuple[list[NoteStat], bool]:
+        """Return notes and attachments in path order, beginning after the path ``after``, and whether more follow."""
+        later = self._index.files_after(after, limit + 1, progress)
+        if later is None:  # looking through the folders is quicker than waiting for the index of a large vault
+            later = sorted(file for file in asking(progress, self._files.walk(attachments=True)) if file.path > after)
+        return later[:limit], len(later) > limit
 
     def paths(self, progress: Progress = NO_PROGRESS) -> list[VaultPath]:
         """Return the path of every note and attachment, in path order."""
@@ -71,17 +70,15 @@ class Overview:
         notes, total = self._index.recent(locate_folder(self._files, folder), limit, progress)
         return Listing(notes, total, total > len(notes))
 
-    def find(
-        self, asked: NoteFilterText, folder: str, offset: int, limit: int, progress: Progress = NO_PROGRESS
-    ) -> tuple[list[NamedNote], int]:
-        """Return ``limit`` notes below ``folder`` that meet the conditions, and the number of all that do.
+    def find(self, asked: NoteFilterText, folder: str, progress: Progress = NO_PROGRESS) -> Listed[NamedNote]:
+        """Return the notes below ``folder`` that meet the conditions.
 
         Raises VaultError: INVALID_ARGUMENTS for an invalid condition or time, FILE_NOT_FOUND for the folder.
         """
         wanted = parse_note_filter(asked, self._bench.now().date())
-        return self._index.find(wanted, locate_folder(self._files, folder), offset, limit, progress)
+        return self._index.find(wanted, locate_folder(self._files, folder), progress)
 
-    def tagged(self, tags: list[str], *, every: bool, folder: str, progress: Progress = NO_PROGRESS) -> list[Tagged]:
+    def tagged(self, tags: list[str], *, every: bool, folder: str, progress: Progress = NO_PROGRESS) -> Listed[Tagged]:
         """Return the notes that have every one of ``tags``, or any of them, in path order. ``a/b`` counts as ``a``, too."""
         return self._index.tagged(tags, locate_folder(self._files, folder), progress, every=every)
 
@@ -108,15 +105,13 @@ class Overview:
         """Return the values of a property below ``folder``, most used first; those of a list one by one."""
         return self._index.property_values(name, locate_folder(self._files, folder), progress)
 
-    def tasks(
-        self, wanted: TaskFilter, path: str, folder: str, offset: int, limit: int, progress: Progress = NO_PROGRESS
-    ) -> tuple[list[TaskPlace], int]:
-        """Return ``limit`` tasks that meet the conditions, in path and line order, and the number of all that do.
+    def tasks(self, wanted: TaskFilter, path: str, folder: str, progress: Progress = NO_PROGRESS) -> Listed[TaskPlace]:
+        """Return the tasks that meet the conditions, in path and line order.
 
         ``path`` names one note, as for ``locate``; ``""`` means all notes. Raises VaultError as ``locate`` does.
         """
         note = locate(self._files, self._index, path, progress) if path else None
-        return self._index.tasks(wanted, note, locate_folder(self._files, folder), offset, limit, progress)
+        return self._index.tasks(wanted, note, locate_folder(self._files, folder), progress)
 
     def stats(self, limit: int, progress: Progress = NO_PROGRESS) -> VaultStats:
         """Return statistics of the vault, with ``limit`` of the largest folders and of the problems."""
@@ -138,10 +133,12 @@ class Overview:
         wanted = daily_notes.parse_day(day, self._bench.now().date())
         path, exists = self._files.spell(daily_notes.daily_note_path(settings, wanted))
         days = [
-            (its_day, note.path)
-            for note in self._index.notes(None, progress)
+            (its_day, other)
+            for other in self._index.paths(progress)
             # All daily notes are equally deep in folders. To parse every note's path in a large vault would take a second.
-            if note.path.count("/") == path.count("/") and (its_day := daily_notes.daily_note_day(settings, note.path))
+            if other.count("/") == path.count("/")
+            and is_note(other)
+            and (its_day := daily_notes.daily_note_day(settings, other))
         ]
         previous = max((each for each in days if each[0] < wanted), default=(None, None))
         following = min((each for each in days if each[0] > wanted), default=(None, None))

@@ -10,7 +10,7 @@ from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING
 
 from vaultwire.markdown.parse import parse_note
-from vaultwire.markdown.parsed_note import Span
+from vaultwire.markdown.parsed_note import Link, Span
 from vaultwire.markdown.properties import parse_frontmatter
 from vaultwire.vault.caller import Caller
 from vaultwire.vault.disk.etags import etag_of
@@ -23,6 +23,7 @@ from vaultwire.vault.index.port import OnChange
 from vaultwire.vault.links.note_links import backlinks, outgoing_links
 from vaultwire.vault.links.note_lookup import locate, locate_file, locate_folder, locate_readable
 from vaultwire.vault.links.sections import line_count, line_span, parse_structure, section_span
+from vaultwire.vault.listed import ItemKeys, Listed
 from vaultwire.vault.overview import Overview
 from vaultwire.vault.search.query import parse_query
 from vaultwire.vault.settings.obsidian_settings import Settings
@@ -44,7 +45,8 @@ if TYPE_CHECKING:
     from vaultwire.vault.editing.making import Making
     from vaultwire.vault.editing.revising import Revising
     from vaultwire.vault.editing.writing import Writing
-    from vaultwire.vault.links.checks import Checked, Checks, Finding
+    from vaultwire.vault.links.checks import Checked, Checks, Finding, Suspects
+    from vaultwire.vault.paged_results import PagedResults
 
 
 class Vault:
@@ -77,6 +79,11 @@ class Vault:
     def hides_some(self) -> bool:
         """Whether some notes may not be seen in this run."""
         return self._files.hides_some
+
+    @property
+    def paged(self) -> PagedResults:
+        """The results behind the caller's cursors."""
+        return self._bench.caller.paged
 
     @property
     def settings(self) -> Settings:
@@ -194,16 +201,19 @@ class Vault:
         note = self.read(self.locate(name, progress), progress)
         return note.path, outgoing_links(self._index, note.path, parse_note(note.text).links, progress)
 
-    def backlinks(
-        self, name: str, offset: int, limit: int, progress: Progress = NO_PROGRESS
-    ) -> tuple[VaultPath, list[Backlink], list[VaultPath]]:
-        """Return the path of the file that ``name`` means, a page of the links to it, and the source notes of all such links.
+    def incoming(self, name: str, progress: Progress = NO_PROGRESS) -> tuple[VaultPath, list[tuple[VaultPath, Link]]]:
+        """Return the path of the file that ``name`` means, and the links to it, each with its note.
 
         Links of a note to itself do not count. Raises VaultError as ``locate_file`` does.
         """
         path = locate_file(self._files, self._index, name, progress)
-        links = self._index.incoming(path, progress)
-        return path, backlinks(self._files, links[offset : offset + limit]), [source for source, _ in links]
+        return path, self._index.incoming(path, progress)
+
+    def backlinks(self, name: str, progress: Progress = NO_PROGRESS) -> Listed[Backlink]:
+        """Return the links to the file that ``name`` means, with their lines. Their ``facts`` are the file's path."""
+        path, links = self.incoming(name, progress)
+        files = self._files
+        return Listed(ItemKeys(links), lambda part, _: backlinks(files, part), path)
 
     def check(
         self, name: str, progress: Progress = NO_PROGRESS, *, exactly: bool = False
@@ -220,9 +230,13 @@ class Vault:
             path = self.locate(name, progress)
         return path, self._checks().one(path, progress)
 
-    def check_all(self, folder: str, offset: int, limit: int, progress: Progress = NO_PROGRESS) -> Checked:
-        """Check the notes and canvases below ``folder``. See ``Checks.many``."""
-        return self._checks().many(locate_folder(self._files, folder), offset, limit, progress)
+    def files_to_check(self, folder: str, progress: Progress = NO_PROGRESS) -> Suspects:
+        """Return the notes and canvases below ``folder`` that may have faults. See ``Checks.suspects``."""
+        return self._checks().suspects(locate_folder(self._files, folder), progress)
+
+    def check_all(self, suspects: Suspects, offset: int, limit: int, progress: Progress = NO_PROGRESS) -> Checked:
+        """Check them. See ``Checks.many``."""
+        return self._checks().many(suspects, offset, limit, progress)
 
     def _checks(self) -> Checks:
         from vaultwire.vault.links.checks import Checks  # noqa: PLC0415 - see the head

@@ -51,7 +51,7 @@ EVERYTHING: list[Callable[[Vault, str], Any]] = [
 
 
 def _paths(vault: Vault) -> list[str]:
-    return [note.path for note in vault.overview.list_notes("", None, 99).notes]
+    return [note.path for note in vault.overview.list_notes("").all()]
 
 
 def test_a_linked_note_outside_is_refused_for_everything(root: Path, outside: Path) -> None:
@@ -63,7 +63,7 @@ def test_a_linked_note_outside_is_refused_for_everything(root: Path, outside: Pa
     assert (root / "Link.md").is_symlink()
     assert _paths(vault) == ["Folder/Inner.md", "Note.md"]
     assert {hit.path for hit in vault.search("needle", "", 0, 9).hits} == {"Folder/Inner.md", "Note.md"}
-    assert vault.overview.tagged(["secret"], every=True, folder="") == []
+    assert len(vault.overview.tagged(["secret"], every=True, folder="")) == 0
 
 
 def test_a_linked_folder_outside_is_refused_for_everything(root: Path, outside: Path) -> None:
@@ -74,7 +74,7 @@ def test_a_linked_folder_outside_is_refused_for_everything(root: Path, outside: 
             assert refused(act, vault, name) == PATH_OUTSIDE_VAULT
     assert [path.name for path in outside.iterdir()] == ["Secret.md"]
     assert _paths(vault) == ["Folder/Inner.md", "Note.md"]
-    assert refused(vault.overview.list_notes, "Out", None, 9) == PATH_OUTSIDE_VAULT
+    assert refused(vault.overview.list_notes, "Out") == PATH_OUTSIDE_VAULT
     assert refused(vault.search, "needle", "Out", 0, 9) == PATH_OUTSIDE_VAULT
     assert refused(vault.overview.tagged, ["secret"], every=True, folder="Out") == PATH_OUTSIDE_VAULT
     assert vault.search("needle", "", 0, 9).total == 2
@@ -249,7 +249,7 @@ def test_a_note_that_is_gone_before_it_is_looked_at_stops_nothing(root: Path) ->
     "act",
     [
         *EVERYTHING,
-        lambda vault, name: vault.overview.list_notes("", None, 9),
+        lambda vault, name: vault.overview.list_notes(""),
         lambda vault, name: vault.search("x", "", 0, 9),
     ],
 )

@@ -38,7 +38,10 @@ def test_a_change_of_many_notes_edits_a_note_and_the_links_to_it_once(linked: Pa
     vault.arranging.rename_tag("tag", "new", NO_PROGRESS, dry_run=False)
     assert (linked / "Folder/C.md").read_text() == "#new see [[A]]\n"
     assert (linked / "Link.md").readlink() == Path("Folder/C.md")
-    assert [found.path for found in vault.overview.tagged(["new"], every=True, folder="")] == ["Folder/C.md", "Link.md"]
+    assert [found.path for found in vault.overview.tagged(["new"], every=True, folder="").all()] == [
+        "Folder/C.md",
+        "Link.md",
+    ]
     vault.history.undo(1, NO_PROGRESS, dry_run=False)
     assert snapshot(linked) == before
     vault.arranging.move("A", "Z/A2", NO_PROGRESS, dry_run=False)

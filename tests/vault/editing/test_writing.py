@@ -296,31 +296,28 @@ def test_a_cancelled_write_or_delete_changes_nothing(root: Path, mode: WriteMode
 
 
 def test_pages_of_a_listing_cover_every_note_once(root: Path) -> None:
-    vault = open_vault(root)
-    seen: list[str] = []
-    after: str | None = None
-    while True:
-        page = vault.overview.list_notes("", after, 2)
-        seen += [note.path for note in page.notes]
-        assert page.total == 4
-        if not page.has_more:
-            break
-        after = page.notes[-1].path
-    assert seen == ["Folder/Inner.md", "Note.md", "a/Twin.md", "b/Twin.md"]
+    listed = open_vault(root).overview.list_notes("")
+    assert len(listed) == 4
+    pages = [[note.path for note in listed.page(offset, 2)] for offset in (0, 2, 4)]
+    assert pages == [["Folder/Inner.md", "Note.md"], ["a/Twin.md", "b/Twin.md"], []]
 
 
-def test_a_listing_goes_on_behind_a_note_that_is_gone(root: Path) -> None:
-    vault = open_vault(root)
+def test_a_later_page_leaves_out_what_is_gone_and_shows_the_rest_as_it_is(root: Path) -> None:
+    listed = open_vault(root).overview.list_notes("")
     (root / "Note.md").unlink()
-    assert [note.path for note in vault.overview.list_notes("", "Note.md", 9).notes] == ["a/Twin.md", "b/Twin.md"]
+    (root / "a" / "New.md").write_text("x")
+    (root / "b" / "Twin.md").write_text("longer than before")
+    later = listed.page(1, 9)
+    assert [note.path for note in later] == ["a/Twin.md", "b/Twin.md"]
+    assert later[-1].size == 18
 
 
 @pytest.mark.parametrize(("folder", "expected"), [("Folder", ["Folder/Inner.md"]), ("FOLDER/", ["Folder/Inner.md"])])
 def test_a_folder_is_listed_under_any_spelling(root: Path, folder: str, expected: list[str]) -> None:
-    assert [note.path for note in open_vault(root).overview.list_notes(folder, None, 9).notes] == expected
+    assert [note.path for note in open_vault(root).overview.list_notes(folder).all()] == expected
 
 
 @pytest.mark.parametrize("folder", ["nowhere", "Note.md"])
 def test_a_folder_that_is_not_there_is_an_error(root: Path, folder: str) -> None:
-    assert refused(open_vault(root).overview.list_notes, folder, None, 9) == FILE_NOT_FOUND
+    assert refused(open_vault(root).overview.list_notes, folder) == FILE_NOT_FOUND
     assert refused(open_vault(root).search, "x", folder, 0, 9) == FILE_NOT_FOUND

@@ -95,8 +95,9 @@ def index(request: pytest.FixtureRequest, tmp_path: Path) -> Index:
 
 def find(index: Index, folder: str | None = None, **asked: Any) -> list[str]:
     wanted = parse_note_filter(NoteFilterText(**asked), TODAY)
-    notes, total = index.find(wanted, VaultPath(folder) if folder else None, 0, 99, NO_PROGRESS)
-    assert total == len(notes)
+    found = index.find(wanted, VaultPath(folder) if folder else None, NO_PROGRESS)
+    notes = found.all()
+    assert len(found) == len(notes)
     return [note.stat.path for note in notes]
 
 
@@ -143,7 +144,7 @@ def test_notes_are_found_by_their_facts(index: Index, asked: dict[str, Any], exp
 
 def test_an_alias_that_matched_is_shown_as_written_and_a_name_goes_before_it(tmp_path: Path) -> None:
     index = open_over(write_vault(tmp_path, "=== B.md\n---\naliases: [x, Zoé]\n---\n#t/u #v\n=== Zoe.md\n"))
-    notes, _ = index.find(NoteFilter("ZOE"), None, 0, 9, NO_PROGRESS)
+    notes = index.find(NoteFilter("ZOE"), None, NO_PROGRESS).all()
     assert [(note.stat.path, note.alias, note.tags) for note in notes] == [
         ("Zoe.md", None, []),
         ("B.md", "Zoé", ["t/u", "v"]),
@@ -168,18 +169,18 @@ def test_notes_come_in_the_order_asked_for_and_pages_hold_each_once(
         os.utime(tmp_path / path, (0, seconds))
     index = open_over(tmp_path)
     assert find(index, sort=sort) == expected
-    pages = [index.find(NoteFilter(sort=sort), None, offset, 1, NO_PROGRESS) for offset in range(4)]
-    assert [note.stat.path for page, _ in pages for note in page] == expected
-    assert {total for _, total in pages} == {3}
+    found = index.find(NoteFilter(sort=sort), None, NO_PROGRESS)
+    assert [note.stat.path for offset in range(4) for note in found.page(offset, 1)] == expected
+    assert len(found) == 3
 
 
 @pytest.mark.parametrize("sort", ["relevance", "modified"])
 def test_pages_of_notes_found_by_name_hold_each_once(tmp_path: Path, sort: Any) -> None:
     index = open_over(write_vault(tmp_path, "".join(f"=== {number}/Same {number}.md\n" for number in range(7))))
-    whole, total = index.find(NoteFilter("same", sort=sort), None, 0, 99, NO_PROGRESS)
-    pages = [index.find(NoteFilter("same", sort=sort), None, offset, 3, NO_PROGRESS) for offset in (0, 3, 6)]
-    assert [note for page, _ in pages for note in page] == whole
-    assert {total} == {total for _, total in pages} == {7}
+    found = index.find(NoteFilter("same", sort=sort), None, NO_PROGRESS)
+    whole = found.all()
+    assert [note for offset in (0, 3, 6) for note in found.page(offset, 3)] == whole
+    assert len(found) == len(whole) == 7
 
 
 def test_times_of_change_limit_what_is_found(tmp_path: Path) -> None:
@@ -383,7 +384,7 @@ def test_a_property_with_very_many_values_is_compared_as_one_with_few(tmp_path: 
     index = open_over(write_vault(tmp_path, "".join(f"=== {n:03}.md\n---\nn: {n}\n---\n" for n in range(700))))
     assert find(index, properties=["n>=697"]) == ["697.md", "698.md", "699.md"]
     wanted = parse_note_filter(NoteFilterText(properties=["n>=10"]), TODAY)
-    assert index.find(wanted, None, 0, 1, NO_PROGRESS)[1] == 690
+    assert len(index.find(wanted, None, NO_PROGRESS)) == 690
 
 
 # ---------------------------------------------------------------------- times
@@ -506,16 +507,15 @@ def test_tasks_are_found_in_path_and_line_order(
     index: Index, wanted: TaskFilter, path: str | None, folder: str | None, expected: list[tuple[str, int]]
 ) -> None:
     note, below = VaultPath(path) if path else None, VaultPath(folder) if folder else None
-    found, total = index.tasks(wanted, note, below, 0, 99, NO_PROGRESS)
+    tasks = index.tasks(wanted, note, below, NO_PROGRESS)
+    found = tasks.all()
     assert [(task.path, task.line) for task in found] == expected
-    assert total == len(expected)
-    pages = [index.tasks(wanted, note, below, offset, 2, NO_PROGRESS) for offset in range(0, len(expected) + 1, 2)]
-    assert [task for page, _ in pages for task in page] == found
-    assert {total} == {total for _, total in pages}
+    assert len(tasks) == len(expected)
+    assert [task for offset in range(0, len(expected) + 1, 2) for task in tasks.page(offset, 2)] == found
 
 
 def test_a_task_is_shown_with_its_mark_its_text_and_the_heading_above(index: Index) -> None:
-    found, _ = index.tasks(TaskFilter(), None, None, 0, 99, NO_PROGRESS)
+    found = index.tasks(TaskFilter(), None, None, NO_PROGRESS).all()
     assert [(task.mark, task.text, task.heading) for task in found] == [
         (" ", "water #home/daily", "Beds"),
         ("x", "dig", "Later"),
@@ -546,7 +546,7 @@ def test_an_empty_vault_has_nothing(tmp_path: Path) -> None:
     assert find(index, name="x") == []
     assert index.properties("", None, NO_PROGRESS) == []
     assert index.property_values("x", None, NO_PROGRESS) == []
-    assert index.tasks(TaskFilter(), None, None, 0, 9, NO_PROGRESS) == ([], 0)
+    assert index.tasks(TaskFilter(), None, None, NO_PROGRESS).all() == []
 
 
 @pytest.mark.parametrize("text", ["", "open", "[xx]", "to do"])

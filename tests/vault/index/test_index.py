@@ -81,7 +81,7 @@ ALL_TAGS = ["outdoor", "plan", "herbs", "new", "latin", "marked"]
 
 def tags_by_note(index: Index, folder: str | None = None) -> dict[str, list[str]]:
     found = index.tagged(ALL_TAGS, VaultPath(folder) if folder else None, NO_PROGRESS, every=False)
-    return {note.path: note.tags for note in found}
+    return {note.path: note.tags for note in found.all()}
 
 
 def paths(found: Found) -> list[str]:
@@ -89,7 +89,7 @@ def paths(found: Found) -> list[str]:
 
 
 def test_every_note_is_there_with_its_facts_and_nothing_else(index: Index, root: Path) -> None:
-    notes = {note.path: note for note in index.notes(None, NO_PROGRESS)}
+    notes = {note.path: note for note in index.notes(None, NO_PROGRESS).all()}
     assert set(notes) == {
         "Garden.md",
         "Projects/Alpha.md",
@@ -104,7 +104,7 @@ def test_every_note_is_there_with_its_facts_and_nothing_else(index: Index, root:
 
 def test_a_folder_narrows_every_question(index: Index) -> None:
     folder = VaultPath("Projects")
-    assert {note.path for note in index.notes(folder, NO_PROGRESS)} == {
+    assert {note.path for note in index.notes(folder, NO_PROGRESS).all()} == {
         "Projects/Alpha.md",
         "Projects/Beta.md",
         "Projects/Deep/Gamma.md",
@@ -209,8 +209,8 @@ def test_answers_are_true_of_the_files_as_they_are_now(index: Index, root: Path)
     (root / "Projects" / "Alpha.md").write_text("nothing here")
     write_vault(root, "=== New/Note.md\na garden #new\n")
     assert paths(search(index, "garden")) == ["New/Note.md"]
-    assert {note.path for note in index.notes(None, NO_PROGRESS)} >= {"New/Note.md"}
-    assert "Garden.md" not in {note.path for note in index.notes(None, NO_PROGRESS)}
+    assert {note.path for note in index.notes(None, NO_PROGRESS).all()} >= {"New/Note.md"}
+    assert "Garden.md" not in {note.path for note in index.notes(None, NO_PROGRESS).all()}
     assert VaultPath("New/Note.md") in tags_by_note(index)
 
 
@@ -266,7 +266,7 @@ class _StopsAt(NoProgress):
 def test_work_nobody_waits_for_stops(index: Index, checks: int) -> None:
     for ask in (
         lambda progress: index.search(parse_query("a"), None, 0, 9, progress),
-        lambda progress: list(index.notes(None, progress)),
+        lambda progress: index.notes(None, progress),
         lambda progress: index.tagged(["plan"], None, progress, every=True),
     ):
         with pytest.raises(Stopped):

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import os
+import random
 from pathlib import Path
 
 import pytest
 
 from support.vaults import open_vault, write_vault
+from vaultwire.vault.disk.files import FileBytes, Files
+from vaultwire.vault.disk.paths import is_canvas, is_note
 from vaultwire.vault.links.checks import Finding
+from vaultwire.vault.value_types import VaultPath
+from vaultwire.vault.vault import Vault
 
 TYPES = '=== .obsidian/types.json\n{"types": {"due": "date", "done": "checkbox", "rating": "number", "Crew": "multitext"}}\n'
 TARGET = """=== Target.md
@@ -115,25 +121,75 @@ def test_the_whole_vault_is_looked_through_in_parts(tmp_path: Path) -> None:
     )
     write_vault(tmp_path, f"{notes}=== .vaultwireignore\nb/n2.md\n=== a/x.canvas\n{{\n=== c/fine.md\n[[n0]]\n")
     vault = open_vault(tmp_path)
-    whole = vault.check_all("", 0, 1000)
+    whole = vault.check_all(vault.files_to_check(""), 0, 1000)
     assert [path for path, _ in whole.found] == ["a/n0.md", "a/n1.md", "a/n2.md", "a/x.canvas", "b/n0.md", "b/n1.md"]
     assert (whole.position, whole.total) == (7, 7)
     parts, position = [], 0
     while position < whole.total:
-        part = vault.check_all("", position, 3)
+        part = vault.check_all(vault.files_to_check(""), position, 3)
         assert sum(len(found) for _, found in part.found) >= 3 or part.position == part.total
         parts += part.found
         position = part.position
     assert parts == whole.found
-    assert [path for path, _ in vault.check_all("b", 0, 1000).found] == ["b/n0.md", "b/n1.md"]
+    assert [path for path, _ in vault.check_all(vault.files_to_check("b"), 0, 1000).found] == ["b/n0.md", "b/n1.md"]
 
 
 def test_one_note_and_the_whole_vault_agree(tmp_path: Path) -> None:
     texts = "".join(f"=== n{number}.md\n{text}\n" for number, (text, *_) in enumerate(WRONG))
     write_vault(tmp_path, TYPES + TARGET + texts)
     vault = open_vault(tmp_path)
-    for path, found in vault.check_all("", 0, 1000).found:
-        assert vault.check(path)[1] == found
+    assert dict(vault.check_all(vault.files_to_check(""), 0, 1000).found) == each_alone(vault)
+
+
+def each_alone(vault: Vault) -> dict[VaultPath, list[Finding]]:
+    """Return the faults of every file, checked one by one."""
+    files = [path for path in vault.overview.paths() if is_note(path) or is_canvas(path)]
+    return {path: found for path in files if (found := vault.check(path, exactly=True)[1])}
+
+
+PARTS = (
+    [text for text, *_ in WRONG]
+    + RIGHT
+    + ["[[Other]]", "[[Other#Here]]", "# Here\n", "Rating: 1", "para ^a\n\npara ^A\n"]
+)
+PARTS += ["---\nDue: 2026-01-01\ndue: never\n---\n", "---\nTags: a b\n---\n", "---\ntags: [a, 'b, c']\n---\n"]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_whatever_changes_all_faults_are_found(tmp_path: Path, seed: int) -> None:
+    chance = random.Random(seed)
+    write_vault(tmp_path, TYPES + TARGET)
+    vault = open_vault(tmp_path)
+    for _ in range(12):
+        for _ in range(3):
+            path = tmp_path / chance.choice(["Other.md", "Sub/Other.md", "A.md", "Target.md", "B.canvas", "Sub/C.md"])
+            path.parent.mkdir(exist_ok=True)
+            if path.exists() and chance.random() < 0.3:
+                path.unlink()
+            elif path.suffix == ".canvas":
+                path.write_text(chance.choice([text for text, *_ in CANVASES]))
+            else:
+                path.write_text("\n".join(chance.choices(PARTS, k=chance.randrange(1, 4))))
+        assert dict(vault.check_all(vault.files_to_check(""), 0, 10_000).found) == each_alone(vault)
+
+
+def test_only_suspects_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_vault(tmp_path, "".join(f"=== n{number}.md\n[[n{number + 1}]] text ^a\n" for number in range(20)))
+    for note in tmp_path.iterdir():
+        os.utime(note, (1_700_000_000, 1_700_000_000))  # what changed just now is read again
+    vault = open_vault(tmp_path)
+    suspects = vault.files_to_check("")
+    read: list[str] = []
+    original = Files.read
+
+    def counted(files: Files, path: VaultPath, max_bytes: int | None = None) -> FileBytes:
+        read.append(path)
+        return original(files, path, max_bytes)
+
+    monkeypatch.setattr(Files, "read", counted)
+    found = vault.check_all(suspects, 0, 100)
+    assert [path for path, _ in found.found] == ["n19.md"]
+    assert (found.position, found.total, read) == (20, 20, ["n19.md"])
 
 
 def test_the_manual_has_the_faults_it_has() -> None:
@@ -141,7 +197,10 @@ def test_the_manual_has_the_faults_it_has() -> None:
     manual = Path(__file__).parents[4] / "shared" / "vaults" / "obsidian-help"
     if not manual.is_dir():
         pytest.skip("the manual's vault is not here")
-    found = [finding.kind for _, findings in open_vault(manual).check_all("", 0, 1000).found for finding in findings]
+    vault = open_vault(manual)
+    found = [
+        finding.kind for _, findings in vault.check_all(vault.files_to_check(""), 0, 1000).found for finding in findings
+    ]
     assert {kind: found.count(kind) for kind in set(found)} == {
         "unresolved-link": 6,
         "unresolved-embed": 1,

@@ -8,6 +8,7 @@ import random
 import tracemalloc
 from collections.abc import Collection
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -19,20 +20,21 @@ from vaultwire.markdown.parse import parse_note
 from vaultwire.markdown.parsed_note import Link
 from vaultwire.vault.disk.paths import is_note
 from vaultwire.vault.errors import Stopped
+from vaultwire.vault.index.store import link_graph_builder
 from vaultwire.vault.index.store.catalog import Catalog
 from vaultwire.vault.index.store.facts import to_facts
 from vaultwire.vault.index.store.link_graph_builder import link_graph
 from vaultwire.vault.index.store.schema import Record
-from vaultwire.vault.link_graph import PAIR_SHIFT, Direction, Hub, LinkGraph, Neighbour, Unresolved
+from vaultwire.vault.link_graph import PAIR_SHIFT, Direction, LinkGraph, Neighbour, Unresolved
 from vaultwire.vault.links.link_resolver import LinkResolver, linkpath_of
-from vaultwire.vault.value_types import NO_PROGRESS, NoProgress, NoteStat, VaultPath
+from vaultwire.vault.value_types import NO_PROGRESS, NoProgress, NoteStat, Progress, VaultPath
 
 HELP = Path(__file__).parents[4] / "shared" / "vaults" / "obsidian-help"
 ALL = 1 << 30
 
 
 def partners(graph: LinkGraph, path: str, direction: Direction = "out") -> list[str]:
-    return [each.path for each in graph.neighbours(VaultPath(path), 1, direction, 0, ALL, NO_PROGRESS)[0]]
+    return [each.path for each in graph.neighbours(VaultPath(path), 1, direction, NO_PROGRESS).all()]
 
 
 # ---------------------------------------------------------------------- resolving all at once
@@ -108,7 +110,7 @@ def test_the_help_of_obsidian_has_seven_links_that_lead_nowhere() -> None:
         pytest.skip("no copy of obsidian-help")
     vault = open_vault(HELP)
     graph = vault.overview.link_graph()
-    notes = vault.overview.list_notes("", None, ALL).notes
+    notes = vault.overview.list_notes("").all()
     assert sum(len(vault.links(note.path)[1]) for note in notes) == 1811
     examples = [
         (VaultPath("Linking notes and files/Internal links.md"), line) for line in (154, 155, 162, 163, 168, 169)
@@ -118,7 +120,7 @@ def test_the_help_of_obsidian_has_seven_links_that_lead_nowhere() -> None:
         Unresolved("obsidian-cli.mp4", [(VaultPath("Extending Obsidian/Obsidian CLI.md"), 9)]),
     ]
     assert (len(graph.orphans()), len(graph.dead_ends())) == (8, 3)
-    assert graph.hubs()[0] == Hub(VaultPath("User interface/Settings.md"), 64)
+    assert graph.hubs().part(0, 1) == [("User interface/Settings.md", 64)]
 
 
 # ---------------------------------------------------------------------- what counts
@@ -172,12 +174,12 @@ def test_notes_the_vault_excludes_take_no_part_and_links_to_them_lead_somewhere(
 
 
 def test_orphans_and_dead_ends_are_notes(graph: LinkGraph) -> None:
-    assert graph.orphans() == ["Alone.md", "Home.md"]
-    assert graph.dead_ends() == ["Alone.md"]
+    assert graph.orphans().part(0, 9) == ["Alone.md", "Home.md"]
+    assert graph.dead_ends().part(0, 9) == ["Alone.md"]
 
 
 def test_hubs_count_each_note_once_and_attachments_are_none(graph: LinkGraph) -> None:
-    assert graph.hubs() == [Hub(VaultPath("Garden.md"), 1), Hub(VaultPath("Shed.md"), 1)]
+    assert graph.hubs().part(0, 9) == [("Garden.md", 1), ("Shed.md", 1)]
 
 
 def test_links_that_lead_nowhere_are_grouped_by_name_as_first_written(graph: LinkGraph) -> None:
@@ -187,7 +189,70 @@ def test_links_that_lead_nowhere_are_grouped_by_name_as_first_written(graph: Lin
 
 def test_an_empty_vault_has_no_graph_to_speak_of(tmp_path: Path) -> None:
     graph = open_vault(tmp_path).overview.link_graph()
-    assert (graph.orphans(), graph.dead_ends(), graph.hubs(), graph.unresolved()) == ([], [], [], [])
+    assert (len(graph.orphans()), len(graph.dead_ends()), len(graph.hubs()), graph.unresolved()) == (0, 0, 0, [])
+
+
+def answers(graph: LinkGraph) -> dict[str, Any]:
+    found: dict[str, Any] = {
+        "orphans": graph.orphans().part(0, ALL),
+        "dead ends": graph.dead_ends().part(0, ALL),
+        "hubs": graph.hubs().part(0, ALL),
+        "unresolved": graph.unresolved(),
+    }
+    for path in found["orphans"] + [path for path, _ in found["hubs"]]:
+        found[path] = graph.neighbours(path, 2, "both", NO_PROGRESS).all()
+    return found
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_graph_that_follows_changes_equals_a_new_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
+) -> None:
+    chance = random.Random(seed)
+    ours, builds = open_vault(tmp_path), 0
+    original = link_graph_builder.link_graph
+
+    def counted(catalog: Catalog, progress: Progress) -> LinkGraph:
+        nonlocal builds
+        builds += 1
+        return original(catalog, progress)
+
+    monkeypatch.setattr(link_graph_builder, "link_graph", counted)
+    names = ["A.md", "b.md", "Sub/A.md", "Sub/c.md", "Sub/Deep/b.md", "d.png", "Sub/d.png", "Hidden/A.md", "\u00c9.md"]
+    texts = [
+        "[[A]]",
+        "[[b]]",
+        "[[Sub/A]]",
+        "[[./A]]",
+        "[[../b]]",
+        "[[c#x]]",
+        "![[d.png]]",
+        "[[No]]",
+        "[[no#y]]",
+        "[[Deep/b]]",
+    ]
+    texts += ["[[e\u0301]]", "[[#own]]", "[[Sub/d.png]]", "---\nup: '[[A]]'\n---\n"]
+    for _ in range(30):
+        for _ in range(chance.randrange(1, 4)):
+            path = tmp_path / chance.choice(names)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            if path.exists() and chance.random() < 0.4:
+                path.unlink()
+            else:
+                path.write_text("\n".join(chance.choices(texts, k=chance.randrange(5))))
+        if chance.random() < 0.15:
+            (tmp_path / ".vaultwireignore").write_text(chance.choice(["", "Hidden/\n", "Sub/\n"]))
+        graph = ours.overview.link_graph()
+        assert answers(graph) == answers(open_vault(tmp_path).overview.link_graph())
+    assert builds == 30 + 1, "one for each new vault, and the first one of ours"
+
+
+def test_a_graph_is_built_again_after_many_changes(tmp_path: Path) -> None:
+    write_vault(tmp_path, "".join(f"=== {number}.md\n[[{number + 1}]]\n" for number in range(10)))
+    vault = open_vault(tmp_path)
+    assert len(vault.overview.link_graph().orphans()) == 1
+    write_vault(tmp_path, "".join(f"=== {number}.md\n[[{number + 2}]]\n" for number in range(600)))
+    assert answers(vault.overview.link_graph()) == answers(open_vault(tmp_path).overview.link_graph())
 
 
 # ---------------------------------------------------------------------- ways
@@ -202,19 +267,19 @@ def made(count: int, links: set[tuple[int, int]], attachments: Collection[int] =
 
 def test_neighbours_come_with_their_distance_and_who_links_to_whom() -> None:
     graph = made(5, {(0, 1), (1, 0), (2, 0), (1, 3), (3, 4)})
-    near, total = graph.neighbours(VaultPath("000"), 2, "both", 0, ALL, NO_PROGRESS)
-    assert near == [
+    near = graph.neighbours(VaultPath("000"), 2, "both", NO_PROGRESS)
+    assert near.all() == [
         Neighbour(VaultPath("001"), 1, VaultPath("000"), "both"),
         Neighbour(VaultPath("002"), 1, VaultPath("000"), "in"),
         Neighbour(VaultPath("003"), 2, VaultPath("001"), "out"),
     ]
-    assert total == 3
-    assert graph.neighbours(VaultPath("000"), 2, "both", 1, 1, NO_PROGRESS) == ([near[1]], 3)
+    assert len(near) == 3
+    assert near.page(1, 1) == near.all()[1:2]
 
 
 def test_an_attachment_is_a_neighbour_but_no_way_leads_through_it() -> None:
     graph = made(3, {(0, 1), (2, 1)}, attachments={1})
-    assert [each.path for each in graph.neighbours(VaultPath("000"), 5, "both", 0, ALL, NO_PROGRESS)[0]] == ["001"]
+    assert [each.path for each in graph.neighbours(VaultPath("000"), 5, "both", NO_PROGRESS).all()] == ["001"]
     assert graph.path_between(VaultPath("000"), VaultPath("002"), "both", NO_PROGRESS) is None
 
 
@@ -253,7 +318,7 @@ def test_the_way_found_is_a_way_and_none_is_shorter(links: set[tuple[int, int]],
                 == {(True, False): "out", (False, True): "in", (True, True): "both"}[step in links, step[::-1] in links]
             )
     distances = {
-        each.path: each.distance for each in graph.neighbours(VaultPath("000"), 5, direction, 0, 99, NO_PROGRESS)[0]
+        each.path: each.distance for each in graph.neighbours(VaultPath("000"), 5, direction, NO_PROGRESS).all()
     }
     assert distances == {f"{b:03}": far[0, b] for b in range(1, 8) if far[0, b] <= 5}
 
@@ -333,4 +398,4 @@ def test_looking_around_stops_when_nobody_waits() -> None:
     count = 3000
     graph = made(count, {(0, number) for number in range(1, count)})
     with pytest.raises(Stopped):
-        graph.neighbours(VaultPath("000"), 5, "both", 0, ALL, _Listener(1))
+        graph.neighbours(VaultPath("000"), 5, "both", _Listener(1))

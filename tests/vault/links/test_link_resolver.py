@@ -104,10 +104,9 @@ def test_the_links_of_a_note_are_listed_with_what_they_lead_to(tmp_path: Path) -
 
 
 def test_the_links_to_a_note_are_listed_with_their_lines(tmp_path: Path) -> None:
-    path, backlinks, sources = open_vault(write_vault(tmp_path, VAULT)).backlinks("garden", 0, 100)
-    assert sources == [link.source for link in backlinks]
-    assert path == "Garden.md"
-    assert [(link.source, link.line, link.text) for link in backlinks] == [
+    backlinks = open_vault(write_vault(tmp_path, VAULT)).backlinks("garden")
+    assert backlinks.facts == "Garden.md"
+    assert [(link.source, link.line, link.text) for link in backlinks.all()] == [
         ("Home.md", 2, 'related: "[[Garden]]"'),
         ("Home.md", 4, "See [[Garden|my garden]] and ![[plan.png]]."),
         ("Projects/Garden log.md", 1, "[[Garden]] %%[[Garden]]%%"),
@@ -116,7 +115,7 @@ def test_the_links_to_a_note_are_listed_with_their_lines(tmp_path: Path) -> None
 
 
 def test_a_note_linking_to_itself_is_no_backlink(tmp_path: Path) -> None:
-    assert open_vault(write_vault(tmp_path, "=== A.md\n[[A]] [[#x]]\n")).backlinks("A", 0, 100) == ("A.md", [], [])
+    assert open_vault(write_vault(tmp_path, "=== A.md\n[[A]] [[#x]]\n")).backlinks("A").all() == []
 
 
 def test_sections_end_before_the_next_heading_of_their_level_or_above(tmp_path: Path) -> None:

@@ -174,7 +174,7 @@ def test_two_notes_told_apart_by_form_or_case_alone_are_each_reached_by_their_ex
     vault = open_vault(tmp_path)
     assert vault.read(first).text == "first"
     assert vault.read(second).text == "second"
-    assert {note.path for note in vault.overview.list_notes("", None, 9).notes} == {first, second}
+    assert {note.path for note in vault.overview.list_notes("").all()} == {first, second}
     vault.writing.write(second, "more", "append")
     assert (tmp_path / first).read_text() == "first"
     vault.writing.delete(second, permanent=True)

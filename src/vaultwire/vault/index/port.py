@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from typing import Protocol, TypeAlias
 
 from vaultwire.markdown.parsed_note import Link
+from vaultwire.markdown.yaml_core import PropertyValue
 from vaultwire.vault.link_graph import LinkGraph
+from vaultwire.vault.listed import Listed, PathKeys
 from vaultwire.vault.search.filters import NoteFilter, TaskFilter
 from vaultwire.vault.search.query import Query
 from vaultwire.vault.value_types import (
@@ -28,20 +30,31 @@ OnChange: TypeAlias = Callable[[Collection[str], Collection[str]], object]
 """Hears of files that may have changed, and of folders below which some may have; ``""`` is the whole vault."""
 
 
+Misfits: TypeAlias = Mapping[str, Callable[[PropertyValue], bool]]
+"""By folded name of a property: tells whether a value is of the wrong type."""
+
+
+Resolve: TypeAlias = Callable[[VaultPath, list[Link]], list[VaultPath | None]]
+"""Returns the path that each link of a note leads to, None for a broken link."""
+
+
 class Index(Protocol):
     """Answers questions about the vault. Answers are true of the files at call time, or of the last event of a watch.
 
     ``folder`` limits an answer to the notes below it. A call may have to wait until all files are checked: it calls
     ``progress.report`` meanwhile, and ``progress.check``, which raises when the call should stop. Notes that the vault's
-    own rules exclude are in ``notes``, ``named``, ``paths``, ``links_asking``, ``resolve_all`` and ``excluded_with``, and in
-    ``tasks`` of one note; no other answer has them.
+    own rules exclude are in ``notes``, ``named``, ``paths``, ``files_after``, ``links_asking``, ``resolver`` and
+    ``excluded_with``, and in ``tasks`` of one note; no other answer has them.
     """
 
-    def notes(self, folder: VaultPath | None, progress: Progress) -> list[NoteStat]:
+    def notes(self, folder: VaultPath | None, progress: Progress) -> Listed[NoteStat]:
         """Return every note, in path order."""
 
     def named(self, names: Collection[str], progress: Progress) -> list[VaultPath] | None:
         """Return every note whose file name is one of these, in any case; None instead of waiting for long."""
+
+    def files_after(self, after: str, limit: int, progress: Progress) -> list[NoteStat] | None:
+        """Return ``limit`` files after a path, in path order: notes and attachments; None instead of waiting for long."""
 
     def recent(self, folder: VaultPath | None, limit: int, progress: Progress) -> tuple[list[NoteStat], int]:
         """Return the latest changed notes, the latest first, and the number of all notes."""
@@ -66,10 +79,8 @@ class Index(Protocol):
         other answer leaves notes out: the others wait.
         """
 
-    def find(
-        self, wanted: NoteFilter, folder: VaultPath | None, offset: int, limit: int, progress: Progress
-    ) -> tuple[list[NamedNote], int]:
-        """Return ``limit`` notes that meet the conditions, in the order asked for, and the number of all that do."""
+    def find(self, wanted: NoteFilter, folder: VaultPath | None, progress: Progress) -> Listed[NamedNote]:
+        """Return the notes that meet the conditions, in the order asked for."""
 
     def properties(self, name: str, folder: VaultPath | None, progress: Progress) -> list[PropertyKinds]:
         """Return the properties in use, most used first; with a ``name``, in any case, only that one."""
@@ -78,15 +89,9 @@ class Index(Protocol):
         """Return the values of a property (its name in any case), most used first; those of a list one by one."""
 
     def tasks(
-        self,
-        wanted: TaskFilter,
-        path: VaultPath | None,
-        folder: VaultPath | None,
-        offset: int,
-        limit: int,
-        progress: Progress,
-    ) -> tuple[list[TaskPlace], int]:
-        """Return ``limit`` tasks that meet the conditions, in path and line order, and the number of all that do.
+        self, wanted: TaskFilter, path: VaultPath | None, folder: VaultPath | None, progress: Progress
+    ) -> Listed[TaskPlace]:
+        """Return the tasks that meet the conditions, in path and line order.
 
         With a ``path``, only the tasks of that note, even if the vault's rules exclude it.
         """
@@ -97,7 +102,9 @@ class Index(Protocol):
     def paths(self, progress: Progress) -> list[VaultPath]:
         """Return every file a link may lead to, notes and attachments, in path order."""
 
-    def tagged(self, tags: Sequence[str], folder: VaultPath | None, progress: Progress, *, every: bool) -> list[Tagged]:
+    def tagged(
+        self, tags: Sequence[str], folder: VaultPath | None, progress: Progress, *, every: bool
+    ) -> Listed[Tagged]:
         """Return the notes that have every one of the tags, or any of them, in path order. ``a/b`` counts as ``a``, too."""
 
     def excluded_with(self, tag: str, name: str, progress: Progress) -> list[VaultPath]:
@@ -119,8 +126,15 @@ class Index(Protocol):
         the notes and below the folders given. Links in notes that the vault's rules exclude count, too.
         """
 
-    def resolve_all(self, source: VaultPath, links: list[Link], progress: Progress) -> list[VaultPath | None]:
-        """Return the path that each link of a note leads to, None for a broken link."""
+    def resolver(self, progress: Progress) -> Resolve:
+        """Return what resolves links, of one note or of very many: it does not look for changes each time."""
+
+    def suspects(
+        self, folder: VaultPath | None, misfits: Misfits, progress: Progress
+    ) -> tuple[PathKeys, Sequence[int]]:
+        """Return every note and canvas that is checked for faults (``vault.links.checks``), in path order, and the numbers
+        of those that may have one.
+        """
 
     def link_graph(self, progress: Progress) -> LinkGraph:
         """Return the graph of all links; the same object as long as nothing changes."""

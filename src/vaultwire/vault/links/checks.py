@@ -6,11 +6,10 @@ A link to a note that does not exist yet is reported too, as Obsidian shows it p
 from __future__ import annotations
 
 import re
-import sys
-from bisect import bisect_right
-from collections.abc import Callable, Iterator, Mapping
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 from vaultwire.markdown.canvas import NotACanvasError, file_nodes
 from vaultwire.markdown.link_spans import LinkSpan, link_spans
@@ -23,10 +22,9 @@ from vaultwire.vault.disk.files import Files
 from vaultwire.vault.disk.note_text import plain_text
 from vaultwire.vault.disk.paths import fold, is_canvas, is_note
 from vaultwire.vault.errors import SECTION_NOT_FOUND, VaultError
-from vaultwire.vault.index.port import Index
-from vaultwire.vault.links.link_resolver import LinkResolver, linkpath_of
+from vaultwire.vault.index.port import Index, Resolve
 from vaultwire.vault.links.sections import Sections, parse_structure
-from vaultwire.vault.search.filters import NoteFilter
+from vaultwire.vault.listed import PathKeys, size_of
 from vaultwire.vault.value_types import Progress, VaultPath
 
 UNRESOLVED_LINK, UNRESOLVED_EMBED = "unresolved-link", "unresolved-embed"
@@ -63,7 +61,16 @@ class Finding(NamedTuple):
         return self.kind in ERRORS
 
 
-Resolve: TypeAlias = Callable[[VaultPath, list[Link]], list[VaultPath | None]]
+class Suspects(NamedTuple):
+    """The notes and canvases of a folder, in path order, and the numbers of those that may have a fault."""
+
+    paths: PathKeys
+    numbers: Sequence[int]
+
+    @property
+    def size(self) -> int:
+        """Bytes in memory."""
+        return self.paths.size + size_of(self.numbers)
 
 
 class Checked(NamedTuple):
@@ -87,46 +94,44 @@ class Checks:
 
     def one(self, path: VaultPath, progress: Progress) -> list[Finding]:
         """Return what is wrong with a note or canvas."""
+        return self._checker(progress).check(path)
 
-        def resolve(source: VaultPath, links: list[Link]) -> list[VaultPath | None]:
-            return self._index.resolve_all(source, links, progress)
+    def _checker(self, progress: Progress) -> _FileChecker:
+        return _FileChecker(self._files, self._declared, self._index.resolver(progress), progress)
 
-        return _FileChecker(self._files, self._declared, resolve, progress).check(path)
+    def suspects(self, folder: VaultPath | None, progress: Progress) -> Suspects:
+        """Return the notes and canvases below the folder that may have a fault, by what the index knows of them.
 
-    def many(self, folder: VaultPath | None, offset: int, limit: int, progress: Progress) -> Checked:
-        """Check notes and canvases from number ``offset`` on, until there are ``limit`` findings.
-
-        Notes that the vault's own rules exclude are left out. All findings of the last file are returned.
+        Notes that the vault's own rules exclude are left out.
         """
-        notes, _ = self._index.find(NoteFilter(), folder, 0, sys.maxsize, progress)
-        paths = self._index.paths(progress)
-        below = f"{folder}/" if folder else ""
-        canvases = [path for path in paths if is_canvas(path) and path.startswith(below)]
-        checked = sorted([*(note.stat.path for note in notes), *canvases])
-        targets = LinkResolver(paths)
+        misfits = {
+            name: lambda value, fits=_FITS[declared]: value is not None and not fits(value)
+            for name, declared in self._declared.items()
+            if declared in _FITS
+        }
+        return Suspects(*self._index.suspects(folder, misfits, progress))
 
-        def resolve(source: VaultPath, links: list[Link]) -> list[VaultPath | None]:
-            resolved: list[VaultPath | None] = []
-            for link in links:
-                progress.check()
-                resolved.append(targets.resolve(source, linkpath_of(link.linktext)))
-            return resolved
+    def many(self, suspects: Suspects, offset: int, limit: int, progress: Progress) -> Checked:
+        """Check the suspects from file number ``offset`` on, until there are ``limit`` findings.
 
-        checker = _FileChecker(self._files, self._declared, resolve, progress)
+        All findings of the last file are returned.
+        """
+        total = len(suspects.paths)
+        paths = suspects.paths.part(0, total)
+        checker = self._checker(progress)
         found: list[tuple[VaultPath, list[Finding]]] = []
         left = limit
-        position = offset
-        for position, path in enumerate(checked[offset:], offset + 1):
+        for number in suspects.numbers[bisect_left(suspects.numbers, offset) :]:
             progress.check()
-            if position % _REPORT_EVERY == 0:
-                progress.report(position, len(checked), f"{position} of {len(checked)} files")
-            findings = checker.check(path)
+            if checker.count % _REPORT_EVERY == 0:
+                progress.report(number, total, f"{number} of {total} files")
+            findings = checker.check(paths[number])
             if findings:
-                found.append((path, findings))
+                found.append((paths[number], findings))
                 left -= len(findings)
                 if left <= 0:
-                    break
-        return Checked(found, position, len(checked))
+                    return Checked(found, number + 1, total)
+        return Checked(found, total, total)
 
 
 class _FileChecker:
@@ -137,10 +142,12 @@ class _FileChecker:
         self._declared = declared
         self._resolve = resolve
         self._progress = progress
+        self.count = 0
         self._sections: dict[VaultPath, Sections | None] = {}
 
     def check(self, path: VaultPath) -> list[Finding]:
         """Return what is wrong with a note or canvas, in line order. Files of other kinds have nothing wrong."""
+        self.count += 1
         if not (is_note(path) or is_canvas(path)):
             return []
         try:

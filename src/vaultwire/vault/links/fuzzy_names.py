@@ -8,7 +8,8 @@ from __future__ import annotations
 import re
 from array import array
 from bisect import bisect_right
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from typing import TypeAlias
 
@@ -84,42 +85,22 @@ class FuzzyNames:
     # ------------------------------------------------------------------ with typos, or abbreviated
 
     @cached_property
-    def _words(self) -> list[str]:
-        return sorted(set(_WORD.findall(self._text)))
+    def _words(self) -> _Words:
+        return _Words(_WORD.findall(self._text))
 
     def _with_typos(self, sought: str, allows: Callable[[int], bool] | None) -> list[_Match]:
         """Return the names that have, for each typed word, the same word or one with typos."""
-        distances: dict[int, int] | None = None
-        for word in _WORD.findall(sought):
-            here: dict[int, int] = {}
-            for near, typos in self._near(word):
-                whole = re.compile(rf"(?<![^\W_]){near}(?![^\W_])")
-                for entry, name in self._names_with(near):
-                    if typos < here.get(entry, typos + 1) and whole.search(name):
-                        here[entry] = typos
-            distances = (
-                here
-                if distances is None
-                else {entry: typos + here[entry] for entry, typos in distances.items() if entry in here}
-            )
-        return [
-            (_TYPOS, typos, self._length(entry), entry)
-            for entry, typos in (distances or {}).items()
-            if allows is None or allows(entry)
-        ]
-
-    def _near(self, word: str) -> Iterator[tuple[str, int]]:
-        """Yield the words in use that may be meant, each with the number of typos."""
-        length = len(word)
-        most = 0 if length < _LEAST_FOR_ONE_TYPO else 1 if length < _LEAST_FOR_TWO_TYPOS else 2
-        # One typo changes at most two neighbouring letters, so on one side half of the other letters are right.
-        sure = (length - 1) // 2 if most == 1 else _SURE_LETTERS if most else length
-        begin, end = word[:sure], word[length - sure :]
-        for other in self._words:
-            if (other.startswith(begin) or other.endswith(end)) and abs(len(other) - length) <= most:
-                typos = edit_distance(word, other, most)
-                if typos <= most:
-                    yield other, typos
+        meant = [_MeantWord(word) for word in dict.fromkeys(_WORD.findall(sought))]
+        # Only the names with the rarest of them are searched for the others.
+        near = min((word.among(self._words) for word in meant), key=_cost, default={})
+        found: dict[int, int] = {}
+        for word in near:
+            for entry, name in self._names_with(word):
+                if entry not in found and (allows is None or allows(entry)):
+                    typos = _typos_in(name, meant)
+                    if typos is not None:
+                        found[entry] = typos
+        return [(_TYPOS, typos, self._length(entry), entry) for entry, typos in found.items()]
 
     def _scattered(self, sought: str, allows: Callable[[int], bool] | None) -> list[_Match]:
         """Return the names that have the typed letters in this order; the closer together, the better."""
@@ -140,6 +121,72 @@ class FuzzyNames:
     def _length(self, entry: int) -> int:
         end = self._starts[entry + 1] if entry + 1 < len(self._starts) else len(self._text)
         return end - 1 - self._starts[entry]
+
+
+def _cost(near: Mapping[str, int]) -> int:
+    """Return what it costs to search for these words. To go through all names once costs as much as to compare 500."""
+    return 500 * len(near) + sum(near.values())
+
+
+class _Words:
+    """Words, found by their first or last letters."""
+
+    def __init__(self, words: list[str]) -> None:
+        self.uses = Counter(words)
+        self._beginning: dict[str, list[str]] = {}
+        self._ending: dict[str, list[str]] = {}
+        for word in self.uses:
+            self._beginning.setdefault(word[:_SURE_LETTERS], []).append(word)
+            self._ending.setdefault(word[-_SURE_LETTERS:], []).append(word)
+
+    def alike(self, begin: str, end: str) -> Iterator[str]:
+        """Yield the words that may begin or end so; some come twice."""
+        for letters, words in self._beginning.items():
+            if letters.startswith(begin[:_SURE_LETTERS]):
+                yield from words
+        for letters, words in self._ending.items():
+            if letters.endswith(end[-_SURE_LETTERS:]):
+                yield from words
+
+
+class _MeantWord:
+    """A typed word, and which words may be meant by it."""
+
+    def __init__(self, word: str) -> None:
+        self._word = word
+        length = len(word)
+        self._most = 0 if length < _LEAST_FOR_ONE_TYPO else 1 if length < _LEAST_FOR_TWO_TYPOS else 2
+        # One typo changes at most two neighbouring letters, so on one side half of the other letters are right.
+        sure = (length - 1) // 2 if self._most == 1 else _SURE_LETTERS if self._most else length
+        self._begin, self._end = word[:sure], word[length - sure :]
+
+    def among(self, words: _Words) -> dict[str, int]:
+        """Return those of these words that may be meant, each with its number of uses."""
+        if not self._most:
+            return {self._word: words.uses[self._word]} if self._word in words.uses else {}
+        alike = words.alike(self._begin, self._end)
+        return {other: words.uses[other] for other in alike if self.typos(other) is not None}
+
+    def typos(self, other: str) -> int | None:
+        """Return the number of typos if the other word may be meant, else None."""
+        if not (other.startswith(self._begin) or other.endswith(self._end)):
+            return None
+        if abs(len(other) - len(self._word)) > self._most:
+            return None
+        typos = edit_distance(self._word, other, self._most)
+        return typos if typos <= self._most else None
+
+
+def _typos_in(name: str, meant: list[_MeantWord]) -> int | None:
+    """Return the typos of all these words together, if a name has each of them or one like it, else None."""
+    words = _WORD.findall(name)
+    total = 0
+    for each in meant:
+        fewest = min((typos for word in words if (typos := each.typos(word)) is not None), default=None)
+        if fewest is None:
+            return None
+        total += fewest
+    return total
 
 
 def edit_distance(one: str, other: str, most: int) -> int:

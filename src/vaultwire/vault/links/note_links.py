@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from vaultwire.markdown.parsed_note import Link
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.errors import VaultError
@@ -11,14 +13,14 @@ from vaultwire.vault.value_types import Backlink, OutgoingLink, Progress, VaultP
 
 def outgoing_links(index: Index, path: VaultPath, links: list[Link], progress: Progress) -> list[OutgoingLink]:
     """Return the links of one note, each with the file it leads to."""
-    targets = index.resolve_all(path, links, progress)
+    targets = index.resolver(progress)(path, links)
     return [
         OutgoingLink(link.linktext, link.display, link.line, link.is_embed, target)
         for link, target in zip(links, targets, strict=True)
     ]
 
 
-def backlinks(files: Files, links: list[tuple[VaultPath, Link]]) -> list[Backlink]:
+def backlinks(files: Files, links: Sequence[tuple[VaultPath, Link]]) -> list[Backlink]:
     """Return links from notes in path order, each with the line it stands on."""
     found: list[Backlink] = []
     data = b""

@@ -26,7 +26,6 @@ from vaultwire.vault.plans.link_rewriting import LinkChange
 from vaultwire.vault.search.filters import Condition, NoteFilter
 from vaultwire.vault.value_types import Problem, Progress, Stages, TagCount, VaultPath, asking
 
-_ALL = 1 << 30  # more notes than any vault has
 # A longer list of notes to repair helps nobody.
 _MAX_NAMED = 10
 _MAX_NEAR = 5
@@ -85,7 +84,7 @@ def plan_rename_tag(context: PlanContext, old: str, new: str) -> TagPlan:
         new = check_tag(new)
     except TagError as error:
         raise VaultError(INVALID_ARGUMENTS, f"new: {error}", argument="new") from None
-    tagged = index.tagged([old], None, progress, every=True) if old else []
+    tagged = index.tagged([old], None, progress, every=True).all(progress) if old else []
     excluded = index.excluded_with(old, "", progress) if old else []
     if not tagged and not excluded:
         raise _no_such_tag(index, old, progress)
@@ -125,7 +124,8 @@ def plan_rename_property(context: PlanContext, old: str, new: str) -> PropertyPl
     old, new = old.strip(), new.strip()
     if not old or not new:
         raise VaultError(INVALID_ARGUMENTS, "A property needs a name.", argument="old" if not old else "new")
-    hits, _ = index.find(NoteFilter(conditions=(Condition(fold(old), ""),), sort="path"), None, 0, _ALL, progress)
+    having = NoteFilter(conditions=(Condition(fold(old), ""),), sort="path")
+    hits = index.find(having, None, progress).all(progress)
     excluded = index.excluded_with("", old, progress)
     if not hits and not excluded:
         raise VaultError(INVALID_ARGUMENTS, f"old: no note has a property {old!r}.", argument="old")

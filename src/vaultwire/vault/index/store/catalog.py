@@ -35,6 +35,8 @@ from vaultwire.vault.value_types import NoteStat, VaultPath
 
 # Other processes write for milliseconds at a time. After so long something is wrong.
 _BUSY_SECONDS = 20.0
+# Which files changed is written down for so many changes, and not for a change of more files than this.
+_CHANGES_NOTED, _MOST_NOTED = 200, 200
 
 
 class Catalog:
@@ -194,7 +196,7 @@ class Catalog:
             writer = CatalogWriter(connection, batch)
             ids = [writer.add(record) for record in batch]
             writer.write()
-            self._count_up(connection, "changes")
+            self._note_changes(connection, writer.changed)
         return ids, writer.first_new
 
     @contextmanager
@@ -237,8 +239,9 @@ class Catalog:
     def forget(self, paths: Iterable[str]) -> None:
         """Remove files that are gone."""
         with self.writing() as connection:
-            self._count_up(connection, "changes")
-            for path in paths:
+            lost = list(paths)
+            self._note_changes(connection, [(path, True) for path in lost])
+            for path in lost:
                 found = connection.execute("SELECT id, is_note OR digest FROM files WHERE path = ?", (path,)).fetchone()
                 if found is None:
                     continue
@@ -250,6 +253,28 @@ class Catalog:
     def changes(self) -> int:
         """Return a count that grows with each change of what is known of files. Changes of stats alone do not count."""
         return int(self.meta("changes") or 0)
+
+    def changed_since(self, changes: int) -> dict[str, bool] | None:
+        """Return the paths of the files that changed since there were so many changes; None if nobody knows any more.
+
+        Each with whether it has come or gone, or is hidden in another way than before.
+        """
+        if changes < int(self.meta("unknown_before") or 0):
+            return None
+        rows = self.rows("SELECT path, max(is_listed) FROM changed WHERE number > ? GROUP BY path", (changes,))
+        return {path: bool(is_listed) for path, is_listed in rows}
+
+    def _note_changes(self, connection: sqlite3.Connection, changed: list[tuple[str, bool]]) -> None:
+        """Count a change and write which files it concerns, as long as they are few."""
+        number = self._count_up(connection, "changes")
+        forgotten = number if len(changed) > _MOST_NOTED else number - _CHANGES_NOTED
+        if forgotten == number:
+            connection.execute("DELETE FROM changed")
+        else:
+            connection.execute("DELETE FROM changed WHERE number <= ?", (forgotten,))
+            connection.executemany("INSERT INTO changed VALUES (?, ?, ?)", [(number, *each) for each in changed])
+        if forgotten > int(self.meta("unknown_before") or 0):
+            self.set_meta("unknown_before", forgotten)
 
     def _count_up(self, connection: sqlite3.Connection, name: str) -> int:
         connection.execute("INSERT INTO meta VALUES (?, 1) ON CONFLICT (name) DO UPDATE SET value = value + 1", (name,))

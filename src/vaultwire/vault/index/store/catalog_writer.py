@@ -22,14 +22,19 @@ class CatalogWriter:
         """``records`` are those to be added; the connection is inside a transaction."""
         self._connection = connection
         paths = json.dumps([record.stat.path for record in records])
-        self._ids: dict[str, int] = dict(
-            connection.execute(f"SELECT path, id FROM files WHERE path {IN_LIST}", (paths,))
-        )
+        self._ids: dict[str, tuple[int, bool]] = {
+            path: (note_id, hidden)
+            for path, note_id, hidden in connection.execute(
+                f"SELECT path, id, hidden FROM files WHERE path {IN_LIST}", (paths,)
+            )
+        }
         (last,) = connection.execute(
             "SELECT max(ifnull((SELECT max(id) FROM files), 0), ifnull((SELECT max(id) FROM gone), 0),"
             " ifnull((SELECT value FROM meta WHERE name = 'last_id'), 0))"
         ).fetchone()
         self.first_new = self._next = last + 1
+        self.changed: list[tuple[str, bool]] = []
+        """The path of each file, with whether it has come or is hidden in another way than before."""
         self._files: list[tuple[Any, ...]] = []
         self._known: list[int] = []
         self._rows: dict[str, list[tuple[Any, ...]]] = {table: [] for table in FACTS}
@@ -37,11 +42,13 @@ class CatalogWriter:
     def add(self, record: Record) -> int:
         """Collect the rows of a file and return its id."""
         stat = record.stat
-        note_id = self._ids.get(stat.path)
-        if note_id is not None:
+        known = self._ids.get(stat.path)
+        if known is not None:
+            note_id, hidden = known
             self._known.append(note_id)
         else:
             note_id, self._next = self._next, self._next + 1
+        self.changed.append((stat.path, known is None or hidden != record.hidden))
         folder, _, name = stat.path.rpartition("/")
         self._files.append(
             (
@@ -58,6 +65,7 @@ class CatalogWriter:
                 record.digest,
                 record.is_racy,
                 record.problem,
+                record.suspect,
             )
         )
         for table, facts in zip(FACTS, record.facts or (), strict=False):
@@ -76,10 +84,10 @@ class CatalogWriter:
                 columns = "(note, tag, spelling)" if table == "tagged" else ""
                 execute(f"INSERT OR REPLACE INTO {table} {columns} VALUES ({marks})", rows)
         execute(
-            "INSERT INTO files VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET"
+            "INSERT INTO files VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET"
             " size = excluded.size, modified = excluded.modified, stamp = excluded.stamp, is_note = excluded.is_note,"
             " hidden = excluded.hidden, state = excluded.state, digest = excluded.digest, is_racy = excluded.is_racy,"
-            " problem = excluded.problem",
+            " problem = excluded.problem, suspect = excluded.suspect",
             self._files,
         )
 

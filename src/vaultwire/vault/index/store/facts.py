@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from json import JSONEncoder
 
 from vaultwire.markdown.bounds import tags_and_above
@@ -11,6 +12,7 @@ from vaultwire.vault.index.store.schema import Facts
 from vaultwire.vault.links.link_resolver import link_name
 from vaultwire.vault.value_types import VaultPath
 
+_BETWEEN_TAGS = re.compile(r"[,\s]")
 # One encoder for all: ``json.dumps`` with arguments makes a new one for each call.
 _to_json = JSONEncoder(ensure_ascii=False, default=str).encode
 
@@ -40,6 +42,22 @@ def to_facts(path: VaultPath, parsed: ParsedNote) -> Facts:
         [(place, fold(alias), alias) for place, alias in enumerate(parsed.frontmatter.texts("aliases"))],
         [(place, folded, name, _to_json(values[name])) for folded, (place, name) in named.items()],
         _tasks(parsed),
+    )
+
+
+def may_have_faults(parsed: ParsedNote) -> bool:
+    """Tell whether a note's own text may have a fault that ``vault.links.checks`` reports and ``problems`` does not."""
+    frontmatter, blocks = parsed.frontmatter, parsed.block_ids
+    return (
+        len({fold(block.name) for block in blocks}) < len(blocks)
+        # Of names that differ only in case ``properties`` has one, so the types of the others are not known.
+        or len({fold(name) for name in frontmatter.values}) < len(frontmatter.values)
+        or any(
+            _BETWEEN_TAGS.search(text.strip())
+            for name, texts in frontmatter.written.items()
+            if name.casefold() == "tags"
+            for text in texts
+        )
     )
 
 

@@ -7,16 +7,17 @@ from __future__ import annotations
 
 import json
 from array import array
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from itertools import repeat
 from typing import Any
 
 from vaultwire.markdown.yaml_core import PropertyValue
 from vaultwire.vault.disk.paths import NOTE_SUFFIX, fold
 from vaultwire.vault.index.store.catalog import Catalog
-from vaultwire.vault.index.store.catalog_queries import below
+from vaultwire.vault.index.store.catalog_queries import below, joined_paths, tags_of
 from vaultwire.vault.index.store.schema import IN_LIST
 from vaultwire.vault.links.fuzzy_names import FuzzyNames
+from vaultwire.vault.listed import BETWEEN_PATHS, NumberedPathKeys, PathKeys
 from vaultwire.vault.search.filters import Condition, NoteFilter
 from vaultwire.vault.value_types import NamedNote, NoteStat, VaultPath
 
@@ -28,8 +29,6 @@ _ORDER = {
     "size": "size DESC, path",
 }
 _IS_NAME = -1
-MAX_OFFSET = 2**62
-"""The greatest offset: cursors come from callers and may be larger than SQLite's numbers of 64 bits."""
 # No file has a longer name. An alias may be a page of text, but nobody types so much of it.
 _MAX_NAME = 255
 
@@ -79,34 +78,31 @@ def _line(column: str) -> str:
 
 
 def find(
-    catalog: Catalog,
-    names: Callable[[], NoteNames],
-    wanted: NoteFilter,
-    folder: VaultPath | None,
-    offset: int,
-    limit: int,
-) -> tuple[list[NamedNote], int]:
-    """Return ``limit`` notes that meet the conditions, in the order asked for, and the number of all that do."""
+    catalog: Catalog, names: Callable[[], NoteNames], wanted: NoteFilter, folder: VaultPath | None
+) -> NumberedPathKeys:
+    """Return the paths of the notes that meet the conditions, in the order asked for, each with the place of an alias.
+
+    It is the alias that matches, or -1.
+    """
     tests, values = _tests(catalog, wanted, folder)
     where = " AND ".join(["is_note AND NOT hidden", *tests])
-    places: dict[int, int] = {}
-    if wanted.name:
-        allowed = set(_ids(catalog, where, values, "path")) if tests else None
-        places = names().match(wanted.name, allowed)
-        where, values = f"id {IN_LIST}", [json.dumps(list(places))]
-    order = _ORDER[wanted.sort]
-    if not (wanted.name or wanted.conditions):  # SQL counts and sorts by an index
-        ((total,),) = catalog.rows(f"SELECT count(*) FROM files WHERE {where}", values)
-        page = _ids(catalog, where, [*values, limit, min(offset, MAX_OFFSET)], f"{order} LIMIT ? OFFSET ?")
-        return _to_notes(catalog, page, places), total
-    # All of them: a separate count would evaluate the conditions twice.
-    is_ranked = wanted.name and wanted.sort == "relevance"
-    ids = list(places) if is_ranked else _ids(catalog, where, values, order)
-    return _to_notes(catalog, ids[offset : offset + limit], places), len(ids)
-
-
-def _ids(catalog: Catalog, where: str, values: list[Any], order: str) -> list[int]:
-    return [note_id for (note_id,) in catalog.rows(f"SELECT id FROM files WHERE {where} ORDER BY {order}", values)]
+    if not wanted.name:
+        paths = joined_paths(catalog, where, values, _ORDER[wanted.sort])
+        return NumberedPathKeys(paths, array("l", [_IS_NAME]) * len(paths))
+    allowed = None
+    if tests:
+        allowed = {note_id for (note_id,) in catalog.rows(f"SELECT id FROM files WHERE {where}", values)}
+    places = names().match(wanted.name, allowed)
+    order = "key" if wanted.sort == "relevance" else _ORDER[wanted.sort]
+    # Not right from ``json_each``: it has columns ``id`` and ``path`` of its own.
+    given = "SELECT given.key, files.* FROM json_each(?) AS given CROSS JOIN files ON files.id = given.value"
+    ((ids, joined),) = catalog.rows(
+        f"SELECT group_concat(id), group_concat(path, '{BETWEEN_PATHS}') FROM (SELECT id, path FROM ({given})"
+        f" ORDER BY {order})",
+        [json.dumps(list(places))],
+    )
+    numbers = array("l", (places[note_id] for note_id in map(int, ids.split(",")))) if ids else array("l")
+    return NumberedPathKeys(PathKeys(joined), numbers)
 
 
 def _tests(catalog: Catalog, wanted: NoteFilter, folder: VaultPath | None) -> tuple[list[str], list[Any]]:
@@ -157,24 +153,25 @@ def from_stored(value: str) -> PropertyValue:
     return found
 
 
-def _to_notes(catalog: Catalog, page: list[int], places: dict[int, int]) -> list[NamedNote]:
-    """Return the notes of a page with names, aliases and tags."""
-    ids = [json.dumps(page)]
-    stats = {
-        note_id: NoteStat(*stat)
-        for note_id, *stat in catalog.rows(f"SELECT id, path, size, modified, stamp FROM files WHERE id {IN_LIST}", ids)
+def to_notes(catalog: Catalog, page: Sequence[tuple[VaultPath, int]]) -> list[NamedNote]:
+    """Return the notes of a page with names, aliases and tags, without those that are gone."""
+    paths = [path for path, _ in page]
+    found = {
+        path: (note_id, NoteStat(path, *stat))
+        for note_id, path, *stat in catalog.rows(
+            f"SELECT id, path, size, modified, stamp FROM files WHERE path {IN_LIST}", [json.dumps(paths)]
+        )
     }
-    tags: dict[int, list[str]] = {}
-    for note_id, tag in catalog.rows(f"SELECT note, tag FROM tags WHERE note {IN_LIST} ORDER BY note, place", ids):
-        tags.setdefault(note_id, []).append(tag)
+    ids = [json.dumps([note_id for note_id, _ in found.values()])]
+    tags = tags_of(catalog, ids)
     aliases = {
-        note_id: spelling
+        (note_id, place): spelling
         for note_id, place, spelling in catalog.rows(
             f"SELECT note, place, spelling FROM aliases WHERE note {IN_LIST}", ids
         )
-        if places.get(note_id) == place
     }
-    # Another process may just have removed a note.
     return [
-        NamedNote(stats[note_id], aliases.get(note_id), tags.get(note_id, [])) for note_id in page if note_id in stats
+        NamedNote(found[path][1], aliases.get((found[path][0], place)), tags.get(found[path][0], []))
+        for path, place in page
+        if path in found
     ]

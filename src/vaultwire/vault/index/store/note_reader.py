@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.errors import VaultError
-from vaultwire.vault.index.store.facts import to_facts
+from vaultwire.vault.index.store.facts import may_have_faults, to_facts
 from vaultwire.vault.index.store.ngrams import NgramFilter
 from vaultwire.vault.index.store.schema import NO_FACTS, NOT_INDEXABLE, PENDING, Facts
 from vaultwire.vault.index.store.search_plan import BODY
@@ -35,7 +35,10 @@ class NoteToRead(NamedTuple):
 
 
 class NoteContent(NamedTuple):
-    """What was read. ``facts`` is None if the digest is the known one, ``fields`` if the text index needs or gets none."""
+    """What was read. ``facts`` is None if the digest is the known one, ``fields`` if the text index needs or gets none.
+
+    ``suspect``: see ``Record``.
+    """
 
     digest: int
     is_racy: bool
@@ -43,6 +46,7 @@ class NoteContent(NamedTuple):
     problem: str | None
     facts: Facts | None
     fields: Fields | None
+    suspect: bool = False
 
 
 def read_note(files: Files, note: NoteToRead, ngrams: NgramFilter) -> NoteContent | str:
@@ -58,14 +62,14 @@ def read_note(files: Files, note: NoteToRead, ngrams: NgramFilter) -> NoteConten
     if digest == note.known_digest:
         return NoteContent(digest, is_racy, PENDING, None, None, None)
     try:
-        state, problem, facts, fields = _parse(note, searchable_text(note.path, data), ngrams)
+        return NoteContent(digest, is_racy, *_parse(note, searchable_text(note.path, data), ngrams))
     except Exception as error:  # noqa: BLE001 - if one note breaks its reader, the others must stay searchable
-        state, problem, facts, fields = NOT_INDEXABLE, _NOT_INDEXED.format(type(error).__name__), NO_FACTS, None
-    return NoteContent(digest, is_racy, state, problem, facts, fields)
+        problem = _NOT_INDEXED.format(type(error).__name__)
+        return NoteContent(digest, is_racy, NOT_INDEXABLE, problem, NO_FACTS, None)
 
 
-def _parse(note: NoteToRead, text: str, ngrams: NgramFilter) -> tuple[int, str | None, Facts, Fields | None]:
-    """Return state, problem, facts and fields of a note."""
+def _parse(note: NoteToRead, text: str, ngrams: NgramFilter) -> tuple[int, str | None, Facts, Fields | None, bool]:
+    """Return state, problem, facts and fields of a note, and whether it is suspect."""
     parsed = parse_searchable(note.path, text)
     state = NOT_INDEXABLE if has_endless_piece(text) else PENDING
     fields = None
@@ -74,4 +78,5 @@ def _parse(note: NoteToRead, text: str, ngrams: NgramFilter) -> tuple[int, str |
         if has_too_many_words(fields[0][BODY]):
             state = NOT_INDEXABLE
     problem = parsed.problems[0] if parsed.problems else None
-    return state, problem, to_facts(note.path, parsed), fields if state == PENDING and note.for_text else None
+    facts = to_facts(note.path, parsed)
+    return state, problem, facts, fields if state == PENDING and note.for_text else None, may_have_faults(parsed)

@@ -37,10 +37,13 @@ CREATE TABLE files (
     state INTEGER NOT NULL,
     digest INTEGER NOT NULL,
     is_racy INTEGER NOT NULL,
-    problem TEXT
+    problem TEXT,
+    suspect INTEGER NOT NULL
 );
 
 CREATE TABLE gone (id INTEGER PRIMARY KEY);
+
+CREATE TABLE changed (number INTEGER NOT NULL, path TEXT NOT NULL, is_listed INTEGER NOT NULL);
 
 CREATE TABLE links (
     note INTEGER NOT NULL, place INTEGER NOT NULL, line INTEGER NOT NULL, name TEXT NOT NULL, linktext TEXT NOT NULL,
@@ -72,11 +75,12 @@ INDEXES = {
     "files_folder": "files (folder)",
     "files_name": "files (name)",
     "files_state": "files (state) WHERE state > 0",
-    "files_modified": "files (modified) WHERE is_note AND NOT hidden",
+    "files_latest": "files (modified DESC, path) WHERE is_note AND NOT hidden",
     "files_visible": "files (path) WHERE is_note AND NOT hidden",
     "files_canvases": "files (path) WHERE NOT is_note AND NOT hidden AND digest <> 0",
     "files_hidden": "files (id) WHERE hidden",
     "files_problem": "files (id) WHERE problem IS NOT NULL",
+    "files_suspect": "files (path) WHERE suspect",
     "links_name": "links (name)",
     "tagged_note": "tagged (note)",
     "properties_value": "properties (name, value, note)",
@@ -98,6 +102,8 @@ class Record(NamedTuple):
 
     A canvas is an attachment with a digest: the text index has it, and it has no facts.
 
+    ``suspect``: whether its own text may have a fault (``vault.links.checks``), whatever its links lead to.
+
     ``is_racy``: it was read so soon after its last change that another change may not show in its time.
     """
 
@@ -109,6 +115,7 @@ class Record(NamedTuple):
     is_racy: bool = False
     problem: str | None = None
     facts: Facts | None = None
+    suspect: bool = False
 
 
 class KnownFile(NamedTuple):

@@ -8,24 +8,29 @@ from __future__ import annotations
 
 import threading
 import time
+from array import array
 from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from contextlib import suppress
-from typing import Any, TypeVar
+from functools import partial
+from typing import TypeVar
 
 from vaultwire.markdown.parsed_note import Link
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.disk.watch import Changes, Unwatchable, Watch
 from vaultwire.vault.errors import Stopped, VaultError
-from vaultwire.vault.index.port import OnChange
-from vaultwire.vault.index.store import catalog_queries, first_build, link_graph_builder, note_finder, summaries
+from vaultwire.vault.index.port import Misfits, OnChange, Resolve
+from vaultwire.vault.index.store import catalog_queries, first_build, note_finder, summaries, suspects
 from vaultwire.vault.index.store.catalog import Catalog
 from vaultwire.vault.index.store.change_reporter import ChangeReporter
 from vaultwire.vault.index.store.first_build import Patience, StillBuilding
 from vaultwire.vault.index.store.index_folder import IndexFolder, IndexParts, is_broken
+from vaultwire.vault.index.store.link_graph_builder import GraphKeeper
 from vaultwire.vault.index.store.queued_changes import QueuedChanges
+from vaultwire.vault.index.store.remembered import Answers, Remembered
 from vaultwire.vault.index.store.searching import Page, Snapshot, kept_by
 from vaultwire.vault.index.store.updater import IndexUpdater
 from vaultwire.vault.link_graph import LinkGraph
+from vaultwire.vault.listed import Keys, Listed, PathKeys
 from vaultwire.vault.search.filters import NoteFilter, TaskFilter
 from vaultwire.vault.search.query import Query
 from vaultwire.vault.value_types import (
@@ -81,14 +86,15 @@ class StoredIndex:
         self._parts: IndexParts = self._folder.open()
         self._updater = IndexUpdater(self._files, self._parts, self._excludes)
         self._snapshot: Snapshot | None = None
-        self._remembered: dict[str, tuple[int, Any]] = {}
+        self._answers, self._names, self._graph = Answers(self._ask), Remembered(), GraphKeeper()
         self._is_checked = False
 
     # ------------------------------------------------------------------ answers
 
-    def notes(self, folder: VaultPath | None, progress: Progress) -> list[NoteStat]:
+    def notes(self, folder: VaultPath | None, progress: Progress) -> Listed[NoteStat]:
         """See the port."""
-        return self._ask(lambda catalog: catalog_queries.notes(catalog, folder), progress)
+        find = partial(catalog_queries.note_paths, folder=folder)
+        return self._answers.listed(("notes", folder), find, catalog_queries.to_stats, progress)
 
     def named(self, names: Collection[str], progress: Progress) -> list[VaultPath] | None:
         """See the port."""
@@ -96,15 +102,15 @@ class StoredIndex:
             return None
         return self._ask(lambda catalog: catalog_queries.named(catalog, names), progress)
 
+    def files_after(self, after: str, limit: int, progress: Progress) -> list[NoteStat] | None:
+        """See the port."""
+        if self._has_watch_loop and not self._is_checked:
+            return None
+        return self._ask(lambda catalog: catalog_queries.files_after(catalog, after, limit), progress)
+
     def recent(self, folder: VaultPath | None, limit: int, progress: Progress) -> tuple[list[NoteStat], int]:
         """See the port."""
-        return self._ask(
-            lambda catalog: (
-                catalog_queries.recent(catalog, folder, limit),
-                catalog_queries.count_notes(catalog, folder),
-            ),
-            progress,
-        )
+        return self._ask(lambda catalog: catalog_queries.recent(catalog, folder, limit), progress)
 
     def search(
         self,
@@ -131,53 +137,54 @@ class StoredIndex:
         patience = Patience(progress, lambda: self._has_watch_loop and first_build.has_some(self._parts.catalog))
         return self._ask(answer, patience)
 
-    def find(
-        self, wanted: NoteFilter, folder: VaultPath | None, offset: int, limit: int, progress: Progress
-    ) -> tuple[list[NamedNote], int]:
+    def find(self, wanted: NoteFilter, folder: VaultPath | None, progress: Progress) -> Listed[NamedNote]:
         """See the port."""
 
-        def answer(catalog: Catalog) -> tuple[list[NamedNote], int]:
+        def find(catalog: Catalog) -> Keys:
             def names() -> note_finder.NoteNames:
-                return self._remember("names", catalog, lambda: note_finder.NoteNames(catalog))
+                return self._names.get("names", catalog, lambda: note_finder.NoteNames(catalog))
 
-            return note_finder.find(catalog, names, wanted, folder, offset, limit)
+            return note_finder.find(catalog, names, wanted, folder)
 
-        return self._ask(answer, progress)
+        return self._answers.listed((wanted, folder), find, note_finder.to_notes, progress)
 
     def properties(self, name: str, folder: VaultPath | None, progress: Progress) -> list[PropertyKinds]:
         """See the port."""
-        return self._ask(lambda catalog: summaries.properties(catalog, name, folder), progress)
+        return self._answers.remember("properties", summaries.properties, (name, folder), progress)
 
     def property_values(self, name: str, folder: VaultPath | None, progress: Progress) -> list[ValueUse]:
         """See the port."""
-        return self._ask(lambda catalog: summaries.property_values(catalog, name, folder), progress)
+        return self._answers.remember("values", summaries.property_values, (name, folder), progress)
 
     def tasks(
-        self,
-        wanted: TaskFilter,
-        path: VaultPath | None,
-        folder: VaultPath | None,
-        offset: int,
-        limit: int,
-        progress: Progress,
-    ) -> tuple[list[TaskPlace], int]:
+        self, wanted: TaskFilter, path: VaultPath | None, folder: VaultPath | None, progress: Progress
+    ) -> Listed[TaskPlace]:
         """See the port."""
-        return self._ask(lambda catalog: summaries.tasks(catalog, wanted, path, folder, offset, limit), progress)
+        find = partial(summaries.tasks, wanted=wanted, path=path, folder=folder)
+        return self._answers.listed((wanted, path, folder), find, summaries.to_tasks, progress)
 
     def stats(self, limit: int, progress: Progress) -> VaultStats:
         """See the port."""
-        found = self._ask(lambda catalog: summaries.stats(catalog, limit), progress)
+        found = self._answers.remember("stats", summaries.stats, (limit,), progress)
         # The system's own message names the folder at which it failed, and that folder may be hidden in this run.
         unwatched = "the system refuses" if self.unwatched and self._files.hides_some else self.unwatched
         return found._replace(is_watched=self._is_watched, unwatched=unwatched, unkept=self._folder.problem)
+
+    def suspects(self, folder: VaultPath | None, misfits: Misfits, progress: Progress) -> tuple[PathKeys, array[int]]:
+        """See the port."""
+        graph = self.link_graph(progress)
+        return self._ask(lambda catalog: suspects.suspects(catalog, graph, folder, misfits), progress)
 
     def paths(self, progress: Progress) -> list[VaultPath]:
         """See the port."""
         return self._ask(catalog_queries.paths, progress)
 
-    def tagged(self, tags: Sequence[str], folder: VaultPath | None, progress: Progress, *, every: bool) -> list[Tagged]:
+    def tagged(
+        self, tags: Sequence[str], folder: VaultPath | None, progress: Progress, *, every: bool
+    ) -> Listed[Tagged]:
         """See the port."""
-        return self._ask(lambda catalog: catalog_queries.tagged(catalog, tags, folder, every=every), progress)
+        find = partial(catalog_queries.tagged, tags=tags, folder=folder, every=every)
+        return self._answers.listed(("tagged", *tags, folder, every), find, catalog_queries.to_tagged, progress)
 
     def excluded_with(self, tag: str, name: str, progress: Progress) -> list[VaultPath]:
         """See the port."""
@@ -185,7 +192,7 @@ class StoredIndex:
 
     def count_tags(self, folder: VaultPath | None, progress: Progress) -> list[TagCount]:
         """See the port."""
-        return self._ask(lambda catalog: catalog_queries.count_tags(catalog, folder), progress)
+        return self._answers.remember("tags", catalog_queries.count_tags, (folder,), progress)
 
     def incoming(self, path: VaultPath, progress: Progress) -> list[tuple[VaultPath, Link]]:
         """See the port."""
@@ -201,28 +208,18 @@ class StoredIndex:
         """See the port."""
         return self._ask(lambda catalog: catalog_queries.links_asking(catalog, names, below), progress)
 
-    def resolve_all(self, source: VaultPath, links: list[Link], progress: Progress) -> list[VaultPath | None]:
+    def resolver(self, progress: Progress) -> Resolve:
         """See the port."""
-        return self._ask(lambda catalog: catalog_queries.resolve_all(catalog, source, links), progress)
+        self._ask(lambda _: None, progress)
+
+        def resolve(source: VaultPath, links: list[Link]) -> list[VaultPath | None]:
+            return self._ask(lambda catalog: catalog_queries.resolve_all(catalog, source, links), progress, check=False)
+
+        return resolve
 
     def link_graph(self, progress: Progress) -> LinkGraph:
         """See the port."""
-        return self._ask(
-            lambda catalog: self._remember("graph", catalog, lambda: link_graph_builder.link_graph(catalog, progress)),
-            progress,
-        )
-
-    def _remember(self, key: str, catalog: Catalog, make: Callable[[], _Answer]) -> _Answer:
-        """Return what ``make`` gives, made again only after the catalog has changed.
-
-        For the names of all notes (65 ms for 10,000 notes) and the graph of all links (350 ms).
-        """
-        changes = catalog.changes()  # read first: the next call sees a change that comes in between
-        remembered = self._remembered.get(key)
-        if remembered is None or remembered[0] != changes:
-            remembered = self._remembered[key] = (changes, make())
-        answer: _Answer = remembered[1]
-        return answer
+        return self._ask(lambda catalog: self._graph.get(catalog, progress), progress)
 
     # ------------------------------------------------------------------ freshness
 

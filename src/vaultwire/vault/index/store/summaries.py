@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 from vaultwire.markdown.inline import line_tags, read_inline
@@ -11,8 +13,9 @@ from vaultwire.markdown.yaml_core import PropertyValue
 from vaultwire.vault.disk.paths import fold
 from vaultwire.vault.index.store.catalog import Catalog
 from vaultwire.vault.index.store.catalog_queries import below
-from vaultwire.vault.index.store.note_finder import MAX_OFFSET, from_stored
-from vaultwire.vault.index.store.schema import UNREAD
+from vaultwire.vault.index.store.note_finder import from_stored
+from vaultwire.vault.index.store.schema import IN_LIST, UNREAD
+from vaultwire.vault.listed import BETWEEN_NOTES, BETWEEN_PATHS, ItemKeys, Keys, LineKeys
 from vaultwire.vault.search.filters import TaskFilter, scalar_texts
 from vaultwire.vault.search.text_forms import fold_case, strip_diacritics
 from vaultwire.vault.value_types import (
@@ -90,12 +93,10 @@ def _within(catalog: Catalog, folder: VaultPath | None) -> tuple[str, list[Any]]
 # ---------------------------------------------------------------------- tasks
 
 
-def tasks(
-    catalog: Catalog, wanted: TaskFilter, path: VaultPath | None, folder: VaultPath | None, offset: int, limit: int
-) -> tuple[list[TaskPlace], int]:
-    """Return ``limit`` tasks that meet the conditions, in path and line order, and the number of all that do.
+def tasks(catalog: Catalog, wanted: TaskFilter, path: VaultPath | None, folder: VaultPath | None) -> Keys:
+    """Return the places of the tasks that meet the conditions, in path and line order.
 
-    With a ``path``, only the tasks of that note, even if it is hidden.
+    With a ``path``, only those of that note, even if it is hidden.
     """
     tests = ["is_note AND NOT hidden"] if path is None else ["path = ?"]
     values: list[Any] = [] if path is None else [path]
@@ -118,15 +119,25 @@ def tasks(
             tests.append(f"(instr(lower(tasks.text), ?) OR tasks.text GLOB {_OTHER_THAN_ASCII})")
             values.append(part)
     joined = f"files JOIN tasks ON note = id WHERE {' AND '.join(tests)}"
-    rest = ""
-    if not (tag or text):
-        ((total,),) = catalog.rows(f"SELECT count(*) FROM {joined}", values)
-        rest, values = " LIMIT ? OFFSET ?", [*values, limit, min(offset, MAX_OFFSET)]
-    rows = catalog.rows(f"SELECT path, line, mark, heading, tasks.text FROM {joined} ORDER BY path, line{rest}", values)
     if tag or text:
-        rows = [row for row in rows if _holds(row[-1], tag, text)]
-        total, rows = len(rows), rows[offset : offset + limit]
-    return [TaskPlace(path, line, mark, text, heading) for path, line, mark, heading, text in rows], total
+        rows = catalog.rows(f"SELECT path, line, tasks.text FROM {joined} ORDER BY path, line", values)
+        return ItemKeys([(path, line) for path, line, task in rows if _holds(task, tag, text)])
+    lines = f"SELECT path, group_concat(line) AS lines, count(*) AS uses FROM {joined} GROUP BY path ORDER BY path"
+    ((places, total),) = catalog.rows(
+        f"SELECT group_concat(path || '{BETWEEN_PATHS}' || lines, '{BETWEEN_NOTES}'), sum(uses) FROM ({lines})", values
+    )
+    return LineKeys(places, total or 0)
+
+
+def to_tasks(catalog: Catalog, page: Sequence[tuple[VaultPath, int]]) -> list[TaskPlace]:
+    """Return the tasks at the places of a page, without those that are gone."""
+    paths = json.dumps(list(dict.fromkeys(path for path, _ in page)))
+    rows = catalog.rows(
+        f"SELECT path, line, mark, tasks.text, heading FROM files JOIN tasks ON note = id WHERE path {IN_LIST}",
+        [paths],
+    )
+    found = {(row[0], row[1]): TaskPlace(*row) for row in rows}
+    return [found[place] for place in page if place in found]
 
 
 def _holds(task: str, tag: str, text: str) -> bool:
