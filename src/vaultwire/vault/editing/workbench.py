@@ -21,6 +21,7 @@ from vaultwire.vault.disk.files import Files
 from vaultwire.vault.disk.note_text import plain_text
 from vaultwire.vault.disk.paths import is_note
 from vaultwire.vault.editing.confirmation import confirmation_of_many
+from vaultwire.vault.editing.guides import guides_for
 from vaultwire.vault.errors import NOT_READ, STALE_EDIT, VaultError
 from vaultwire.vault.index.port import Index
 from vaultwire.vault.plans.context import PlanContext
@@ -120,7 +121,7 @@ class Workbench:
                 self.caller.moved(step.source, step.target)
             elif step.after is not None:
                 self.caller.saw(step.path, etag_of(step.after), step.after)
-        return Done(change, needed, list(notices))
+        return Done(change, needed, [*notices, *guides_for(self.files, self.caller, needed)])
 
     def read(self, path: VaultPath, if_match: str | None, *, is_overwritten: bool = False) -> bytes:
         """Return a note's bytes for an edit, after checking that this caller may edit it.
