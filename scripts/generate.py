@@ -21,6 +21,12 @@ INTRODUCTION = """\
 
 What a model can do through vaultwire. Generated from the tools' own code by `make generate`; a test fails when it is
 stale. Every result also carries `_meta.executionTime` (milliseconds) and `_meta.timestamp` (ISO 8601, UTC).
+
+Arguments are checked strictly. Where that fails, what can mean only one thing is taken: a number or boolean as text, one
+value for a list, an object for a list of names and values (`"properties": {"status": "done", "tags": ["a"]}`), a list or
+object as JSON in a text, one edit without its list, null for an argument that may be left out, and an argument by another
+usual name (`heading` for `section`, `date` for `day`, `new_path` for `to`, `old_text` and `new_text` for an edit). What can
+mean several things is refused, and the error shows an example of what would be right.
 """
 
 

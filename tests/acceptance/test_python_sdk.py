@@ -131,9 +131,9 @@ def test_failures_reach_the_client_as_results(server: StdioServerParameters | st
             missing = await client.call_tool("read_note", {"path": "Nowhere"})
             assert missing.is_error
             assert "FILE_NOT_FOUND" in str(missing.content)
-            wrong = await client.call_tool("read_note", {"path": 5})
+            wrong = await client.call_tool("read_note", {"path": 5.5})
             assert wrong.is_error
-            assert "'path' must be a text" in str(wrong.content)
+            assert "must be a text of 1 to 1000 characters" in str(wrong.content)
 
     anyio.run(converse)
 

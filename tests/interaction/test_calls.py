@@ -91,7 +91,11 @@ def test_only_2026_07_28_results_carry_its_envelope(shared: Client, revision: st
 WRONG_ARGUMENTS: dict[str, tuple[str, dict[str, Any], list[str]]] = {
     # tool, arguments, what the text must name: the argument, what was expected, what came
     "missing": ("read_note", {}, ["'path' is missing", "a text"]),
-    "of the wrong type": ("read_note", {"path": 5}, ["'path' must be", "a text", "got 5"]),
+    "of the wrong type": (
+        "read_note",
+        {"path": 5.5},
+        ["'path' must be", "a text", "got 5.5", '{"path": "Projects/Plan"}'],
+    ),
     "null": ("read_note", {"path": None}, ["'path' must be", "a text", "got null"]),
     "empty": ("search_notes", {"query": ""}, ["'query' must be", "1 to 1000 characters", "got ''"]),
     "too large": ("search_notes", {"query": "x", "limit": 1001}, ["'limit' must be", "from 1 to 1000", "got 1001"]),
@@ -103,8 +107,8 @@ WRONG_ARGUMENTS: dict[str, tuple[str, dict[str, Any], list[str]]] = {
         {"path": "x", "content": "", "mode": "erase"},
         ["'mode' must be", "'create'", "'append'", "got 'erase'"],
     ),
-    "a text for a list": ("search_by_tags", {"tags": "x"}, ["'tags' must be", "a list", "got 'x'"]),
-    "a wrong item": ("search_by_tags", {"tags": ["x", 1]}, ["tags[1]", "a text", "got 1"]),
+    "a text for a list": ("search_by_tags", {"tags": "x, y"}, ["'tags' must be", "a list", "got 'x, y'", '["work"]']),
+    "a wrong item": ("search_by_tags", {"tags": ["x", True]}, ["tags[1]", "a text", "got true"]),
     "unknown": ("read_note", {"path": "Welcome", "colour": "red"}, ["'colour' is not an argument", "path"]),
 }
 

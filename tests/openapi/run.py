@@ -65,7 +65,8 @@ def run(program: str, url: str, seed: int, root: Path) -> int:
     command = [program, "run", f"{url}/bridge/v1/openapi.json", "--url", f"{url}/bridge/v1"]
     options = ["--checks", "all", "--exclude-checks", "negative_data_rejection", "--seed", str(seed), "--no-color"]
     more = ["--max-examples", str(EXAMPLES), "--generation-database", "none", "--continue-on-failure"]
-    environment = {**os.environ, "PYTHONPATH": str(HERE), "SCHEMATHESIS_HOOKS": "checks"}
+    paths = (str(HERE), str(HERE.parents[1] / "src"))
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "SCHEMATHESIS_HOOKS": "checks"}
     return subprocess.run(
         [*command, *options, *more], cwd=root, env=environment, timeout=SECONDS, check=False
     ).returncode

@@ -351,7 +351,8 @@ def test_an_etag_of_one_vault_is_stale_in_another_and_tells_nothing_of_it(both: 
 def test_a_change_of_one_vault_is_not_taken_back_in_another(both: Both) -> None:
     called(both, "write_note", path="New", content="one", vault="Home")
     before = both.roots["Home"].joinpath("New.md").read_bytes()
-    assert called(both, "undo_change", change=1)["_meta"]["errorCode"] == INVALID_ARGUMENTS
+    for change in ({"change": 1}, {"change": "1"}, {"id": 1}, {"number": "1"}, {"change": 1, "vault": None}):
+        assert called(both, "undo_change", **change)["_meta"]["errorCode"] == INVALID_ARGUMENTS
     assert called(both, "undo_change", change=1, vault="Work")["isError"]
     assert both.roots["Home"].joinpath("New.md").read_bytes() == before
     assert not called(both, "undo_change", change=1, vault="Home")["isError"]

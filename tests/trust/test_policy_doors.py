@@ -83,6 +83,20 @@ ASKED: list[tuple[str, dict[str, Any]]] = [
     ("write_note", {"path": "Diary.md", "content": "x", "mode": "overwrite"}),
     ("insert_template", {"path": "Open.md", "template": "Plan"}),
     ("undo_change", {"change": 1}),
+    # The same under other names, or in another form: no way past a rule.
+    ("read_note", {"file": "Plan"}),
+    ("read_note", {"name": "Diary.md", "heading": "x"}),
+    ("read_note", {"notePath": "Plan"}),
+    ("read_many", {"paths": '["Plan", "Diary", "Open"]'}),
+    ("read_many", {"notes": "Diary"}),
+    ("search_by_tags", {"tag": "work"}),
+    ("list_tasks", {"note": "Plan", "limit": "5"}),
+    ("find_notes", {"query": "p"}),
+    ("move_note", {"source": "Diary.md", "new_path": "Other.md"}),
+    ("edit_note", {"note": "Diary.md", "old_text": "Apples", "new_text": "Pears"}),
+    ("set_properties", {"file": "Diary.md", "properties": {"status": "done"}}),
+    ("insert_template", {"note": "Open.md", "template_name": "Plan"}),
+    ("undo_change", {"id": "1"}),
 ]
 
 
@@ -119,6 +133,37 @@ def test_nothing_hidden_comes_over_stdio(vault: Path, policy: Path) -> None:
     assert MARK not in json.dumps(said)
     assert MARK not in errors.decode()
     assert snapshot(vault) == before
+
+
+WRITES: list[tuple[str, dict[str, Any]]] = [
+    ("write_note", {"path": "Inbox/../Closed/New.md", "content": "x"}),
+    ("write_note", {"file": "Closed/New.md", "text": "x"}),
+    ("create_note", {"notePath": "Closed/New.md"}),
+    ("move_note", {"path": "Inbox/A.md", "to": "Closed/A.md"}),
+    ("move_note", {"path": "Inbox/A.md", "new_path": "Closed/A.md"}),
+    ("move_note", {"from": "Closed/B.md", "destination": "Inbox/B.md"}),
+    ("edit_note", {"note": "Closed/B.md", "edits": '[{"action": "append", "content": "x"}]'}),
+    ("edit_note", {"note": "Closed/B.md", "action": "append", "content": "x"}),
+    ("set_properties", {"file": "Closed/B.md", "properties": {"status": "done"}}),
+    ("remove_properties", {"file": "Closed/B.md", "keys": "status"}),
+    ("merge_notes", {"from": "Inbox/A.md", "into": "Closed/B.md"}),
+    ("extract_section", {"note": "Inbox/A.md", "heading": "H", "target": "Closed/New.md"}),
+    ("delete_note", {"note": "Closed/B.md"}),
+]
+
+
+def test_what_may_not_be_changed_is_not_changed_under_another_name(vault: Path, policy: Path) -> None:
+    policy.write_text('[paths]\nwrite = ["/Inbox/"]\n')
+    write_vault(vault, "=== Inbox/A.md\n# H\ntext\n=== Closed/B.md\n---\nstatus: new\n---\ntext\n")
+    before = snapshot(vault)
+    with Server(vault, "--policy", str(policy)) as server:
+        server.open("2025-11-25")
+        for tool, given in WRITES:
+            result = server.request("tools/call", {"name": tool, "arguments": given})["result"]
+            assert result["_meta"]["errorCode"] in ("POLICY_DENIED", "PATH_OUTSIDE_VAULT"), (tool, given, result)
+        assert snapshot(vault) == before
+        assert not server.call("move_note", path="Inbox/A.md", new_path="Inbox/C.md")["isError"]
+    assert (vault / "Inbox/C.md").exists()
 
 
 def test_nothing_hidden_comes_over_rest(vault: Path, policy: Path) -> None:

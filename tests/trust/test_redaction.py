@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vaultwire.toolkit.catalog import load_catalog
+from vaultwire.toolkit.catalog import APP_CATALOG, load_catalog
+from vaultwire.toolkit.other_names import OTHER_NAMES
 from vaultwire.trust.redaction import CONTENT, HIDDEN, redact, redact_text
 
 LUHN = "4111 1111 1111 1111"  # the card number that every shop's manual has
@@ -27,7 +28,7 @@ def test_places_and_settings_stand_as_they_are(arguments: dict[str, Any]) -> Non
     assert redact(arguments) == arguments
 
 
-@pytest.mark.parametrize("name", sorted(CONTENT))
+@pytest.mark.parametrize("name", [*sorted(CONTENT), "newText", "new-text", "Content"])
 def test_content_is_a_fingerprint_however_short(name: str) -> None:
     assert redact({name: "abc"}) == {name: {"sha256": "ba7816bf8f01cfea", "length": 3}}
 
@@ -53,6 +54,20 @@ def test_every_argument_of_our_tools_that_takes_a_long_text_is_content() -> None
     found = {name for tool in load_catalog() for name in long_texts(tool["inputSchema"], "")}
     assert {"content", "diff", "data", "text", "value"} <= found
     assert found <= CONTENT
+
+
+def test_other_names_of_content_are_content_unless_they_are_real_names_elsewhere() -> None:
+    schemas = [each["inputSchema"] for each in [*load_catalog(), *load_catalog(APP_CATALOG)]]
+    elsewhere = {name for schema in schemas for name in schema["properties"]}
+    names = {other for name in ("content", "data", "diff", "text") for other in OTHER_NAMES[name]}
+    assert names - elsewhere <= CONTENT
+
+
+@pytest.mark.parametrize("text", ['[{"content": "Gamma"', ' {"text": "Gamma"}', '[ {"x"'])
+def test_a_text_that_may_be_edits_is_a_fingerprint(text: str) -> None:
+    assert set(redact({"edits": text})["edits"]) == {"sha256", "length"}
+    assert "ill" not in str(redact({"properties": {"state": "ill", "more": {"odd": "ill"}}}))
+    assert redact({"properties": "[status:active]"}) == {"properties": "[status:active]"}
 
 
 def test_a_long_text_is_a_fingerprint_wherever_it_stands() -> None:

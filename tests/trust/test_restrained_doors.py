@@ -80,6 +80,35 @@ def test_every_request_over_stdio_is_on_record(notes: Path, log: Path, revision:
     assert "secret words" not in text
 
 
+def test_the_record_shows_arguments_as_they_were_read(notes: Path, log: Path) -> None:
+    with Server(notes, "--audit", str(log), "--standalone", "--rate", "write_note=2") as server:
+        server.open("2025-11-25")
+        for given in (
+            {"file": "C.md", "markdown": "Gamma."},
+            {"note": "C.md", "newText": "Gamma.", "mode": "Append"},
+            {"note": "C.md", "newText": "Gamma.", "mode": "Append"},  # too often
+        ):
+            server.request("tools/call", {"name": "write_note", "arguments": given})
+        for edits in (
+            '[{"action": "append", "content": "Gamma."}]',
+            '[{"content": "Gamma."',
+            {"old": "Gamma.", "new": "x"},
+        ):
+            server.request("tools/call", {"name": "edit_note", "arguments": {"name": "B.md", "edits": edits}})
+        server.close()
+    assert [how for _, how in outcomes(log)] == [
+        *("success", "success", "RATE_LIMITED"),
+        *("success", "INVALID_ARGUMENTS", "success"),
+    ]
+    shown = [each["arguments"] for each in lines(log) if each["type"] == "request"]
+    assert [set(arguments) for arguments in shown] == [
+        *({"path", "content"}, {"path", "content", "mode"}, {"path", "content", "mode"}),
+        *[{"path", "edits"}] * 3,
+    ]
+    assert [arguments["path"] for arguments in shown] == ["C.md"] * 3 + ["B.md"] * 3
+    assert "Gamma" not in log.read_text()
+
+
 def test_every_door_of_a_server_is_on_record_and_says_whose_key_it_was(notes: Path, log: Path, tmp_path: Path) -> None:
     state = {"VAULTWIRE_STATE": str(tmp_path / "state")}
     key = issue("phone", tmp_path / "state")

@@ -112,6 +112,8 @@ class Handlers:
     def handle(self, request: Request, dialect: Dialect) -> Answer | Job | Listening:
         """Return the answer, the job that makes it, or a ``Listening``. Quick: it runs on the thread that reads."""
         handle = self._table[request.method]
+        if request.method == "tools/call":
+            self._read_arguments(request)
         if self._middleware is None:
             return handle(request, dialect)
         return self._middleware.handle(request, dialect, handle, self.toolset.descriptions)
@@ -204,6 +206,23 @@ class Handlers:
         return Result(result)
 
     # ------------------------------------------------------------------ tools/call
+
+    def _read_arguments(self, request: Request) -> None:
+        """Put the arguments into the request as the tool's schema wants them, as far as they can be read.
+
+        It is done first, so that the choice of a vault, the audit log and the tool see the same arguments: a path under
+        another name, or in JSON within a text, gets past none of them. What is wrong is said where the tool runs.
+        """
+        name, arguments = request.params.get("name"), request.params.get("arguments")
+        if not isinstance(name, str) or not isinstance(arguments, dict):
+            return
+        description = self.toolset.describe(name) or self.describe(name)
+        if description is None:
+            return
+        from vaultwire.toolkit.lenient_reading import read_arguments  # noqa: PLC0415 - not needed before the first call
+
+        read, _ = read_arguments(description["inputSchema"], arguments)
+        request.params = {**request.params, "arguments": read}
 
     def _call_tool(self, request: Request, dialect: Dialect) -> Answer | Job:
         call = _parse_call(request.params)

@@ -2,11 +2,17 @@
 
 It knows exactly the JSON Schema keywords that ``toolkit.schema`` writes. A test compares it with the ``jsonschema`` library on
 random arguments. That library takes 150 ms to import, which the first call of every session would wait for.
+``lenient_reading`` reads what does not pass.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from vaultwire.toolkit.other_names import meanings, nearest
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection, Container
+    from typing import Any
 
 # Characters of a wrong value that a message repeats: enough to recognise it.
 _MAX_SHOWN = 60
@@ -28,6 +34,13 @@ def check_arguments(schema: dict[str, Any], arguments: dict[str, Any]) -> tuple[
     return checked, problems
 
 
+def check_value(schema: dict[str, Any], value: Any) -> list[str]:
+    """Return the problems of one argument's value."""
+    problems: list[str] = []
+    _check("", schema, value, problems)
+    return problems
+
+
 def _check_object(name: str, schema: dict[str, Any], value: dict[str, Any], problems: list[str]) -> dict[str, Any]:
     """Return the checked members of the object that is the argument ``name``; empty for the arguments as a whole."""
     prefix = f"{name}." if name else ""
@@ -46,10 +59,20 @@ def _check_object(name: str, schema: dict[str, Any], value: dict[str, Any], prob
             continue
         unknown += 1
         if unknown <= _MOST_UNKNOWN:
-            problems.append(f"{_shown(member)} is not an argument{owner} (there are: {', '.join(properties)})")
+            hint = _hint(member, properties, value)
+            problems.append(f"{_shown(member)} is not an argument{owner}{hint} (there are: {', '.join(properties)})")
     if unknown > _MOST_UNKNOWN:
         problems.append(f"{unknown - _MOST_UNKNOWN} more names are not arguments{owner}")
     return checked
+
+
+def _hint(name: str, properties: Collection[str], given: Container[str]) -> str:
+    """Return words about which argument may be meant by a name that is none; empty if nobody can tell."""
+    meant = meanings(name, properties)
+    if len(meant) == 1:
+        return f"; it means {meant[0]!r}, which is given, too" if meant[0] in given else f"; did you mean {meant[0]!r}?"
+    near = nearest(name, properties)
+    return "" if near is None or near in given else f"; did you mean {near!r}?"
 
 
 def _check(name: str, schema: dict[str, Any], value: Any, problems: list[str]) -> Any:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Concatenate, Generic, Literal, NamedTuple, ParamSpec, Protocol, TypeAlias, TypeVar
 
-from vaultwire.toolkit.arguments import check_arguments
+from vaultwire.toolkit.argument_examples import example_of
+from vaultwire.toolkit.lenient_reading import read_arguments
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
 from vaultwire.vault.value_types import Progress
 from vaultwire.vault.vault import Vault
@@ -174,12 +176,17 @@ def tool(
 def invoke(
     declared: AnyTool, description: Description, arguments: dict[str, Any], vault: Vault, progress: Progress
 ) -> Outcome[Any] | Failure:
-    """Check the arguments against the tool's schema and run it. Raises ``Stopped``, what ``Client.ask`` raises, and bugs."""
-    checked, problems = check_arguments(description["inputSchema"], arguments)
+    """Read the arguments by the tool's schema and run it. Raises ``Stopped``, what ``Client.ask`` raises, and bugs."""
+    schema = description["inputSchema"]
+    read, problems = read_arguments(schema, arguments)
     if problems:
-        message = f"{declared.name} was called with wrong arguments: {'; '.join(problems)}."
-        return Failure(INVALID_ARGUMENTS, message, {"problems": problems})
+        example = example_of(schema, read)
+        message = (
+            f"{declared.name} was called with wrong arguments: {'; '.join(problems)}. Right would be, for example: "
+            f"{json.dumps(example, ensure_ascii=False)}."
+        )
+        return Failure(INVALID_ARGUMENTS, message, {"problems": problems, "example": example})
     try:
-        return declared(vault, progress, **checked)
+        return declared(vault, progress, **read)
     except VaultError as error:
         return Failure(error.code, error.message, error.details)

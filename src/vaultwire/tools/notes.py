@@ -124,7 +124,7 @@ def write_note(
     if written.change:
         data["change"] = written.change
         text += f". To take it back: undo_change {written.change}"
-    return Outcome([text + add_other_files(data, written.also)], data)
+    return Outcome(["\n".join([text + add_other_files(data, written.also), *written.notices])], data)
 
 
 @tool(title="Delete note", destructive=True)

@@ -6,8 +6,28 @@ import hashlib
 import re
 from typing import Any
 
-# Arguments with the content of notes. Even a short one does not belong in a log.
-CONTENT = frozenset({"body", "content", "data", "diff", "new_text", "old_text", "patch", "text", "value", "values"})
+# Arguments with the content of notes, by all the names that callers give them. Even a short one does not belong in a log.
+CONTENT = frozenset(
+    {
+        *("base64", "body", "content", "data", "diff", "markdown", "patch", "text", "value", "values"),
+        *(
+            "find",
+            "new_text",
+            "new_string",
+            "new_str",
+            "old_text",
+            "old_string",
+            "old_str",
+            "replace_with",
+            "replacement",
+        ),
+    }
+)
+_CONTENT = frozenset(name.replace("_", "") for name in CONTENT)  # newText, new-text
+# An object of this name has properties' values by their names.
+_VALUES_BY_NAME = "properties"
+# A text that begins so may be a list of edits, with content in it, that could not be read.
+_JSON = re.compile(r"\s*(\{|\[\s*\{)")
 
 # The contract's pattern, without max_tokens, which is a number. A secret leaves no hash: a short one could be found by
 # trying.
@@ -49,11 +69,13 @@ def redact_text(text: str) -> str:
 
 def _redacted(value: Any, depth: int, name: str = "", *, hidden: bool = False) -> Any:
     """Return a value as a log may show it; ``hidden``: it is part of some content."""
-    hidden = hidden or name in CONTENT
+    hidden = hidden or name.replace("_", "").replace("-", "").casefold() in _CONTENT
+    hidden = hidden or (name == _VALUES_BY_NAME and isinstance(value, dict))
     if _SECRET_NAME.search(name) and value is not None and not isinstance(value, bool):
         return f"{HIDDEN}, {len(value)} characters" if isinstance(value, str) else HIDDEN
     if isinstance(value, str):
-        return _fingerprint(value) if hidden or len(value) > _MAX_TEXT else redact_text(value)
+        hidden = hidden or len(value) > _MAX_TEXT or _JSON.match(value) is not None
+        return _fingerprint(value) if hidden else redact_text(value)
     if isinstance(value, int | float) or value is None:
         # A number may have any length as text, and Python refuses to write more than some thousand digits.
         return value if value is None or abs(value) < _MAX_NUMBER else HIDDEN

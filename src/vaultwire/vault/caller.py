@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 _MAX_TEXT_BYTES = 4_000_000
 # Etags are remembered longer: they say *that* a note was read. No session reads this many notes.
 _MAX_READ = 20_000
+# Folders in which it is remembered that the client has changed something. No session changes so many.
+_MAX_FOLDERS = 500
 # The memory of a note that was read, without its text: a path, an etag, entries in two dictionaries.
 _NOTE_BYTES = 400
 
@@ -24,13 +26,14 @@ class Caller:
     difference, and where notes must be read before they are edited, they must be read again.
     """
 
-    __slots__ = ("__weakref__", "_etags", "_read_bytes", "_text_bytes", "_texts", "client", "paged")
+    __slots__ = ("__weakref__", "_etags", "_folders", "_read_bytes", "_text_bytes", "_texts", "client", "paged")
 
     def __init__(self, client: str = "") -> None:
         """``client``: its name for the journal of changes; empty if it is unknown."""
         self.client = client
         self.paged = PagedResults()
         self._etags: dict[VaultPath, str] = {}  # as last read, the note read longest ago first
+        self._folders: set[str] = set()
         self._texts: dict[tuple[VaultPath, str], bytes] = {}
         self._read_bytes = 0
         self._text_bytes = 0
@@ -64,13 +67,24 @@ class Caller:
                 self._etags[target] = etag
                 self._read_bytes += _cost(target)
 
+    def begins_in(self, folder: str) -> bool:
+        """Remember that something was changed in the folder. Return whether that is the first time."""
+        with MEMORY_BUDGET.lock:
+            if folder in self._folders:
+                return False
+            if len(self._folders) < _MAX_FOLDERS:
+                self._folders.add(folder)
+                self._read_bytes += _cost(folder)
+                MEMORY_BUDGET.record(self, self._read_bytes + self._text_bytes)
+            return True
+
     def text_of(self, path: VaultPath, etag: str) -> bytes | None:
         """Return the bytes that the note had with this etag, None if they are not remembered."""
         return self._texts.get((path, etag))
 
     def evict(self) -> int:
         """Forget everything. See ``MemoryHolder``."""
-        self._etags, self._texts = {}, {}
+        self._etags, self._texts, self._folders = {}, {}, set()
         self._read_bytes = self._text_bytes = 0
         return 0
 
@@ -81,5 +95,5 @@ class Caller:
         return etag
 
 
-def _cost(path: VaultPath) -> int:
+def _cost(path: str) -> int:
     return _NOTE_BYTES + 4 * len(path)

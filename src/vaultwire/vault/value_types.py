@@ -44,7 +44,8 @@ class Note(NamedTuple):
 class Written(NamedTuple):
     """The result of a write. ``changed`` is False if the file held exactly this already; ``change`` is its number, or 0.
 
-    ``also`` are the other files that it edited, so that their links still lead to the same targets.
+    ``also`` are the other files that it edited, so that their links still lead to the same targets; ``notices`` what the
+    caller should know.
     """
 
     path: VaultPath
@@ -54,6 +55,7 @@ class Written(NamedTuple):
     changed: bool
     change: int
     also: list[VaultPath]
+    notices: list[str]
 
 
 class Placed(NamedTuple):

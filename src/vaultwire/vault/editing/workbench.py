@@ -22,6 +22,7 @@ from vaultwire.vault.disk.files import Files
 from vaultwire.vault.disk.note_text import plain_text
 from vaultwire.vault.disk.paths import is_note
 from vaultwire.vault.editing.confirmation import MAX_UNASKED_NOTES, confirmation_of_many
+from vaultwire.vault.editing.guides import guides_for
 from vaultwire.vault.errors import NOT_READ, STALE_EDIT, VaultError
 from vaultwire.vault.index.port import Index
 from vaultwire.vault.plans.context import PlanContext
@@ -125,7 +126,7 @@ class Workbench:
                 self.caller.moved(step.source, step.target)
             elif step.new is not None:
                 self.caller.saw(step.path, step.new.digest.hex(), step.new.data if step.path in written else None)
-        return Done(change, needed, list(notices))
+        return Done(change, needed, [*notices, *guides_for(self.files, self.caller, needed)])
 
     def read(self, path: VaultPath, if_match: str | None, *, is_overwritten: bool = False) -> bytes:
         """Return a note's bytes for an edit, after checking that this caller may edit it.

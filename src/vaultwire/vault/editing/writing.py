@@ -80,14 +80,16 @@ class Writing:
             data = self._bench.read(path, if_match)
             if permanent:
                 question = confirmation_of_removal(self._files.name, path, data)
-                return Deleted(path, None, self._finish([Write(path, data, None)], progress, question))
+                return Deleted(path, None, self._finish([Write(path, data, None)], progress, question)[0])
             trash_path = free_trash_path(self._files, path)
-            return Deleted(path, trash_path, self._finish([Move(path, trash_path)], progress))
+            return Deleted(path, trash_path, self._finish([Move(path, trash_path)], progress)[0])
 
-    def _finish(self, steps: list[Step], progress: Progress, confirmation: Confirmation | None = None) -> int:
-        """Execute the steps and return the change's number."""
-        change = self._bench.finish(steps, [], progress, dry_run=False, confirmation=confirmation).change
-        return 0 if change is None else change.id
+    def _finish(
+        self, steps: list[Step], progress: Progress, confirmation: Confirmation | None = None
+    ) -> tuple[int, list[str]]:
+        """Execute the steps; return the change's number and what the caller should know."""
+        done = self._bench.finish(steps, [], progress, dry_run=False, confirmation=confirmation)
+        return 0 if done.change is None else done.change.id, done.notices
 
     def _create(
         self, context: PlanContext, path: VaultPath, name: str, content: str, mode: WriteMode, if_match: str | None
@@ -99,9 +101,11 @@ class Writing:
         check_new_path(self._files, path)
         data = to_bytes(content)
         relinked = plan_arrival(context, path, may_have_namesake=is_path(_unlinked(name)))
-        change = self._finish([Write(path, None, data), *relinked], context.progress)
+        change, notices = self._finish([Write(path, None, data), *relinked], context.progress)
         also = [write.path for write in relinked]
-        return Written(path, etag_of(data), len(data), created=True, changed=True, change=change, also=also)
+        return Written(
+            path, etag_of(data), len(data), created=True, changed=True, change=change, also=also, notices=notices
+        )
 
     def _edit(
         self, path: VaultPath, content: str, mode: WriteMode, if_match: str | None, progress: Progress
@@ -110,8 +114,17 @@ class Writing:
         had_bom = before.startswith(BOM.encode())
         new = _EDITS[mode](decode_note(path, before), content.removeprefix(BOM) if had_bom else content)
         data = with_bom(to_bytes(new, before), before)
-        change = self._finish([Write(path, before, data)], progress)
-        return Written(path, etag_of(data), len(data), created=False, changed=data != before, change=change, also=[])
+        change, notices = self._finish([Write(path, before, data)], progress)
+        return Written(
+            path,
+            etag_of(data),
+            len(data),
+            created=False,
+            changed=data != before,
+            change=change,
+            also=[],
+            notices=notices,
+        )
 
 
 def _check_not_elsewhere(context: PlanContext, path: VaultPath, name: str) -> None:

@@ -1,0 +1,81 @@
+"""Examples of right arguments, made from a tool's schema and what the caller gave, so that an error can show one."""
+
+from __future__ import annotations
+
+from vaultwire.toolkit.arguments import check_value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, TypeAlias
+
+    Schema: TypeAlias = dict[str, Any]
+
+# A text that is longer is not repeated.
+_LONGEST = 60
+# Members of an object that an example shows although they may be left out: without them it would say nothing.
+_TELLING = ("value", "content")
+_TEXTS = {
+    "path": "Projects/Plan",
+    "file": "Plan",
+    "paths": "Projects/Plan",
+    "to": "Archive/Plan",
+    "source": "Draft",
+    "target": "Plan",
+    "query": "garden",
+    "folder": "Projects",
+    "section": "Tasks",
+    "heading": "Tasks",
+    "lines": "10-20",
+    "day": "today",
+    "tags": "work",
+    "tag": "work",
+    "properties": "status=done",
+    "name": "status",
+    "names": "status",
+    "value": "done",
+    "content": "Some text",
+    "modified_after": "2026-01-31",
+    "modified_before": "2026-01-31",
+    "template": "Meeting",
+}
+
+
+def example_of(schema: Schema, given: dict[str, Any]) -> dict[str, Any]:
+    """Return arguments that the schema accepts: those that are needed and those that were given, short."""
+    properties: dict[str, Schema] = schema["properties"]
+    shown = [name for name in properties if name in schema["required"] or name in given]
+    if set(shown) <= set(schema["required"]):  # what to do may be in a list that the schema does not require
+        shown += [
+            name
+            for name, inner in properties.items()
+            if name not in shown and inner.get("items", {}).get("type") == "object"
+        ]
+    return {
+        name: given[name]
+        if name in given and _is_short(given[name]) and not check_value(properties[name], given[name])
+        else _example(name, properties[name])
+        for name in shown
+    }
+
+
+def _is_short(value: Any) -> bool:
+    return len(value) <= _LONGEST if isinstance(value, str) else isinstance(value, int)
+
+
+def _example(name: str, schema: Schema) -> Any:
+    match schema["type"]:
+        case "boolean":
+            return True
+        case "integer":
+            least = schema.get("minimum", min(1, schema.get("maximum", 1)))
+            return schema.get("default", max(least, min(1, schema.get("maximum", 1))))
+        case "array":
+            return [_example(name, schema["items"])] * max(1, schema.get("minItems", 0))
+        case "object":
+            members = schema["properties"]
+            shown = [each for each in members if each in schema["required"] or each in _TELLING]
+            return {each: _example(each, members[each]) for each in shown}
+    if "enum" in schema:
+        return schema.get("default", schema["enum"][0])
+    text = _TEXTS.get(name) or schema.get("default") or "text"
+    return text[: schema.get("maxLength")].ljust(schema.get("minLength", 0), ".")
