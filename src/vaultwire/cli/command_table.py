@@ -1,4 +1,4 @@
-"""The commands in one table: help is made from it. The work is in a module for each."""
+"""The commands in one table: help, completion and the man page are made from it. The work is in a module for each."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from vaultwire.cli import (
     policy,
     run_options,
     serve,
+    shell_completion,
     stdio,
     vaults,
 )
@@ -258,6 +259,13 @@ _SETTING_UP = (
         audit.run,
         ("vaultwire audit tail ~/vaultwire-log -n 50",),
         FOUND_CODES,
+    ),
+    Command(
+        "completion",
+        "print what makes a shell complete these commands",
+        shell_completion.add_options,
+        shell_completion.run,
+        ("vaultwire completion bash >> ~/.bash_completion", "vaultwire completion fish | source"),
     ),
 )
 
