@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 from collections.abc import Callable
@@ -458,10 +459,16 @@ AT_ONCE = "from vaultwire.cli import progress; progress._FIRST_SECONDS = progres
 
 @pytest.mark.parametrize(
     ("command", "said"),
-    [("tags", ["indexing: "]), ("check", ["indexing: ", "reading: "]), ("doctor", ["reading: ", "measuring how long"])],
+    [
+        ("tags", ["indexing: "]),
+        ("check", ["indexing: ", "reading: "]),
+        ("doctor", ["reading: ", "measuring how long"]),
+        ("mv 'Garden plan' Plot", ["rewriting links: "]),
+        ("call rename_tag old=project new=work", ["renaming: 0 of 2 files"]),
+    ],
 )
 def test_long_work_says_how_far_it_is_and_leaves_nothing_of_it(show: Show, command: str, said: list[str]) -> None:
-    shown = show(command, before=AT_ONCE)
+    shown = show(*shlex.split(command), before=AT_ONCE)
     assert all(each in shown.text for each in said)
     assert not any(each in shown.plain for each in said)
 

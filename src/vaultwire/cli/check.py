@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import argparse
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from vaultwire.app.findings import Findings, examine_note, examine_vault
 from vaultwire.cli.progress import ProgressLine
 from vaultwire.cli.terminal import complain, say_data, say_styled
 from vaultwire.cli.vault_commands import calling
 from vaultwire.config import ConfigError, make_config
 from vaultwire.toolkit.phrases import counted
 from vaultwire.vault.errors import VaultError
-from vaultwire.vault.links.checks import Finding
+
+if TYPE_CHECKING:
+    from vaultwire.app.findings import Findings
+    from vaultwire.vault.links.checks import Finding
 
 ERROR_STYLE, WARNING_STYLE = "31", "33"
 
@@ -34,6 +36,8 @@ def run(options: argparse.Namespace) -> int:
         raise ConfigError("give one vault: this command works with one at a time")
     if options.dry_run and not options.fix:
         raise ConfigError("--dry-run shows what --fix would change: give both")
+    from vaultwire.app.findings import examine_note, examine_vault  # noqa: PLC0415 - the engine: not for other commands
+
     try:
         with ProgressLine() as progress:
             note = options.note

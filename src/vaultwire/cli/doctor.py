@@ -12,7 +12,6 @@ from typing import Any
 
 from vaultwire import __version__
 from vaultwire.app import engine
-from vaultwire.app.findings import examine_vault
 from vaultwire.cli import run_options
 from vaultwire.cli.check import summary, to_line
 from vaultwire.cli.client_config import server_command
@@ -59,6 +58,8 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _examine(config: Config, progress: ProgressLine) -> dict[str, Any]:
+    from vaultwire.app.findings import examine_vault  # noqa: PLC0415 - the engine: not for other commands
+
     index = engine.examine_index(config, progress)
     findings = examine_vault(config, progress)
     found = findings.survey

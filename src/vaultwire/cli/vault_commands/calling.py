@@ -6,13 +6,15 @@ import argparse
 import json
 from collections.abc import Callable
 from contextlib import closing
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from vaultwire.cli import run_options
 from vaultwire.cli.terminal import complain, say_data, say_text
-from vaultwire.cli.vault_commands.person import NotAgreedError, Person
 from vaultwire.cli.vault_commands.wording import for_person
 from vaultwire.config import Config, ConfigError, make_config
+
+if TYPE_CHECKING:
+    from vaultwire.cli.vault_commands.person import Person
 
 DONE, NOT_FOUND, WRONG_USE, INTERRUPTED = 0, 1, 2, 130
 
@@ -78,7 +80,8 @@ def run(options: argparse.Namespace, work: Callable[[Calls], int], *, several: b
     config = make_config(options.vault, policy=options.policy)
     if len(config.vaults) > 1 and not several:
         raise ConfigError("give one vault: this command works with one at a time")
-    from vaultwire.vault.errors import Stopped  # noqa: PLC0415 - with the tools
+    from vaultwire.cli.vault_commands.person import NotAgreedError, Person  # noqa: PLC0415 - for these commands only
+    from vaultwire.vault.errors import Stopped  # noqa: PLC0415
 
     try:
         with closing(Calls(config, Person(says_yes=getattr(options, "yes", False)))) as calls:

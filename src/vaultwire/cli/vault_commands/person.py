@@ -38,8 +38,8 @@ class Person(ProgressLine):
 
     @property
     def capabilities(self) -> Mapping[str, Any]:
-        """It can be asked to agree, and nothing else."""
-        return {"elicitation": {"form": {}}}
+        """It can be asked to agree, and nothing else. With ``--yes`` not even that: to ask, a tool makes its plan twice."""
+        return {} if self._says_yes else {"elicitation": {"form": {}}}
 
     def check(self) -> None:
         """Raise ``Stopped`` after Ctrl-C."""

@@ -11,9 +11,7 @@ from vaultwire.vault.disk.files import TEMPORARY_PREFIX, TEMPORARY_SUFFIX, Files
 from vaultwire.vault.disk.note_text import first_invalid_byte
 from vaultwire.vault.disk.paths import fold, is_note, parse_path
 from vaultwire.vault.errors import VaultError
-from vaultwire.vault.value_types import NO_PROGRESS, Problem, Progress, VaultPath
-
-_REPORT_EVERY = 200
+from vaultwire.vault.value_types import NO_PROGRESS, Problem, Progress, VaultPath, reporting
 
 
 class Inspection(NamedTuple):
@@ -42,10 +40,7 @@ def inspect_vault(files: Files, known: Iterable[Problem] = (), progress: Progres
     problems: list[Problem] = [*known]
     notes = sorted(files.walk(problems=problems))
     spellings: dict[str, VaultPath] = {}
-    for number, note in enumerate(notes):
-        progress.check()
-        if number % _REPORT_EVERY == 0:
-            progress.report(number, len(notes), f"reading: {number} of {len(notes)} notes")
+    for note in reporting(progress, notes, "reading"):
         key = fold(note.path)
         if key in spellings:
             problems.append(Problem(note.path, f"differs from {spellings[key]!r} in case or Unicode form only"))

@@ -20,7 +20,7 @@ from vaultwire.vault.disk.note_text import edited_bytes
 from vaultwire.vault.disk.paths import is_canvas
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
 from vaultwire.vault.plans.context import PlanContext
-from vaultwire.vault.value_types import Problem, VaultPath
+from vaultwire.vault.value_types import Problem, VaultPath, reporting
 
 _BASE_SUFFIX = ".base"
 
@@ -76,8 +76,8 @@ def rewrite_files(
     A canvas or base that cannot be read or understood stays as it is and is added to ``found.skipped``. Raises VaultError
     for a note that cannot be read and for a link that cannot be written.
     """
-    for path in sorted({*notes, *filter(is_canvas_or_base, paths)}):
-        context.progress.check()
+    asked = sorted({*notes, *filter(is_canvas_or_base, paths)})
+    for path in reporting(context.progress, asked, "rewriting links"):
         place = rules.path_after(path)
         try:
             data = context.files.read(path).data

@@ -24,7 +24,7 @@ from vaultwire.vault.plans.context import PlanContext
 from vaultwire.vault.plans.heading_links import NewSubpath, new_heading_subpaths, with_heading_links
 from vaultwire.vault.plans.link_rewriting import LinkChange
 from vaultwire.vault.search.filters import Condition, NoteFilter
-from vaultwire.vault.value_types import Problem, Progress, TagCount, VaultPath, asking
+from vaultwire.vault.value_types import Problem, Progress, TagCount, VaultPath, asking, reporting
 
 _ALL = 1 << 30  # more notes than any vault has
 # A longer list of notes to repair helps nobody.
@@ -163,7 +163,7 @@ def _rename_all(
     """
     steps: list[Write] = []
     problems: list[Problem] = []
-    for path in paths:
+    for path in reporting(context.progress, [*paths], "renaming"):
         _rename_in(context, path, edit, steps, problems)
     _refuse(problems, refusal)
     count = len(steps)
