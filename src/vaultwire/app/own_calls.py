@@ -72,4 +72,4 @@ def _to_answered(answer: Answer | Any) -> Answered:
     texts = [block["text"] for block in answer.value["content"] if block["type"] == "text"]
     if answer.failed is not None:
         return Answered([texts[0].removeprefix(f"{answer.failed}: "), *texts[1:]], {}, answer.failed)
-    return Answered(texts, answer.value.get("structuredContent", {}))
+    return Answered(texts, answer.value["structuredContent"])
