@@ -1,4 +1,4 @@
-"""Write the files that are generated from the tools: their catalog, and the page about them. ``--check`` names stale ones."""
+"""Write the files that are generated: the tools' catalog and page, and the manual page. ``--check`` names stale ones."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from vaultwire.app.engine import load_tools
+from vaultwire.cli.man_page import man_page
 from vaultwire.obsidian.files_backend import FilesBackend
 from vaultwire.toolkit.catalog import APP_CATALOG, CATALOG
 from vaultwire.toolkit.schema import describe
@@ -15,6 +16,7 @@ from vaultwire.tools.obsidian_cli.family import make_family
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "tools.md"
+MAN_PAGE = ROOT / "docs" / "vaultwire.1"
 
 INTRODUCTION = """\
 # Tools
@@ -89,6 +91,7 @@ def main() -> int:
         (Path(CATALOG), catalog_text(descriptions)),
         (Path(APP_CATALOG), catalog_text(family)),
         (PAGE, page_text(descriptions)),
+        (MAN_PAGE, man_page()),
     ):
         if path.exists() and path.read_text(encoding="utf-8") == text:
             continue

@@ -78,7 +78,7 @@ def test_version_and_help_are_said() -> None:
     assert all(command in text for command in ("stdio", "demo", "doctor", "client-config"))
 
 
-@pytest.mark.parametrize("arguments", [[], ["serve-me"], ["stdio", "--valut", "x"], ["stdio", "--vault"]])
+@pytest.mark.parametrize("arguments", [["serve-me"], ["stdio", "--valut", "x"], ["stdio", "--vault"]])
 def test_a_command_line_nobody_can_mean_is_exit_code_2_and_says_what_is_right(arguments: list[str]) -> None:
     finished = run(*arguments)
     assert finished.returncode == 2

@@ -60,6 +60,7 @@ SINS = [
     ("Plans", "vault/plans/targeted_edits.py", "import vaultwire.vault.plans.moving"),
     ("Editing", "vault/editing/workbench.py", "import vaultwire.vault.editing.making"),
     ("The toolkit", "toolkit/tool_sets.py", "import vaultwire.toolkit.registry"),
+    ("The commands on notes", "cli/vault_commands/wording.py", "import vaultwire.cli.vault_commands.calling"),
     ("The server", "server/results.py", "import vaultwire.server.workers"),
     (
         "Only tools and those who list or run them know the toolkit",

@@ -26,6 +26,7 @@ ONLY = {
     # trust/chained_log.py: the log of what was asked, which lies outside of the vault.
     # obsidian/known_vaults.py: the desktop app's list of vaults, which lies outside of them.
     # cli/connect.py: the key to show a server, from a file the person names.
+    # cli/vault_commands/any_tool.py: the text of an argument, from a file the person names.
     # obsidian/companion.py: the companion plugin, into the settings of the person's Obsidian.
     # transports/lock_file.py: how clients find the editors' socket, in their own folder and in ours.
     # vault/disk/process_lock.py: files that stand for locks, outside of the vault, and since when Linux runs, below /proc.
@@ -46,6 +47,7 @@ ONLY = {
         "obsidian/known_vaults.py",
         "cli/connect.py",
         "cli/demo.py",
+        "cli/vault_commands/any_tool.py",
     ),
     "os.open": (
         "vault/disk/files.py",

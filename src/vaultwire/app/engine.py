@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from vaultwire.vault.index.store.stored_index import StoredIndex
     from vaultwire.vault.index.store.text_index import TextIndex
     from vaultwire.vault.settings.obsidian_settings import CachedSettings
-    from vaultwire.vault.value_types import IndexReport
+    from vaultwire.vault.value_types import IndexReport, Progress
     from vaultwire.vault.vault import Vault
 
 
@@ -219,23 +219,24 @@ def _open_files(config: Config, loaded: LoadedPolicy | None = None) -> Files:
     return VisibleFiles(config.vault, loaded.note_bytes, loaded.paths)
 
 
-def survey_vault(config: Config) -> Inspection:
-    """Return what the vault contains, and its problems. Reads every note."""
+def survey_vault(config: Config, progress: Progress) -> Inspection:
+    """Return what the vault contains, without what the policy hides, and its files' problems. Reads every note."""
     from vaultwire.vault.disk.inspection import inspect_vault  # noqa: PLC0415
     from vaultwire.vault.settings.obsidian_settings import CachedSettings  # noqa: PLC0415
     from vaultwire.vault.visibility.excludes import CachedExcludes  # noqa: PLC0415 - for doctor only
 
-    files = _open_files(config)
+    files = _open_files(config, load_policy(config))
     settings = CachedSettings(files.root)
-    return inspect_vault(files, [*settings.get().problems, *CachedExcludes(files.root, settings).get().problems])
+    known = [*settings.get().problems, *CachedExcludes(files.root, settings).get().problems]
+    return inspect_vault(files, known, progress)
 
 
-def examine_index(config: Config) -> IndexReport:
+def examine_index(config: Config, progress: Progress) -> IndexReport:
     """Return a report on the vault's index, after an update."""
     files = _open_files(config, load_policy(config))
     index = open_index(files, config.cache)
     try:
-        return index.report()
+        return index.report(progress)
     finally:
         index.close()
 

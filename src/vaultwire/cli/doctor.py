@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import platform
 import statistics
@@ -11,40 +12,58 @@ from typing import Any
 
 from vaultwire import __version__
 from vaultwire.app import engine
+from vaultwire.cli import run_options
+from vaultwire.cli.check import summary, to_line
 from vaultwire.cli.client_config import server_command
+from vaultwire.cli.progress import ProgressLine
 from vaultwire.cli.stdio_client import ServerEndedError, StdioClient
-from vaultwire.cli.terminal import say, say_data
-from vaultwire.config import Config
+from vaultwire.cli.terminal import say, say_data, say_styled
+from vaultwire.config import Config, make_config
 from vaultwire.obsidian.known_vaults import known_vaults
 from vaultwire.transports.lock_file import discover_editors, gemini_folder, lock_folders, qwen_folder
 
 # The marks of lines: ! for what does not work, ~ for what could be better.
 _HEADING, _FACT, _PROBLEM, _REMARK = "#", "", "!", "~"
 _STARTS = 5
-# More problems than these are counted and not listed.
-_MAX_PROBLEMS = 20
+_STYLES = {_HEADING: "1", _PROBLEM: "31", _REMARK: "33"}
+# More than these are counted and not listed: ``check`` lists them.
+_MAX_PROBLEMS, _MAX_REMARKS = 20, 3
 _CONTRACT_MILLISECONDS = 100  # "initialize response: <100ms"
 
 
-def run(config: Config, *, as_json: bool) -> int:
-    """Print a report for each vault; return 1 if something is wrong, else 0."""
-    reports = {name: _examine(config.for_vault(name)) for name in config.vaults}
-    if as_json:
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options."""
+    parser.add_argument("--json", action="store_true", help="print the report as JSON")
+    group = parser.add_argument_group("vault")
+    run_options.add_vault(group)
+    run_options.add_policy(group)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print a report for each vault; return 1 if something is wrong, else 0. Raises ConfigError."""
+    config = make_config(options.vault, policy=options.policy)
+    with ProgressLine() as progress:
+        reports = {name: _examine(config.for_vault(name), progress) for name in config.vaults}
+    if options.json:
         shown: dict[str, Any] = reports if len(reports) > 1 else next(iter(reports.values()))
         say_data(json.dumps(shown, indent=2, ensure_ascii=False))
     else:
         for number, (name, report) in enumerate(reports.items()):
             say(*[""] * (number > 0), *([name, ""] if len(reports) > 1 else []))
             lines = list(_lines(report))
-            say(*(_to_text(mark, text) for mark, text in lines))
+            for mark, text in lines:
+                say_styled((_to_text(mark, text), _STYLES.get(mark, "")))
             say(_verdict({mark for mark, _ in lines}))
     return 0 if all(report["healthy"] for report in reports.values()) else 1
 
 
-def _examine(config: Config) -> dict[str, Any]:
-    found = engine.survey_vault(config)
-    problems = [f"{problem.path}: {problem.text}" for problem in found.problems]
-    index = engine.examine_index(config)
+def _examine(config: Config, progress: ProgressLine) -> dict[str, Any]:
+    from vaultwire.app.findings import examine_vault  # noqa: PLC0415 - the engine: not for other commands
+
+    index = engine.examine_index(config, progress)
+    findings = examine_vault(config, progress)
+    found = findings.survey
+    assert found is not None
     journal = engine.examine_journal(config)
     report: dict[str, Any] = {
         "environment": {
@@ -62,7 +81,9 @@ def _examine(config: Config) -> dict[str, Any]:
             "other_files": found.other_files,
             "has_obsidian_folder": found.has_obsidian_folder,
             "writable": found.writable,
-            "problems": problems,
+            "problems": [to_line(*fault) for fault in findings.errors],
+            "warnings": [to_line(*fault) for fault in findings.warnings],
+            "summary": summary(findings),
         },
         "index": {
             "folder": index.folder,
@@ -90,16 +111,19 @@ def _examine(config: Config) -> dict[str, Any]:
             }
             for client, folder in (("Gemini CLI", gemini_folder()), ("Qwen Code", qwen_folder()))
         },
-        "start": _measure_starts(config),
+        "start": _measure_starts(config, progress),
     }
     lines = list(_lines(report))
     problems, remarks = ([text for mark, text in lines if mark == kind] for kind in (_PROBLEM, _REMARK))
     return {"healthy": not problems, "problems": problems, "remarks": remarks, **report}
 
 
-def _measure_starts(config: Config) -> dict[str, Any]:
+def _measure_starts(config: Config, progress: ProgressLine) -> dict[str, Any]:
+    times = []
     try:
-        times = [_time_start(config) for _ in range(_STARTS)]
+        for number in range(_STARTS):
+            progress.report(number, _STARTS, "measuring how long a start takes")
+            times.append(_time_start(config))
     except (ServerEndedError, RuntimeError) as error:
         return {"runs": _STARTS, "error": str(error)}
     return {"runs": _STARTS, "median_ms": round(statistics.median(times), 1), "slowest_ms": round(max(times), 1)}
@@ -126,11 +150,14 @@ def _lines(report: dict[str, Any]) -> Iterator[tuple[str, str]]:
     yield _FACT, kind
     if not vault["writable"]:
         yield _PROBLEM, "the vault's folder is not writable: notes can be read, not changed"
-    problems = vault["problems"]
-    yield _FACT, f"{len(problems)} problems" + (":" if problems else "")
-    yield from ((_PROBLEM, problem) for problem in problems[:_MAX_PROBLEMS])
-    if len(problems) > _MAX_PROBLEMS:
-        yield _FACT, f"… and {len(problems) - _MAX_PROBLEMS} more (--json lists all)"
+    yield _FACT, vault["summary"] + (" (vaultwire check lists them)" if vault["problems"] or vault["warnings"] else "")
+    for mark, faults, most in (
+        (_PROBLEM, vault["problems"], _MAX_PROBLEMS),
+        (_REMARK, vault["warnings"], _MAX_REMARKS),
+    ):
+        yield from ((mark, fault) for fault in faults[:most])
+        if len(faults) > most:
+            yield _FACT, f"… and {len(faults) - most} more"
     yield from _storage_lines(report["index"], report["journal"])
     yield _HEADING, "Policy"
     yield _FACT, report["policy"] or "none: every client may read and change all notes"

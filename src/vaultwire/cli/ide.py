@@ -6,6 +6,7 @@ import argparse
 import contextlib
 from collections.abc import Callable, Sequence
 
+from vaultwire.cli import run_options
 from vaultwire.cli.terminal import complain, say
 from vaultwire.config import Config
 
@@ -22,7 +23,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--debug", action="store_true", help="print connections and messages on stderr")
 
 
-def add_companions(parser: argparse.ArgumentParser) -> None:
+def add_companions(parser: run_options.Options) -> None:
     """Add an option for each client other than Claude Code."""
     for option, name in _COMPANIONS.items():
         parser.add_argument(

@@ -13,7 +13,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
-    from typing import Any
+    from typing import Any, TypeAlias
+
+    Options: TypeAlias = argparse.ArgumentParser | argparse._ArgumentGroup  # noqa: SLF001 - argparse has no public name
+    """What options are added to: a parser, or one of its groups."""
 
 # The options with one value, the setting of each, and its choices.
 _VALUES = {
@@ -46,7 +49,7 @@ def read_quickly(arguments: Sequence[str]) -> dict[str, Any] | None:
     return settings
 
 
-def add_vault(parser: argparse.ArgumentParser) -> None:
+def add_vault(parser: Options) -> None:
     """Add the option for the vaults."""
     parser.add_argument(
         "--vault",
@@ -57,17 +60,12 @@ def add_vault(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_policy(parser: argparse.ArgumentParser) -> None:
-    """Add the options for the policy and the dialect."""
+def add_policy(parser: Options) -> None:
+    """Add the option for the policy."""
     parser.add_argument(
         "--policy",
         metavar="FILE",
         help=f"file that says what is allowed, see docs/policy.md (else: ${POLICY_VARIABLE})",
-    )
-    parser.add_argument(
-        "--dialect",
-        choices=DIALECTS,
-        help="use the names, answers and errors of a contract, see docs/contracts.md",
     )
 
 
@@ -75,23 +73,30 @@ def add_all(parser: argparse.ArgumentParser) -> None:
     """Add all options of a run."""
     from vaultwire.cli import limit_options  # noqa: PLC0415 - not before the first answer of stdio
 
-    add_vault(parser)
-    parser.add_argument("--read-only", action="store_true", help="neither list nor run tools that change notes")
-    parser.add_argument(
+    add_vault(parser.add_argument_group("vault"))
+    allowed = parser.add_argument_group("what clients may do")
+    allowed.add_argument("--read-only", action="store_true", help="neither list nor run tools that change notes")
+    allowed.add_argument(
         "--require-read-first",
         action="store_true",
         dest="read_first",
         help="edit a note only in a session that has read it",
     )
-    parser.add_argument(
+    add_policy(allowed)
+    offered = parser.add_argument_group("what clients are offered")
+    offered.add_argument(
         "--backend",
         choices=BACKENDS,
         help="offer the obsidian_* tools, answered by the running app or from the files, see docs/obsidian-app.md",
     )
-    parser.add_argument(
+    offered.add_argument(
         "--prompts", metavar="FOLDER", help=f"folder in the vault whose notes are prompts (else: ${PROMPTS_VARIABLE})"
     )
-    add_policy(parser)
+    offered.add_argument(
+        "--dialect",
+        choices=DIALECTS,
+        help="use the names, answers and errors of a contract, see docs/contracts.md",
+    )
     limit_options.add_options(parser)
 
 

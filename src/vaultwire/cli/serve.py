@@ -20,53 +20,58 @@ _SCOPE = re.compile(r"[!#-\[\]-~]+")  # RFC 6749, 3.3
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of the network doors."""
-    parser.add_argument("--port", type=int, default=3000, help="port to listen on (3000); 0 for any free one")
-    parser.add_argument("--host", default="127.0.0.1", help="address to listen on (127.0.0.1: this computer only)")
-    parser.add_argument(
+    address = parser.add_argument_group("address")
+    address.add_argument("--port", type=int, default=3000, help="port to listen on (3000); 0 for any free one")
+    address.add_argument("--host", default="127.0.0.1", help="address to listen on (127.0.0.1: this computer only)")
+    address.add_argument(
         "--allow-host",
         action="append",
         default=[],
         metavar="NAME",
         help="further name of this server; may be given more than once",
     )
-    parser.add_argument(
+    callers = parser.add_argument_group("web pages, keys and tokens")
+    callers.add_argument(
         "--allow-origin",
         action="append",
         default=[],
         metavar="ORIGIN",
         help="let web pages of this origin call, such as https://example.org; may be given more than once",
     )
-    parser.add_argument(
+    callers.add_argument(
         "--cors-any-origin", action="store_true", help="let every web page call the REST API, as its contract says"
     )
-    parser.add_argument(
+    callers.add_argument(
         "--require-key", action="store_true", help="ask for a key also on this computer (see vaultwire keys)"
     )
-    parser.add_argument("--oauth-issuer", metavar="URL", help="accept access tokens of this OAuth 2.1 server")
-    parser.add_argument(
+    callers.add_argument("--oauth-issuer", metavar="URL", help="accept access tokens of this OAuth 2.1 server")
+    callers.add_argument(
         "--oauth-resource",
         metavar="URL",
         help="URL of this server for clients, such as https://notes.example.org/mcp",
     )
-    parser.add_argument(
+    callers.add_argument(
         "--oauth-audience", metavar="NAME", help="audience that tokens must have, if it is not that URL"
     )
-    parser.add_argument(
+    callers.add_argument(
         "--oauth-scope",
         action="append",
         default=[],
         metavar="SCOPE",
         help="scope that a token must have; may be given more than once",
     )
-    parser.add_argument("--tls-cert", metavar="FILE", help="certificate chain, PEM: serve over TLS")
-    parser.add_argument("--tls-key", metavar="FILE", help="key of the certificate, PEM, if it is not in the same file")
-    parser.add_argument(
+    tls = parser.add_argument_group("TLS")
+    tls.add_argument("--tls-cert", metavar="FILE", help="certificate chain, PEM: serve over TLS")
+    tls.add_argument("--tls-key", metavar="FILE", help="key of the certificate, PEM, if it is not in the same file")
+    others = parser.add_argument_group("further clients")
+    others.add_argument(
         "--legacy-sse", action="store_true", help="also serve clients of 2024-11-05, at /sse and /messages"
     )
-    parser.add_argument("--ide", action="store_true", help="also be an editor to Claude Code (see vaultwire ide)")
-    ide.add_companions(parser)
-    parser.add_argument("--metrics", action="store_true", help="serve metrics for Prometheus at /metrics")
-    parser.add_argument("--log-json", action="store_true", help="print a JSON line on stderr for each request")
+    others.add_argument("--ide", action="store_true", help="also be an editor to Claude Code (see vaultwire ide)")
+    ide.add_companions(others)
+    watching = parser.add_argument_group("logs and metrics")
+    watching.add_argument("--metrics", action="store_true", help="serve metrics for Prometheus at /metrics")
+    watching.add_argument("--log-json", action="store_true", help="print a JSON line on stderr for each request")
 
 
 def run(config: Config, options: argparse.Namespace) -> int:

@@ -8,12 +8,23 @@ from __future__ import annotations
 
 import os
 import sys
+import unicodedata
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from typing import TypeAlias
+
+    Styled: TypeAlias = tuple[str, str]
+    """A text and its style: the numbers of an SGR sequence, empty for none."""
 
 # C0 (but the tab), DEL, and C1, which some terminals take like ESC and a letter; line ends; lone surrogates, which stand
 # for bytes that are no UTF-8. And characters that turn the direction of text, so that one name looks like another.
 _CONTROLS = (*range(9), *range(10, 32), *range(127, 160), 0x2028, 0x2029, *range(0xD800, 0xE000))
 _DIRECTIONS = (0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))
 _ESCAPED = (*_CONTROLS, *_DIRECTIONS)
+# A column of fewer characters shows nothing that can be recognised.
+_LEAST_COLUMN = 12
 _AS_TEXT = {ord("\n"): r"\n", ord("\r"): r"\r"}
 
 
@@ -39,13 +50,83 @@ def say_data(text: str) -> None:
     _print(plain_data(text), to_stderr=False, flush=False)
 
 
-def say_styled(*parts: tuple[str, str]) -> None:
+def say_styled(*parts: Styled) -> None:
     """Print one line of texts, each with its style if the terminal has styles (https://no-color.org)."""
-    is_styled = sys.stdout is not None and sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+    is_styled = has_reader() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
     line = "".join(
-        f"\x1b[{style}m{plain(text)}\x1b[0m" if is_styled and style else plain(text) for text, style in parts
+        f"\x1b[{style}m{plain(text)}\x1b[0m" if is_styled and style and text else plain(text) for text, style in parts
     )
     _print(line, to_stderr=False, flush=False)
+
+
+def say_text(text: str) -> None:
+    """Print a text of several lines: to a terminal with control characters escaped, into a pipe or file as it is."""
+    if has_reader():
+        for line in text.removesuffix("\n").split("\n"):
+            _print(plain(line.removesuffix("\r")), to_stderr=False, flush=False)
+    elif sys.stdout is not None:
+        sys.stdout.flush()
+        sys.stdout.buffer.write(text.encode("utf-8", "surrogatepass"))
+
+
+def say_rows(rows: Iterable[Sequence[Styled]], shortened: int = -1) -> None:
+    """Print rows of cells: on a terminal in columns, the column ``shortened`` cut to its width; else with tabs between them.
+
+    A negative ``shortened`` counts from the last column.
+    """
+    if not has_reader():
+        for row in rows:
+            _print("\t".join(plain(text).replace("\t", " ") for text, _ in row), to_stderr=False, flush=False)
+        return
+    cells = [[(plain(text).replace("\t", " "), style) for text, style in row] for row in rows]
+    if not cells:
+        return
+    widths = [max(cells_of(row[column][0]) for row in cells) for column in range(len(cells[0]))]
+    shortened %= len(widths)
+    others = sum(widths) - widths[shortened] + 2 * (len(widths) - 1)
+    widths[shortened] = max(min(widths[shortened], width() - others), _LEAST_COLUMN)
+    for row in cells:
+        parts: list[Styled] = []
+        for column, (text, style) in enumerate(row):
+            shown = cut(text, widths[column])
+            is_last = column == len(row) - 1
+            parts += [(shown, style), ("" if is_last else " " * (widths[column] - cells_of(shown) + 2), "")]
+        say_styled(*parts)
+
+
+def has_reader() -> bool:
+    """Tell whether a person reads the output at a terminal."""
+    return sys.stdout is not None and sys.stdout.isatty()
+
+
+def width() -> int:
+    """Return how many characters fit on a line of the terminal."""
+    import shutil  # noqa: PLC0415 - for a terminal only
+
+    return max(shutil.get_terminal_size().columns, _LEAST_COLUMN)
+
+
+def cells_of(text: str) -> int:
+    """Return how many columns of a terminal a text takes: East Asian wide characters take two, combining ones none."""
+    if text.isascii():
+        return len(text)
+    return sum(
+        0 if unicodedata.combining(each) else 2 if unicodedata.east_asian_width(each) in "WF" else 1 for each in text
+    )
+
+
+def cut(text: str, columns: int) -> str:
+    """Return the text, cut with an ellipsis if it takes more columns."""
+    if cells_of(text) <= columns:
+        return text
+    kept: list[str] = []
+    left = columns - 1
+    for each in text:
+        left -= cells_of(each)
+        if left < 0:
+            break
+        kept.append(each)
+    return "".join(kept) + "…"
 
 
 def plain(text: str) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal, NamedTuple, NewType, Protocol, TypeAlias, TypeVar
 
 if TYPE_CHECKING:  # a policy is read before the first answer, and needs only paths of this module
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
     from datetime import date
 
     from vaultwire.markdown.parsed_note import ParsedNote
@@ -346,6 +346,18 @@ class NoProgress:
 NO_PROGRESS: Progress = NoProgress()
 
 _Item = TypeVar("_Item")
+
+
+_REPORT_EVERY = 200
+
+
+def reporting(progress: Progress, items: Collection[_Item], doing: str) -> Iterator[_Item]:
+    """Yield the items as ``asking`` does, and report after every few: for loops over files, each of which takes a while."""
+    for number, item in enumerate(items):
+        progress.check()
+        if number % _REPORT_EVERY == 0:
+            progress.report(number, len(items), f"{doing}: {number} of {len(items)} files")
+        yield item
 
 
 def asking(progress: Progress, items: Iterable[_Item]) -> Iterator[_Item]:

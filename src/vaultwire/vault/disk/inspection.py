@@ -7,12 +7,11 @@ import os
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from vaultwire.markdown.parse import parse_note
 from vaultwire.vault.disk.files import TEMPORARY_PREFIX, TEMPORARY_SUFFIX, Files
-from vaultwire.vault.disk.note_text import first_invalid_byte, plain_text
+from vaultwire.vault.disk.note_text import first_invalid_byte
 from vaultwire.vault.disk.paths import fold, is_note, parse_path
 from vaultwire.vault.errors import VaultError
-from vaultwire.vault.value_types import Problem, VaultPath
+from vaultwire.vault.value_types import NO_PROGRESS, Problem, Progress, VaultPath, reporting
 
 
 class Inspection(NamedTuple):
@@ -33,12 +32,15 @@ class Fingerprint(NamedTuple):
     digest: str
 
 
-def inspect_vault(files: Files, known: Iterable[Problem] = ()) -> Inspection:
-    """Read every note once and return what was found, with the problems already ``known``."""
+def inspect_vault(files: Files, known: Iterable[Problem] = (), progress: Progress = NO_PROGRESS) -> Inspection:
+    """Read every note once and return what was found, with the problems already ``known``.
+
+    Not what is wrong in the Markdown: that is for ``links.checks``.
+    """
     problems: list[Problem] = [*known]
     notes = sorted(files.walk(problems=problems))
     spellings: dict[str, VaultPath] = {}
-    for note in notes:
+    for note in reporting(progress, notes, "reading"):
         key = fold(note.path)
         if key in spellings:
             problems.append(Problem(note.path, f"differs from {spellings[key]!r} in case or Unicode form only"))
@@ -77,7 +79,7 @@ def _note_problems(files: Files, path: VaultPath) -> list[str]:
     invalid = first_invalid_byte(data)
     if invalid is not None:
         return [f"is not UTF-8 (byte {invalid}); it can be read, not edited"]
-    return parse_note(plain_text(data)).problems
+    return []
 
 
 def fingerprint(files: Files) -> Fingerprint:

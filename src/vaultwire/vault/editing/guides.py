@@ -55,7 +55,7 @@ def _written(step: Step) -> VaultPath | None:
     if isinstance(step, Move):
         return step.target
     is_guide = fold(step.path.rpartition("/")[2]) in _FOLDED
-    return None if step.after is None or is_guide else step.path
+    return None if step.new is None or is_guide else step.path
 
 
 def _read(files: Files, folder: str) -> str | None:

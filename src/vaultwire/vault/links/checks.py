@@ -32,8 +32,10 @@ MISSING_HEADING, MISSING_BLOCK = "missing-heading", "missing-block"
 BROKEN_FRONTMATTER, WRONG_PROPERTY, NOT_A_TAG = "broken-frontmatter", "wrong-property", "not-a-tag"
 DUPLICATE_BLOCK, BROKEN_CANVAS, UNREADABLE = "duplicate-block", "broken-canvas", "unreadable"
 NOT_CHECKED = "not-looked-into"
+UNUSABLE_FILE = "unusable-file"
+"""A fault of a file by itself, found by ``disk.inspection``: its name, its bytes, or where it is."""
 
-ERRORS = frozenset((BROKEN_FRONTMATTER, BROKEN_CANVAS, UNREADABLE))
+ERRORS = frozenset((BROKEN_FRONTMATTER, BROKEN_CANVAS, UNREADABLE, UNUSABLE_FILE))
 """The kinds that keep Obsidian from showing the file as it was meant. The other kinds are warnings."""
 
 _REPORT_EVERY = 200

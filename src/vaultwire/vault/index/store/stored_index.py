@@ -344,10 +344,10 @@ class StoredIndex:
                 self._rebuilds = 0
             self._queued.apply(self._updater.check)
 
-    def report(self) -> IndexReport:
+    def report(self, progress: Progress = NO_PROGRESS) -> IndexReport:
         """Check all files and return how the index is stored."""
         started = time.perf_counter()
-        self._ask(lambda _: None, NO_PROGRESS)
+        self._ask(lambda _: None, progress)
         seconds = time.perf_counter() - started
         not_watched = ""
         try:

@@ -1,0 +1,279 @@
+"""The commands in one table: help, completion and the man page are made from it. The work is in a module for each."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from typing import NamedTuple
+
+from vaultwire.cli import (
+    audit,
+    check,
+    client_config,
+    connect,
+    demo,
+    doctor,
+    editor_commands,
+    ide,
+    keys,
+    plugin,
+    policy,
+    run_options,
+    serve,
+    shell_completion,
+    stdio,
+    vaults,
+)
+from vaultwire.cli.vault_commands import any_tool, finding, history, notes
+from vaultwire.config import make_config
+
+USUAL_CODES = "exit code: 0 done; 1 a problem was found and reported; 2 wrong use"
+FOUND_CODES = "exit code: 0 found; 1 nothing found, or it cannot be read; 2 wrong use"
+CHECK_CODES = "exit code: 0 nothing is wrong; 1 something is; 2 wrong use"
+CHANGE_CODES = "exit code: 0 done; 1 not done, and stderr says why; 2 wrong use, or --yes is needed; 130 interrupted"
+
+
+class Command(NamedTuple):
+    """A command: what it is for, how it is used, and the functions that add its options and do its work."""
+
+    name: str
+    help: str
+    add_options: Callable[[argparse.ArgumentParser], None]
+    run: Callable[[argparse.Namespace], int]
+    examples: tuple[str, ...]
+    exit_codes: str = USUAL_CODES
+
+
+def _add_stdio(parser: argparse.ArgumentParser) -> None:
+    run_options.add_all(parser)
+    parser.add_argument(
+        "--standalone", action="store_true", help="use no running vaultwire serve, even if there is one"
+    )
+
+
+def _add_serve(parser: argparse.ArgumentParser) -> None:
+    run_options.add_all(parser)
+    serve.add_options(parser)
+
+
+def _add_ide(parser: argparse.ArgumentParser) -> None:
+    run_options.add_vault(parser)
+    run_options.add_policy(parser)
+    ide.add_options(parser)
+
+
+def _add_editor_command(parser: argparse.ArgumentParser) -> None:
+    run_options.add_vault(parser)
+    editor_commands.add_options(parser)
+
+
+def _add_client_config(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("client", choices=client_config.CLIENTS, help="the client to print it for")
+    run_options.add_all(parser)
+
+
+def _add_demo(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--vault", metavar="PATH", help="talk about this vault instead, read-only")
+
+
+def _run_serve(options: argparse.Namespace) -> int:
+    return serve.run(make_config(**run_options.read_all(options)), options)
+
+
+def _run_demo(options: argparse.Namespace) -> int:
+    return demo.run(make_config(options.vault, read_only=True) if options.vault else None)
+
+
+_NOTES = (
+    Command(
+        "search",
+        "find notes by words, tags, properties",
+        finding.add_search,
+        finding.search,
+        ("vaultwire search tomatoes", "vaultwire search 'tag:#project -done' --in Work -n 5"),
+        FOUND_CODES,
+    ),
+    Command(
+        "read",
+        "print a note, or a part of it",
+        notes.add_read,
+        notes.read,
+        ("vaultwire read 'Garden plan'", "vaultwire read Projects/Shelf.md --section Next"),
+        FOUND_CODES,
+    ),
+    Command(
+        "tasks",
+        "list tasks to do, or done",
+        finding.add_tasks,
+        finding.tasks,
+        ("vaultwire tasks", "vaultwire tasks --in Projects --all"),
+        FOUND_CODES,
+    ),
+    Command("tags", "list tags", finding.add_tags, finding.tags, ("vaultwire tags -n 20",), FOUND_CODES),
+    Command(
+        "mv",
+        "move or rename a note, with all links to it",
+        notes.add_mv,
+        notes.mv,
+        ("vaultwire mv Inbox/Idea.md Projects/ --dry-run", "vaultwire mv 'Old name' './New name'"),
+        CHANGE_CODES,
+    ),
+    Command(
+        "check",
+        "find what is broken in one note or in all notes",
+        check.add_options,
+        check.run,
+        ("vaultwire check", "vaultwire check --fix --dry-run"),
+        CHECK_CODES,
+    ),
+    Command(
+        "call",
+        "call any tool that assistants have",
+        any_tool.add_call,
+        any_tool.call,
+        (
+            "vaultwire call",
+            "vaultwire call list_backlinks --arguments",
+            "vaultwire call list_backlinks path='Garden plan' --json",
+            "vaultwire call create_note path=Idea content@idea.md",
+        ),
+        CHANGE_CODES,
+    ),
+)
+_HISTORY = (
+    Command(
+        "changes",
+        "list what was changed, by whom, and when",
+        history.add_changes,
+        history.changes,
+        ("vaultwire changes", "vaultwire changes --since 1h"),
+        FOUND_CODES,
+    ),
+    Command("show", "show a change line by line", history.add_show, history.show, ("vaultwire show 12",), FOUND_CODES),
+    Command(
+        "undo",
+        "take changes back",
+        history.add_undo,
+        history.undo,
+        ("vaultwire undo 12", "vaultwire undo --since 1h --dry-run"),
+        CHANGE_CODES,
+    ),
+)
+_SERVERS = (
+    Command(
+        "stdio",
+        "serve a vault to an MCP client over stdin and stdout",
+        _add_stdio,
+        lambda options: stdio.serve(standalone=options.standalone, **run_options.read_all(options)),
+        ("vaultwire stdio --vault ~/Notes --read-only",),
+    ),
+    Command(
+        "serve",
+        "serve a vault to clients over HTTP: MCP and a REST API",
+        _add_serve,
+        _run_serve,
+        ("vaultwire serve --vault ~/Notes --port 3000",),
+    ),
+    Command(
+        "connect",
+        "connect an MCP client at stdin and stdout to a server elsewhere",
+        connect.add_options,
+        connect.run,
+        ("vaultwire connect https://notes.example.org --key-file ~/notes.key",),
+    ),
+    Command(
+        "client-config",
+        "print the entry that makes a client use vaultwire",
+        _add_client_config,
+        lambda options: client_config.run(options.client, make_config(**run_options.read_all(options))),
+        ("vaultwire client-config claude-desktop --vault ~/Notes",),
+    ),
+)
+_EDITORS = (
+    Command(
+        "ide",
+        "be an editor to Claude Code: it sees which note is open, and asks before it writes",
+        _add_ide,
+        lambda options: ide.run(make_config(options.vault, policy=options.policy), options),
+        ("vaultwire ide --vault ~/Notes --gemini",),
+    ),
+    Command(
+        "mention",
+        "mention a note to the assistants at a running vaultwire ide",
+        _add_editor_command,
+        lambda options: editor_commands.run(options, do="mention"),
+        ("vaultwire mention 'Garden plan#L2-L5' --vault ~/Notes",),
+    ),
+    Command(
+        "select",
+        "show a note as the active one to the assistants at a running vaultwire ide",
+        _add_editor_command,
+        lambda options: editor_commands.run(options, do="select"),
+        ("vaultwire select 'Garden plan' --vault ~/Notes",),
+    ),
+    Command(
+        "plugin",
+        "install the companion plugin in a vault's Obsidian, or remove it",
+        plugin.add_options,
+        plugin.run,
+        ("vaultwire plugin install --vault ~/Notes",),
+    ),
+)
+_SETTING_UP = (
+    Command(
+        "demo",
+        "see a client and a server talk about a sample vault",
+        _add_demo,
+        _run_demo,
+        ("vaultwire demo", "vaultwire demo --vault ~/Notes"),
+    ),
+    Command(
+        "doctor",
+        "check this computer, a vault and the start-up time",
+        doctor.add_options,
+        doctor.run,
+        ("vaultwire doctor --vault ~/Notes",),
+        CHECK_CODES,
+    ),
+    Command(
+        "vaults", "list the vaults that Obsidian knows", lambda _: None, lambda _: vaults.run(), ("vaultwire vaults",)
+    ),
+    Command(
+        "keys",
+        "issue, list and revoke the keys that clients on other computers need for serve",
+        keys.add_options,
+        keys.run,
+        ("vaultwire keys issue phone",),
+    ),
+    Command(
+        "policy",
+        "check a policy's file, and say what it allows and why",
+        policy.add_options,
+        policy.run,
+        ("vaultwire policy explain delete_note Diary/Today.md --policy policy.toml",),
+    ),
+    Command(
+        "audit",
+        "read and search the audit log, and check that it is complete",
+        audit.add_options,
+        audit.run,
+        ("vaultwire audit tail ~/vaultwire-log -n 50",),
+        FOUND_CODES,
+    ),
+    Command(
+        "completion",
+        "print what makes a shell complete these commands",
+        shell_completion.add_options,
+        shell_completion.run,
+        ("vaultwire completion bash >> ~/.bash_completion", "vaultwire completion fish | source"),
+    ),
+)
+
+GROUPS: dict[str, tuple[Command, ...]] = {
+    "notes": _NOTES,
+    "changes, and taking them back": _HISTORY,
+    "servers for assistants": _SERVERS,
+    "editors": _EDITORS,
+    "setting up and checking": _SETTING_UP,
+}
+"""The commands, in the groups in which help shows them."""

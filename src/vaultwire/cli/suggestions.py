@@ -1,0 +1,69 @@
+"""The parser of the command line: a wrong command or option gets the nearest right one, and help keeps its lines."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from collections.abc import Collection, Sequence
+from difflib import get_close_matches
+from typing import Any, NoReturn
+
+EXIT_USAGE = 2
+_WRONG_CHOICE = re.compile(r"invalid choice: (['\"])(.*?)\1")
+
+
+class CommandParser(argparse.ArgumentParser):
+    """A parser whose help keeps the lines of its epilog, and whose errors suggest what may be meant."""
+
+    def __init__(self, **settings: Any) -> None:
+        """Take argparse's settings."""
+        super().__init__(**{"formatter_class": argparse.RawDescriptionHelpFormatter, **settings})
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Parse as argparse does, but report unknown options with the usage of this command, not that of ``vaultwire``."""
+        known, unknown = super().parse_known_args(args, namespace)
+        if unknown:
+            self.error(_unknown(unknown, [each for action in actions_of(self) for each in action.option_strings]))
+        return known, unknown
+
+    def error(self, message: str) -> NoReturn:
+        """Print the usage, the error and where help is, and exit with 2."""
+        wrong = _WRONG_CHOICE.search(message)
+        if wrong is not None:
+            commands = commands_of(self)
+            if commands:
+                message = f"there is no command {wrong[2]!r}{did_you_mean(wrong[2], commands)}"
+            else:
+                choices = [str(each) for action in actions_of(self) for each in action.choices or ()]
+                message += did_you_mean(wrong[2], choices)
+        self.print_usage(sys.stderr)
+        self.exit(EXIT_USAGE, f"{self.prog}: {message}\nSee {self.prog} --help\n")
+
+
+def _unknown(given: Sequence[str], options: Collection[str]) -> str:
+    wrong = next((each for each in given if each.startswith("-")), None)
+    if wrong is None:
+        return f"there is no place for {' '.join(given)!r}. A name with spaces needs quotes"
+    name = wrong.partition("=")[0]
+    return f"there is no option {name!r}" + (did_you_mean(name, options) or ". If it is none, put -- before it")
+
+
+def did_you_mean(given: str, names: Collection[str]) -> str:
+    """Return the end of a message: the names that are like the given one; empty if there are none."""
+    near = get_close_matches(given, names, n=2, cutoff=0.6)
+    near = near or [name for name in names if given and name.startswith(given)][:2]
+    return f". Did you mean {' or '.join(near)}?" if near else ""
+
+
+def actions_of(parser: argparse.ArgumentParser) -> list[argparse.Action]:
+    """Return what a parser takes. argparse has no public way to ask."""
+    return [action for action in parser._actions if action.help != argparse.SUPPRESS]  # noqa: SLF001 - see above
+
+
+def commands_of(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
+    """Return the parsers of a parser's commands, by name; none if it has no commands."""
+    for action in parser._actions:  # noqa: SLF001 - as above
+        if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001 - as above
+            return dict(action.choices)
+    return {}

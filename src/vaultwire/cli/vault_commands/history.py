@@ -1,0 +1,172 @@
+"""``vaultwire changes``, ``show`` and ``undo``: what was changed through vaultwire, and taking it back."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from datetime import datetime
+from typing import Any
+
+from vaultwire.cli.terminal import complain, has_reader, say, say_data, say_rows, say_styled, width
+from vaultwire.cli.vault_commands.calling import (
+    ALL,
+    DONE,
+    NOT_FOUND,
+    Calls,
+    FailedCallError,
+    add_options,
+    run,
+    say_answer,
+    say_change,
+)
+from vaultwire.cli.vault_commands.wording import local_time, parse_since
+from vaultwire.config import ConfigError
+from vaultwire.toolkit.phrases import counted
+from vaultwire.vault.editing.confirmation import MAX_UNASKED_NOTES
+
+_USUAL = 20
+_PAGE = 1000
+_WIDE = 100  # columns of a terminal that also has room for the tool's name
+_STYLES = {"+": "32", "-": "31", "@": "36"}
+_SINCE = "only those made since: 1h, 30m, 2d, today, 14:30, 2026-03-31"
+
+
+def add_changes(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of ``changes``."""
+    parser.add_argument("path", nargs="?", default="", metavar="PATH", help="only those of this file or folder")
+    parser.add_argument("--since", metavar="TIME", help=_SINCE)
+    parser.add_argument("-n", "--limit", type=int, metavar="N", help=f"how many ({_USUAL}; with --since all)")
+    add_options(parser)
+
+
+def changes(options: argparse.Namespace) -> int:
+    """Print the changes, the latest first: 1 if there are none."""
+    since = _since(options)
+    most = options.limit or (ALL if since else _USUAL)
+
+    def work(calls: Calls) -> int:
+        found = _latest(calls, options.path, most, since)
+        if options.json:
+            say_data(json.dumps({"changes": found}, indent=2, ensure_ascii=False))
+        else:
+            say_rows(map(_row, found))
+            if not found and has_reader():
+                say("No change is on record." if since is None else "No change since then is on record.")
+        return DONE if found else NOT_FOUND
+
+    return run(options, work)
+
+
+def add_show(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of ``show``."""
+    parser.add_argument("change", type=int, metavar="N", help="its number, from vaultwire changes")
+    add_options(parser)
+
+
+def show(options: argparse.Namespace) -> int:
+    """Print what a change did, line by line."""
+
+    def work(calls: Calls) -> int:
+        text, data = calls.call("show_change", change=options.change)
+        if options.json or not has_reader():
+            say_answer(options, text, data)
+            return DONE
+        head, _, diff = text.partition("\n")
+        say_styled((head, "1"))
+        for line in diff.split("\n"):
+            is_name = line.startswith(("+++ ", "--- "))
+            say_styled((line, "1" if is_name else _STYLES.get(line[:1], "")))
+        return DONE
+
+    return run(options, work)
+
+
+def add_undo(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of ``undo``."""
+    parser.add_argument("changes", nargs="*", type=int, metavar="N", help="numbers, from vaultwire changes")
+    parser.add_argument("--since", metavar="TIME", help="all changes " + _SINCE.removeprefix("only those "))
+    add_options(parser, changes=True, dry_run=True)
+
+
+def undo(options: argparse.Namespace) -> int:
+    """Take changes back, the latest first: 1 if one could not be. Raises ConfigError."""
+    if bool(options.changes) == bool(options.since):
+        raise ConfigError("which changes? Give their numbers (vaultwire changes lists them), or --since 1h")
+    since = _since(options)
+
+    def work(calls: Calls) -> int:
+        if since is None:
+            numbers = sorted(set(options.changes), reverse=True)
+        else:
+            found = [
+                each for each in _latest(calls, "", ALL, since) if "undone_by" not in each and "undoes" not in each
+            ]
+            if not found:
+                complain("there is no change since then that could be taken back")
+                return NOT_FOUND
+            _agree(calls, found, options)
+            numbers = [each["change"] for each in found]
+        return _undo_all(calls, numbers, options)
+
+    return run(options, work)
+
+
+def _agree(calls: Calls, found: list[dict[str, Any]], options: argparse.Namespace) -> None:
+    """Have the person agree where the changes together touch many files. Each alone is asked about by its tool."""
+    files = sum(each["file_count"] for each in found)
+    if files > MAX_UNASKED_NOTES and len(found) > 1 and not options.dry_run:
+        what = f"{counted(len(found), 'change')} of {counted(files, 'file')}"
+        calls.person.agree(f"This takes back {what}, from {found[-1]['change']} to {found[0]['change']}. Go on?")
+
+
+def _undo_all(calls: Calls, numbers: list[int], options: argparse.Namespace) -> int:
+    """Undo changes one after another. One that later edits keep from being undone stays, and is said."""
+    done: list[dict[str, Any]] = []
+    failed = 0
+    for number in numbers:
+        try:
+            text, data = calls.call("undo_change", change=number, dry_run=options.dry_run)
+        except FailedCallError as error:
+            if len(numbers) == 1:
+                raise
+            failed += 1
+            complain(f"change {number} stays: {error}")
+            continue
+        done.append(data)
+        if not options.json:
+            say_change(options, text, data)
+    if options.json:
+        say_data(json.dumps(done if len(numbers) > 1 else done[0], indent=2, ensure_ascii=False))
+    return NOT_FOUND if failed else DONE
+
+
+def _since(options: argparse.Namespace) -> datetime | None:
+    return None if options.since is None else parse_since(options.since, datetime.now().astimezone())
+
+
+def _latest(calls: Calls, path: str, most: int, since: datetime | None) -> list[dict[str, Any]]:
+    """Return changes, the latest first. Journals list them in the order in which they were made."""
+    found: list[dict[str, Any]] = []
+    before: dict[str, int] = {}
+    while len(found) < most:
+        _, data = calls.call("list_changes", path=path, limit=min(most - len(found), _PAGE), **before)
+        page = data["changes"]
+        kept = [each for each in page if since is None or local_time(each["time"]) >= since.replace(microsecond=0)]
+        found += kept
+        if "next_before" not in data or len(kept) < len(page):
+            break
+        before = {"before": data["next_before"]}
+    return found
+
+
+def _row(change: dict[str, Any]) -> list[tuple[str, str]]:
+    time = local_time(change["time"])
+    shown = f"{time:%Y-%m-%d %H:%M}" if has_reader() else time.isoformat()
+    first = change["files"][0] if change["files"] else {"action": "", "path": ""}
+    what = f"{first['action']} {first['path']}" + (f" → {first['to']}" if "to" in first else "")
+    what += f" and {change['file_count'] - 1} more" if change["file_count"] > 1 else ""
+    what += f" (takes back {change['undoes']})" if "undoes" in change else ""
+    what += f" (taken back by {change['undone_by']})" if "undone_by" in change else ""
+    tool = [] if has_reader() and width() < _WIDE else [(change["tool"], "")]
+    style = "2" if "undone_by" in change else ""
+    return [(str(change["change"]), "33"), (shown, "2"), (change["client"] or "?", "36"), *tool, (what, style)]

@@ -1,0 +1,62 @@
+"""``vaultwire read`` and ``mv``: one note, to read or to move."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from vaultwire.cli.terminal import has_reader, say, say_text
+from vaultwire.cli.vault_commands.calling import DONE, Calls, add_options, run, say_answer, say_change
+
+_WHOLE = 10_000_000  # the most that the tool gives
+
+
+def add_read(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of ``read``."""
+    parser.add_argument("note", metavar="NOTE", help="a path in the vault, a name, or [[wikilink]]")
+    parts = parser.add_mutually_exclusive_group()
+    parts.add_argument("--section", metavar="HEADING", help="only this section, such as Plan or 'Plan#Next'; or ^block")
+    parts.add_argument("--lines", metavar="A-B", help="only these lines, such as 10-20, 10- or 10")
+    parts.add_argument("--outline", action="store_const", dest="part", const="outline", help="only the headings")
+    parts.add_argument(
+        "--properties", action="store_const", dest="part", const="frontmatter", help="only the properties as written"
+    )
+    add_options(parser)
+
+
+def read(options: argparse.Namespace) -> int:
+    """Print a note or a part of it. Into a pipe the text goes with the control characters that it has."""
+
+    def work(calls: Calls) -> int:
+        parts = {"section": options.section, "lines": options.lines, "part": options.part}
+        asked = {name: value for name, value in parts.items() if value is not None}
+        text, data = calls.call("read_note", path=options.note, max_characters=_WHOLE, **asked)
+        if options.json:
+            say_answer(options, text, data)
+            return DONE
+        content = str(data.get("content", text))
+        say_text(content)
+        if has_reader():
+            for problem in data.get("problems", ()):
+                say(f"({data['path']}: {problem})", to_stderr=sys.stderr is not None)
+        return DONE
+
+    return run(options, work)
+
+
+def add_mv(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of ``mv``."""
+    parser.add_argument("source", metavar="FROM", help="a note, an attachment, or a folder (Folder/)")
+    parser.add_argument("target", metavar="TO", help="its new path in the vault; Folder/ keeps the name")
+    add_options(parser, changes=True, dry_run=True)
+
+
+def mv(options: argparse.Namespace) -> int:
+    """Move or rename a note, an attachment or a folder, and the links to it."""
+
+    def work(calls: Calls) -> int:
+        answer = calls.call("move_note", path=options.source, to=options.target, dry_run=options.dry_run)
+        say_change(options, *answer)
+        return DONE
+
+    return run(options, work)
