@@ -8,7 +8,7 @@ from vaultwire.toolkit.argument_types import Folder, Limit
 from vaultwire.toolkit.paging import Cursor, page_of, page_text, position_of
 from vaultwire.toolkit.phrases import counted
 from vaultwire.toolkit.registry import Bounds, Outcome, tool
-from vaultwire.vault.value_types import Hit, Progress
+from vaultwire.vault.value_types import Found, Hit, Progress
 from vaultwire.vault.vault import Vault
 
 # English has about four bytes a token, scripts of three bytes a character about three. Each model counts differently.
@@ -133,13 +133,19 @@ def search_notes(
     if found.skipped:
         lines.append(f"({counted(found.skipped, 'note')} could not be read)")
     lines += body
-    if shown and (found.has_more or len(shown) < len(found.hits)):
+    if found.has_more or len(shown) < len(found.hits):
         key = key or vault.keep_found(query, folder, found)
-        end = found.ends[len(shown) - 1]
+        end = found.ends[len(shown) - 1] if shown else offset
         data["next_cursor"] = f"{key}.{end}"
-        more = f"{found.total - end} more" if found.total_is_exact else "More"
-        lines.append(f"{more}: pass cursor '{key}.{end}'.")
+        lines.append(f"{_more(found, end)}: pass cursor '{key}.{end}'.")
     return Outcome(["\n".join(lines)], data)
+
+
+def _more(found: Found, end: int) -> str:
+    """Return what the next page has, after the first ``end`` results."""
+    if found.read_so_far:
+        return f"{found.read_so_far.read:,} of {found.read_so_far.candidates:,} notes were read so far. To read on"
+    return f"{found.total - end} more" if found.total_is_exact else "More"
 
 
 def _to_found(hit: Hit) -> FoundNote:

@@ -100,12 +100,20 @@ class IndexedSoFar(NamedTuple):
     notes: int
 
 
+class ReadSoFar(NamedTuple):
+    """How far a search is that has to read notes: ``read`` of ``candidates``, the notes that may match."""
+
+    read: int
+    candidates: int
+
+
 class Found(NamedTuple):
     """One page of a search: ``total`` notes match, ``searched`` were searched, ``skipped`` could not be read.
 
     ``total_is_exact``: False if at least so many match. ``ends``: for each hit the offset of the page that begins behind it.
     ``has_more``: whether there may be results behind the last one. ``kept``: what the next pages go on from.
-    ``so_far`` is None unless other notes are not indexed yet, and so were not searched.
+    ``so_far`` is None unless other notes are not indexed yet, and so were not searched. ``read_so_far`` is None unless the page
+    is not full because there was no time to read more notes; the next page goes on.
     """
 
     hits: list[Hit]
@@ -117,6 +125,7 @@ class Found(NamedTuple):
     has_more: bool
     kept: KeptResults
     so_far: IndexedSoFar | None = None
+    read_so_far: ReadSoFar | None = None
 
 
 class KeptResults(Protocol):

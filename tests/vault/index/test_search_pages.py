@@ -239,6 +239,31 @@ def test_the_next_page_goes_on_where_the_first_ended(
     assert not {hit.path for hit in first.hits} & {hit.path for hit in second.hits}
 
 
+def test_a_page_for_which_there_is_no_time_is_cut_and_the_next_ones_read_on(
+    counted: tuple[Vault, StoredIndex, CountingFiles], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    vault, _, files = counted
+    query = r"/\d{3}5/ OR /\b\w*99\b/"
+    expected = [hit.path for hit in vault.search(query, "", 0, 1000, exact_total=True).hits]
+    query += " "  # the same search, with results of its own
+    for name in ("_PAGE_SECONDS", "_COUNT_SECONDS", "_COUNT_SECONDS_OF_FIRST"):
+        monkeypatch.setattr(searching, name, -1.0)
+    files.reads = 0
+    found = vault.search(query, "", 0, 10)
+    assert found.read_so_far is not None
+    assert files.reads <= 60
+    assert found.has_more
+    key = vault.keep_found(query, "", found)
+    paths = [hit.path for hit in found.hits]
+    pages = [found]
+    while pages[-1].has_more:
+        pages.append(vault.search(query, "", len(paths), 10, key=key))
+        paths += [hit.path for hit in pages[-1].hits]
+    assert paths == expected
+    assert len(pages) > 10
+    assert pages[-1].read_so_far is None
+
+
 def test_alternatives_of_a_pattern_are_looked_up(
     counted: tuple[Vault, StoredIndex, CountingFiles], tmp_path: Path
 ) -> None:

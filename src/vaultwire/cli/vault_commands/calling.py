@@ -59,7 +59,8 @@ class Calls:
         while cursor is not None and len(found) < most:
             _, page = self.call(tool, limit=min(most - len(found), _PAGE), cursor=cursor, **arguments)
             found += page.get(items, ())
-            cursor = page.get("next_cursor")
+            cursor = page.pop("next_cursor", None)
+            data = {**data, **page}  # the total may have been counted further
         return text, {**data, items: found[:most]}
 
 
