@@ -381,7 +381,7 @@ def asking(progress: Progress, items: Iterable[_Item]) -> Iterator[_Item]:
 class Stages:
     """The progress of a change of files in its stages: reported on one scale, a hundred times in each stage at most."""
 
-    READING, CHECKING, RECORDING, STAGING, RENAMING, FINISHING = range(6)
+    READING, CHECKING, RECORDING, STAGING, RENAMING, FINISHING, ROLLING_BACK = range(7)
 
     def __init__(self, progress: Progress) -> None:
         self._progress = progress
@@ -395,5 +395,5 @@ class Stages:
                 self._progress.check()
             if done % every == every - 1:
                 message = f"{verb} {done} of {total} files"
-                self._progress.report(stage * total + done, (self.FINISHING + 1) * total, message)
+                self._progress.report(stage * total + done, (self.ROLLING_BACK + 1) * total, message)
             yield item
