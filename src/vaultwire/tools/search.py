@@ -49,6 +49,10 @@ class FoundNotes(TypedDict):
     indexed_so_far: Annotated[
         NotRequired[SoFar], "The vault is being indexed for the first time: other notes may match, search again later"
     ]
+    changes_pending: Annotated[
+        NotRequired[bool],
+        "True: many notes have just changed and are being indexed: other notes may match, search again later",
+    ]
     next_cursor: Annotated[NotRequired[str], "Pass as cursor for the next page; absent on the last"]
 
 
@@ -130,6 +134,9 @@ def search_notes(
         lines.append(
             f"({found.so_far.indexed:,} of {found.so_far.notes:,} notes are indexed so far. Search again later.)"
         )
+    if found.lacks_changes:
+        data["changes_pending"] = True
+        lines.append("(Not all changed notes are indexed yet: other notes may match. Search again later.)")
     if found.skipped:
         lines.append(f"({counted(found.skipped, 'note')} could not be read)")
     lines += body

@@ -113,7 +113,8 @@ class Found(NamedTuple):
     ``total_is_exact``: False if at least so many match. ``ends``: for each hit the offset of the page that begins behind it.
     ``has_more``: whether there may be results behind the last one. ``kept``: what the next pages go on from.
     ``so_far`` is None unless other notes are not indexed yet, and so were not searched. ``read_so_far`` is None unless the page
-    is not full because there was no time to read more notes; the next page goes on.
+    is not full because there was no time to read more notes; the next page goes on. ``lacks_changes``: many notes have just
+    changed, and not all of them were searched as they are now.
     """
 
     hits: list[Hit]
@@ -126,6 +127,7 @@ class Found(NamedTuple):
     kept: KeptResults
     so_far: IndexedSoFar | None = None
     read_so_far: ReadSoFar | None = None
+    lacks_changes: bool = False
 
 
 class KeptResults(Protocol):
@@ -379,7 +381,7 @@ def asking(progress: Progress, items: Iterable[_Item]) -> Iterator[_Item]:
 class Stages:
     """The progress of a change of files in its stages: reported on one scale, a hundred times in each stage at most."""
 
-    READING, CHECKING, RECORDING, STAGING, RENAMING, FINISHING = range(6)
+    READING, CHECKING, RECORDING, STAGING, RENAMING, FINISHING, ROLLING_BACK = range(7)
 
     def __init__(self, progress: Progress) -> None:
         self._progress = progress
@@ -393,5 +395,5 @@ class Stages:
                 self._progress.check()
             if done % every == every - 1:
                 message = f"{verb} {done} of {total} files"
-                self._progress.report(stage * total + done, (self.FINISHING + 1) * total, message)
+                self._progress.report(stage * total + done, (self.ROLLING_BACK + 1) * total, message)
             yield item

@@ -178,6 +178,36 @@ def test_a_change_that_has_begun_to_rename_is_finished(root: Path) -> None:
     assert all("\nnew: " in path.read_text() for path in root.rglob("*.md"))
 
 
+class Breaking(Listening):
+    """Changes the last note, as another program, once renaming has begun."""
+
+    def __init__(self, place: Path) -> None:
+        super().__init__()
+        self._place = place
+
+    def report(self, done: int, total: int, message: str) -> None:
+        super().report(done, total, message)
+        if message.startswith("renamed"):
+            self._place.write_bytes(b"theirs")
+
+
+def test_a_roll_back_reports_its_progress(root: Path) -> None:
+    theirs = root / "Many/n99.md"  # the last in path order
+    before, text = tree(root), theirs.read_bytes()
+    listening = Breaking(theirs)
+    with pytest.raises(VaultError) as refused:
+        open_vault(root).arranging.rename_property("old", "new", listening, dry_run=False)
+    assert refused.value.code == STALE_EDIT
+    assert theirs.read_bytes() == b"theirs"
+    theirs.write_bytes(text)
+    assert tree(root) == before
+    back = [(done, total) for done, total, message in listening.reports if message.startswith("rolled back")]
+    assert len(back) >= NOTES // 10 - 1
+    dones = [done for done, _, message in listening.reports if "index" not in message]
+    assert dones == sorted(set(dones))
+    assert all(done < total for done, total in back)
+
+
 @pytest.mark.parametrize("kind", ["property", "tag", "folder"])
 def test_a_dry_run_of_a_large_change_reads_a_sample_and_counts_all(
     root: Path, monkeypatch: pytest.MonkeyPatch, kind: str

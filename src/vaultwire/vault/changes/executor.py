@@ -79,7 +79,7 @@ class Changes:
             progress.check()
         try:
             with self._process_locked(progress):
-                self._recover()
+                self._recover(Stages(progress))
                 self._holder = threading.get_ident()
                 try:
                     yield
@@ -141,7 +141,7 @@ class Changes:
         except BaseException as error:
             # A step that raises VaultError was not taken; any other exception may come in the middle of one.
             taken = begun - 1 if begun and isinstance(error, VaultError) else begun
-            self._try_to_roll_back(intent, staged, min(taken, len(needed)))
+            self._try_to_roll_back(intent, staged, stages, min(taken, len(needed)))
             raise
         try:
             self._journal.end(number, Ending(is_undone=False))
@@ -152,22 +152,22 @@ class Changes:
             self._index.queue_changes(path for step in planned for path in paths_of(step))
         return Change(number, now, author, files_of(intent.steps), undoes)
 
-    def _try_to_roll_back(self, intent: Intent, staged: StagedChange, begun: int) -> None:
+    def _try_to_roll_back(self, intent: Intent, staged: StagedChange, stages: Stages, begun: int) -> None:
         try:
-            self._roll_back(intent, staged, begun)
+            self._roll_back(intent, staged, stages, begun)
         except (OSError, VaultError):  # the change stays open; the next one tries again
             return
         self._tell_index(intent)
 
-    def _roll_back(self, intent: Intent, staged: StagedChange, begun: int | None = None) -> None:
+    def _roll_back(self, intent: Intent, staged: StagedChange, stages: Stages, begun: int | None = None) -> None:
         unrestored = intent.unrestored
         if unrestored is None:
-            unrestored = staged.roll_back(begun)
+            unrestored = staged.roll_back(stages, begun)
             self._journal.mark_rolled_back(intent.id, unrestored)
         staged.clean_up()
         self._journal.end(intent.id, Ending(is_undone=True, unrestored=unrestored))
 
-    def _recover(self) -> None:
+    def _recover(self, stages: Stages) -> None:
         with self._journal_errors():
             intent = self._journal.catch_up()
         if intent is None:
@@ -175,11 +175,11 @@ class Changes:
         self._files.check_root()
         staged = StagedChange(self._files, intent)
         try:
-            if intent.unrestored is None and staged.is_complete() and _can_finish(staged):
+            if intent.unrestored is None and staged.is_complete() and _can_finish(staged, stages):
                 staged.remove_temporaries()
                 self._journal.end(intent.id, Ending(is_undone=False))
             else:
-                self._roll_back(intent, staged)
+                self._roll_back(intent, staged, stages)
         except OSError as error:
             raise VaultError(
                 WRITE_FAILED,
@@ -270,9 +270,9 @@ def _concerns(asked: str, path: VaultPath, target: VaultPath | None) -> bool:
     return any(lies_in(each, asked) or lies_in(asked, each) for each in (path, target) if each is not None)
 
 
-def _can_finish(staged: StagedChange) -> bool:
+def _can_finish(staged: StagedChange, stages: Stages) -> bool:
     try:
-        staged.finish()
+        staged.finish(stages)
     except VaultError:  # another program has saved a file, or bytes cannot be removed: the change is rolled back
         return False
     return True

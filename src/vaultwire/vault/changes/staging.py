@@ -28,7 +28,7 @@ from vaultwire.vault.disk.file_operations import (
 from vaultwire.vault.disk.files import Files, UnsyncedFiles, cannot
 from vaultwire.vault.disk.paths import TRASH, lies_in
 from vaultwire.vault.errors import NOTE_EXISTS, STALE_EDIT, VaultError
-from vaultwire.vault.value_types import NO_PROGRESS, Stages, VaultPath
+from vaultwire.vault.value_types import Stages, VaultPath
 
 _CHANGED = "was changed by another program meanwhile; read it again, then edit."
 _OPEN = "is open for writing in another program, and what that writes next would be lost. Try again when it is closed there."
@@ -94,14 +94,13 @@ class StagedChange:
                 raise cannot("move", step.source, error) from error
             raise cannot("delete" if step.new is None else "write", step.path, error) from error
 
-    def finish(self, stages: Stages | None = None) -> None:
+    def finish(self, stages: Stages) -> None:
         """Remove what remains after the last step: the bytes from before, and folders that are removed if empty.
 
         Raises VaultError if another program has written to a file that was replaced or removed, or if its bytes cannot be
         removed. The change can still be rolled back then, and the other program's bytes are kept.
         """
         found = sorted(self._temporaries.displaced(), key=lambda pair: pair[0].new is not None)
-        stages = stages or Stages(NO_PROGRESS)
         try:
             for step, place in stages.each(stages.FINISHING, "checked the old text of", found, may_stop=False):
                 self._check_displaced(step, place)
@@ -118,10 +117,9 @@ class StagedChange:
             raise _stale(step)
 
     def _write(self, number: int, step: Write) -> None:
-        place = (
-            self._files.entry_path(step.path) if step.new is None else self._files.real_path(self._priors[number].place)
-        )
-        temporary = self._temporaries.name(number, folder_of(self._priors[number].place))
+        prior = self._priors[number].place
+        place = self._files.entry_path(step.path) if step.new is None else self._files.real_path(prior)
+        temporary = self._temporaries.name(number, folder_of(prior))
         if step.old is None:
             rename_no_replace(temporary, place)
             return
@@ -171,14 +169,16 @@ class StagedChange:
         verdicts = [self._is_as_after(path, number) for path, number in self._expected().items()]
         return False not in verdicts and (self._intent.is_ready or True in verdicts)
 
-    def roll_back(self, begun: int | None = None) -> tuple[VaultPath, ...]:
+    def roll_back(self, stages: Stages, begun: int | None = None) -> tuple[VaultPath, ...]:
         """Undo the steps, last first. Returns the files that another program has changed since, which stay as they are.
 
         ``begun`` is how many steps may have been taken, if that is known. A roll-back may be killed and begun again.
         Raises OSError and VaultError if the disk refuses.
         """
         unrestored = []
-        for number in reversed(range(len(self._steps) if begun is None else begun)):
+        for number in stages.each(stages.ROLLING_BACK, "rolled back", range(len(self._steps))[::-1], may_stop=False):
+            if begun is not None and number >= begun:
+                continue
             step = self._steps[number]
             is_back = self._undo_move(number, step) if isinstance(step, Move) else self._undo_write(number, step)
             # Before the first step, only another program can have changed a file.

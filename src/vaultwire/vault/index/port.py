@@ -75,8 +75,9 @@ class Index(Protocol):
         Counting may end early; with ``exact_total`` it does not. ``kept``: of a page of the same query, to go on in the same
         state of the index. Raises VaultError (CURSOR_EXPIRED) if the index was built again since.
 
-        While a large vault is indexed for the first time, of the notes indexed so far; ``Found.so_far`` says how many. No
-        other answer leaves notes out: the others wait.
+        While a large vault is indexed for the first time, of the notes indexed so far; ``Found.so_far`` says how many. After
+        this process has changed many notes, of the notes as far as the index has them; ``Found.lacks_changes`` says so.
+        No other answer leaves notes out: the others wait.
         """
 
     def find(self, wanted: NoteFilter, folder: VaultPath | None, progress: Progress) -> Listed[NamedNote]:

@@ -44,11 +44,11 @@ def has_some(catalog: Catalog) -> bool:
 
 
 class StillBuilding(Exception):  # noqa: N818 - no error: the answer is then about the notes indexed so far
-    """The first build goes on, and a call has waited long enough for it."""
+    """The first build goes on, or many changes are applied, and a call has waited long enough for it."""
 
 
 class Patience:
-    """Progress of a call that need not wait for the end of the first build."""
+    """Progress of a call that need not wait for the end of the first build, or until all changes are applied."""
 
     def __init__(self, progress: Progress, has_some: Callable[[], bool]) -> None:
         """``has_some`` tells whether a part of the notes can be found already."""

@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
+
+from vaultwire.vault.index.store.updater import IndexUpdater
+from vaultwire.vault.value_types import NoProgress, Progress
+
+# So many files are applied before the caller is asked whether it goes on: two seconds if all have changed. Each batch ends with
+# a commit of the text index, which takes up to a second.
+_BATCH = 5_000
 
 
 class QueuedChanges:
@@ -25,13 +32,40 @@ class QueuedChanges:
             self._queued |= dict.fromkeys(paths, self._count)
             self._queued |= dict.fromkeys((f"{folder}/" for folder in folders), self._count)
 
-    def apply(self, check: Callable[[list[str], list[str]], object]) -> None:
-        """Check files and folders, and forget them. What could not be checked, or was added again, stays."""
-        with self._lock:
-            queued = dict(self._queued)
-        if queued:
-            folders = [path[:-1] for path in queued if path.endswith("/")]
-            check([path for path in queued if not path.endswith("/")], folders)
-            # Only now: other calls wait meanwhile.
+    def apply(self, updater: IndexUpdater, progress: Progress) -> None:
+        """Check files and folders, some at a time, and forget them. What was not checked, or was added again, stays.
+
+        ``progress`` may stop it after each batch: the next call goes on from there.
+        """
+        with updater.working(progress):
             with self._lock:
-                self._queued = {path: when for path, when in self._queued.items() if when != queued.get(path)}
+                folders = {path: when for path, when in self._queued.items() if path.endswith("/")}
+            for folder, when in folders.items():
+                below = updater.changed_below(folder[:-1], progress)
+                with self._lock:
+                    self._queued = dict.fromkeys(below, self._count) | self._queued
+                self._forget({folder: when})
+            with self._lock:
+                queued = [(path, when) for path, when in self._queued.items() if not path.endswith("/")]
+            for start in range(0, len(queued), _BATCH):
+                if start:
+                    progress.check()
+                batch = dict(queued[start : start + _BATCH])
+                updater.check_part(batch, start, len(queued), _Whole(progress))
+                self._forget(batch)
+
+    def _forget(self, checked: dict[str, int]) -> None:
+        """Forget what was checked. Not sooner: other calls wait meanwhile."""
+        with self._lock:
+            self._queued = {path: when for path, when in self._queued.items() if when != checked.get(path)}
+
+
+class _Whole(NoProgress):
+    """Progress of a batch, which is applied whole: what is half done would wait for the next flush."""
+
+    def __init__(self, progress: Progress) -> None:
+        self._progress = progress
+
+    def report(self, done: int, total: int, message: str) -> None:
+        """Report to the caller."""
+        self._progress.report(done, total, message)

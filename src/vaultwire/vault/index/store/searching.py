@@ -47,11 +47,18 @@ _CACHED_SEARCHES = 16
 _POLL_SECONDS = 0.05
 
 
+class Lacks(NamedTuple):
+    """What a search need not wait for: the end of the first build, and the changes that are not applied yet."""
+
+    may_be_first_build: bool
+    has_changes: bool
+
+
 class Snapshot(NamedTuple):
     """What the text index lacks at one version of the catalog; and caches that are valid as long as the version is.
 
     The caches: counts by folder, results by query and folder. ``so_far``: the first build goes on, and the snapshot has only
-    the notes indexed so far.
+    the notes indexed so far. ``lacks_changes``: many notes have changed, and the catalog does not have all of it yet.
     """
 
     version: tuple[int, int]
@@ -61,32 +68,39 @@ class Snapshot(NamedTuple):
     counts: dict[VaultPath | None, catalog_queries.Counts]
     results: dict[tuple[str, VaultPath | None], SearchResults]
     so_far: IndexedSoFar | None
+    lacks_changes: bool
 
     @classmethod
-    def of(cls, catalog: Catalog, version: tuple[int, int], *, may_be_partial: bool) -> Self:
-        """Read a snapshot from the catalog. ``may_be_partial``: leave out what the first build has not indexed yet."""
-        so_far = first_build.indexed_so_far(catalog) if may_be_partial else None
+    def of(cls, catalog: Catalog, version: tuple[int, int], lacks: Lacks) -> Self:
+        """Read a snapshot from the catalog, without what it may lack."""
+        so_far = first_build.indexed_so_far(catalog) if lacks.may_be_first_build else None
         rows = catalog.not_indexed() if so_far is None else []
         # While the first build goes on, the text index may have more than the vocabulary.
         ids = (row.id for row in rows) if so_far is None else catalog.not_indexed_ids()
         left_out = frozenset([*ids, *catalog.gone()])
         # Read last: a note that is committed in between is read from its file. In the other order it would be lost.
         commits = catalog.meta("commits")
-        return cls(version, commits, [row for row in rows if not row.hidden], left_out, {}, {}, so_far)
+        return cls(
+            version, commits, [row for row in rows if not row.hidden], left_out, {}, {}, so_far, lacks.has_changes
+        )
 
     @classmethod
-    def latest(
-        cls, before: Snapshot | None, parts: IndexParts, committed: int | None, *, may_be_partial: bool
-    ) -> Snapshot:
+    def latest(cls, before: Snapshot | None, parts: IndexParts, committed: int | None, lacks: Lacks) -> Snapshot:
         """Return the snapshot of now, and load the text index's commits after reading what it lacks.
 
         In this order: a note that is committed in between is read from its file, in the other order it would be lost.
-        ``committed``: the last commit that this process made itself. ``may_be_partial``: see ``of``.
+        ``committed``: the last commit that this process made itself.
         """
         version = parts.catalog.version()
-        if before is not None and before.version == version and (may_be_partial or before.so_far is None):
+        may_be_partial = lacks.may_be_first_build or before is None or before.so_far is None
+        if (
+            before is not None
+            and may_be_partial
+            and before.version == version
+            and before.lacks_changes == lacks.has_changes
+        ):
             return before
-        latest = cls.of(parts.catalog, version, may_be_partial=may_be_partial)
+        latest = cls.of(parts.catalog, version, lacks)
         if before is None or before.commits != latest.commits:
             if latest.commits != committed:
                 parts.text.refresh()
@@ -163,7 +177,7 @@ class SearchResults:
             count = catalog_queries.count_searched if snapshot.so_far is None else catalog_queries.count_indexed
             counts = snapshot.counts[folder] = count(parts.catalog, folder)
         self._counts = counts
-        self._so_far = snapshot.so_far
+        self._so_far, self._lacks_changes = snapshot.so_far, snapshot.lacks_changes
         self._progress = progress  # of the call that works with the results at the moment
         self._lock = threading.Lock()
         words = parts.words
@@ -221,7 +235,8 @@ class SearchResults:
         total = (self._total if self._is_exact else len(self._matched.ids)) - len(self._dropped)
         has_more = not self._is_complete or (len(hits) == asked.limit and ends[-1] < len(self._matched.ids))
         read = ReadSoFar(self._checked, self._total) if len(hits) < asked.limit and not self._is_complete else None
-        return Found(hits, total, *self._counts, is_counted, ends, has_more, self, self._so_far, read)
+        so_far, lacks = self._so_far, self._lacks_changes
+        return Found(hits, total, *self._counts, is_counted, ends, has_more, self, so_far, read, lacks)
 
     def _is_late(self, started: float, asked: Page) -> bool:
         """Tell whether it is time to end counting."""

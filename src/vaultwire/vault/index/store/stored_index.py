@@ -27,7 +27,7 @@ from vaultwire.vault.index.store.index_folder import IndexFolder, IndexParts, is
 from vaultwire.vault.index.store.link_graph_builder import GraphKeeper
 from vaultwire.vault.index.store.queued_changes import QueuedChanges
 from vaultwire.vault.index.store.remembered import Answers, Remembered
-from vaultwire.vault.index.store.searching import Page, Snapshot, kept_by
+from vaultwire.vault.index.store.searching import Lacks, Page, Snapshot, kept_by
 from vaultwire.vault.index.store.updater import IndexUpdater
 from vaultwire.vault.link_graph import LinkGraph
 from vaultwire.vault.listed import Keys, Listed, PathKeys
@@ -127,15 +127,21 @@ class StoredIndex:
 
         def answer(_: Catalog) -> Found:
             parts = self._parts
-            partial = patience.is_over
-            snapshot = Snapshot.latest(self._snapshot, parts, self._updater.committed, may_be_partial=partial)
+            lacks = Lacks(patience.is_over, patience.is_over and bool(self._queued))
+            snapshot = Snapshot.latest(self._snapshot, parts, self._updater.committed, lacks)
             self._snapshot = snapshot
             results = kept_by(parts, kept) or snapshot.search(self._files, parts, query, folder, progress)
             return results.page(Page(offset, limit, exact_total), progress, snapshot.version)
 
-        # Without a watch loop this call builds the index itself, and nobody else would finish that.
-        patience = Patience(progress, lambda: self._has_watch_loop and first_build.has_some(self._parts.catalog))
+        patience = Patience(progress, self._can_answer_in_part)
         return self._ask(answer, patience)
+
+    def _can_answer_in_part(self) -> bool:
+        """Tell whether a search can be answered before the first build or many changes are applied."""
+        if self._is_checked and self._is_watched:
+            return bool(self._queued)
+        # Without a watch loop the call builds the index itself, and nobody else would finish that.
+        return self._has_watch_loop and first_build.has_some(self._parts.catalog)
 
     def find(self, wanted: NoteFilter, folder: VaultPath | None, progress: Progress) -> Listed[NamedNote]:
         """See the port."""
@@ -279,6 +285,7 @@ class StoredIndex:
             self._ask(lambda _: None, _UntilClosed(self))
         elif changes.paths or changes.rescan:
             self._ask(lambda _: self._updater.check(changes.paths, changes.rescan), NO_PROGRESS, check=False)
+            self._ask(lambda _: self._queued.apply(self._updater, _UntilClosed(self)), NO_PROGRESS, check=False)
         elif has_pending:
             self._ask(lambda _: self._updater.flush(_UntilClosed(self)), NO_PROGRESS, check=False)
         elif not is_in_burst:
@@ -342,7 +349,7 @@ class StoredIndex:
                 self._updater.flush(progress)
                 self._is_checked = True
                 self._rebuilds = 0
-            self._queued.apply(self._updater.check)
+            self._queued.apply(self._updater, progress)
 
     def report(self, progress: Progress = NO_PROGRESS) -> IndexReport:
         """Check all files and return how the index is stored."""

@@ -62,6 +62,7 @@ class IndexUpdater:
         self._is_committing = False
         self._has_rebuilt = False
         self._done = self._total = 0  # progress of the work, for those who wait for it
+        self._place = (0, 0)  # what was done before it, and the total, if it is a part of more
         self.committed: int | None = None
         """The catalog's count of text index commits after the last commit made here: this process has that one loaded."""
 
@@ -86,6 +87,21 @@ class IndexUpdater:
         if changed or lost:
             # Each is checked again: others may have changed it meanwhile, and have applied that.
             self.check([*changed.paths, *lost], progress=progress)
+
+    def check_part(self, paths: Iterable[str], done: int, total: int, progress: Progress) -> None:
+        """Check these files as ``check`` does. They are a part of so many, of which so many are done: for the progress."""
+        with self.working(progress):
+            self._place = (done, total)
+            try:
+                self.check(paths, (), progress)
+            finally:
+                self._place = (0, 0)
+
+    def changed_below(self, folder: str, progress: Progress) -> list[str]:
+        """Return the files below a folder that are new, changed or gone. Does not apply them."""
+        with self.working(progress):
+            changed, lost = self._changes_below(folder, self._excludes(), progress)
+            return [*changed.paths, *lost]
 
     def check(self, paths: Iterable[str], folders: Iterable[str] = (), progress: Progress = NO_PROGRESS) -> None:
         """Check these files, and all files below these folders, and apply what changed."""
@@ -139,7 +155,9 @@ class IndexUpdater:
             self._lock.release()
 
     def _report(self, progress: Progress) -> None:
-        progress.report(self._done, self._total, f"indexing: {self._done} of {self._total} files")
+        before, all_files = self._place
+        done, total = before + self._done, max(all_files, self._total)
+        progress.report(done, total, f"indexing: {done} of {total} files")
 
     @contextmanager
     def _unlocked(self) -> Iterator[None]:
