@@ -213,6 +213,14 @@ def test_text_across_breaks_is_found_among_many_words(backend: Callable[[str | N
 
 
 @pytest.mark.parametrize("backend", BACKENDS, ids=lambda backend: str(backend.__name__))
+def test_the_sign_with_which_breaks_begin_in_the_index_is_found_only_where_it_is_written(
+    backend: Callable[[str | None], TextIndex],
+) -> None:
+    texts = {"n.md": "a | b", "m.md": "a, b", "o.md": "a|b", "p.md": "[[a|b]]", "q.md": "a. b | ", "r.md": "a -- b"}
+    check_plans(backend, texts, ["|", "-|", '"|"', '-"|"', "a|b", '"a | b"', "-(a|b)", "a -|", '", b" OR |'])
+
+
+@pytest.mark.parametrize("backend", BACKENDS, ids=lambda backend: str(backend.__name__))
 def test_a_deeply_nested_query_is_answered(backend: Callable[[str | None], TextIndex]) -> None:
     query = "a"
     for _ in range(20):

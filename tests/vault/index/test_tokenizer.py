@@ -14,7 +14,7 @@ CUTS = [
     ("red. Apple (a b)", ["red", "|.S", "apple", "|S(", "a", "b", "|)"]),
     ("red\n\n- [ ] apple", ["red", "|RR-S[S]S", "apple"]),
     ("red – apple\ta", ["red", "|SXCABDZS", "apple", "|T", "a"]),  # noqa: RUF001
-    ("red | apple", ["red", "|S|S", "apple"]),
+    ("red | apple", ["red", "|SVS", "apple"]),
     ("x-y_z", ["x", "|-", "y_z"]),
     ("日本語", ["日", "本", "語"]),
     ("日 本", ["日", "|S", "本"]),

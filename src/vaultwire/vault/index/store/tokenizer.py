@@ -34,16 +34,17 @@ _MOST_WORDS = 200_000
 # Characters that are cut into words at a time when words are counted.
 _PART = 1 << 18
 
-# Folded text has no capital letters of ASCII, so these stand for other characters in the code of a break: three spaces,
-# any character that is no ASCII punctuation, by its number, and what was left out of a long one.
-_CODES = {" ": "S", "\n": "R", "\t": "T"}
+# Folded text has no capital letters of ASCII, so these stand for other characters in the code of a break: three spaces, the
+# character with which all breaks begin, any character that is no ASCII punctuation, by its number, and what was left out of a
+# long one.
+_CODES = {" ": "S", "\n": "R", "\t": "T", _BREAK: "V"}
 _CODE_BEGINS, _CODE_ENDS = "X", "Z"
 CUT_SHORT = "Y"
 """In the code of a break: here something was left out."""
 
 _DIGITS = str.maketrans("0123456789abcdef", "ABCDEFGHIJKLMNOP")
 _EDGE = "Q"  # beside a character that is a word of its own
-_IN_BREAKS = r"\x00-\x1f!-/:-@A-PSTRXZ[-^`{-\x7f"
+_IN_BREAKS = r"\x00-\x1f!-/:-@A-PSTRVXZ[-^`{-\x7f"
 # From a character that is no space on, because most spaces are between two words and nothing.
 _BREAKS = re.compile(f"([{_IN_BREAKS}][{_IN_BREAKS} ]*)")
 _DIACRITICS = ("\u0300", "\u036f")
@@ -82,9 +83,11 @@ class _BreakWords(dict[str, str]):
 
 def _code(character: str) -> str:
     """Return the code of a character in a break. What is code already stays as it is."""
-    if character.isascii() and character.isprintable() and character != " ":
+    if character in _CODES:
+        return _CODES[character]
+    if character.isascii() and character.isprintable():
         return character
-    return _CODES.get(character) or f"{_CODE_BEGINS}{f'{ord(character):x}'.translate(_DIGITS)}{_CODE_ENDS}"
+    return f"{_CODE_BEGINS}{f'{ord(character):x}'.translate(_DIGITS)}{_CODE_ENDS}"
 
 
 _CUTS = _Cuts()
