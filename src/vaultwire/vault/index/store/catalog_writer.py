@@ -33,8 +33,8 @@ class CatalogWriter:
             " ifnull((SELECT value FROM meta WHERE name = 'last_id'), 0))"
         ).fetchone()
         self.first_new = self._next = last + 1
-        self.changed: list[tuple[str, bool]] = []
-        """The path of each file, with whether it has come or is hidden in another way than before."""
+        self.changed: list[tuple[str, int, bool]] = []
+        """Path and id of each file, with whether it has come or is hidden in another way than before."""
         self._files: list[tuple[Any, ...]] = []
         self._known: list[int] = []
         self._rows: dict[str, list[tuple[Any, ...]]] = {table: [] for table in FACTS}
@@ -48,7 +48,7 @@ class CatalogWriter:
             self._known.append(note_id)
         else:
             note_id, self._next = self._next, self._next + 1
-        self.changed.append((stat.path, known is None or hidden != record.hidden))
+        self.changed.append((stat.path, note_id, known is None or hidden != record.hidden))
         folder, _, name = stat.path.rpartition("/")
         self._files.append(
             (
