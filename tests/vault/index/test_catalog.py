@@ -12,9 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from vaultwire.vault.index.store import summaries
 from vaultwire.vault.index.store.catalog import Catalog
 from vaultwire.vault.index.store.note_finder import NoteNames
-from vaultwire.vault.index.store.schema import INDEXES, UNREAD, Record
+from vaultwire.vault.index.store.schema import INDEXES, UNREAD, Facts, Record
 from vaultwire.vault.index.store.updater import must_be_read
 from vaultwire.vault.search.searchable import is_searchable
 from vaultwire.vault.value_types import NoteStat, VaultPath
@@ -139,6 +140,33 @@ def test_after_a_change_only_the_names_of_the_changed_notes_are_read() -> None:
     assert len(names.match(catalog, "nubmer", None)) == 298
     assert len(names.match(catalog, "ornage", None)) == 1
     assert catalog.names_read == 300 + 1 + 1
+    catalog.close()
+
+
+class _ExplainingCatalog(Catalog):
+    """A catalog that says which tables and indexes its queries went through from end to end."""
+
+    def __init__(self) -> None:
+        self.scans: list[str] = []
+        super().__init__(None)
+
+    def rows(self, statement: str, values: Sequence[Any] = ()) -> list[Any]:
+        plan = super().rows(f"EXPLAIN QUERY PLAN {statement}", values)
+        self.scans += [step[3] for step in plan if step[3].startswith("SCAN")]
+        return super().rows(statement, values)
+
+
+def test_properties_and_tasks_are_counted_when_notes_are_written_not_when_somebody_asks() -> None:
+    catalog = _ExplainingCatalog()
+    facts: Facts = ([], [], [], [], [(0, "colour", "Colour", '"red"')], [(3, " ", "", "pick"), (4, "x", "", "sow")])
+    catalog.store(record_of(f"{number}.md")._replace(facts=facts) for number in range(5))
+    catalog.forget(["0.md"])
+    catalog.store([record_of("1.md", hidden=True)._replace(facts=facts)])
+    catalog.scans.clear()
+    assert summaries.properties(catalog, "", None) == [("Colour", ["red"], 3)]
+    found = summaries.stats(catalog, 5)
+    assert (found.properties, found.tasks_open, found.tasks_done) == (1, 3, 3)
+    assert not [scan for scan in catalog.scans if scan.split()[1] in ("properties", "tasks")]
     catalog.close()
 
 

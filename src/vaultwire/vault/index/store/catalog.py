@@ -242,11 +242,13 @@ class Catalog:
             lost = list(paths)
             changed: list[tuple[str, int, bool]] = []
             for path in lost:
-                found = connection.execute("SELECT id, is_note OR digest FROM files WHERE path = ?", (path,)).fetchone()
+                found = connection.execute(
+                    "SELECT id, is_note OR digest, hidden FROM files WHERE path = ?", (path,)
+                ).fetchone()
                 if found is None:
                     continue
                 changed.append((path, found[0], True))
-                remove_facts(connection, [found[0]])
+                remove_facts(connection, {found[0]: bool(found[2])})
                 connection.execute("DELETE FROM files WHERE id = ?", found[:1])
                 if found[1]:
                     connection.execute("INSERT OR IGNORE INTO gone VALUES (?)", found[:1])
