@@ -91,7 +91,7 @@ CREATE TABLE words (id INTEGER PRIMARY KEY, word TEXT NOT NULL, of_paths INTEGER
 
 # Apart from the tables: a first build creates them after all rows are inserted, which takes a third of the time.
 INDEXES = {
-    "files_folder": "files (folder)",
+    "files_folder": "files (folder, is_note, hidden, size)",
     "files_name": "files (name)",
     "files_state": "files (state) WHERE state > 0",
     "files_latest": "files (modified DESC, path) WHERE is_note AND NOT hidden",
