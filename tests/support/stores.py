@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from vaultwire.vault.index.store.index_folder import IndexFolder
 from vaultwire.vault.index.store.stored_index import StoredIndex
 from vaultwire.vault.index.store.tantivy_text import TantivyText
 from vaultwire.vault.index.store.text_index import TextIndex
+from vaultwire.vault.search.filters import NoteFilterText, parse_note_filter, property_types
 from vaultwire.vault.search.query import parse_query
 from vaultwire.vault.settings.obsidian_settings import CachedSettings
 from vaultwire.vault.value_types import NO_PROGRESS, VaultPath
@@ -91,6 +93,17 @@ def answers(index: StoredIndex, queries: list[str] = QUERIES) -> dict[str, Any]:
         "recent": index.recent(None, 99, NO_PROGRESS),
         "named": index.named(["A.MD", "café.md"], NO_PROGRESS),
     }
+    for in_use in ("", "colour"):
+        for folder in (None, VaultPath("sub")):
+            found_in_use = index.properties(in_use, folder, NO_PROGRESS)
+            everything[f"properties {in_use} in {folder}"] = [
+                (used.name, property_types(used.name, used.values, {}), used.notes) for used in found_in_use
+            ]
+    everything["stats"] = index.stats(9, NO_PROGRESS)._replace(is_watched=False, unwatched="", unkept="")
+    for typed in ("a", "b", "pear tree", "paer", "caef", "pt", "1"):
+        wanted = parse_note_filter(NoteFilterText(name=typed), date(2026, 3, 10))
+        for folder in (None, VaultPath("sub")):
+            everything[f"names like {typed} in {folder}"] = index.find(wanted, folder, NO_PROGRESS).all()
     for note in notes:
         everything[f"to {note.path}"] = index.incoming(note.path, NO_PROGRESS)
     for query in queries:

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import shutil
 import sqlite3
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from vaultwire.vault.index.store import summaries
 from vaultwire.vault.index.store.catalog import Catalog
-from vaultwire.vault.index.store.schema import INDEXES, UNREAD, Record
+from vaultwire.vault.index.store.note_finder import NoteNames
+from vaultwire.vault.index.store.schema import INDEXES, UNREAD, Facts, Record
 from vaultwire.vault.index.store.updater import must_be_read
 from vaultwire.vault.search.searchable import is_searchable
 from vaultwire.vault.value_types import NoteStat, VaultPath
@@ -110,3 +114,80 @@ def test_a_first_build_that_was_cut_short_has_its_indexes_at_the_next_start(tmp_
     catalog = Catalog(str(killed / "catalog"))
     assert indexes_of(catalog) == set(INDEXES)
     catalog.close()
+
+
+class _CountingCatalog(Catalog):
+    """A catalog that counts the names it was asked for, one a line."""
+
+    names_read = 0
+
+    def rows(self, statement: str, values: Sequence[Any] = ()) -> list[Any]:
+        rows = super().rows(statement, values)
+        if "group_concat" in statement:
+            self.names_read += sum(lines.count("\n") + 1 for *_, lines in rows if lines is not None)
+        return rows
+
+
+def test_after_a_change_only_the_names_of_the_changed_notes_are_read() -> None:
+    catalog, names = _CountingCatalog(None), NoteNames()
+    catalog.store(record_of(f"f/number {number}.md") for number in range(300))
+    assert len(names.match(catalog, "nubmer", None)) == 300
+    assert catalog.names_read == 300
+    catalog.store([record_of("f/number 7.md", digest=6), record_of("f/number 8.md", hidden=True)])
+    assert len(names.match(catalog, "nubmer", None)) == 299
+    catalog.store([record_of("f/orange.md")])
+    catalog.forget(["f/number 9.md"])
+    assert len(names.match(catalog, "nubmer", None)) == 298
+    assert len(names.match(catalog, "ornage", None)) == 1
+    assert catalog.names_read == 300 + 1 + 1
+    catalog.close()
+
+
+class _ExplainingCatalog(Catalog):
+    """A catalog that says which tables and indexes its queries went through from end to end."""
+
+    def __init__(self) -> None:
+        self.scans: list[str] = []
+        super().__init__(None)
+
+    def rows(self, statement: str, values: Sequence[Any] = ()) -> list[Any]:
+        plan = super().rows(f"EXPLAIN QUERY PLAN {statement}", values)
+        self.scans += [step[3] for step in plan if step[3].startswith("SCAN")]
+        return super().rows(statement, values)
+
+
+def test_properties_and_tasks_are_counted_when_notes_are_written_not_when_somebody_asks() -> None:
+    catalog = _ExplainingCatalog()
+    facts: Facts = ([], [], [], [], [(0, "colour", "Colour", '"red"')], [(3, " ", "", "pick"), (4, "x", "", "sow")])
+    catalog.store(record_of(f"{number}.md")._replace(facts=facts) for number in range(5))
+    catalog.forget(["0.md"])
+    catalog.store([record_of("1.md", hidden=True)._replace(facts=facts)])
+    catalog.scans.clear()
+    assert summaries.properties(catalog, "", None) == [("Colour", ["red"], 3)]
+    found = summaries.stats(catalog, 5)
+    assert (found.properties, found.tasks_open, found.tasks_done) == (1, 3, 3)
+    assert not [scan for scan in catalog.scans if scan.split()[1] in ("properties", "tasks")]
+    catalog.close()
+
+
+def test_names_that_are_gone_take_no_more_memory_than_those_that_are_there() -> None:
+    catalog, names = _CountingCatalog(None), NoteNames()
+    assert names.match(catalog, "nubmer", None) == {}
+    for number in range(100):
+        catalog.store([record_of(f"f/number {number}.md")])
+        assert len(names.match(catalog, "nubmer", None)) == 1
+        catalog.forget([f"f/number {number}.md"])
+        assert names.match(catalog, "nubmer", None) == {}
+        assert len(names) <= 4
+    catalog.close()
+
+
+def test_the_names_of_a_replaced_catalog_are_not_taken_for_those_of_the_next() -> None:
+    one, other, names = Catalog(None), Catalog(None), NoteNames()
+    one.store([record_of("apple.md")])
+    other.store([record_of("orange.md")])
+    assert len(names.match(one, "apple", None)) == 1
+    assert names.match(other, "apple", None) == {}
+    assert len(names.match(other, "orange", None)) == 1
+    one.close()
+    other.close()

@@ -246,6 +246,32 @@ def test_only_names_that_may_be_found_are_and_slips_are_looked_for_among_them() 
     assert names.match("plqnt", lambda entry: entry != 2) == []
 
 
+@given(data=st.data())
+def test_names_that_were_added_and_removed_match_as_if_the_others_had_been_there_from_the_start(
+    data: st.DataObject,
+) -> None:
+    some = st.lists(st.sampled_from([fold(name) for name in NAMES] + ["plan", "plam", "café au lait", ""]), max_size=5)
+    all_names, gone = data.draw(some), set[int]()
+    kept = FuzzyNames("")
+    if all_names:
+        kept.add("\n".join(all_names))
+    for _ in range(data.draw(st.integers(1, 4))):
+        kept.match("plna")  # its words are known now
+        added = data.draw(some)
+        if added:
+            kept.add("\n".join(added))
+            all_names += added
+        removed = data.draw(st.lists(st.sampled_from(range(len(all_names))), max_size=3)) if all_names else []
+        kept.remove(removed)
+        gone.update(removed)
+    left = [entry for entry in range(len(all_names)) if entry not in gone]
+    fresh = FuzzyNames("\n".join(all_names[entry] for entry in left))
+    for typed in [*MATCHES, "plan"]:
+        assert kept.match(typed) == [left[entry] for entry in fresh.match(typed) if left]
+    assert [kept[entry] for entry in left] == [strip_diacritics(all_names[entry]) for entry in left]
+    assert len(kept) == len(all_names)
+
+
 WORDS = st.text("abcd", min_size=4, max_size=9)
 
 

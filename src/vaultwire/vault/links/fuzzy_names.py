@@ -9,7 +9,7 @@ import re
 from array import array
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import TypeAlias
 
@@ -25,17 +25,49 @@ _SURE_LETTERS = 2
 
 _EXACT, _BEGINS, _WORDS_BEGIN, _WITHIN, _WORDS_WITHIN, _TYPOS, _SCATTERED = range(7)
 
-_Match: TypeAlias = tuple[int, int, int, int]
-"""How a name matches, the smaller the better: rank, distance from the typed text, length, number of the name."""
+_Quality: TypeAlias = tuple[int, int, int]
+"""How well a name matches, the smaller the better: rank, distance from the typed text, length."""
+_Match: TypeAlias = tuple[_Quality, int]
+"""How well a name matches, and its number."""
 
 
 class FuzzyNames:
     """Names in their order, in one text: 50,000 names take 3 MB, and a search of them a few milliseconds."""
 
     def __init__(self, folded: str) -> None:
-        """``folded`` are the folded names, one a line."""
-        self._text = f"\n{strip_diacritics(folded)}\n"
-        self._starts = array("L", (found.end() for found in _LINE_END.finditer(self._text, 0, len(self._text) - 1)))
+        """``folded`` are the folded names, one a line; nothing for no names."""
+        self._text = "\n"
+        self._starts = array("L")
+        if folded:
+            self.add(folded)
+
+    def __len__(self) -> int:
+        """Return how many names there are, those that were removed included: they keep their numbers."""
+        return len(self._starts)
+
+    def __getitem__(self, entry: int) -> str:
+        """Return a name as it is compared; nothing in place of one that was removed."""
+        start = self._starts[entry]
+        return self._text[start : self._text.index("\n", start)]
+
+    def add(self, folded: str) -> None:
+        """Add folded names, one a line. They get the next numbers."""
+        before = len(self._text)
+        self._text += f"{strip_diacritics(folded)}\n"
+        line_ends = _LINE_END.finditer(self._text, before - 1, len(self._text) - 1)
+        self._starts.extend(found.end() for found in line_ends)
+        if "_words" in self.__dict__:
+            self._words.add(_WORD.findall(self._text, before))
+
+    def remove(self, entries: Iterable[int]) -> None:
+        """Remove names. The other names keep their numbers."""
+        kept: list[str] = []
+        position = 0
+        for start, length in sorted((self._starts[entry], len(self[entry])) for entry in set(entries)):
+            # Line ends in place of the letters: no other name moves, and nothing matches an empty line.
+            kept += [self._text[position:start], "\n" * length]
+            position = start + length
+        self._text = "".join([*kept, self._text[position:]])
 
     def match(self, typed: str, allows: Callable[[int], bool] | None = None) -> list[int]:
         """Return the numbers of the names that match, best first; ties by length, then in their order.
@@ -45,12 +77,16 @@ class FuzzyNames:
         long word. If there are none of these either: names with the typed letters in this order, as Obsidian's quick
         switcher accepts abbreviations. ``allows`` says which names count.
         """
+        return [entry for _, entry in self.ranked(typed, allows)]
+
+    def ranked(self, typed: str, allows: Callable[[int], bool] | None = None) -> list[_Match]:
+        """Return the numbers that ``match`` returns, each with how well the name matches."""
         sought = " ".join(strip_diacritics(fold(typed)).split())
         if not sought:
             return []
         found = self._plain(sought, allows) or self._with_typos(sought, allows) or self._scattered(sought, allows)
         found.sort()
-        return list(dict.fromkeys(entry for *_, entry in found))
+        return found
 
     def _plain(self, sought: str, allows: Callable[[int], bool] | None) -> list[_Match]:
         words = sought.split(" ")
@@ -69,7 +105,7 @@ class FuzzyNames:
                 rank = _WORDS_WITHIN
             else:
                 continue
-            found.append((rank, 0, len(name), entry))
+            found.append(((rank, 0, len(name)), entry))
         return found
 
     def _names_with(self, part: str) -> Iterator[tuple[int, str]]:
@@ -100,7 +136,7 @@ class FuzzyNames:
                     typos = _typos_in(name, meant)
                     if typos is not None:
                         found[entry] = typos
-        return [(_TYPOS, typos, self._length(entry), entry) for entry, typos in found.items()]
+        return [((_TYPOS, typos, len(self[entry])), entry) for entry, typos in found.items()]
 
     def _scattered(self, sought: str, allows: Callable[[int], bool] | None) -> list[_Match]:
         """Return the names that have the typed letters in this order; the closer together, the better."""
@@ -114,13 +150,9 @@ class FuzzyNames:
         while (match := pattern.search(self._text, position)) is not None:
             entry = bisect_right(self._starts, match.start()) - 1
             if allows is None or allows(entry):
-                found.append((_SCATTERED, match.end() - match.start(), self._length(entry), entry))
+                found.append(((_SCATTERED, match.end() - match.start(), len(self[entry])), entry))
             position = self._text.index("\n", match.end())
         return found
-
-    def _length(self, entry: int) -> int:
-        end = self._starts[entry + 1] if entry + 1 < len(self._starts) else len(self._text)
-        return end - 1 - self._starts[entry]
 
 
 def _cost(near: Mapping[str, int]) -> int:
@@ -132,10 +164,16 @@ class _Words:
     """Words, found by their first or last letters."""
 
     def __init__(self, words: list[str]) -> None:
-        self.uses = Counter(words)
+        self.uses: Counter[str] = Counter()
         self._beginning: dict[str, list[str]] = {}
         self._ending: dict[str, list[str]] = {}
-        for word in self.uses:
+        self.add(words)
+
+    def add(self, words: list[str]) -> None:
+        """Add words. None is ever removed: a word that no name has any more only costs a vain search."""
+        new = set(words).difference(self.uses)
+        self.uses.update(words)
+        for word in new:
             self._beginning.setdefault(word[:_SURE_LETTERS], []).append(word)
             self._ending.setdefault(word[-_SURE_LETTERS:], []).append(word)
 

@@ -240,15 +240,19 @@ class Catalog:
         """Remove files that are gone."""
         with self.writing() as connection:
             lost = list(paths)
-            self._note_changes(connection, [(path, True) for path in lost])
+            changed: list[tuple[str, int, bool]] = []
             for path in lost:
-                found = connection.execute("SELECT id, is_note OR digest FROM files WHERE path = ?", (path,)).fetchone()
+                found = connection.execute(
+                    "SELECT id, is_note OR digest, hidden FROM files WHERE path = ?", (path,)
+                ).fetchone()
                 if found is None:
                     continue
-                remove_facts(connection, [found[0]])
+                changed.append((path, found[0], True))
+                remove_facts(connection, {found[0]: bool(found[2])})
                 connection.execute("DELETE FROM files WHERE id = ?", found[:1])
                 if found[1]:
                     connection.execute("INSERT OR IGNORE INTO gone VALUES (?)", found[:1])
+            self._note_changes(connection, changed)
 
     def changes(self) -> int:
         """Return a count that grows with each change of what is known of files. Changes of stats alone do not count."""
@@ -264,7 +268,13 @@ class Catalog:
         rows = self.rows("SELECT path, max(is_listed) FROM changed WHERE number > ? GROUP BY path", (changes,))
         return {path: bool(is_listed) for path, is_listed in rows}
 
-    def _note_changes(self, connection: sqlite3.Connection, changed: list[tuple[str, bool]]) -> None:
+    def changed_ids_since(self, changes: int) -> set[int] | None:
+        """Return the ids of these files, those that they had before and those that they have now."""
+        if changes < int(self.meta("unknown_before") or 0):
+            return None
+        return {note_id for (note_id,) in self.rows("SELECT id FROM changed WHERE number > ?", (changes,))}
+
+    def _note_changes(self, connection: sqlite3.Connection, changed: list[tuple[str, int, bool]]) -> None:
         """Count a change and write which files it concerns, as long as they are few."""
         number = self._count_up(connection, "changes")
         forgotten = number if len(changed) > _MOST_NOTED else number - _CHANGES_NOTED
@@ -272,7 +282,7 @@ class Catalog:
             connection.execute("DELETE FROM changed")
         else:
             connection.execute("DELETE FROM changed WHERE number <= ?", (forgotten,))
-            connection.executemany("INSERT INTO changed VALUES (?, ?, ?)", [(number, *each) for each in changed])
+            connection.executemany("INSERT INTO changed VALUES (?, ?, ?, ?)", [(number, *each) for each in changed])
         if forgotten > int(self.meta("unknown_before") or 0):
             self.set_meta("unknown_before", forgotten)
 

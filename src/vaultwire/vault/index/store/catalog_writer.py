@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from vaultwire.vault.disk.paths import fold
-from vaultwire.vault.index.store.schema import FACTS, IN_LIST, Record
+from vaultwire.vault.index.store.schema import FACTS, IN_LIST, IS_OPEN, KIND, Record
 
 
 class CatalogWriter:
@@ -33,10 +33,11 @@ class CatalogWriter:
             " ifnull((SELECT value FROM meta WHERE name = 'last_id'), 0))"
         ).fetchone()
         self.first_new = self._next = last + 1
-        self.changed: list[tuple[str, bool]] = []
-        """The path of each file, with whether it has come or is hidden in another way than before."""
+        self.changed: list[tuple[str, int, bool]] = []
+        """Path and id of each file, with whether it has come or is hidden in another way than before."""
         self._files: list[tuple[Any, ...]] = []
-        self._known: list[int] = []
+        self._known: dict[int, bool] = {}
+        self._visible: list[int] = []
         self._rows: dict[str, list[tuple[Any, ...]]] = {table: [] for table in FACTS}
 
     def add(self, record: Record) -> int:
@@ -45,10 +46,12 @@ class CatalogWriter:
         known = self._ids.get(stat.path)
         if known is not None:
             note_id, hidden = known
-            self._known.append(note_id)
+            self._known[note_id] = bool(hidden)
         else:
             note_id, self._next = self._next, self._next + 1
-        self.changed.append((stat.path, known is None or hidden != record.hidden))
+        self.changed.append((stat.path, note_id, known is None or hidden != record.hidden))
+        if not record.hidden:
+            self._visible.append(note_id)
         folder, _, name = stat.path.rpartition("/")
         self._files.append(
             (
@@ -83,6 +86,7 @@ class CatalogWriter:
                 marks = ", ".join("?" * len(rows[0]))
                 columns = "(note, tag, spelling)" if table == "tagged" else ""
                 execute(f"INSERT OR REPLACE INTO {table} {columns} VALUES ({marks})", rows)
+        _count_facts(self._connection, self._visible, 1)
         execute(
             "INSERT INTO files VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET"
             " size = excluded.size, modified = excluded.modified, stamp = excluded.stamp, is_note = excluded.is_note,"
@@ -92,11 +96,12 @@ class CatalogWriter:
         )
 
 
-def remove_facts(connection: sqlite3.Connection, note_ids: list[int]) -> None:
-    """Remove the facts of these notes."""
-    if not note_ids:
+def remove_facts(connection: sqlite3.Connection, notes: dict[int, bool]) -> None:
+    """Remove the facts of the notes with these ids, each with whether it is hidden now."""
+    if not notes:
         return
-    ids = (json.dumps(note_ids),)
+    _count_facts(connection, [note_id for note_id, hidden in notes.items() if not hidden], -1)
+    ids = (json.dumps([*notes]),)
     _count_tags(
         connection,
         Counter(tag for (tag,) in connection.execute(f"SELECT tag FROM tagged WHERE note {IN_LIST}", ids)),
@@ -114,3 +119,21 @@ def _count_tags(connection: sqlite3.Connection, notes: Counter[str], sign: int) 
     )
     if sign < 0:
         connection.executemany("DELETE FROM tag_counts WHERE tag = ? AND notes = 0", [(tag,) for tag in notes])
+
+
+def _count_facts(connection: sqlite3.Connection, note_ids: list[int], sign: int) -> None:
+    """Add the properties and tasks of these notes, which are not hidden, to their counts, or subtract them."""
+    values = (sign, json.dumps(note_ids))
+    connection.execute(
+        f"INSERT INTO property_counts SELECT name, {KIND} AS kind, min(value), ? * count(*) FROM properties"
+        f" WHERE note {IN_LIST} GROUP BY name, kind"
+        " ON CONFLICT (name, kind) DO UPDATE SET notes = notes + excluded.notes",
+        values,
+    )
+    connection.execute(
+        f"INSERT INTO task_counts SELECT {IS_OPEN} AS is_open, ? * count(*) FROM tasks WHERE note {IN_LIST} GROUP BY is_open"
+        " ON CONFLICT (is_open) DO UPDATE SET tasks = tasks + excluded.tasks",
+        values,
+    )
+    if sign < 0:
+        connection.execute("DELETE FROM property_counts WHERE notes = 0")

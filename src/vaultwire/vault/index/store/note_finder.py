@@ -6,8 +6,9 @@ What a condition means is in ``vault.search.filters``, how names match in ``vaul
 from __future__ import annotations
 
 import json
+import threading
 from array import array
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from itertools import repeat
 from typing import Any
 
@@ -19,6 +20,7 @@ from vaultwire.vault.index.store.schema import IN_LIST
 from vaultwire.vault.links.fuzzy_names import FuzzyNames
 from vaultwire.vault.listed import BETWEEN_PATHS, NumberedPathKeys, PathKeys
 from vaultwire.vault.search.filters import Condition, NoteFilter
+from vaultwire.vault.search.text_forms import strip_diacritics
 from vaultwire.vault.value_types import NamedNote, NoteStat, VaultPath
 
 _ORDER = {
@@ -29,57 +31,117 @@ _ORDER = {
     "size": "size DESC, path",
 }
 _IS_NAME = -1
+_NO_NOTE = -1
 # No file has a longer name. An alias may be a page of text, but nobody types so much of it.
 _MAX_NAME = 255
 
 
 class NoteNames:
-    """The names and aliases of all notes that are not hidden, at one version of the catalog: 4 MB for 50,000 notes."""
+    """The names and aliases of all notes that are not hidden: 4 MB for 50,000 notes. They follow the catalog.
 
-    def __init__(self, catalog: Catalog) -> None:
-        # SQLite joins them: a row for each would take ten times as long and 20 MB.
-        found = [
-            rows[0]
-            for rows in (
-                catalog.rows(
-                    f"SELECT group_concat(id), NULL, group_concat({_line('name')}, char(10)) FROM (SELECT id,"
-                    f" substr(name, 1, length(name) - {len(NOTE_SUFFIX)}) AS name FROM files"
-                    " WHERE is_note AND NOT hidden ORDER BY path)"
-                ),
-                catalog.rows(
-                    f"SELECT group_concat(id), group_concat(place), group_concat({_line('alias')}, char(10))"
-                    " FROM (SELECT id, place, alias FROM aliases JOIN files ON id = note"
-                    " WHERE is_note AND NOT hidden ORDER BY path, place)"
-                ),
-            )
-            if rows[0][0] is not None
-        ]
-        self._ids = array("q")
+    Safe to use from several threads: one reads and matches at a time.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._catalog: Catalog | None = None
+        self._changes: int | None = None  # of the catalog, when it was read last
+        self._ids = array("q")  # the note of each name
         self._places = array("l")
-        for ids, places, _ in found:
-            self._ids.extend(map(int, ids.split(",")))
-            self._places.extend(map(int, places.split(",")) if places else repeat(_IS_NAME, len(self._ids)))
-        self._names = FuzzyNames("\n".join(lines for _, _, lines in found))
+        self._names = FuzzyNames("")
+        self._gone = 0  # how many names are no longer a note's name
 
-    def match(self, typed: str, allowed: Collection[int] | None) -> dict[int, int]:
-        """Return the ids of the notes that match, best first, each with the place of the matching alias, or -1.
+    def __len__(self) -> int:
+        """Return how many names are in memory, those that are gone included."""
+        return len(self._ids)
 
-        Only the notes in ``allowed``, if it is given.
+    def match(self, catalog: Catalog, typed: str, allowed: Collection[int] | None) -> dict[int, tuple[int, int]]:
+        """Return the ids of the notes that match, each with how well, and the place of the matching alias, or -1.
+
+        How well: the best have 0. Only the notes in ``allowed``, if it is given.
         """
-        ids, places = self._ids, self._places
-        found: dict[int, int] = {}
-        for entry in self._names.match(typed, None if allowed is None else lambda entry: ids[entry] in allowed):
-            found.setdefault(ids[entry], places[entry])
-        return found
+        with self._lock:
+            self._follow(catalog)
+            ids, places = self._ids, self._places
+            ranked = self._names.ranked(typed, None if allowed is None else lambda entry: ids[entry] in allowed)
+            # Names before aliases: once some names were added, their numbers do not tell any more.
+            matches = sorted(
+                ((quality, places[entry] != _IS_NAME), places[entry], ids[entry]) for quality, entry in ranked
+            )
+            ranks = {key: rank for rank, key in enumerate(dict.fromkeys(key for key, _, _ in matches))}
+            found: dict[int, tuple[int, int]] = {}
+            for key, place, note_id in matches:
+                found.setdefault(note_id, (ranks[key], place))
+            return found
+
+    def _follow(self, catalog: Catalog) -> None:
+        """Read the names again of the notes that have changed; all names, if it is not known which have."""
+        changes = catalog.changes()  # read first: the next call sees a change that comes in between
+        is_same = catalog is self._catalog  # a call in which the index is rebuilt goes on with another one
+        if is_same and changes == self._changes:
+            return
+        changed = None if self._changes is None or not is_same else catalog.changed_ids_since(self._changes)
+        if changed is None or self._gone > len(self._ids) // 2:
+            ids, places, lines = _read_names(catalog, None)
+            self._names = FuzzyNames("")
+            if ids:
+                self._names.add(lines)
+            self._ids, self._places, self._gone = ids, places, 0
+        elif changed:
+            self._replace(changed, *_read_names(catalog, changed))
+        self._catalog, self._changes = catalog, changes
+
+    def _replace(self, changed: set[int], ids: array[int], places: array[int], lines: str) -> None:
+        """Put these names in place of those that the changed notes had. Most changes of a note change no name."""
+        old = [entry for entry, note_id in enumerate(self._ids) if note_id in changed]
+        names = self._names
+        now = zip(ids, places, strip_diacritics(lines).split("\n"), strict=True) if ids else ()
+        if {(self._ids[entry], self._places[entry], names[entry]) for entry in old} == set(now):
+            return
+        names.remove(old)
+        for entry in old:
+            self._ids[entry] = _NO_NOTE
+        self._gone += len(old)
+        if ids:
+            names.add(lines)
+            self._ids.extend(ids)
+            self._places.extend(places)
+
+
+def _read_names(catalog: Catalog, wanted: Collection[int] | None) -> tuple[array[int], array[int], str]:
+    """Return the names and aliases of the notes with these ids, or of all: ids, places of aliases or -1, folded lines."""
+    test, values = ("1", []) if wanted is None else (f"id {IN_LIST}", [json.dumps([*wanted])])
+    # SQLite joins them: a row for each would take ten times as long and 20 MB.
+    found = [
+        rows[0]
+        for rows in (
+            catalog.rows(
+                f"SELECT group_concat(id), NULL, group_concat({_line('name')}, char(10)) FROM (SELECT id,"
+                f" substr(name, 1, length(name) - {len(NOTE_SUFFIX)}) AS name FROM files"
+                f" WHERE is_note AND NOT hidden AND {test})",
+                values,
+            ),
+            catalog.rows(
+                f"SELECT group_concat(id), group_concat(place), group_concat({_line('alias')}, char(10))"
+                " FROM (SELECT id, place, alias FROM aliases JOIN files ON id = note"
+                f" WHERE is_note AND NOT hidden AND {test})",
+                values,
+            ),
+        )
+        if rows[0][0] is not None
+    ]
+    ids, alias_places = array("q"), array("l")
+    for joined_ids, joined_places, _ in found:
+        ids.extend(map(int, joined_ids.split(",")))
+        alias_places.extend(map(int, joined_places.split(",")) if joined_places else repeat(_IS_NAME, len(ids)))
+    return ids, alias_places, "\n".join(lines for _, _, lines in found)
 
 
 def _line(column: str) -> str:
     return f"replace(substr({column}, 1, {_MAX_NAME}), char(10), ' ')"
 
 
-def find(
-    catalog: Catalog, names: Callable[[], NoteNames], wanted: NoteFilter, folder: VaultPath | None
-) -> NumberedPathKeys:
+def find(catalog: Catalog, names: NoteNames, wanted: NoteFilter, folder: VaultPath | None) -> NumberedPathKeys:
     """Return the paths of the notes that meet the conditions, in the order asked for, each with the place of an alias.
 
     It is the alias that matches, or -1.
@@ -92,16 +154,19 @@ def find(
     allowed = None
     if tests:
         allowed = {note_id for (note_id,) in catalog.rows(f"SELECT id FROM files WHERE {where}", values)}
-    places = names().match(wanted.name, allowed)
-    order = "key" if wanted.sort == "relevance" else _ORDER[wanted.sort]
+    matches = names.match(catalog, wanted.name, allowed)
+    order = "rank, path" if wanted.sort == "relevance" else _ORDER[wanted.sort]
     # Not right from ``json_each``: it has columns ``id`` and ``path`` of its own.
-    given = "SELECT given.key, files.* FROM json_each(?) AS given CROSS JOIN files ON files.id = given.value"
+    given = (
+        "SELECT json_extract(given.value, '$[1]') AS rank, files.* FROM json_each(?) AS given"
+        " CROSS JOIN files ON files.id = json_extract(given.value, '$[0]')"
+    )
     ((ids, joined),) = catalog.rows(
         f"SELECT group_concat(id), group_concat(path, '{BETWEEN_PATHS}') FROM (SELECT id, path FROM ({given})"
         f" ORDER BY {order})",
-        [json.dumps(list(places))],
+        [json.dumps([(note_id, rank) for note_id, (rank, _) in matches.items()])],
     )
-    numbers = array("l", (places[note_id] for note_id in map(int, ids.split(",")))) if ids else array("l")
+    numbers = array("l", (matches[note_id][1] for note_id in map(int, ids.split(",")))) if ids else array("l")
     return NumberedPathKeys(PathKeys(joined), numbers)
 
 

@@ -25,12 +25,13 @@ from vaultwire.vault.index.store.change_reporter import ChangeReporter
 from vaultwire.vault.index.store.first_build import Patience, StillBuilding
 from vaultwire.vault.index.store.index_folder import IndexFolder, IndexParts, is_broken
 from vaultwire.vault.index.store.link_graph_builder import GraphKeeper
+from vaultwire.vault.index.store.note_finder import NoteNames
 from vaultwire.vault.index.store.queued_changes import QueuedChanges
-from vaultwire.vault.index.store.remembered import Answers, Remembered
+from vaultwire.vault.index.store.remembered import Answers
 from vaultwire.vault.index.store.searching import Lacks, Page, Snapshot, kept_by
 from vaultwire.vault.index.store.updater import IndexUpdater
 from vaultwire.vault.link_graph import LinkGraph
-from vaultwire.vault.listed import Keys, Listed, PathKeys
+from vaultwire.vault.listed import Listed, PathKeys
 from vaultwire.vault.search.filters import NoteFilter, TaskFilter
 from vaultwire.vault.search.query import Query
 from vaultwire.vault.value_types import (
@@ -86,7 +87,7 @@ class StoredIndex:
         self._parts: IndexParts = self._folder.open()
         self._updater = IndexUpdater(self._files, self._parts, self._excludes)
         self._snapshot: Snapshot | None = None
-        self._answers, self._names, self._graph = Answers(self._ask), Remembered(), GraphKeeper()
+        self._answers, self._names, self._graph = Answers(self._ask), NoteNames(), GraphKeeper()
         self._is_checked = False
 
     # ------------------------------------------------------------------ answers
@@ -145,13 +146,7 @@ class StoredIndex:
 
     def find(self, wanted: NoteFilter, folder: VaultPath | None, progress: Progress) -> Listed[NamedNote]:
         """See the port."""
-
-        def find(catalog: Catalog) -> Keys:
-            def names() -> note_finder.NoteNames:
-                return self._names.get("names", catalog, lambda: note_finder.NoteNames(catalog))
-
-            return note_finder.find(catalog, names, wanted, folder)
-
+        find = partial(note_finder.find, names=self._names, wanted=wanted, folder=folder)
         return self._answers.listed((wanted, folder), find, note_finder.to_notes, progress)
 
     def properties(self, name: str, folder: VaultPath | None, progress: Progress) -> list[PropertyKinds]:

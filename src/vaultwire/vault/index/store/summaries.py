@@ -14,7 +14,7 @@ from vaultwire.vault.disk.paths import fold
 from vaultwire.vault.index.store.catalog import Catalog
 from vaultwire.vault.index.store.catalog_queries import below
 from vaultwire.vault.index.store.note_finder import from_stored
-from vaultwire.vault.index.store.schema import IN_LIST, UNREAD
+from vaultwire.vault.index.store.schema import IN_LIST, IS_OPEN, KIND, UNREAD
 from vaultwire.vault.listed import BETWEEN_NOTES, BETWEEN_PATHS, ItemKeys, Keys, LineKeys
 from vaultwire.vault.search.filters import TaskFilter, scalar_texts
 from vaultwire.vault.search.text_forms import fold_case, strip_diacritics
@@ -30,32 +30,25 @@ from vaultwire.vault.value_types import (
 )
 
 _VISIBLE = "note NOT IN (SELECT id FROM files WHERE hidden)"
-_DAY = "[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]"
-# Values of one kind have one type (markdown.properties.property_type), so one value of each kind is enough.
-_TIME = "[0-9][0-9]:[0-9][0-9]"
-_KIND = (
-    f"CASE WHEN value GLOB '\"{_DAY}\"' THEN 'day'"
-    f" WHEN value GLOB '\"{_DAY}T{_TIME}\"' OR value GLOB '\"{_DAY}T{_TIME}:[0-9][0-9]\"' THEN 'time'"
-    " WHEN value GLOB '[-0-9NI]*' THEN 'number' WHEN value IN ('true', 'false') THEN 'truth'"
-    " ELSE substr(value, 1, 1) END"
-)
-# The spaces that ``str.strip`` would remove, as far as one key of an editor can put them into a task's box.
-_IS_OPEN = "trim(mark, char(9, 32, 160, 12288)) = ''"
 _OTHER_THAN_ASCII = "'*[^' || char(1) || '-' || char(127) || ']*'"
 
 
 def properties(catalog: Catalog, name: str, folder: VaultPath | None) -> list[PropertyKinds]:
     """Return the properties in use below the folder, most used first; with a ``name`` only that one."""
-    within, values = _within(catalog, folder)
-    if name:
-        within, values = f"name = ? AND {within}", [fold(name), *values]
+    used, values = "SELECT * FROM property_counts", list[Any]()
+    if folder is not None:
+        within, values = _within(catalog, folder)
+        # Grouped by value first: that is the order of an index, and many notes have the same value.
+        used = (
+            f"SELECT name, {KIND} AS kind, min(value) AS example, sum(uses) AS notes FROM (SELECT name, value,"
+            f" count(*) AS uses FROM properties WHERE {within} GROUP BY name, value) GROUP BY name, kind"
+        )
+    named, name_values = ("name = ?", [fold(name)]) if name else ("1", [])
     kinds: dict[str, list[PropertyValue]] = {}
     notes: Counter[str] = Counter()
-    # Grouped by value first: that is the order of an index, and many notes have the same value.
-    for folded, _, value, uses in catalog.rows(
-        f"SELECT name, {_KIND} AS kind, min(value), sum(uses) FROM (SELECT name, value, count(*) AS uses FROM properties"
-        f" WHERE {within} GROUP BY name, value) GROUP BY name, kind ORDER BY name, 4 DESC, kind",
-        values,
+    for folded, value, uses in catalog.rows(
+        f"SELECT name, example, notes FROM ({used}) WHERE {named} ORDER BY name, notes DESC, kind",
+        [*values, *name_values],
     ):
         kinds.setdefault(folded, []).append(from_stored(value))
         notes[folded] += uses
@@ -108,7 +101,7 @@ def tasks(catalog: Catalog, wanted: TaskFilter, path: VaultPath | None, folder: 
         tests.append("mark = ?")
         values.append(wanted.mark)
     if wanted.is_done is not None:
-        tests.append(f"NOT {_IS_OPEN}" if wanted.is_done else _IS_OPEN)
+        tests.append(f"NOT {IS_OPEN}" if wanted.is_done else IS_OPEN)
     tag, text = wanted.tag.removeprefix("#").strip("/"), strip_diacritics(fold_case(wanted.text))
     if tag and path is None:  # ``tagged`` lacks hidden notes, and one note needs no index
         tests.append("note IN (SELECT note FROM tagged WHERE tag = ?)")
@@ -155,36 +148,30 @@ def stats(catalog: Catalog, limit: int) -> VaultStats:
     def one(statement: str) -> Any:
         return catalog.rows(f"SELECT {statement}")[0][0]
 
-    ((notes, size, modified),) = catalog.rows(
-        "SELECT count(*), ifnull(sum(size), 0), max(modified) FROM files WHERE is_note AND NOT hidden"
+    # The index ``files_folder`` has all these columns, so no row is read.
+    folders = catalog.rows(
+        "SELECT folder, count(*), sum(size) FROM files WHERE is_note AND NOT hidden GROUP BY folder ORDER BY 2 DESC, folder"
     )
     visible, _ = _within(catalog, None)
     odd = "count(*) FROM files WHERE problem IS NOT NULL AND NOT hidden"
     unreadable = one(f"{odd} AND digest = {UNREAD}")
     ((tasks_in_all, tasks_open),) = catalog.rows(
-        f"SELECT count(*), ifnull(sum({_IS_OPEN}), 0) FROM tasks WHERE {visible}"
+        "SELECT ifnull(sum(tasks), 0), ifnull(sum(tasks * is_open), 0) FROM task_counts"
     )
     return VaultStats(
-        notes=notes,
-        size=size,
+        notes=sum(notes for _, notes, _ in folders),
+        size=sum(size for *_, size in folders),
         excluded=one("count(*) FROM files WHERE hidden AND is_note"),
         unreadable=unreadable,
         odd=one(odd) - unreadable,
         links=one(f"count(*) FROM links WHERE {visible}"),
         tags=one("count(*) FROM tag_counts"),
-        properties=one(f"count(DISTINCT name) FROM properties WHERE {visible}"),
+        properties=one("count(DISTINCT name) FROM property_counts"),
         tasks_open=tasks_open,
         tasks_done=tasks_in_all - tasks_open,
-        modified_ns=modified,
+        modified_ns=one("max(modified) FROM files WHERE is_note AND NOT hidden"),
         attachments=_attachments(catalog),
-        folders=[
-            FolderSize(*row)
-            for row in catalog.rows(
-                "SELECT folder, count(*), sum(size) FROM files WHERE is_note AND NOT hidden GROUP BY folder"
-                " ORDER BY 2 DESC, folder LIMIT ?",
-                [limit],
-            )
-        ],
+        folders=[FolderSize(*row) for row in folders[: max(limit, 0)]],
         problems=[
             Problem(*row)
             for row in catalog.rows(
