@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sqlite3
 from collections.abc import Sequence
@@ -12,13 +13,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from support.stores import open_stored
 from vaultwire.vault.index.store import summaries
 from vaultwire.vault.index.store.catalog import Catalog
 from vaultwire.vault.index.store.note_finder import NoteNames
 from vaultwire.vault.index.store.schema import INDEXES, UNREAD, Facts, Record
 from vaultwire.vault.index.store.updater import must_be_read
+from vaultwire.vault.search.filters import NoteFilter
 from vaultwire.vault.search.searchable import is_searchable
-from vaultwire.vault.value_types import NoteStat, VaultPath
+from vaultwire.vault.value_types import NO_PROGRESS, NoteStat, VaultPath
 from vaultwire.vault.visibility.excludes import Excludes
 
 
@@ -191,3 +194,17 @@ def test_the_names_of_a_replaced_catalog_are_not_taken_for_those_of_the_next() -
     assert len(names.match(other, "orange", None)) == 1
     one.close()
     other.close()
+
+
+def test_what_is_remembered_follows_files_whose_time_alone_has_changed(tmp_path: Path) -> None:
+    for number in range(3):
+        (tmp_path / f"{number}.md").write_text("one")
+        os.utime(tmp_path / f"{number}.md", (1_000_000_000 + number, 1_000_000_000 + number))
+    vault, index, _ = open_stored(tmp_path, tmp_path / ".cache")
+    by_time = NoteFilter(sort="modified")
+    assert [note.stat.path for note in index.find(by_time, None, NO_PROGRESS).all()] == ["2.md", "1.md", "0.md"]
+    assert index.stats(5, NO_PROGRESS).modified_ns == 1_000_000_002 * 10**9
+    os.utime(tmp_path / "0.md", (1_000_000_009, 1_000_000_009))
+    index.queue_changes(["0.md"])
+    assert [note.stat.path for note in index.find(by_time, None, NO_PROGRESS).all()] == ["0.md", "2.md", "1.md"]
+    assert vault.overview.stats(5).modified_ns == 1_000_000_009 * 10**9

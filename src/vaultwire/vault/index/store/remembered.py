@@ -24,20 +24,20 @@ class Remembered:
         self._lock = threading.Lock()
         # With the catalog that each is of: a call in which the index is rebuilt goes on with another one. The least recently
         # used first.
-        self._answers: dict[Hashable, tuple[Catalog, int, Any, int]] = {}
+        self._answers: dict[Hashable, tuple[Catalog, tuple[int, int], Any, int]] = {}
 
     def get(self, question: Hashable, catalog: Catalog, make: Callable[[], _Answer]) -> _Answer:
         """Return what ``make`` gives, made again only after the catalog has changed."""
-        changes = catalog.changes()  # read first: the next call sees a change that comes in between
+        version = catalog.version()  # read first: the next call sees a change that comes in between
         with self._lock:
             known = self._answers.pop(question, None)
-            if known is not None and known[0] is catalog and known[1] == changes:
+            if known is not None and known[0] is catalog and known[1] == version:
                 self._answers[question] = known
                 answer: _Answer = known[2]
                 return answer
         answer = make()
         with self._lock:
-            self._answers[question] = (catalog, changes, answer, size_of(answer))
+            self._answers[question] = (catalog, version, answer, size_of(answer))
             size = sum(each[3] for each in self._answers.values())
             for oldest in list(self._answers)[:-1]:
                 if size <= _MOST_BYTES and len(self._answers) <= _MOST:
