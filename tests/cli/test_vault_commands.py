@@ -248,7 +248,7 @@ def test_undo_since_takes_back_all_changes_of_that_time_the_latest_first(run: Ru
     assert "Dry run" in dry.out
     assert run("undo", "--since", "today").code == 0
     assert snapshot(vault) == before
-    assert run("undo", "--since", "1h").code == 1  # all are taken back, and no undoing is undone
+    assert run("undo", "--since", "1h").code == 1  # all are undone, and no undoing is undone
     assert len(run("changes").lines) == 6
 
 

@@ -26,7 +26,7 @@ def shortened(text: str) -> str:
 
 
 def text_blocks(text: str) -> list[str]:
-    """Return a text as blocks for a model: none if it is blank, because clients refuse empty blocks."""
+    """Return a text as blocks for a model: none if it is empty or only spaces, because clients refuse empty blocks."""
     return [text] if text.strip() else []
 
 

@@ -1,7 +1,7 @@
 """``vaultwire check --fix``: links that lead nowhere get the name of the only note that can be meant.
 
 That is a note of this very name in another folder, or one whose name differs by a typo. A guess between two is not made.
-The notes are changed by the tool that edits notes: one change a note, each of which can be taken back.
+The notes are changed by the tool that edits notes: one change a note, each of which can be undone.
 """
 
 from __future__ import annotations

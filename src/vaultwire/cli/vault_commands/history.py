@@ -102,7 +102,7 @@ def undo(options: argparse.Namespace) -> int:
                 each for each in _latest(calls, "", ALL, since) if "undone_by" not in each and "undoes" not in each
             ]
             if not found:
-                complain("there is no change since then that could be taken back")
+                complain("there is no change since then that could be undone")
                 return NOT_FOUND
             _agree(calls, found, options)
             numbers = [each["change"] for each in found]
@@ -116,7 +116,7 @@ def _agree(calls: Calls, found: list[dict[str, Any]], options: argparse.Namespac
     files = sum(each["file_count"] for each in found)
     if files > MAX_UNASKED_NOTES and len(found) > 1 and not options.dry_run:
         what = f"{counted(len(found), 'change')} of {counted(files, 'file')}"
-        calls.person.agree(f"This takes back {what}, from {found[-1]['change']} to {found[0]['change']}. Go on?")
+        calls.person.agree(f"This undoes {what}, from {found[-1]['change']} to {found[0]['change']}. Go on?")
 
 
 def _undo_all(calls: Calls, numbers: list[int], options: argparse.Namespace) -> int:
@@ -165,8 +165,8 @@ def _row(change: dict[str, Any]) -> list[tuple[str, str]]:
     first = change["files"][0] if change["files"] else {"action": "", "path": ""}
     what = f"{first['action']} {first['path']}" + (f" → {first['to']}" if "to" in first else "")
     what += f" and {change['file_count'] - 1} more" if change["file_count"] > 1 else ""
-    what += f" (takes back {change['undoes']})" if "undoes" in change else ""
-    what += f" (taken back by {change['undone_by']})" if "undone_by" in change else ""
+    what += f" (undoes {change['undoes']})" if "undoes" in change else ""
+    what += f" (undone by {change['undone_by']})" if "undone_by" in change else ""
     tool = [] if has_reader() and width() < _WIDE else [(change["tool"], "")]
     style = "2" if "undone_by" in change else ""
     return [(str(change["change"]), "33"), (shown, "2"), (change["client"] or "?", "36"), *tool, (what, style)]

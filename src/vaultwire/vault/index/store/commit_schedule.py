@@ -28,7 +28,7 @@ def commit_points(notes: int) -> list[int]:
 def shown_points(points: list[int]) -> set[int]:
     """Return the points at which searches get to see what was committed.
 
-    The first, second, fourth, then one after each merge, and the last: to show a commit takes up to a second. A search of
+    The first, second, fourth, then one after each merge, and the last: to show a commit needs a second at most. A search of
     100,000 notes in one process keeps open what it has seen, so segments that are about to be merged are better not shown.
     """
     return {*points[:4:3], *points[1:2], *points[_MERGED::_MERGED], points[-1]}

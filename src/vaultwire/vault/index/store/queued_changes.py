@@ -9,7 +9,7 @@ from vaultwire.vault.index.store.updater import IndexUpdater
 from vaultwire.vault.value_types import NoProgress, Progress
 
 # So many files are applied before the caller is asked whether it goes on: two seconds if all have changed. Each batch ends with
-# a commit of the text index, which takes up to a second.
+# a commit of the text index, which may need a second.
 _BATCH = 5_000
 
 
