@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from support.callers import StopsAfter
 from support.memory_text import MemoryText
 from support.vaults import write_vault
 from vaultwire.vault.disk.files import Files
@@ -22,7 +23,7 @@ from vaultwire.vault.index.store.stored_index import StoredIndex
 from vaultwire.vault.index.store.tantivy_text import TantivyText
 from vaultwire.vault.index.store.text_index import TextIndex
 from vaultwire.vault.search.query import parse_query
-from vaultwire.vault.value_types import NO_PROGRESS, Found, NoProgress, VaultPath
+from vaultwire.vault.value_types import NO_PROGRESS, Found, VaultPath
 from vaultwire.vault.visibility.excludes import Excludes
 
 BACKENDS: list[Callable[[str | None], TextIndex]] = [MemoryText, TantivyText, Fts5Text]
@@ -246,22 +247,6 @@ def test_a_note_that_cannot_be_read_is_counted_and_stops_nothing(
     assert "Projects/Deep/Gamma.md" in tags_by_note(index)
 
 
-class _StopsAt(NoProgress):
-    """A caller that goes away after some checks."""
-
-    def __init__(self, checks: int) -> None:
-        self.left = checks
-        self.reports: list[tuple[int, int]] = []
-
-    def check(self) -> None:
-        self.left -= 1
-        if self.left < 0:
-            raise Stopped
-
-    def report(self, done: int, total: int, message: str) -> None:
-        self.reports.append((done, total))
-
-
 @pytest.mark.parametrize("checks", [0, 3])
 def test_work_nobody_waits_for_stops(index: Index, checks: int) -> None:
     for ask in (
@@ -270,12 +255,12 @@ def test_work_nobody_waits_for_stops(index: Index, checks: int) -> None:
         lambda progress: index.tagged(["plan"], None, progress, every=True),
     ):
         with pytest.raises(Stopped):
-            ask(_StopsAt(checks))
+            ask(StopsAfter(checks))
 
 
 def test_progress_never_runs_past_its_total(open_index: Callable[[Path], Index], tmp_path: Path) -> None:
     write_vault(tmp_path, "".join(f"=== n{number}.md\nx\n" for number in range(450)))
-    progress = _StopsAt(10**9)
+    progress = StopsAfter(10**9)
     open_index(tmp_path).search(parse_query("x"), None, 0, 9, progress)
     assert progress.reports == sorted(progress.reports)
     assert all(done <= total == 450 for done, total in progress.reports)

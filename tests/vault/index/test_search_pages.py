@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from support.callers import StopsAfter
 from support.refusals import refusal
 from support.stores import BACKENDS, MAX_BYTES, Backend, open_stored
 from vaultwire.vault.disk.files import FileBytes, Files
@@ -19,7 +20,7 @@ from vaultwire.vault.index.store import searching
 from vaultwire.vault.index.store.stored_index import StoredIndex
 from vaultwire.vault.search.matching import Matcher
 from vaultwire.vault.search.query import parse_query
-from vaultwire.vault.value_types import NO_PROGRESS, NoProgress, VaultPath
+from vaultwire.vault.value_types import NO_PROGRESS, VaultPath
 from vaultwire.vault.vault import Vault
 
 WORDS = ["red", "Red", "apple", "Apple", "apples", "pear", "plum", "2024-05-01", "x-y", "Äpfel", "#fruit", "日本"]
@@ -293,24 +294,6 @@ def test_a_pattern_that_is_too_slow_for_a_later_note_does_not_take_a_full_page_a
     for asked in (9, 10):
         error = refusal(vault.search, CATASTROPHE, "", 0, asked, exact_total=True)
         assert (error.code, error.details["path"]) == (TIMEOUT, "z victim.md")
-
-
-class StopsAfter(NoProgress):
-    """A caller who no longer waits after so many notes, and who listens until then."""
-
-    def __init__(self, notes: int) -> None:
-        self.left = notes
-        self.reports: list[tuple[int, int]] = []
-
-    def check(self) -> None:
-        """Stop when it is time."""
-        self.left -= 1
-        if self.left < 0:
-            raise Stopped
-
-    def report(self, done: int, total: int, message: str) -> None:
-        """Listen."""
-        self.reports.append((done, total))
 
 
 def test_a_search_that_was_stopped_is_taken_further_by_the_next_call(

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from support.callers import StopsAfter
 from support.refusals import refusal
 from support.vaults import open_vault, write_vault
 from vaultwire.markdown.parse import parse_note
@@ -27,7 +28,7 @@ from vaultwire.vault.index.store.link_graph_builder import link_graph
 from vaultwire.vault.index.store.schema import Record
 from vaultwire.vault.link_graph import PAIR_SHIFT, Direction, LinkGraph, Neighbour, Unresolved
 from vaultwire.vault.links.link_resolver import LinkResolver, linkpath_of
-from vaultwire.vault.value_types import NO_PROGRESS, NoProgress, NoteStat, Progress, VaultPath
+from vaultwire.vault.value_types import NO_PROGRESS, NoteStat, Progress, VaultPath
 
 HELP = Path(__file__).parents[4] / "shared" / "vaults" / "obsidian-help"
 ALL = 1 << 30
@@ -354,22 +355,6 @@ def test_it_takes_little_memory() -> None:
     assert kept < 3_000_000  # a fifth of what 50,000 notes may take: 15 MB
 
 
-class _Listener(NoProgress):
-    """A caller that goes away after some checks, and hears how far the work is."""
-
-    def __init__(self, checks: int) -> None:
-        self.left = checks
-        self.reports: list[tuple[int, int]] = []
-
-    def check(self) -> None:
-        self.left -= 1
-        if self.left < 0:
-            raise Stopped
-
-    def report(self, done: int, total: int, message: str) -> None:
-        self.reports.append((done, total))
-
-
 def stored(count: int) -> Catalog:
     """Return a catalog of so many notes, each linking to the next."""
     catalog = Catalog(None)
@@ -386,16 +371,16 @@ def stored(count: int) -> Catalog:
 
 def test_resolving_says_how_far_it_is_and_stops_when_nobody_waits() -> None:
     catalog = stored(2500)
-    listener = _Listener(ALL)
+    listener = StopsAfter(ALL)
     graph = link_graph(catalog, listener)
     assert listener.reports == [(0, 2500), (1000, 2500), (2000, 2500)]
     assert len(graph.unresolved()) == 1
     with pytest.raises(Stopped):
-        link_graph(catalog, _Listener(1))
+        link_graph(catalog, StopsAfter(1))
 
 
 def test_looking_around_stops_when_nobody_waits() -> None:
     count = 3000
     graph = made(count, {(0, number) for number in range(1, count)})
     with pytest.raises(Stopped):
-        graph.neighbours(VaultPath("000"), 5, "both", _Listener(1))
+        graph.neighbours(VaultPath("000"), 5, "both", StopsAfter(1))
