@@ -222,6 +222,7 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
 }
 MEANINGS: tuple[Meaning, ...] = ("note", "file", "folder", "tag", "property")
 ANYTIME = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+Z|\d{10,}")
+CURSOR = re.compile(r"\b[0-9a-f]{8}(?=\.\d)")  # a cursor's key is random; its position is not
 
 
 # Every tool there is, those of the running app as they are without one.
@@ -255,7 +256,7 @@ def attempt(vault: Vault, tool: str, **arguments: Any) -> Outcome[Any] | Failure
 
 
 def said_of(vault: Vault, tool: str, arguments: dict[str, Any]) -> str:
-    return ANYTIME.sub("TIME", repr(attempt(vault, tool, **arguments)))
+    return CURSOR.sub("KEY", ANYTIME.sub("TIME", repr(attempt(vault, tool, **arguments))))
 
 
 def offered(vault: Vault, paths: list[str]) -> list[str]:
