@@ -13,6 +13,7 @@ CACHE_VARIABLE = "VAULTWIRE_CACHE"
 STATE_VARIABLE = "VAULTWIRE_STATE"
 PROMPTS_VARIABLE = "VAULTWIRE_PROMPTS"
 POLICY_VARIABLE = "VAULTWIRE_POLICY"
+STRUCTURED_VARIABLE = "VAULTWIRE_STRUCTURED"
 OBSIDIAN_VARIABLE = "VAULTWIRE_OBSIDIAN"
 
 # What answers the obsidian_* tools: see obsidian.backends.
@@ -34,10 +35,11 @@ if TYPE_CHECKING:
         policy: str | None
         backend: Backend | None
         dialect: str | None
+        structured: bool
         limits: ClientLimits | None
 
 
-_OPTIONS = frozenset(("read_only", "read_first", "prompts", "policy", "backend", "dialect", "limits"))
+_OPTIONS = frozenset(("read_only", "read_first", "prompts", "policy", "backend", "dialect", "structured", "limits"))
 
 
 class ConfigError(Exception):
@@ -52,8 +54,9 @@ class Config:
     journal of changes. They need not exist yet. ``read_first``: a note is edited only in a session that has read it.
     ``prompts`` is a folder in the vault, with ``/`` between parts, whose notes are prompts; None for none. ``policy`` is the
     file that says what is allowed; None for none. ``limits``: further limits of the command line.
-    ``dialect`` names a contract (``protocol.dialects``). ``backend`` answers the ``obsidian_*`` tools; None for none.
-    ``obsidian`` is the path of the app's command; None for the usual places.
+    ``dialect`` names a contract (``protocol.dialects``). ``structured``: results have their data besides the text, and
+    tools are listed with all of their schemas. ``backend`` answers the ``obsidian_*`` tools; None for none. ``obsidian`` is
+    the path of the app's command; None for the usual places.
     """
 
     vaults: dict[str, str]
@@ -65,6 +68,7 @@ class Config:
     policy: str | None = None
     backend: Backend | None = None
     dialect = "mcp"
+    structured = False
     obsidian: str | None = None
     limits: ClientLimits
 
@@ -142,6 +146,7 @@ def make_config(vault: str | Sequence[str] | None, **options: Unpack[Options]) -
     # This dialect's tools are those of the app's command, also where the app does not run.
     config.backend = backend or ("auto" if dialect == "obsidian-cli" else None)
     config.dialect = dialect or "mcp"
+    config.structured = options.get("structured", False) or os.environ.get(STRUCTURED_VARIABLE, "0") not in ("", "0")
     config.obsidian = os.environ.get(OBSIDIAN_VARIABLE) or None
     return config
 

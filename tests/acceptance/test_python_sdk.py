@@ -92,12 +92,14 @@ def server(reach: Reach) -> StdioServerParameters | str:
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_the_client_lists_and_calls_every_tool(server: StdioServerParameters | str, mode: str) -> None:
+def test_the_client_lists_and_calls_every_tool(reach: Reach, mode: str) -> None:
+    server = reach("--structured", "--tools", "all")
+
     async def converse() -> None:
         async with Client(server, mode=mode, read_timeout_seconds=30) as client:
             assert client.protocol_version == MODES[mode]
             listed = await client.list_tools()
-            assert [tool.name for tool in listed.tools] == [*CALLS]
+            assert {*CALLS} <= {tool.name for tool in listed.tools}
             schemas = {tool.name: tool.output_schema for tool in listed.tools}
             for name, arguments in CALLS.items():
                 result = await client.call_tool(name, arguments)

@@ -115,11 +115,20 @@ def test_a_client_gets_an_entry_it_can_paste_and_that_starts_a_server(client: st
 def test_the_demo_plays_search_read_write_read_delete() -> None:
     finished = run("demo")
     assert finished.returncode == 0, finished.stderr
-    order = ["initialize", "tools/list", "search_notes", "read_note", "write_note", "read_note", "delete_note", "Done."]
+    order = [
+        "initialize",
+        "tools/list",
+        "search_notes",
+        "read_notes",
+        "edit_note",
+        "read_notes",
+        "delete_note",
+        "Done.",
+    ]
     position = 0
     for step in order:
         position = finished.stdout.index(step, position) + 1
-    assert "- [ ] water the tomatoes" in finished.stdout.split("write_note")[-1]
+    assert "- [ ] water the tomatoes" in finished.stdout.split("edit_note(")[-1]
     assert "\x1b[" not in finished.stdout  # no terminal, no colours
     folder = finished.stdout.split(" notes in ")[1].split("\n")[0]
     assert not Path(folder).exists()

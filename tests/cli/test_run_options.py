@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from vaultwire.cli import run_options
 
 OPTIONS = ["--vault", "--prompts", "--policy", "--backend", "--dialect"]
-FLAGS = ["--read-only", "--require-read-first", "--standalone"]
+FLAGS = ["--read-only", "--require-read-first", "--structured", "--standalone"]
 VALUES = ["Notes", "A=b", "", "-", "-x", "--", "--read-only", "files", "auto", "mcp", "-1", "a b", "- x"]
 OTHERS = ["--rate", "--vault=Notes", "--read", "Notes", "--help"]
 
@@ -26,6 +26,7 @@ NOTHING = {
     "policy": None,
     "backend": None,
     "dialect": None,
+    "structured": False,
     "limits": None,
     "standalone": False,
 }

@@ -537,4 +537,4 @@ def test_since_refuses_what_is_no_time(given: str) -> None:
 def test_tools_are_named_as_commands() -> None:
     assert for_person("To take it back: undo_change 12.") == "To take it back: vaultwire undo 12."
     assert for_person("list_notes and search_notes show it") == "vaultwire call list_notes and vaultwire search show it"
-    assert for_person("undo_changes, list_tasks, read_notes") == "vaultwire undo, vaultwire tasks, read_notes"
+    assert for_person("undo_changes, list_tasks, read_notes") == "vaultwire undo, vaultwire tasks, vaultwire read"

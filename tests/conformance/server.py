@@ -16,6 +16,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from conformance.features import FixtureFeatures
 from conformance.fixtures import Fixtures
 from support.vaults import open_vault
+from vaultwire.protocol.dialects import STRUCTURED
 from vaultwire.protocol.events import Identity
 from vaultwire.protocol.revisions import Revision
 from vaultwire.protocol.session import Session
@@ -57,7 +58,7 @@ def make_handlers(vault: Path) -> Handlers:
 
 def make_session(handlers: Handlers, revision: Revision | None = None) -> Session:
     identity = Identity("vaultwire-fixtures", "Fixtures", "1", CAPABILITIES, "Be kind.")
-    return Session(identity, handlers.methods, revision=revision)
+    return Session(identity, handlers.methods, STRUCTURED, revision)
 
 
 def serve(app: App, stop: Callable[[], Awaitable[None]], port: int) -> None:

@@ -54,7 +54,8 @@ def error_code_of(answer: dict[str, Any]) -> str:
 
 
 @proves("spec Tools: a successful call, its text, its data, and what we promise to say about it")
-def test_every_tool_succeeds(client: Client, revision: str) -> None:
+def test_every_tool_succeeds(connect: Callable[..., Client], revision: str) -> None:
+    client = connect("--structured", "--tools", "all")
     tools = {tool["name"]: tool for tool in client.request("tools/list")["result"]["tools"]}
     for name, (arguments, words) in CALLS.items():
         result = client.call(name, **arguments)

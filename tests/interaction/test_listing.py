@@ -11,54 +11,23 @@ import pytest
 from support.http_wire import Client
 from support.proofs import proves
 from support.wire import STATELESS_REVISION
+from vaultwire.toolkit.tool_sets import STANDARD
 
-TOOLS = [
-    "search_notes",
-    "find_notes",
-    "list_notes",
-    "read_note",
-    "read_many",
-    "daily_note",
-    "write_note",
-    "delete_note",
-    "search_by_tags",
-    "get_outline",
-    "list_links",
-    "list_backlinks",
-    "graph",
-    "list_tags",
-    "recent_notes",
-    "list_properties",
-    "list_tasks",
-    "check_notes",
-    "vault_stats",
-    "edit_note",
-    "set_properties",
-    "remove_properties",
-    "create_note",
-    "append_daily_note",
-    "insert_template",
-    "add_attachment",
-    "move_note",
-    "rename_heading",
-    "rename_tag",
-    "rename_property",
-    "merge_notes",
-    "extract_section",
-    "list_changes",
-    "show_change",
-    "undo_change",
-    "restore_note",
-]
+TOOLS = [*STANDARD]
 # The tools that change the vault but can lose no text, and those that may.
-ADDING = ["create_note", "append_daily_note", "insert_template", "add_attachment", "restore_note"]
+ADDING = ["create_note", "append_daily_note"]
 CHANGING = [
     *ADDING,
-    *("write_note", "delete_note", "edit_note", "set_properties", "remove_properties", "undo_change", "move_note"),
-    *("rename_heading", "rename_tag", "rename_property", "merge_notes", "extract_section"),
+    *("delete_note", "edit_note", "set_properties", "undo_changes", "move_notes", "rename", "more_tools"),
 ]
+DEFAULTS = {"readOnlyHint": False, "destructiveHint": True, "idempotentHint": False, "openWorldHint": True}
 DRAFT_07 = "http://json-schema.org/draft-07/schema#"
 DRAFT_2020_12 = "https://json-schema.org/draft/2020-12/schema"
+
+
+@pytest.fixture
+def structured(connect: Callable[..., Client]) -> Client:
+    return connect("--structured")
 
 
 def tools_of(client: Client) -> list[dict[str, Any]]:
@@ -84,7 +53,7 @@ def test_all_tools_are_listed(shared: Client) -> None:
 @proves("ours: --read-only shows only what reads")
 def test_a_read_only_server_lists_only_what_reads(connect: Callable[..., Client]) -> None:
     assert [tool["name"] for tool in tools_of(connect("--read-only"))] == [
-        name for name in TOOLS if name not in CHANGING
+        name for name in TOOLS if name not in CHANGING or name == "more_tools"
     ]
 
 
@@ -100,9 +69,16 @@ def test_names_are_within_what_clients_accept(shared: Client) -> None:
 def test_a_tool_has_the_fields_its_revision_knows(shared: Client, revision: str) -> None:
     for tool in tools_of(shared):
         assert ("annotations" in tool) is (revision >= "2025-03-26")
-        assert ("title" in tool) is ("outputSchema" in tool) is (revision >= "2025-06-18")
-        assert set(tool) <= {"name", "title", "description", "inputSchema", "outputSchema", "annotations"}
+        assert ("title" in tool) is (revision >= "2025-06-18")
+        assert set(tool) <= {"name", "title", "description", "inputSchema", "annotations"}
         assert tool["description"]
+
+
+@proves("ours: --structured lists all schemas, in the revisions that have them")
+def test_programs_are_listed_whole_schemas(structured: Client, revision: str) -> None:
+    for tool in tools_of(structured):
+        assert ("outputSchema" in tool) is (revision >= "2025-06-18")
+        assert {"additionalProperties", "$schema"} <= set(tool["inputSchema"])
 
 
 @proves("spec Tools: annotations tell what may be lost")
@@ -110,17 +86,17 @@ def test_annotations_tell_reading_from_changing_tools(shared: Client, revision: 
     if revision == "2024-11-05":  # knows none
         return
     for tool in tools_of(shared):
-        annotations = tool["annotations"]
+        annotations = {**DEFAULTS, **tool["annotations"]}
         assert annotations["readOnlyHint"] is (tool["name"] not in CHANGING)
-        assert annotations["destructiveHint"] is (tool["name"] in CHANGING and tool["name"] not in ADDING)
+        if tool["name"] in CHANGING:
+            assert annotations["destructiveHint"] is (tool["name"] not in ADDING)
         assert annotations["openWorldHint"] is False
-        assert {"title", "idempotentHint"} <= set(annotations)
 
 
 @proves("clients: draft-07 before 2025-11-25, 2020-12 from then on")
-def test_schemas_name_the_dialect_clients_of_the_revision_validate_with(shared: Client, revision: str) -> None:
+def test_schemas_name_the_dialect_clients_of_the_revision_validate_with(structured: Client, revision: str) -> None:
     expected = DRAFT_2020_12 if revision >= "2025-11-25" else DRAFT_07
-    for tool in tools_of(shared):
+    for tool in tools_of(structured):
         for schema in [tool["inputSchema"], *([tool["outputSchema"]] if "outputSchema" in tool else [])]:
             assert schema["$schema"] == expected
             jsonschema.validators.validator_for(schema).check_schema(schema)
@@ -136,15 +112,15 @@ def test_schemas_stay_within_what_every_client_accepts(shared: Client) -> None:
                 assert not {"anyOf", "oneOf", "allOf", "not", "$ref", "$defs", "definitions"} & set(schema)
                 if schema["type"] == "object":
                     assert schema["properties"], "an empty object"
-                    assert schema["additionalProperties"] is False
-                    assert set(schema["required"]) <= set(schema["properties"])
+                    assert "additionalProperties" not in schema
+                    assert set(schema.get("required", ())) <= set(schema["properties"])
                 if schema["type"] == "array":
                     assert "items" in schema
 
 
-@proves("ours: every argument is explained")
-def test_every_argument_is_described(shared: Client) -> None:
-    for tool in tools_of(shared):
+@proves("ours: every argument is explained to programs")
+def test_every_argument_is_described(structured: Client) -> None:
+    for tool in tools_of(structured):
         for name, schema in tool["inputSchema"]["properties"].items():
             assert schema["description"], name
 
@@ -164,7 +140,7 @@ def test_the_server_introduces_itself(connect: Callable[..., Client], revision: 
     assert "tools" in said["capabilities"]
     assert 0 < len(said["instructions"].encode()) <= 1024
     assert ("read-only" in said["instructions"]) is bool(options)
-    assert ("write_note" in said["instructions"]) is not bool(options)
+    assert ("edit_note" in said["instructions"]) is not bool(options)
 
 
 @proves("spec Pagination: a cursor that was not given out is refused")

@@ -9,12 +9,17 @@ from typing import Any
 import pytest
 
 from interaction.test_calls import CALLS, FAILURES, WRONG_ARGUMENTS
-from interaction.test_listing import CHANGING, TOOLS
 from support.http_wire import HttpClient
 from support.proofs import proves
 from support.serving import Serving
 from support.vaults import snapshot
 from support.wire import HANDSHAKE_REVISIONS
+from vaultwire.toolkit.catalog import load_catalog
+from vaultwire.toolkit.tool_sets import WEB, Choice
+
+READS = {tool["name"]: tool["annotations"]["readOnlyHint"] for tool in load_catalog()}
+TOOLS = [name for name in READS if name != WEB and Choice().lists(name, is_contract=True)]
+CHANGING = [name for name in TOOLS if not READS[name]]
 
 VAULT_OPTIONS: tuple[tuple[str, ...], ...] = ((), ("--read-only",))
 

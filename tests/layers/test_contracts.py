@@ -65,7 +65,7 @@ SINS = [
     (
         "Only tools and those who list or run them know the toolkit",
         "trust/policy.py",
-        "import vaultwire.toolkit.tool_sets",
+        "import vaultwire.toolkit.registry",
     ),
     ("No transport imports another", "transports/second.py", "import vaultwire.transports.stdio"),
     ("Only the command line and the composition root see", "transports/stdio.py", "import vaultwire.config"),

@@ -27,7 +27,7 @@ FAMILY = {tool.name: describe(tool) for tool in make_family(FilesBackend)}
 
 @contextmanager
 def server(notes: Path, *options: str) -> Iterator[Server]:
-    with Server(notes, *options) as opened:
+    with Server(notes, "--structured", *options) as opened:
         opened.open("2025-11-25")
         yield opened
 
@@ -60,7 +60,7 @@ def test_the_family_works_without_the_app(computer: Computer, notes: Path, choic
         assert data(opened, "obsidian_read_note", file="new") == {"path": "New.md", "content": "text"}
         assert code(opened, "obsidian_open_note", file="New") == "OBSIDIAN_NOT_RUNNING"
         assert code(opened, "obsidian_read_note", file="Same") == "AMBIGUOUS_NAME"
-        assert "undo_change" in listed(opened)
+        assert "undo_changes" in listed(opened)
     assert (notes / "New.md").read_text() == "text"
 
 

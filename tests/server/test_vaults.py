@@ -19,7 +19,7 @@ from support.refusals import refusal
 from support.toolsets import PATIENCE
 from support.vaults import open_vault, write_vault
 from vaultwire.app.engine import load_tools
-from vaultwire.protocol.dialects import MCP
+from vaultwire.protocol.dialects import STRUCTURED
 from vaultwire.protocol.events import Peer, Request
 from vaultwire.protocol.revisions import LATEST_HANDSHAKE
 from vaultwire.server.handlers import Handlers
@@ -226,7 +226,7 @@ class Both:
         return lambda: Vault(open_vault(self.roots[name], read_first=read_first)._bench, name, others)
 
     def ask(self, method: str, params: dict[str, Any]) -> Result | Refusal:
-        answer = self.handlers.handle(Request(1, method, params, LATEST_HANDSHAKE, self._peer), MCP)
+        answer = self.handlers.handle(Request(1, method, params, LATEST_HANDSHAKE, self._peer), STRUCTURED)
         if isinstance(answer, Job):
             answer = answer.run(Nobody())
         assert isinstance(answer, Result | Refusal)

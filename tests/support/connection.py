@@ -12,6 +12,7 @@ from typing import Any, Self
 
 from support.toolsets import PATIENCE, Stage
 from support.wire import STATELESS_REVISION, envelope
+from vaultwire.protocol.dialects import STRUCTURED
 from vaultwire.protocol.events import Identity
 from vaultwire.protocol.session import Session
 from vaultwire.server.dispatcher import FrameTooLarge, serve
@@ -62,7 +63,7 @@ class Peer:
         openers: dict[str, Callable[[], Vault]] = {name: functools.partial(vaults.__getitem__, name) for name in vaults}
         self.handlers = Handlers(stage.toolset(), openers, policy or Policy(), by_class, middleware=middleware)
         identity = Identity("test", "Test", "1", {"tools": {}, "logging": {}}, "Be kind.")
-        self.session = Session(identity, self.handlers.methods)
+        self.session = Session(identity, self.handlers.methods, STRUCTURED)
         self._thread = threading.Thread(target=self._serve, name="test-dispatcher", daemon=True)
         self._ids = 0
 

@@ -125,7 +125,7 @@ class HttpClient:
             self.notifications.append(message)
         raise AssertionError(f"{method} was not answered")
 
-    def call(self, tool: str, **arguments: Any) -> Any:
+    def call(self, tool: str, /, **arguments: Any) -> Any:
         """Call a tool and return the result."""
         answer = self.request("tools/call", {"name": tool, "arguments": arguments})
         assert "result" in answer, answer

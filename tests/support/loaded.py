@@ -23,7 +23,7 @@ class Server:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self.errors,
-            env={**os.environ, "PYTHONPATH": str(TESTS)},
+            env={**os.environ, "PYTHONPATH": str(TESTS), "VAULTWIRE_STRUCTURED": "1"},
         )
         self.port = int(self._line().rpartition(b":")[2])
 

@@ -16,6 +16,7 @@ from support.vaults import open_vault
 from vaultwire.app.network import serve_http
 from vaultwire.app.network_config import make_network_config
 from vaultwire.config import Config, make_config
+from vaultwire.protocol.dialects import STRUCTURED
 from vaultwire.protocol.events import Identity
 from vaultwire.protocol.revisions import Revision
 from vaultwire.protocol.session import Session
@@ -97,7 +98,7 @@ def make_handlers(config: Config, seconds: float) -> Handlers:
 
 
 def make_session(handlers: Handlers, revision: Revision | None) -> Session:
-    return Session(Identity("stage", "Stage", "1", {"tools": {}}, ""), handlers.methods, revision=revision)
+    return Session(Identity("stage", "Stage", "1", {"tools": {}}, ""), handlers.methods, STRUCTURED, revision)
 
 
 def main() -> None:

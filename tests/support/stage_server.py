@@ -11,6 +11,7 @@ from datetime import datetime
 from typing import TypedDict
 
 from vaultwire.app.engine import open_index
+from vaultwire.protocol.dialects import STRUCTURED
 from vaultwire.protocol.events import Identity
 from vaultwire.protocol.session import Session
 from vaultwire.server.handlers import Handlers
@@ -73,7 +74,7 @@ def main() -> None:
     vault = Vault(bench)
     tools: list[AnyTool] = [wait, shout]
     handlers = Handlers(Toolset(lambda: [describe(each) for each in tools], lambda: tools), lambda: vault, Policy())
-    session = Session(Identity("stage", "Stage", "1", {"tools": {}}, ""), handlers.methods)
+    session = Session(Identity("stage", "Stage", "1", {"tools": {}}, ""), handlers.methods, STRUCTURED)
     stdio.run(session, handlers)
 
 

@@ -111,7 +111,7 @@ class Server:
                 return message
             self.notifications.append(message)
 
-    def call(self, tool: str, **arguments: Any) -> Any:
+    def call(self, tool: str, /, **arguments: Any) -> Any:
         """Call a tool and return the result."""
         answer = self.request("tools/call", {"name": tool, "arguments": arguments})
         assert "result" in answer, answer

@@ -13,11 +13,11 @@ from support.vaults import write_vault
 from support.wire import Server
 from vaultwire.app.engine import load_tools
 from vaultwire.toolkit.catalog import load_catalog
-from vaultwire.toolkit.tool_sets import CATEGORIES, CORE, DISCOVERY, Choice, category_of
+from vaultwire.toolkit.tool_sets import CATEGORIES, CORE, DISCOVERY, STANDARD, Choice, category_of
 
 CATALOG = load_catalog()
 EVERY = [description["name"] for description in CATALOG]
-STANDARD = [name for name in EVERY if name not in (*DISCOVERY, "web_search")]
+SINGLE = [name for name in EVERY if name not in (*DISCOVERY, "web_search")]
 
 
 def test_every_tool_stands_in_one_category() -> None:
@@ -33,7 +33,7 @@ def test_every_tool_stands_in_one_category() -> None:
         (Choice("core"), [name for name in EVERY if name in CORE]),
         (Choice("all"), EVERY),
         (Choice("core", ["graph"]), [name for name in EVERY if name in (*CORE, "graph")]),
-        (Choice(without=["graph"]), [name for name in [*STANDARD, "web_search"] if name != "graph"]),
+        (Choice(without=["delete_note"]), [name for name in [*STANDARD, "web_search"] if name != "delete_note"]),
         (Choice("all", ["graph"], ["graph"]), [name for name in EVERY if name != "graph"]),
     ],
     ids=["standard", "core", "all", "core and one", "without one", "without wins"],
@@ -47,9 +47,10 @@ def test_a_size_and_single_tools_say_what_is_listed(choice: Choice, expected: li
     [
         (Choice(), False),
         (Choice("all"), False),
-        (Choice("core"), True),
-        (Choice("core", without=["search_tools"]), False),
-        (Choice("core", without=[name for name in EVERY if name not in CORE]), False),
+        (Choice("core"), False),
+        (Choice("core", ["search_tools"]), True),
+        (Choice("core", ["search_tools"], without=["search_tools"]), False),
+        (Choice("core", ["search_tools"], without=[name for name in EVERY if name not in (*CORE, *DISCOVERY)]), False),
     ],
 )
 def test_the_list_grows_only_where_there_is_more_and_a_way_to_it(choice: Choice, grows: bool) -> None:
@@ -71,7 +72,7 @@ def notes(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def core(notes: Path) -> Iterator[Server]:
-    with Server(notes, "--tools", "core", "--standalone") as server:
+    with Server(notes, "--tools", "core", "--tool", "search_tools", "--structured", "--standalone") as server:
         yield server
 
 
@@ -87,22 +88,22 @@ def test_without_options_the_list_is_the_standard_one_and_does_not_change(notes:
     with Server(notes, "--standalone") as server:
         capabilities = server.open("2025-11-25")["capabilities"]
         assert capabilities["tools"] == {"listChanged": False}
-        assert listed(server) == STANDARD
+        assert listed(server) == [*STANDARD]
 
 
 def test_a_tool_that_is_found_is_listed_from_then_on_and_the_client_is_told(core: Server) -> None:
     assert core.open("2025-11-25")["capabilities"]["tools"] == {"listChanged": True}
-    assert listed(core) == [name for name in EVERY if name in CORE]
-    result = found(core, query="rename a tag", limit=1)
-    assert [tool["name"] for tool in result["tools"]] == ["rename_tag"]
+    assert listed(core) == [name for name in EVERY if name in (*CORE, "search_tools")]
+    result = found(core, query="rename_tag", limit=1)
+    assert [tool["name"] for tool in result["tools"]] == ["rename"]
     assert result["listed"] is True
     assert "notifications/tools/list_changed" in [each["method"] for each in core.notifications]
-    assert set(listed(core)) - set(CORE) == {"rename_tag"}
+    assert set(listed(core)) - set(CORE) == {"rename", "search_tools"}
 
 
 def test_finding_what_is_listed_already_tells_nobody(core: Server) -> None:
     core.open("2025-11-25")
-    assert found(core, query="read_note", limit=1)["listed"] is True
+    assert found(core, query="read_notes", limit=1)["listed"] is True
     found(core, query="rename_tag", limit=1)
     found(core, query="rename_tag", limit=1)
     listed(core)
@@ -117,18 +118,28 @@ def test_a_tool_that_is_not_listed_can_be_called(core: Server) -> None:
 def test_where_there_are_no_sessions_the_list_stays_and_does_not_promise_to_change(core: Server) -> None:
     assert core.open("2026-07-28")["capabilities"]["tools"] == {"listChanged": False}
     assert found(core, query="rename tag")["listed"] is False
-    assert listed(core) == [name for name in EVERY if name in CORE]
+    assert listed(core) == [name for name in EVERY if name in (*CORE, "search_tools")]
     assert core.notifications == []
 
 
 @pytest.mark.parametrize(
     ("query", "first"),
     [
-        ("rename tag", "rename_tag"),
-        ("renaming of tags", "rename_tag"),
-        ("backlinks", "list_backlinks"),
-        ("undo", "undo_change"),
-        ("move a note", "move_note"),
+        ("rename tag", "rename"),
+        ("renaming of tags", "rename"),
+        ("backlinks", "list_links"),
+        ("undo", "undo_changes"),
+        ("revert my last edit", "undo_changes"),
+        ("move a note", "move_notes"),
+        ("image", "add_attachment"),
+        ("add a picture", "add_attachment"),
+        ("upload pdf", "add_attachment"),
+        ("frontmatter", "set_properties"),
+        ("combine two notes", "merge_notes"),
+        ("diary", "append_daily_note"),
+        ("todos", "list_tasks"),
+        ("trash", "delete_note"),
+        ("rename hashtags", "rename"),
         ("search", "search_notes"),
         ("attachment", "add_attachment"),
     ],
@@ -140,12 +151,13 @@ def test_the_tool_that_is_meant_comes_first(core: Server, query: str, first: str
 
 def test_as_much_is_told_as_was_asked_for(core: Server) -> None:
     core.open("2025-11-25")
-    (name,) = found(core, query="rename_tag", limit=1, detail_level="name")["tools"]
-    assert name == {"name": "rename_tag", "category": "tags and properties"}
-    (summary,) = found(core, query="rename_tag", limit=1, detail_level="summary")["tools"]
-    assert set(summary) == {"name", "category", "summary"}
-    (full,) = found(core, query="rename_tag", limit=1)["tools"]
-    (described,) = (each for each in CATALOG if each["name"] == "rename_tag")
+    (name,) = found(core, query="merge_notes", limit=1, detail_level="name")["tools"]
+    assert name == {"name": "merge_notes", "category": "organize"}
+    (summary,) = found(core, query="merge_notes", limit=1)["tools"]
+    assert set(summary) == {"name", "category", "summary", "arguments"}
+    assert summary["arguments"] == ["source", "target", "where?", "dry_run?"]
+    (full,) = found(core, query="merge_notes", limit=1, detail_level="full")["tools"]
+    (described,) = (each for each in CATALOG if each["name"] == "merge_notes")
     assert full["description"] == described["description"]
     assert json.loads(full["input_schema"]) == described["inputSchema"]
     assert described["description"].startswith(full["summary"])
@@ -162,14 +174,14 @@ def test_categories_hold_every_tool_that_may_be_called(core: Server) -> None:
     core.open("2025-11-25")
     data = core.call("list_tool_categories")["structuredContent"]
     named = [name for each in data["categories"] for name in each["tools"]]
-    assert sorted(named) == sorted([*STANDARD, *DISCOVERY])  # web_search is not there
+    assert sorted(named) == sorted([*SINGLE, *DISCOVERY])  # web_search is not there
     assert data["total"] == len(named)
     one = core.call("list_tool_categories", category="Links")["structuredContent"]["categories"]
     assert [each["category"] for each in one] == ["links"]
 
 
 def test_what_may_not_be_called_is_not_found(notes: Path) -> None:
-    with Server(notes, "--tools", "all", "--read-only", "--no-tool", "graph", "--standalone") as server:
+    with Server(notes, "--tools", "all", "--read-only", "--no-tool", "graph", "--structured", "--standalone") as server:
         server.open("2025-11-25")
         everything = found(server, limit=50)["tools"]
         names = {tool["name"] for tool in everything}

@@ -122,7 +122,8 @@ def loosened(draw: st.DrawFn, schema: dict[str, Any], value: Any) -> Any:
                 pairs = {each["name"]: each.get("value") for each in value}
                 ways += [pairs, json.dumps(pairs)] if len(pairs) == len(value) else []
         case dict():
-            ways += [json.dumps(value), loosened_object(draw, schema, value)]
+            ways += [json.dumps(value)]
+            ways += [] if schema["additionalProperties"] else [loosened_object(draw, schema, value)]
     return draw(st.sampled_from(ways))
 
 
@@ -187,6 +188,11 @@ READ: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
     ("rename_tag", {"from": "a", "to": "b"}, {"old": "a", "new": "b"}),
     ("merge_notes", {"from": "A", "into": "B"}, {"source": "A", "target": "B"}),
     ("undo_change", {"id": "7"}, {"change": 7}),
+    ("undo_changes", {"change": 7}, {"changes": [7]}),
+    ("read_notes", {"path": "Plans, old"}, {"paths": ["Plans, old"]}),
+    ("create_note", {"path": "A", "on_collision": "number"}, {"path": "A", "if_exists": "number"}),
+    ("set_properties", {"path": "A", "set": '{"n": 5}'}, {"paths": ["A"], "set": {"n": 5}}),
+    ("more_tools", {"name": "graph", "args": '{"what": "hubs"}'}, {"tool": "graph", "arguments": {"what": "hubs"}}),
     ("edit_note", {"path": "A", "edits": EDIT}, {"path": "A", "edits": [EDIT]}),
     ("edit_note", {"path": "A", "edits": json.dumps(EDIT)}, {"path": "A", "edits": [EDIT]}),
     ("edit_note", {"path": "A", "edits": json.dumps([EDIT, EDIT])}, {"path": "A", "edits": [EDIT, EDIT]}),
@@ -211,7 +217,7 @@ READ: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
         "set_properties",
         {"path": "A", "properties": {"status": "done", "tags": ["a"], "n": 5, "x": 1.5, "ok": True, "due": None}},
         {
-            "path": "A",
+            "paths": ["A"],
             "properties": [
                 {"name": "status", "value": "done"},
                 {"name": "tags", "values": ["a"]},
@@ -225,32 +231,32 @@ READ: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
     (
         "set_properties",
         {"path": "A", "properties": '{"status": "done"}'},
-        {"path": "A", "properties": [{"name": "status", "value": "done"}]},
+        {"paths": ["A"], "properties": [{"name": "status", "value": "done"}]},
     ),
     (
         "set_properties",
         {"path": "A", "properties": [{"status": "done"}, {"name": "n", "value": 5}]},
-        {"path": "A", "properties": [{"name": "status", "value": "done"}, {"name": "n", "value": "5"}]},
+        {"paths": ["A"], "properties": [{"name": "status", "value": "done"}, {"name": "n", "value": "5"}]},
     ),
     (
         "set_properties",
         {"path": "A", "properties": [{"key": "n", "value": "x"}]},
-        {"path": "A", "properties": [{"name": "n", "value": "x"}]},
+        {"paths": ["A"], "properties": [{"name": "n", "value": "x"}]},
     ),
     (
         "set_properties",
         {"path": "A", "properties": {"type": "book", "value": "x"}},
-        {"path": "A", "properties": [{"name": "type", "value": "book"}, {"name": "value", "value": "x"}]},
+        {"paths": ["A"], "properties": [{"name": "type", "value": "book"}, {"name": "value", "value": "x"}]},
     ),
     (
         "set_properties",
         {"path": "A", "name": "n", "value": 5},
-        {"path": "A", "properties": [{"name": "n", "value": "5"}]},
+        {"paths": ["A"], "properties": [{"name": "n", "value": "5"}]},
     ),
     (
         "set_properties",
         {"path": "A", "properties": [{"name": "n", "values": [1, True, "x"]}]},
-        {"path": "A", "properties": [{"name": "n", "values": ["1", "true", "x"]}]},
+        {"paths": ["A"], "properties": [{"name": "n", "values": ["1", "true", "x"]}]},
     ),
     ("remove_properties", {"path": "A", "names": "status"}, {"path": "A", "names": ["status"]}),
     ("obsidian_set_property", {"name": "n", "value": 5, "path": "A"}, {"name": "n", "value": "5", "path": "A"}),
@@ -375,7 +381,7 @@ def test_an_error_shows_an_example_with_what_was_right(tmp_path: Path) -> None:
     vault = open_vault(write_vault(tmp_path / "vault", "=== A.md\ntext\n"))
     failure = attempt(vault, "set_properties", path="A", properties=5)
     assert isinstance(failure, Failure)
-    right = {"path": "A", "properties": [{"name": "status", "value": "done"}]}
+    right = {"paths": ["A"], "properties": [{"name": "status", "value": "done"}]}
     assert failure.message.endswith(f"Right would be, for example: {json.dumps(right)}.")
     assert failure.details["example"] == right
     call(vault, "set_properties", **failure.details["example"])

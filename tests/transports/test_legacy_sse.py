@@ -112,7 +112,7 @@ def test_the_official_client_lists_and_calls(vault: Path, tmp_path: Path) -> Non
         async def converse() -> None:
             transport = sse_client(f"{server.url}/sse", headers={"Authorization": f"Bearer {key}"})
             async with Client(transport, mode="legacy", read_timeout_seconds=30) as client:
-                assert "read_note" in [tool.name for tool in (await client.list_tools()).tools]
+                assert "read_notes" in [tool.name for tool in (await client.list_tools()).tools]
                 for _ in range(20):
                     result = await client.call_tool("read_note", {"path": "Note"})
                     assert isinstance(result.content[0], TextContent)

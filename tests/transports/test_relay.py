@@ -26,7 +26,7 @@ LATEST = HANDSHAKE_REVISIONS[-1]
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serving]:
     vault = write_vault(tmp_path_factory.mktemp("vault"), "=== Grüße.md\nhello\n=== Other.md\n[[Grüße]]\n")
-    with Serving(vault) as server:
+    with Serving(vault, "--structured") as server:
         yield server
 
 
@@ -53,7 +53,7 @@ def test_a_client_of_any_revision_sees_what_it_would_see_at_the_server_itself(se
         opened = relay.open(revision)
         assert "resources" in opened["capabilities"]
         tools = relay.request("tools/list")["result"]["tools"]
-        assert {"read_note", "write_note"} <= {tool["name"] for tool in tools}
+        assert {"read_notes", "create_note"} <= {tool["name"] for tool in tools}
         assert ("outputSchema" in tools[0]) is (revision >= "2025-06-18")
         call(relay, "read_note", path="Grüße")
         assert relay.receive()["result"]["content"][0]["text"] == "hello\n"

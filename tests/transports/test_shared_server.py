@@ -122,7 +122,8 @@ def test_a_change_is_on_record_under_the_clients_name_and_who_has_read_is_not_mi
     option = "--require-read-first"
     edit = {"path": "Note", "edits": [{"action": "append", "content": "bye"}]}
     for revision in (LATEST, STATELESS_REVISION):
-        with Serving(vault, option), Server(vault, option) as reader, Server(vault, option) as other:
+        options = (option, "--structured")
+        with Serving(vault, *options), Server(vault, *options) as reader, Server(vault, *options) as other:
             for client in (reader, other):
                 client.open(revision)
             call(reader, "read_note", path="Note")

@@ -124,6 +124,7 @@ def test_no_code_of_tools_vault_or_markdown_is_loaded_before_the_first_answer(tm
         "vaultwire.tools",
         "vaultwire.toolkit",
         "vaultwire.toolkit.catalog",
+        "vaultwire.toolkit.lean",
         "vaultwire.tools.instructions",
         "vaultwire.toolkit.tool_sets",
         "vaultwire.vault",

@@ -32,7 +32,7 @@ def vault(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def server(vault: Path) -> Iterator[Server]:
-    with Server(vault) as started:
+    with Server(vault, "--structured") as started:
         yield started
 
 
@@ -138,7 +138,7 @@ def test_a_stop_signal_lets_the_call_in_flight_be_answered(stage: Server, fifo: 
 @pytest.mark.parametrize("number", STOP_SIGNALS)
 def test_a_stop_signal_during_a_search_of_many_notes_lets_it_finish(tmp_path: Path, number: signal.Signals) -> None:
     vault = write_vault(tmp_path / "many", "".join(f"=== {n}.md\nhello {n}\n" for n in range(1000)))
-    with Server(vault) as server:
+    with Server(vault, "--structured") as server:
         server.open("2025-11-25")
         search = {"name": "search_notes", "arguments": {"query": "hello"}, "_meta": {"progressToken": 1}}
         request_id = server.post("tools/call", search)
@@ -265,7 +265,7 @@ def test_pipes_that_do_not_block_lose_nothing(vault: Path) -> None:
         request = json.dumps({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": params}).encode()
         sending.write(request[:50])
         sending.write(request[50:] + b"\n")
-        assert json.loads(receiving.readline())["result"]["structuredContent"]["content"] == long
+        assert json.loads(receiving.readline())["result"]["content"][0]["text"] == long
     assert process.wait(PATIENCE) == 0
 
 

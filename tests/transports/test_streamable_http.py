@@ -17,6 +17,7 @@ from support.asking import CAN_ALL, AskingStage
 from support.toolsets import PATIENCE
 from support.vaults import open_vault
 from support.wire import HANDSHAKE_REVISIONS, STATELESS_REVISION, envelope
+from vaultwire.protocol.dialects import STRUCTURED
 from vaultwire.protocol.events import Identity
 from vaultwire.protocol.session import Session
 from vaultwire.server import subscriptions
@@ -101,7 +102,7 @@ def door(stage: AskingStage, tmp_path: Path) -> Iterator[Door]:
     identity = Identity("test", "Test", "1", {"tools": {}, "logging": {}}, "Be kind.")
     app = streamable_http.StreamableHttp(
         Workers(handlers, most_tasks=MOST_CALLS),
-        lambda revision: Session(identity, handlers.methods, revision=revision),
+        lambda revision: Session(identity, handlers.methods, STRUCTURED, revision),
         guard.KEY_NAME,
     )
     with Loop() as loop:

@@ -48,7 +48,7 @@ def keys(tmp_path: Path) -> dict[str, str]:
 def server(vault: Path, log: Path, keys: dict[str, str], tmp_path: Path) -> Iterator[Serving]:
     policy = tmp_path / "policy.toml"
     policy.write_text(POLICY)
-    options = ["--require-key", "--policy", str(policy), "--audit", str(log), "--rate", "read_note=3"]
+    options = ["--require-key", "--policy", str(policy), "--audit", str(log), "--rate", "read_note=3", "--structured"]
     with Serving(vault, *options, VAULTWIRE_STATE=str(tmp_path / "state")) as running:
         yield running
 

@@ -21,6 +21,7 @@ from support.vaults import open_vault
 from vaultwire.obsidian.files_backend import FilesBackend
 from vaultwire.toolkit.catalog import APP_CATALOG, load_catalog
 from vaultwire.toolkit.registry import Failure, Outcome, invoke
+from vaultwire.toolkit.tool_sets import OUTSIDE
 from vaultwire.tools.completions import Meaning, completions
 from vaultwire.tools.obsidian_cli.family import make_family
 from vaultwire.tools.prompts import fill_prompt, list_prompts
@@ -229,7 +230,7 @@ CURSOR = re.compile(r"\b[0-9a-f]{8}(?=\.\d)")  # a cursor's key is random; its p
 FAMILY = {tool.name: tool for tool in make_family(FilesBackend)}
 ALL = {**DESCRIPTIONS, **{description["name"]: description for description in load_catalog(APP_CATALOG)}}
 # These know nothing of a vault.
-WITHOUT_VAULT = {"search_tools", "list_tool_categories", "web_search"}
+WITHOUT_VAULT = {*OUTSIDE}
 
 
 @st.composite

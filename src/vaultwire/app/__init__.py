@@ -19,7 +19,7 @@ from vaultwire.app.engine import (
     open_vault,
 )
 from vaultwire.config import Config, ConfigError, make_config
-from vaultwire.protocol.dialects import DIALECTS, SECURE
+from vaultwire.protocol.dialects import DIALECTS, MCP, SECURE, STRUCTURED
 from vaultwire.protocol.events import Identity
 from vaultwire.protocol.session import Session
 from vaultwire.server.handlers import Handlers
@@ -160,10 +160,15 @@ def make_session(config: Config, handlers: Handlers, revision: Revision | None =
             "resources": {"listChanged": True, "subscribe": True},
             "tools": {"listChanged": _choice(config).can_grow},
         },
-        instructions=instructions(read_only=handlers.read_only, vaults=tuple(config.vaults)),
+        instructions=lambda peer: instructions(
+            handlers.listed_to(peer), read_only=handlers.read_only, vaults=tuple(config.vaults)
+        ),
         stateless={"tools": {"listChanged": False}},  # it grows for one session
     )
-    return Session(identity, handlers.methods, DIALECTS[config.dialect], revision)
+    dialect = DIALECTS[config.dialect]
+    if config.structured and dialect is MCP:
+        dialect = STRUCTURED
+    return Session(identity, handlers.methods, dialect, revision)
 
 
 def make_handlers(config: Config) -> Handlers:

@@ -72,17 +72,18 @@ def load_family(config: Config) -> Sequence[AnyTool]:
 
 def load_first_tools() -> Sequence[AnyTool]:
     """Return the tools with which conversations begin. The code of the others is a third of the loading time."""
-    from vaultwire.tools import find, notes, reading, search, structure  # noqa: PLC0415 - after the first answer
+    from vaultwire.tools import find, links, notes, read_notes, reading, search, structure  # noqa: PLC0415 - after the first answer
 
     return (
         search.search_notes,
         search.search_by_tags,
         find.find_notes,
+        read_notes.read_notes,
         notes.list_notes,
         reading.read_note,
         reading.read_many,
         structure.get_outline,
-        structure.list_links,
+        links.list_links,
         structure.list_backlinks,
         structure.list_tags,
         structure.recent_notes,
@@ -99,57 +100,36 @@ def load_tools(may_reach: Callable[[str], bool] = lambda _: False) -> Sequence[A
         find,
         graph,
         history,
+        links,
         making,
         notes,
         overview,
+        read_notes,
         reading,
+        renaming,
         revising,
         search,
         structure,
+        vault_overview,
         web,
     )
 
-    return (
-        search.search_notes,
-        find.find_notes,
-        notes.list_notes,
-        reading.read_note,
-        reading.read_many,
-        daily.daily_note,
-        notes.write_note,
-        notes.delete_note,
-        search.search_by_tags,
-        structure.get_outline,
-        structure.list_links,
-        structure.list_backlinks,
-        graph.graph,
-        structure.list_tags,
-        structure.recent_notes,
-        overview.list_properties,
-        overview.list_tasks,
-        checks.check_notes,
-        overview.vault_stats,
-        revising.edit_note,
-        revising.set_properties,
-        revising.remove_properties,
-        making.create_note,
-        making.append_daily_note,
-        making.insert_template,
-        making.add_attachment,
-        arranging.move_note,
-        arranging.rename_heading,
-        arranging.rename_tag,
-        arranging.rename_property,
-        arranging.merge_notes,
-        arranging.extract_section,
-        history.list_changes,
-        history.show_change,
-        history.undo_change,
-        history.restore_note,
-        web.make_web_search(may_reach),
-        discovery.search_tools,
+    standard: tuple[AnyTool, ...] = (
+        search.search_notes, find.find_notes, read_notes.read_notes, links.list_links, vault_overview.vault_overview,
+        overview.list_tasks, checks.check_notes, making.create_note, making.append_daily_note, revising.edit_note,
+        revising.set_properties, renaming.move_notes, renaming.rename, notes.delete_note, history.list_changes,
+        history.undo_changes, discovery.more_tools,
+    )  # fmt: skip
+    others: tuple[AnyTool, ...] = (
+        arranging.merge_notes, arranging.extract_section, making.insert_template, making.add_attachment,
+        history.restore_note, web.make_web_search(may_reach), notes.list_notes, reading.read_note, reading.read_many,
+        daily.daily_note, notes.write_note, search.search_by_tags, structure.get_outline, structure.list_backlinks,
+        graph.graph, structure.list_tags, structure.recent_notes, overview.list_properties, overview.vault_stats,
+        revising.remove_properties, arranging.move_note, arranging.rename_heading, arranging.rename_tag,
+        arranging.rename_property, history.show_change, history.undo_change, discovery.search_tools,
         discovery.list_tool_categories,
-    )
+    )  # fmt: skip
+    return (*standard, *others)
 
 
 def open_vault(config: Config, others: Sequence[str] = (), loaded: LoadedPolicy | None = None) -> Vault:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from vaultwire.app import make_handlers
-from vaultwire.protocol.dialects import MCP
+from vaultwire.protocol.dialects import FOR_PROGRAMS
 from vaultwire.protocol.events import Peer, Request
 from vaultwire.protocol.revisions import LATEST_HANDSHAKE
 from vaultwire.server.results import Refusal
@@ -54,7 +54,7 @@ class OwnCalls:
     def call(self, tool: str, arguments: Mapping[str, Any], client: Client) -> Answered:
         """Run a tool on this thread. Raises ``Stopped``, and what ``client`` raises."""
         params = {"name": tool, "arguments": dict(arguments)}
-        answer = self._handlers.handle(Request(0, "tools/call", params, LATEST_HANDSHAKE, self._peer), MCP)
+        answer = self._handlers.handle(Request(0, "tools/call", params, LATEST_HANDSHAKE, self._peer), FOR_PROGRAMS)
         if isinstance(answer, Job):
             answer.offered = lambda: list(self.descriptions.values())
             answer = answer.run(client)

@@ -52,15 +52,15 @@ def run(config: Config | None) -> int:
         with _start_client("--vault", vault, environment=kept) as client:
             _open(client)
             _call(client, "search_notes", query="tomatoes")
-            _call(client, "read_note", path="[[Garden plan]]")
+            _call(client, "read_notes", paths=["[[Garden plan]]"])
             _call(client, "edit_note", path="Garden plan", edits=[_EDIT])
-            _call(client, "read_note", path="Garden plan", section="Next")
-            _call(client, "move_note", path="Garden plan", to="Archive/Garden 2026")
-            _call(client, "read_note", path="Home")
+            _call(client, "read_notes", paths=["Garden plan"], section="Next")
+            _call(client, "move_notes", paths=["Garden plan"], to="Archive/Garden 2026")
+            _call(client, "read_notes", paths=["Home"])
             _call(client, "delete_note", path="Kitchen shelf")
             changes = _call(client, "list_changes")["structuredContent"]["changes"]
-            _call(client, "undo_change", change=changes[0]["change"])
-            _call(client, "read_note", path="Kitchen shelf")
+            _call(client, "undo_changes", changes=[changes[0]["change"]])
+            _call(client, "read_notes", paths=["Kitchen shelf"])
         say("", "Done. Every change was recorded and could be undone; the sample vault is removed now.")
     say("Next: vaultwire client-config claude-desktop --vault PATH prints what your client needs.")
     return 0
@@ -71,15 +71,15 @@ def _on_own_vault(config: Config) -> int:
     say(f"Your vault {config.vault}: {before.files} files. Read-only: nothing in it will change.")
     with _start_client("--vault", config.vault, "--read-only") as client:
         _open(client)
-        listing = _call(client, "list_notes", limit=1000)
+        listing = _call(client, "find_notes", limit=1000)
         notes = [note["path"] for note in listing["structuredContent"]["notes"]]
         if notes:
             path = notes[len(notes) // 2]
             name = path.rpartition("/")[2].removesuffix(".md")
             _call(client, "search_notes", query=max(name.replace('"', " ").split() or [name], key=len), limit=3)
-            _call(client, "read_note", path=path)
+            _call(client, "read_notes", paths=[path])
             # This call must fail: a model cannot change a vault that is read-only.
-            _call(client, "write_note", path=path, content="This must never be written.", mode="overwrite")
+            _call(client, "create_note", path=path, content="This must never be written.", if_exists="overwrite")
     after = engine.fingerprint_vault(config)
     say("")
     if before != after:
@@ -92,7 +92,7 @@ def _on_own_vault(config: Config) -> int:
 
 
 def _start_client(*options: str, environment: dict[str, str] | None = None) -> StdioClient:
-    return StdioClient([*server_command(), "stdio", *options], environment)
+    return StdioClient([*server_command(), "stdio", "--structured", *options], environment)
 
 
 def _open(client: StdioClient) -> None:

@@ -6,7 +6,7 @@ Clients start ``vaultwire stdio`` for every conversation, and argparse would tak
 
 from __future__ import annotations
 
-from vaultwire.config import BACKENDS, POLICY_VARIABLE, PROMPTS_VARIABLE, VAULT_VARIABLE
+from vaultwire.config import BACKENDS, POLICY_VARIABLE, PROMPTS_VARIABLE, STRUCTURED_VARIABLE, VAULT_VARIABLE
 from vaultwire.protocol.dialects import DIALECTS
 
 TYPE_CHECKING = False
@@ -25,7 +25,12 @@ _VALUES = {
     "--backend": ("backend", BACKENDS),
     "--dialect": ("dialect", DIALECTS),
 }
-_FLAGS = {"--read-only": "read_only", "--require-read-first": "read_first", "--standalone": "standalone"}
+_FLAGS = {
+    "--read-only": "read_only",
+    "--require-read-first": "read_first",
+    "--structured": "structured",
+    "--standalone": "standalone",
+}
 
 
 def read_quickly(arguments: Sequence[str]) -> dict[str, Any] | None:
@@ -97,6 +102,12 @@ def add_all(parser: argparse.ArgumentParser) -> None:
         choices=DIALECTS,
         help="use the names, answers and errors of a contract, see docs/contracts.md",
     )
+    offered.add_argument(
+        "--structured",
+        action="store_true",
+        help="give programs the data of every result besides its text, and the whole schemas of the tools "
+        f"(else: ${STRUCTURED_VARIABLE}=1)",
+    )
     limit_options.add_options(parser)
 
 
@@ -104,5 +115,5 @@ def read_all(options: argparse.Namespace) -> dict[str, Any]:
     """Return the settings that the options of ``add_all`` give, for ``make_config``. Raises ConfigError."""
     from vaultwire.cli import limit_options  # noqa: PLC0415 - as above
 
-    names = ("vault", "read_only", "read_first", "prompts", "policy", "backend", "dialect")
+    names = ("vault", "read_only", "read_first", "prompts", "policy", "backend", "dialect", "structured")
     return {**{name: getattr(options, name) for name in names}, "limits": limit_options.read_limits(options)}

@@ -202,12 +202,13 @@ class FilesBackend:
 
     def set_property(self, path: VaultPath, name: str, value: str, kind: Kind, progress: Progress) -> None:
         """Set a property of a note."""
-        self.vault.revising.set_properties(path, [to_property(name, value, kind)], None, progress, dry_run=False)
+        given = [to_property(name, value, kind)]
+        self.vault.revising.revise_properties([path], given, [], None, progress, dry_run=False)
 
     def remove_property(self, path: VaultPath, name: str, progress: Progress) -> None:
         """Remove a property of a note, if the note has it."""
         if any(fold(held) == fold(name) for held, _ in self.properties(path, progress)):
-            self.vault.revising.remove_properties(path, [name], None, progress, dry_run=False)
+            self.vault.revising.revise_properties([path], [], [name], None, progress, dry_run=False)
 
     def links(self, path: VaultPath, progress: Progress) -> list[tuple[str, bool]]:
         """Return the targets of a note's links, each once: a path and True, or an unresolved name and False."""

@@ -53,6 +53,10 @@ class Dialect:
     """The longest time that a call may take; None for our own deadlines."""
 
     results = WHOLE
+    structured = False
+    """Whether tools are listed with all of their schemas, and results carry their data besides the text."""
+    is_contract = False
+    """Whether clients are promised tools by their names. They are listed single tools, where others get the standard set."""
     facts: ClassVar[Mapping[str, str]] = {}
     """Fields of a result's data that its ``_meta`` repeats, with their names there."""
 
@@ -129,8 +133,19 @@ def known_name(name: str, known: Container[str]) -> str | None:
     return None
 
 
+class _Structured(Dialect):
+    structured = True
+
+
+class _ForPrograms(_Structured):
+    """Of REST, and of our own command: programs read the data, and call tools by their names."""
+
+    is_contract = True
+
+
 class _ObsidianCli(Dialect):
     name = "obsidian-cli"
+    is_contract = True
     naming = PREFIXED
     results = ENVELOPE
     server = ("obsidian-mcp", "1.0.0")
@@ -160,6 +175,8 @@ class _ObsidianCli(Dialect):
 
 class _Filesystem(Dialect):
     name = "filesystem"
+    is_contract = True
+    structured = True
     naming = KEBAB
     listed: ClassVar = {"search_notes": ("search-vault", "Search Vault")}
     failures: ClassVar = {
@@ -188,6 +205,7 @@ class _Filesystem(Dialect):
 
 class _Secure(Dialect):
     name = "secure"
+    is_contract = True
     results = BARE
     server = ("mcp-secure-local", "1.0.0")
     capabilities: ClassVar = {"tools": {"listChanged": True}}
@@ -202,6 +220,8 @@ class _Secure(Dialect):
 
 
 MCP = Dialect()
+STRUCTURED = _Structured()
+FOR_PROGRAMS = _ForPrograms()
 OBSIDIAN_CLI = _ObsidianCli()
 FILESYSTEM = _Filesystem()
 SECURE = _Secure()

@@ -7,6 +7,7 @@ from vaultwire.protocol.revisions import META_SERVER_INFO, STATELESS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any, TypeAlias
 
     from vaultwire.protocol.dialects import Dialect
@@ -33,7 +34,7 @@ BATCH_TOO_LARGE = "BATCH_TOO_LARGE"
 class Identity:
     """How this server introduces itself in ``initialize`` and ``server/discover``.
 
-    ``stateless`` are capabilities that differ without sessions (2026-07-28).
+    ``stateless`` are capabilities that differ without sessions (2026-07-28). ``instructions`` may depend on the client.
     """
 
     __slots__ = ("capabilities", "instructions", "server_info", "stateless")
@@ -44,7 +45,7 @@ class Identity:
         title: str,
         version: str,
         capabilities: JsonObject,
-        instructions: str,
+        instructions: str | Callable[[Peer], str],
         stateless: JsonObject | None = None,
     ) -> None:
         self.server_info: JsonObject = {"name": name, "title": title, "version": version}
@@ -52,7 +53,7 @@ class Identity:
         self.instructions = instructions
         self.stateless = stateless or {}
 
-    def handshake_result(self, dialect: Dialect, revision: Revision) -> JsonObject:
+    def handshake_result(self, dialect: Dialect, revision: Revision, peer: Peer) -> JsonObject:
         """Return the result of ``initialize``."""
         result: JsonObject = {
             "protocolVersion": revision.name,
@@ -60,20 +61,23 @@ class Identity:
             "serverInfo": self._server_info(dialect, revision),
         }
         if dialect.instructions:
-            result["instructions"] = self.instructions
+            result["instructions"] = self._instructions(peer)
         return result
 
-    def discovery_result(self, dialect: Dialect, revision: Revision) -> JsonObject:
+    def discovery_result(self, dialect: Dialect, revision: Revision, peer: Peer) -> JsonObject:
         """Return the result of ``server/discover``."""
         return self.enveloped(
             {
                 "supportedVersions": [served.name for served in STATELESS],
                 "capabilities": self._capabilities(dialect, revision),
-                "instructions": self.instructions,
+                "instructions": self._instructions(peer),
                 "ttlMs": DISCOVER_TTL_MS,
                 "cacheScope": DISCOVER_CACHE_SCOPE,
             }
         )
+
+    def _instructions(self, peer: Peer) -> str:
+        return self.instructions if isinstance(self.instructions, str) else self.instructions(peer)
 
     def enveloped(self, result: JsonObject) -> JsonObject:
         """Return the result with the fields that every result of 2026-07-28 has, and no earlier one."""

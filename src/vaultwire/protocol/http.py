@@ -73,7 +73,7 @@ class HeaderMismatch(Exception):  # noqa: N818 - says what is wrong with the hea
 class Headers:
     """The headers of one request, by name, and what MCP reads from them."""
 
-    __slots__ = ("_twice", "_values", "is_json", "revision", "session", "takes_json", "takes_stream")
+    __slots__ = ("_twice", "_values", "is_json", "names_revision", "revision", "session", "takes_json", "takes_stream")
 
     def __init__(self, raw: Iterable[tuple[bytes, bytes]]) -> None:
         lines = [(name, value.strip(b" \t")) for name, value in raw]
@@ -92,6 +92,8 @@ class Headers:
         # A request of an unknown version is refused by the stateless revision's rules, which name the known ones.
         self.revision = WITHOUT_HEADER if version is None else handshake(version.decode("latin-1")) or STATELESS[-1]
         """The revision that the headers ask for."""
+        self.names_revision = version is not None
+        """Whether they ask for one."""
 
     def get(self, name: bytes) -> bytes | None:
         """Return a header's value without the spaces around it; None if it is missing."""

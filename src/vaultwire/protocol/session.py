@@ -283,7 +283,7 @@ class Session:
             if batch is not None:
                 raise Refused(INVALID_REQUEST, f"Invalid Request: {revision.name} has no batches")
             if method == "server/discover":
-                return self._identity.discovery_result(self.dialect, revision)
+                return self._identity.discovery_result(self.dialect, revision, self.peer)
         elif method == "initialize":
             if batch is not None:
                 raise Refused(INVALID_REQUEST, "Invalid Request: initialize may not be part of a batch")
@@ -330,7 +330,7 @@ class Session:
         self._revision = negotiate(proposed if only is None else only)
         self.peer.introduce(params.get("clientInfo"))
         self.peer.capabilities, self.peer.capabilities_size = params.get("capabilities", {}), size
-        return self._identity.handshake_result(self.dialect, self._revision)
+        return self._identity.handshake_result(self.dialect, self._revision, self.peer)
 
     def _is_open(self, request: Request) -> bool:
         return self._in_flight.get(request.id) is request

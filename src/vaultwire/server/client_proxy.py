@@ -46,6 +46,10 @@ class ClientProxy:
         """As the client's."""
         return self._client.tools()
 
+    def listed(self) -> Collection[str]:
+        """As the client's."""
+        return self._client.listed()
+
     def show(self, tools: Collection[str]) -> bool:
         """As the client's."""
         return self._client.show(tools)

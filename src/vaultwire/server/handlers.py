@@ -7,7 +7,7 @@ prompts and completions are in ``features``.
 from __future__ import annotations
 
 from vaultwire.protocol import jsonrpc
-from vaultwire.protocol.dialects import known_name
+from vaultwire.protocol.dialects import MCP, known_name
 from vaultwire.server.results import (
     LISTING,
     POLICY_DENIED,
@@ -22,6 +22,7 @@ from vaultwire.server.results import (
 from vaultwire.server.subscriptions import RESOURCE_LIST, RESOURCE_UPDATES, Listening, Subscriptions, watch
 from vaultwire.server.tasks import Job
 from vaultwire.server.vaults import Vaults
+from vaultwire.toolkit.tool_sets import COVERS, MORE, also_used
 from vaultwire.trust.limits import SECONDS_BY_TIME_CLASS
 from vaultwire.vault.errors import VaultError
 
@@ -75,12 +76,12 @@ class Handlers:
         *,
         subscriptions: Subscriptions | None = None,
         middleware: Middleware | None = None,
-        lists: Callable[[str], bool] = lambda _: True,
+        lists: Callable[..., bool] = lambda _, **__: True,
     ) -> None:
         """``open_vault`` is called once, when a call first needs the vault; for named vaults it is a table of such functions.
 
-        ``prompts_folder`` is a folder in a vault. ``lists`` tells which tools are listed to every client; the others can be
-        called, too.
+        ``prompts_folder`` is a folder in a vault. ``lists`` tells which tools are listed to every client (``Choice.lists``);
+        the others can be called, too.
         """
         self.vaults = Vaults(open_vault if isinstance(open_vault, dict) else {"": open_vault}, self._load)
         self.toolset = toolset.over(self.vaults.names)
@@ -114,6 +115,7 @@ class Handlers:
         handle = self._table[request.method]
         if request.method == "tools/call":
             self._read_arguments(request)
+            self._unwrap(request)
         if self._middleware is None:
             return handle(request, dialect)
         return self._middleware.handle(request, dialect, handle, self.toolset.descriptions)
@@ -161,19 +163,28 @@ class Handlers:
             self._features = make_features(self.vaults, self._prompts_folder)
         return self._features
 
-    def offered(self, request: Request) -> list[dict[str, Any]]:
+    def offered(self, peer: Peer) -> list[dict[str, Any]]:
         """Return the tools that the client may call."""
-        peer = request.peer
         tools = self.toolset.descriptions.values()
         return [
             each for each in tools if self._policy.allows(each["annotations"], each["name"], peer.name, peer.authority)
         ]
 
-    def _listed(self, request: Request, dialect: Dialect) -> list[dict[str, Any]]:
+    def _listed(self, peer: Peer, dialect: Dialect) -> list[dict[str, Any]]:
         """Return the tools that ``tools/list`` shows to the client."""
-        added, known = request.peer.shown, self.toolset.descriptions
-        shown = [each for each in self.offered(request) if self._lists(each["name"]) or each["name"] in added]
+        offered, added, known = self.offered(peer), peer.shown, self.toolset.descriptions
+        names = {each["name"] for each in offered}
+        wanted = {name for name in known if self._lists(name, is_contract=dialect.is_contract)}
+        # Where a client may not use a tool that covers others, it is listed those of them that it may use.
+        stand_ins = {each for name in wanted - names for each in COVERS.get(name, ())}
+        shown = [each for each in offered if each["name"] in wanted | added | stand_ins]
+        if len(shown) == len(offered):  # there are no more
+            shown = [each for each in shown if each["name"] != MORE]
         return [each for each in shown if dialect.lists(each["name"], known)]
+
+    def listed_to(self, peer: Peer) -> list[str]:
+        """Return the names of the tools that ``tools/list`` shows to the client."""
+        return [each["name"] for each in self._listed(peer, MCP)]
 
     def show(self, request: Request, names: Collection[str]) -> bool:
         """List these tools to the session from now on; False where every client has the same list."""
@@ -187,7 +198,7 @@ class Handlers:
     # ------------------------------------------------------------------ tools/list
 
     def _list_tools(self, request: Request, dialect: Dialect) -> Answer:
-        shown = self._listed(request, dialect)
+        shown = self._listed(request.peer, dialect)
         cursor = request.params.get("cursor")
         start = 0
         if cursor is not None:
@@ -224,6 +235,26 @@ class Handlers:
         read, _ = read_arguments(description["inputSchema"], arguments)
         request.params = {**request.params, "arguments": read}
 
+    def _unwrap(self, request: Request) -> None:
+        """Make a call of ``more_tools`` the call of the tool that it names, as if the client had called that.
+
+        It is done before everything else, so that policy, limits, audit log and confirmation see the tool that runs.
+        """
+        if known_name(str(request.params.get("name")), self.toolset.descriptions) != MORE:
+            return
+        given = request.params.get("arguments")
+        wanted = given.get("tool") if isinstance(given, dict) else None
+        named = self.describe(wanted) if isinstance(wanted, str) else None
+        peer = request.peer
+        is_allowed = self._policy.allows({"readOnlyHint": True}, MORE, peer.name, peer.authority)
+        if given is None or named is None or named["name"] == MORE or not is_allowed:
+            return
+        inner = given.get("arguments") or {}
+        if isinstance(inner, dict):
+            beside = {name: value for name, value in given.items() if name not in ("tool", "arguments")}
+            request.params = {**request.params, "name": named["name"], "arguments": {**beside, **inner}}
+            self._read_arguments(request)
+
     def _call_tool(self, request: Request, dialect: Dialect) -> Answer | Job:
         call = _parse_call(request.params)
         if isinstance(call, Refusal):
@@ -233,7 +264,7 @@ class Handlers:
         tool = None if description is None else description["name"]
         wording = Wording(request.revision, dialect, tool, self.toolset.descriptions, arguments.get("path"))
         if description is None:
-            known = ", ".join(dialect.list_name(other["name"]) for other in self._listed(request, dialect))
+            known = ", ".join(dialect.list_name(other["name"]) for other in self._listed(request.peer, dialect))
             message = f"Unknown tool: {name[:80]!r} (there are: {known})"
             if dialect.unknown_tool is None:
                 return wording.failure(TOOL_NOT_FOUND, message, {})
@@ -243,6 +274,9 @@ class Handlers:
             refusal = self._policy.refusal(description["name"], description["annotations"], peer.name, peer.authority)
             if refusal is not None:
                 return wording.failure(POLICY_DENIED, refusal, {})
+        for used in also_used(description["name"], arguments):
+            if not self._may_read_by(used, request):
+                return wording.failure(POLICY_DENIED, f"This call does the work of {used}, which is not allowed.", {})
         try:
             vault, arguments = self.vaults.pick(arguments)
         except VaultError as error:
@@ -272,7 +306,8 @@ class Handlers:
             changes_vault=not description["annotations"]["readOnlyHint"],
             vault=vault,
         )
-        job.offered = lambda: self.offered(request)
+        job.offered = lambda: self.offered(request.peer)
+        job.listed = lambda: self.listed_to(request.peer)
         job.show = lambda names: self.show(request, names)
         return job
 

@@ -12,6 +12,7 @@ from vaultwire.protocol.dialects import known_name
 from vaultwire.protocol.jsonrpc import INTERNAL_ERROR
 from vaultwire.server.results import Refusal, Result, Wording
 from vaultwire.server.tasks import Job
+from vaultwire.toolkit.tool_sets import same_work
 from vaultwire.trust.rates import Rates, TooOften
 from vaultwire.vault.errors import TOO_LARGE, Stopped, VaultError
 
@@ -80,14 +81,16 @@ class Middleware:
         """Count the request; return a refusal if there were too many."""
         assert self._rates is not None
         name, changes, of = request.method, False, ""
+        also: list[str] = []
         if request.method == "tools/call":
             if tool is None:
                 name = "an unknown tool"  # all of them together: made-up names give no client more calls
             else:
                 name, of = tool, f" for tool: {tool}"
                 changes = not descriptions[tool]["annotations"]["readOnlyHint"]
+                also = same_work(tool, request.params.get("arguments") or {})
         try:
-            self._rates.count(request.peer.identity, name, changes=changes)
+            self._rates.count(request.peer.identity, name, changes=changes, also=also)
         except TooOften as refused:
             return fail(RATE_LIMITED, f"Rate limit exceeded{of} ({refused}).", {"retryAfter": refused.retry_after})
         return None

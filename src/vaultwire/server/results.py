@@ -7,6 +7,7 @@ import time
 
 from vaultwire.protocol import jsonrpc
 from vaultwire.protocol.dialects import BARE, ENVELOPE
+from vaultwire.toolkit.lean import lean_hints, lean_schema, lean_text
 from vaultwire.vault.errors import FILE_NOT_FOUND, INVALID_ARGUMENTS, VAULT_NOT_FOUND, WRITE_FAILED
 
 TYPE_CHECKING = False
@@ -84,7 +85,7 @@ class Wording:
         result: JsonObject = {"content": [*map(_text, texts), *more]}
         if self._dialect.results == BARE:
             return Result(result | {"isError": False})
-        if self._revision.tool_output and "outputSchema" in description:
+        if self._dialect.structured and self._revision.tool_output and "outputSchema" in description:
             result["structuredContent"] = data
         result["isError"] = False
         meta = result["_meta"] = self._meta()
@@ -131,6 +132,8 @@ def to_listed(description: Mapping[str, Any], revision: Revision, dialect: Diale
     """Return a tool's entry in ``tools/list``, for a revision and dialect."""
     name = description["name"]
     listed: JsonObject = {"name": dialect.list_name(name)}
+    if not dialect.structured and not dialect.is_contract:
+        return listed | _to_lean(description, revision)
     is_long = not dialect.short_tools
     if revision.tool_output and is_long:
         listed["title"] = dialect.list_title(name, description["title"])
@@ -143,6 +146,15 @@ def to_listed(description: Mapping[str, Any], revision: Revision, dialect: Diale
         if revision.tool_annotations:
             listed["annotations"] = description["annotations"]
     return listed
+
+
+def _to_lean(description: Mapping[str, Any], revision: Revision) -> JsonObject:
+    lean: JsonObject = {"title": description["title"]} if revision.tool_output else {}
+    lean["description"] = lean_text(description["description"])
+    lean["inputSchema"] = lean_schema(description["name"], description["inputSchema"])
+    if revision.tool_annotations:
+        lean["annotations"] = lean_hints(description["annotations"])
+    return lean
 
 
 def to_refusal(error: VaultError, request: Request) -> Refusal:

@@ -52,7 +52,7 @@ class Job:
     ``changes_vault``: jobs that change the same ``vault`` run one at a time, in the order they came.
     """
 
-    __slots__ = ("changes_vault", "give_up", "name", "offered", "run", "seconds", "show", "vault")
+    __slots__ = ("changes_vault", "give_up", "listed", "name", "offered", "run", "seconds", "show", "vault")
 
     def __init__(
         self,
@@ -76,6 +76,8 @@ class Job:
         self.vault = vault
         self.offered: Callable[[], Sequence[dict[str, Any]]] = tuple
         """Returns the tools for ``Client.tools``."""
+        self.listed: Callable[[], Collection[str]] = tuple
+        """Returns the names for ``Client.listed``."""
         self.show: Callable[[Collection[str]], bool] = lambda _: False
         """Lists the tools for ``Client.show``."""
 
@@ -133,6 +135,10 @@ class Task:
     def tools(self) -> Sequence[dict[str, Any]]:
         """Return the tools that the client may call."""
         return self.job.offered()
+
+    def listed(self) -> Collection[str]:
+        """Return the names of the tools that are listed to the client."""
+        return self.job.listed()
 
     def show(self, tools: Collection[str]) -> bool:
         """List these tools to the client from now on, and tell it; False where its list is fixed."""

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from vaultwire.vault.index.port import OnChange
     from vaultwire.vault.vault import Vault
 
-# The arguments with the vault's name, where there are several, and with the number of a change.
+# The arguments with the vault's name, where there are several, and with numbers of changes.
 ARGUMENT = "vault"
-_CHANGE = "change"
+_CHANGES = frozenset(("change", "changes"))
 
 
 class Vaults:
@@ -66,7 +66,7 @@ class Vaults:
         given = arguments.get(ARGUMENT)
         if isinstance(given, str):
             return self.name(given), {key: value for key, value in arguments.items() if key != ARGUMENT}
-        if ARGUMENT not in arguments and _CHANGE in arguments:
+        if ARGUMENT not in arguments and not _CHANGES.isdisjoint(arguments):
             known = ", ".join(map(repr, self.names))
             raise VaultError(
                 INVALID_ARGUMENTS,

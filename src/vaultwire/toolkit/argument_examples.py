@@ -31,6 +31,9 @@ _TEXTS = {
     "tag": "work",
     "properties": "status=done",
     "name": "status",
+    "old": "work",
+    "new": "projects",
+    "tool": "merge_notes",
     "names": "status",
     "value": "done",
     "content": "Some text",
@@ -59,6 +62,8 @@ def example_of(schema: Schema, given: dict[str, Any]) -> dict[str, Any]:
 
 
 def _is_short(value: Any) -> bool:
+    if isinstance(value, list):
+        return len(value) == 1 and _is_short(value[0])
     return len(value) <= _LONGEST if isinstance(value, str) else isinstance(value, int)
 
 
@@ -73,7 +78,8 @@ def _example(name: str, schema: Schema) -> Any:
             return [_example(name, schema["items"])] * max(1, schema.get("minItems", 0))
         case "object":
             members = schema["properties"]
-            shown = [each for each in members if each in schema["required"] or each in _TELLING]
+            is_open = schema.get("additionalProperties") is True  # its members are examples themselves
+            shown = [each for each in members if is_open or each in schema["required"] or each in _TELLING]
             return {each: _example(each, members[each]) for each in shown}
     if "enum" in schema:
         return schema.get("default", schema["enum"][0])

@@ -54,6 +54,10 @@ def _check_object(name: str, schema: dict[str, Any], value: dict[str, Any], prob
     owner = f" of {name!r}" if name else ""
     unknown = 0
     for member, inner in value.items():
+        if schema.get("additionalProperties") is True:
+            problems += [f"{prefix + member!r} must hold whole characters only"] if _holds_half_pair(inner) else []
+            checked[member] = inner
+            continue
         if member in properties:
             checked[member] = _check(prefix + member, properties[member], inner, problems)
             continue
@@ -108,6 +112,17 @@ def _half_pair(text: str) -> int:
     return 0
 
 
+def _holds_half_pair(value: Any) -> bool:
+    """Tell whether a text in a value of any kind holds half of a surrogate pair."""
+    waiting = [value]
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, str) and not each.isascii() and _half_pair(each):
+            return True
+        waiting += each if isinstance(each, list) else [*each, *each.values()] if isinstance(each, dict) else ()
+    return False
+
+
 def _fits(schema: dict[str, Any], value: Any) -> bool:
     match schema["type"]:
         case "string":
@@ -145,6 +160,8 @@ def _expected(schema: dict[str, Any]) -> str:
             return "an integer" + _range(schema, "minimum", "maximum", " from {} to {}", " of at least {}")
         case "boolean":
             return "true or false"
+        case "object" if schema.get("additionalProperties") is True:
+            return "an object of names and values"
         case "object":
             return "an object with " + ", ".join(map(repr, schema.get("required") or schema["properties"]))
         case "array":

@@ -92,7 +92,7 @@ def _with_vault(description: Description, vaults: Sequence[str]) -> Description:
         return description
     schema = description["inputSchema"]
     vault: Description = {"type": "string", "enum": list(vaults)}
-    if "change" in schema["properties"]:
+    if "change" in schema["properties"] or "changes" in schema["properties"]:
         vault["description"] = "Which vault. Needed with the number of a change, because each vault counts its own."
     else:
         vault |= {"description": "Which vault. The first one if left out.", "default": vaults[0]}

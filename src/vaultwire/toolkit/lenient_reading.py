@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 
 from vaultwire.toolkit.arguments import check_arguments, check_value
-from vaultwire.toolkit.other_names import is_replacing, meanings
+from vaultwire.toolkit.other_names import is_one, is_replacing, meanings
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def read_arguments(schema: Schema, arguments: dict[str, Any]) -> tuple[dict[str,
 
 def _read_object(schema: Schema, given: dict[str, Any]) -> dict[str, Any]:
     """Return an object with its members read, under their real names where these are clear."""
-    if len(given) > _MOST_MEMBERS:
+    if len(given) > _MOST_MEMBERS or schema.get("additionalProperties") is True:
         return given
     properties: dict[str, Schema] = schema["properties"]
     optional = properties.keys() - schema["required"]
@@ -64,6 +64,8 @@ def _read_object(schema: Schema, given: dict[str, Any]) -> dict[str, Any]:
         if name not in properties:
             read[name] = value
         elif value is not None or name not in optional:
+            if name == "paths" and is_one(member, value):
+                value = [value]  # noqa: PLW2901 - a path may have a comma, and "path" is one
             read[name] = _read(properties[name], value, is_value=name in (_VALUE, _VALUES))
     if "replace" in properties.get("action", {}).get("enum", ()) and "action" not in read and is_replacing(names):
         read["action"] = "replace"
@@ -76,6 +78,8 @@ def _real_names(properties: Mapping[str, Schema], given: Mapping[str, Any]) -> d
     for member in given:
         if member not in properties and len(meant := meanings(member, properties)) == 1 and meant[0] not in given:
             found[member] = meant[0]
+    # "path" beside "name" is the one of "paths": the name is that of something else.
+    found = {member: name for member, name in found.items() if member == name[:-1] or name[:-1] not in found}
     taken = list(found.values())
     return {member: name for member, name in found.items() if taken.count(name) == 1}
 
@@ -143,7 +147,7 @@ def _texts(schema: Schema, value: Any, *, is_value: bool) -> Iterator[str]:
             yield from (choice for choice in schema["enum"] if choice.casefold() == value.strip().casefold())
     # As a property's value true and 1.5 are what they are as text. Elsewhere they are a mistake: 1.10 came as 1.1.
     elif is_value or (isinstance(value, int) and not isinstance(value, bool)):
-        text = _spell(value)
+        text = spell(value)
         if text is not None:
             yield text
 
@@ -176,12 +180,12 @@ def _pairs(item: Schema, value: Any) -> list[Any]:
         return []
     pairs: list[Any] = []
     for name, given in value.items():
-        texts = [_spell(each) for each in given] if isinstance(given, list) else []
+        texts = [spell(each) for each in given] if isinstance(given, list) else []
         if isinstance(given, list) and _VALUES in members and None not in texts:
             pairs.append({_NAME: name, _VALUES: texts})
         elif given is None:
             pairs.append({_NAME: name})
-        elif (text := _spell(given)) is not None:
+        elif (text := spell(given)) is not None:
             pairs.append({_NAME: name, _VALUE: text})
         else:
             return []
@@ -197,7 +201,7 @@ def _is_pair(item: Schema, value: Any) -> bool:
     return _NAME in names and not names.isdisjoint((_VALUE, _VALUES))
 
 
-def _spell(value: Any) -> str | None:
+def spell(value: Any) -> str | None:
     """Return a text, number or boolean as text; None for others, and for numbers that have several spellings."""
     match value:
         case str():

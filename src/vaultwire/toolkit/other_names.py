@@ -25,6 +25,11 @@ OTHER_NAMES: dict[str, tuple[str, ...]] = {
     "file": ("note", "note_name", "file_name"),
     "paths": ("path", "notes", "note", "files", "file", "note_paths", "file_paths", "names", "name"),
     "to": (*_NEW_NAMES, "new_title", "new_heading"),
+    "remove": ("names", "delete", "unset"),
+    "changes": ("change", "id", "ids", "number", "change_id", "change_number", "numbers"),
+    "if_exists": ("on_collision", "on_conflict", "mode"),
+    "tool": ("name", "tool_name"),
+    "arguments": ("args", "params", "parameters", "input"),
     "source": ("from", "path", "source_path"),
     "target": ("into", "to", "target_path", "destination"),
     "old": ("from", "old_name", "old_tag", "tag", "name", "property"),
@@ -41,6 +46,7 @@ OTHER_NAMES: dict[str, tuple[str, ...]] = {
     "lines": ("line", "line_range", "range"),
     "line": ("line_number",),
     "part": ("what",),
+    "what": ("kind", "type", "direction"),
     "day": ("date",),
     "content": ("text", "body", "markdown", *_NEW_TEXTS),
     "text": (*_OLD_TEXTS, "query"),
@@ -58,7 +64,6 @@ OTHER_NAMES: dict[str, tuple[str, ...]] = {
     "template": ("template_name", "template_path"),
     "data": ("base64", "content"),
     "where": ("position",),
-    "on_collision": ("if_exists", "on_conflict"),
     "change": ("id", "number", "change_id", "change_number"),
     "version": ("number",),
     "if_match": ("etag",),
@@ -68,6 +73,8 @@ OTHER_NAMES: dict[str, tuple[str, ...]] = {
 }
 """The other names of each argument."""
 
+# Names of arguments that mean one note.
+_ONE = frozenset(("path", "note", "file", "name", "notepath", "filepath", "notename"))
 _LONGEST = 40
 # Words that are shorter are too similar to each other.
 _LEAST_LETTERS = 4
@@ -78,6 +85,11 @@ def meanings(name: str, arguments: Collection[str]) -> list[str]:
     plain = _plain(name)
     same = [argument for argument in arguments if _plain(argument) == plain]
     return same or [argument for argument in _MEANT.get(plain, ()) if argument in arguments]
+
+
+def is_one(name: str, value: object) -> bool:
+    """Tell whether a list's argument, under this name, is one text: that of a note, which may hold commas."""
+    return _plain(name) in _ONE and isinstance(value, str) and not value.lstrip().startswith('["')
 
 
 def is_replacing(names: Iterable[str]) -> bool:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Hashable
 from typing import Annotated, Any, Generic, NamedTuple, TypeVar, cast
 
+from vaultwire.toolkit.lean import CURSOR
 from vaultwire.toolkit.registry import Bounds, Data, Outcome
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
 from vaultwire.vault.listed import Listed
@@ -17,7 +18,7 @@ Item = TypeVar("Item")
 _CURSOR = re.compile(r"([0-9a-f]{8})\.([0-9]{1,20})")
 
 # The key of the results and the number of those before the page (see ``position_of``). It is opaque to callers.
-Cursor = Annotated[str | None, Bounds(1, 30), "next_cursor of the page before. Leave out for the first page."]
+Cursor = Annotated[str | None, Bounds(1, 30), CURSOR]
 
 
 class Position(NamedTuple):

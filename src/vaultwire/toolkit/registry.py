@@ -66,6 +66,9 @@ class Client(Progress, Protocol):
     def tools(self) -> Sequence[Description]:
         """Return the descriptions of all tools that the client may call, listed or not."""
 
+    def listed(self) -> Collection[str]:
+        """Return the names of the tools that are listed to the client."""
+
     def show(self, tools: Collection[str]) -> bool:
         """List these tools to the client, too, from now on. False if its list cannot change."""
 
@@ -124,6 +127,10 @@ class Bounds(NamedTuple):
 
     least: int
     most: int
+
+
+class Open(NamedTuple):
+    """Says with ``Annotated`` that an object may have any other members, too. Those that its type has are examples."""
 
 
 class Tool(Generic[P]):

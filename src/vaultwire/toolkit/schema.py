@@ -13,7 +13,7 @@ import types
 import typing
 from typing import Any
 
-from vaultwire.toolkit.registry import AnyTool, Bounds, Outcome
+from vaultwire.toolkit.registry import AnyTool, Bounds, Open, Outcome
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -111,6 +111,8 @@ def _schema(hint: Any) -> Description:
             if isinstance(extra, Bounds):
                 least, most = _BOUNDS_KEYWORDS[schema["type"]]
                 schema |= {least: extra.least, most: extra.most}
+            elif isinstance(extra, Open):
+                schema["additionalProperties"] = True
             else:
                 schema["description"] = extra
         return schema

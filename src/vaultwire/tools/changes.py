@@ -82,7 +82,7 @@ def change_texts(done: Done, what: str, data: Changed) -> list[str]:
     if done.change is None:
         head = f"Dry run, nothing was changed. It would change {counted(data['file_count'], 'file')}: {what}."
         return ["\n".join([head, *done.notices]), data.get("diff", "")]
-    lines = [f"Done: {what}. To take it back: undo_change {done.change.id}."]
+    lines = [f"Done: {what}. To take it back: undo_changes {done.change.id}."]
     if data["file_count"] > 1:
         lines.append(f"{counted(data['file_count'], 'file')} changed:")
         lines += [_line(file) for file in data["files"]]

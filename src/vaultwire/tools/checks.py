@@ -47,15 +47,14 @@ def check_notes(
     limit: Limit = 100,
     cursor: Cursor = None,
 ) -> Outcome[CheckedNotes]:
-    """Find what is broken in one note, a folder or the whole vault: links and embeds that lead nowhere, links to headings
-    and blocks that are not there, broken frontmatter, properties of a wrong type, invalid tags, block ids used twice,
-    broken canvases.
+    """Find what is broken in a note or folder: links, embeds, frontmatter, property types, tags.
 
-    Use it after larger edits. A link to a note that the person means to write one day is listed too.
+    Links and embeds that lead nowhere, links to headings and blocks that are not there, broken frontmatter, properties of a
+    wrong type, invalid tags, block ids used twice, broken canvases. Use it after larger edits. A link to a note that the
+    person means to write one day is listed too. The last file's faults are all listed, up to 1,000.
 
     Args:
-        path: A note, named as for read_note, or a canvas. Empty for all in the folder.
-        limit: Stop once so many faults are found; the last file's are all listed, up to 1,000.
+        path: Only of this note.
     """
     if path and (folder or cursor):
         raise VaultError(INVALID_ARGUMENTS, "path: give a path or a folder, not both.", argument="path")

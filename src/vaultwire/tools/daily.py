@@ -39,8 +39,7 @@ def daily_note(
 ) -> Outcome[DailyNoteFound]:
     """Read the note of a day, where Obsidian's own settings for daily notes say it is.
 
-    It never makes the note: if it is not there, the result says which path write_note needs, and which template. Returns
-    the daily notes before and after it too.
+    It does not make the note: append_daily_note does. Returns the daily notes before and after it, too.
 
     Args:
         day: "today", "yesterday", "tomorrow", a date such as "2026-03-31", or days from today such as "-1" or "+7". Today
@@ -63,10 +62,9 @@ def daily_note(
         texts = text_blocks(piece.text)
         lines = [f"Daily note of {data['day']}: {piece.facts}", *piece.notices]
     else:
-        lines = [f"There is no daily note of {data['day']} yet. To make it: write_note with path {found.path!r}."]
-        if found.template is not None:
-            lines.append(
-                f"New ones are made from {found.template}: read it, and fill in its {{{{date}}}} and the like."
-            )
+        made = f" from {found.template}" if found.template is not None else ""
+        lines = [
+            f"There is no daily note of {data['day']} yet. append_daily_note makes {found.path!r}{made} to add to it."
+        ]
     lines.append(f"Before it: {found.previous or 'none'}. After it: {found.following or 'none'}.")
     return Outcome([*texts, "\n".join(lines)], data)

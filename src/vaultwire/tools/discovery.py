@@ -12,13 +12,47 @@ from collections.abc import Iterable
 from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
 from vaultwire.toolkit.phrases import counted
-from vaultwire.toolkit.registry import Bounds, Client, Outcome, tool
-from vaultwire.toolkit.tool_sets import CATEGORIES, category_of
+from vaultwire.toolkit.registry import Bounds, Client, Open, Outcome, tool
+from vaultwire.toolkit.tool_sets import CATEGORIES, DISCOVERY, category_of, is_covered
+from vaultwire.vault.errors import VaultError
 from vaultwire.vault.vault import Vault
 
 # The weight of a word of the query, by where it is found.
 _IN_NAME, _IN_TITLE, _IN_DESCRIPTION = 5, 3, 1
 _SHORTEST_STEM = 4  # "links" finds "link" and the other way round; "a" does not find "add"
+_MOST_SUMMARY = 110  # characters of a sentence in a short answer
+TOOL_NOT_FOUND = "TOOL_NOT_FOUND"
+
+# What people and models say, and what the tools' texts say for it.
+_SYNONYMS = {
+    **dict.fromkeys(("image", "images", "photo", "photos", "file", "files", "upload", "pdf", "audio"), "attachment"),
+    **dict.fromkeys(("picture", "pictures", "screenshot", "recording", "media", "embed"), "attachment"),
+    **dict.fromkeys(("revert", "rollback", "restore", "recover", "undelete"), "undo"),
+    **dict.fromkeys(("remove", "trash", "erase"), "delete"),
+    **dict.fromkeys(("todo", "todos", "checkbox", "checkboxes", "checklist"), "task"),
+    **dict.fromkeys(("frontmatter", "metadata", "yaml", "field", "fields", "attribute"), "properties"),
+    **dict.fromkeys(("hashtag", "hashtags", "label", "labels"), "tags"),
+    **dict.fromkeys(("directory", "directories", "tree"), "folder"),
+    **dict.fromkeys(("journal", "diary", "day", "today", "yesterday"), "daily"),
+    **dict.fromkeys(("combine", "join", "duplicate", "duplicates"), "merge"),
+    **dict.fromkeys(("split", "divide", "extract", "separate"), "section"),
+    **dict.fromkeys(("modify", "update", "replace", "patch", "change"), "edit"),
+    **dict.fromkeys(("add", "new", "make", "save", "write"), "create"),
+    **dict.fromkeys(("backlink", "backlinks", "mention", "mentions", "reference", "references", "related"), "links"),
+    **dict.fromkeys(("broken", "validate", "lint", "problems"), "check"),
+    **dict.fromkeys(("history", "diff", "log", "version", "versions"), "changes"),
+    **dict.fromkeys(("internet", "online", "google"), "web"),
+    **dict.fromkeys(("count", "numbers", "statistics", "size"), "stats"),
+    **dict.fromkeys(("query", "grep", "lookup", "locate"), "find"),
+    **dict.fromkeys(("relocate", "reorganize", "archive"), "move"),
+    **dict.fromkeys(("append", "insert"), "add"),
+}
+
+
+# Words of a question that are in the texts of most tools, or of none.
+_SMALL_WORDS = frozenset(
+    ("a", "an", "the", "and", "two", "of", "in", "on", "to", "for", "with", "my", "all", "how", "do", "i")
+)
 
 
 class FoundTool(TypedDict):
@@ -28,6 +62,7 @@ class FoundTool(TypedDict):
     category: Annotated[str, "What it belongs to"]
     summary: Annotated[NotRequired[str], "What it does, in a sentence; not with detail_level name"]
     description: Annotated[NotRequired[str], "All that is said of it; with detail_level full"]
+    arguments: Annotated[NotRequired[list[str]], "Names of its arguments, those first that it needs; with summary"]
     input_schema: Annotated[NotRequired[str], "JSON Schema of its arguments, as text; with detail_level full"]
 
 
@@ -54,6 +89,45 @@ class Categories(TypedDict):
     total: Annotated[int, "Tools in all categories together"]
 
 
+class Arguments(TypedDict):
+    """Arguments of a tool; which ones depends on the tool."""
+
+    path: NotRequired[str]
+
+
+@tool(title="More tools", destructive=True)
+def more_tools(
+    _vault: Vault,
+    client: Client,
+    /,
+    tool: Annotated[str, Bounds(0, 200)] = "",
+    arguments: Annotated[Arguments | None, Open()] = None,  # noqa: ARG001 - for the tool that runs in its place
+) -> Outcome[FoundTools]:
+    """Run a tool that is not listed: to merge notes, extract a section, insert a template, save attachments, restore a note.
+
+    Args:
+        tool: Left out: lists them.
+        arguments: Its arguments.
+    """
+    # A call that names a tool does not come here: the server runs that tool in its place.
+    offered, listed = client.tools(), client.listed()
+    if tool:
+        found = _search([each for each in offered if each["name"] not in DISCOVERY], tool.replace("_", " "), "")[:5]
+        names = "\n".join(_to_text(_to_found(each, "summary")) for each in found)
+        near = f" Near to it:\n{names}" if found else " Without tool, more_tools lists what there is."
+        raise VaultError(
+            TOOL_NOT_FOUND, f"There is no tool {tool[:80]!r}.{near}", tools=[each["name"] for each in found]
+        )
+    rest = [each for each in offered if each["name"] not in (*listed, *DISCOVERY)]
+    shown = [_to_found(each, "summary") for each in rest if not is_covered(each["name"])]
+    others = [each["name"] for each in rest if is_covered(each["name"])]
+    lines = [f"{counted(len(shown), 'tool')} that are not listed; run one with more_tools(tool, arguments):"]
+    lines += map(_to_text, shown)
+    if others:
+        lines.append(f"Others do a part of what the listed ones do: {', '.join(others)}")
+    return Outcome(["\n".join(lines)], FoundTools(tools=shown, total=len(rest), listed=False))
+
+
 @tool(title="Search tools", read_only=True)
 def search_tools(
     _vault: Vault,
@@ -61,15 +135,16 @@ def search_tools(
     /,
     query: Annotated[str, Bounds(0, 200)] = "",
     category: Annotated[str, Bounds(0, 50)] = "",
-    detail_level: Literal["name", "summary", "full"] = "full",
+    detail_level: Literal["name", "summary", "full"] = "summary",
     limit: Annotated[int, Bounds(1, 50)] = 5,
 ) -> Outcome[FoundTools]:
-    """Find the tool for a task. This server may have more tools than it lists; those found can be called right away.
+    """Find the tool for a task. This server may have more tools than it lists; those found can be called right away, or
+    through more_tools.
 
     Args:
         query: What the tool should do, in a few words, such as "rename tag". Empty for all.
         category: Only tools of this category (see list_tool_categories). Empty for any.
-        detail_level: "name", "summary" (a sentence each) or "full" (description and arguments, enough to call it).
+        detail_level: "name", "summary" (a sentence and the names of the arguments) or "full" (all that is said of them).
         limit: How many tools to return, best first.
     """
     offered = client.tools()
@@ -104,9 +179,9 @@ def list_tool_categories(
 
 def _search(offered: Iterable[dict[str, Any]], query: str, category: str) -> list[dict[str, Any]]:
     """Return the tools that match a word of the query, best first: those with most words, in the places of most weight."""
-    words = _words(query)
+    words = [word for word in _words(query) if word not in _SMALL_WORDS]
     wanted = category.strip().lower()
-    ranked: list[tuple[int, int, dict[str, Any]]] = []
+    ranked: list[tuple[int, bool, int, dict[str, Any]]] = []
     for description in offered:
         own = category_of(description["name"])
         if wanted not in ("", own):
@@ -117,12 +192,16 @@ def _search(offered: Iterable[dict[str, Any]], query: str, category: str) -> lis
             (_IN_DESCRIPTION, _words(description["description"])),
         )
         counts = [
-            sum(weight for weight, text in places if any(_is_like(word, each) for each in text)) for word in words
+            max(
+                sum(weight for weight, text in places if any(_is_like(said, each) for each in text))
+                for said in {word, _SYNONYMS.get(word, word)}
+            )
+            for word in words
         ]
         hits = sum(1 for count in counts if count)
         if hits or not words:
-            ranked.append((-hits, -sum(counts), description))
-    return [description for _, _, description in sorted(ranked, key=lambda each: each[:2])]
+            ranked.append((-hits, is_covered(description["name"]), -sum(counts), description))
+    return [description for *_, description in sorted(ranked, key=lambda each: each[:3])]
 
 
 def _words(text: str) -> list[str]:
@@ -145,7 +224,9 @@ def _categories(offered: Iterable[dict[str, Any]]) -> list[Category]:
 def _to_found(description: dict[str, Any], detail_level: str) -> FoundTool:
     found = FoundTool(name=description["name"], category=category_of(description["name"]))
     if detail_level != "name":
-        found["summary"] = re.split(r"(?<=[.!?])\s", description["description"], maxsplit=1)[0]
+        found["summary"] = _summary(description)
+    if detail_level == "summary":
+        found["arguments"] = _arguments(description)
     if detail_level == "full":
         found["description"] = description["description"]
         found["input_schema"] = json.dumps(description["inputSchema"], ensure_ascii=False)
@@ -155,4 +236,20 @@ def _to_found(description: dict[str, Any], detail_level: str) -> FoundTool:
 def _to_text(found: FoundTool) -> str:
     if "description" in found:
         return f"\n{found['name']} ({found['category']}): {found['description']}\nArguments: {found['input_schema']}"
-    return f"{found['name']} ({found['category']})" + (f": {found['summary']}" if "summary" in found else "")
+    if "arguments" in found:
+        return f"{found['name']}({', '.join(found['arguments'])}): {found['summary']}"
+    return f"{found['name']} ({found['category']})"
+
+
+def _summary(description: dict[str, Any]) -> str:
+    """Return the first sentence about a tool, cut if it is long."""
+    first = re.split(r"(?<=[.!?:;])\s", description["description"], maxsplit=1)[0].rstrip(":;")
+    return first if len(first) <= _MOST_SUMMARY else first[:_MOST_SUMMARY].rpartition(" ")[0] + " …"
+
+
+def _arguments(description: dict[str, Any]) -> list[str]:
+    """Return the names of a tool's arguments, with a question mark where they may be left out."""
+    schema = description["inputSchema"]
+    required = list(schema["required"])
+    others = [name for name in schema["properties"] if name not in required]
+    return [*required, *(f"{name}?" for name in others)]

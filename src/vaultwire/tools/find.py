@@ -53,27 +53,21 @@ def find_notes(
     limit: Limit = 50,
     cursor: Cursor = None,
 ) -> Outcome[NamedNotes]:
-    """Find notes by name, alias, tags, properties and time of change, not by their text (that is search_notes).
+    """Find notes by name, tags, properties and dates, not by text. Without conditions, all are listed.
 
-    All conditions given must hold; with none, all notes are listed. Names match by their beginning, by words or parts of
-    words, and, if none does, with typing errors or by the letters of an abbreviation.
-
-    Conditions on properties: "status" (the note has it), "!status" (it has not), "status=done" (also within a list; case
-    does not matter), "status!=done" (also notes without it), "rating>=4", "due<2026-01-01" (also >, <=, and the words
-    today, yesterday, tomorrow), "month=2026-01" (any day of it), "status=" (empty). Numbers compare with numbers, dates
-    with dates, texts with texts. Put double quotes around names or values with signs in them, or to mean text.
+    All conditions must hold. "status!=done" finds notes without the property, too; "status=" those where it is empty.
+    Names match by their beginning, by words or parts of words, and, if none does, with typing errors or by the letters of an
+    abbreviation. Numbers compare with numbers, dates with dates, texts with texts; a list has the values of its items. Put
+    double quotes around names or values with signs in them, or to mean text. Times without a time zone are this computer's.
 
     Args:
-        name: Name or alias of a note, or a part of it, without folder and ".md".
+        name: Also a part of it, or an alias.
         alias: An alias, whole. Case does not matter.
-        tags: Tags that a note must all have, with or without "#"; "project" covers "project/alpha".
-        properties: Conditions, all of which must hold, such as ["status=done", "rating>=4"].
-        modified_after: Only notes changed then or later: "2026-01-31", "2026-01-31T18:00", "today", "yesterday", or how
-            long ago: "12h", "7d", "4w". Without a time zone it is this computer's. For a date of creation ask for a
-            property, if the vault has one.
-        modified_before: Only notes changed before; written the same way.
-        sort: "relevance" (the best names first; by path if no name is given), "path", "name", "modified" (the latest
-            first) or "size" (the largest first).
+        tags: All of these, or tags below them.
+        properties: All of these: "status" (is there), "!status", "status=done", "rating>=4", "due<today", "month=2026-01".
+        modified_after: "2026-01-31", "today", or how long ago: "12h", "7d".
+        modified_before: Written the same way.
+        sort: The best names first, or "modified" (latest first), "size" (largest first), "path", "name".
     """
     asked = NoteFilterText(
         name, alias, tuple(tags or ()), tuple(properties or ()), modified_after, modified_before, sort

@@ -161,8 +161,7 @@ def _check(what: What, path: str | None, to: str | None) -> None:
     if given != needed:
         raise VaultError(
             INVALID_ARGUMENTS,
-            f"graph: {what!r} takes {' and '.join(needed) or 'neither path nor to'}, got "
-            f"{' and '.join(given) or 'neither'}.",
+            f"{what!r} takes {' and '.join(needed) or 'neither path nor to'}, got {' and '.join(given) or 'neither'}.",
             argument=next(iter({*given} ^ {*needed})),
         )
 

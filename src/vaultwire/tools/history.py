@@ -17,6 +17,7 @@ from vaultwire.tools.changes import (
 )
 from vaultwire.vault.changes.change import Change
 from vaultwire.vault.changes.rendering import diff_of
+from vaultwire.vault.errors import VaultError
 from vaultwire.vault.value_types import Progress
 from vaultwire.vault.vault import Vault
 
@@ -43,7 +44,15 @@ class ListedChanges(TypedDict):
     """Changes, the latest first."""
 
     changes: list[ListedChange]
+    diff: Annotated[NotRequired[str], "Of the one change asked for: what it changed, as a unified diff"]
     next_before: Annotated[NotRequired[int], "Pass as before for earlier ones; absent if there are none"]
+
+
+class Undone(TypedDict):
+    """What was undone."""
+
+    changed: Annotated[bool, "Whether anything was changed; false for a dry run"]
+    undone: Annotated[list[Changed], "What the undo of each change did, in the order in which they were undone"]
 
 
 class ShownChange(ListedChange):
@@ -58,18 +67,24 @@ def list_changes(
     _: Progress,
     /,
     path: Annotated[str, Bounds(0, 1000)] = "",
+    change: Annotated[int | None, Bounds(1, 2**53)] = None,
     limit: Annotated[int, Bounds(1, 1000)] = 20,
     before: Annotated[int | None, Bounds(1, 2**53)] = None,
 ) -> Outcome[ListedChanges]:
-    """List what was changed through this server, by any client, the latest first: when, by whom, which files.
+    """List the changes made by clients, latest first, or show one.
 
     What the person changed in Obsidian itself is not in it.
 
     Args:
-        path: Only changes of this file or folder, given by its path, as it is or was named. Empty for all.
+        path: Only of this file or folder.
+        change: Show this one.
         limit: How many to return.
-        before: Number of a change: only earlier ones. Leave out for the latest.
+        before: Only before this number.
     """
+    if change is not None:
+        shown_change = show_change(vault, _, change)
+        diff = shown_change.data.pop("diff")
+        return Outcome(shown_change.texts, ListedChanges(changes=[shown_change.data], diff=diff))
     found = vault.history.latest(path, limit + 1, before)
     shown = [_to_listed(change) for change in found[:limit]]
     data = ListedChanges(changes=shown)
@@ -98,6 +113,35 @@ def undo_change(vault: Vault, progress: Progress, /, change: Number, dry_run: Dr
     done = vault.history.undo(change, progress, dry_run=dry_run)
     data = to_changed(done)
     return Outcome(change_texts(done, f"change {change} taken back", data), data)
+
+
+@tool(title="Undo changes", destructive=True)
+def undo_changes(
+    vault: Vault,
+    progress: Progress,
+    /,
+    changes: Annotated[list[Annotated[int, Bounds(1, 2**53)]], Bounds(1, 50)],
+    dry_run: DryRun = False,
+) -> Outcome[Undone]:
+    """Undo changes, also deletes. Later edits of other lines stay.
+
+    Whichever client made them. Where later edits touched the same lines it refuses and says why. An undo is a change of its own
+    and can be undone.
+
+    Args:
+        changes: Numbers. The latest is undone first.
+    """
+    undone: list[Changed] = []
+    texts: list[str] = []
+    for number in sorted(set(changes), reverse=True):
+        try:
+            done = undo_change(vault, progress, number, dry_run)
+        except VaultError as error:
+            before = f" Undone before that: {', '.join(map(str, sorted(set(changes), reverse=True)[: len(undone)]))}."
+            raise VaultError(error.code, error.message + (before if undone else ""), **error.details) from None
+        undone.append(done.data)
+        texts += done.texts
+    return Outcome(texts, Undone(changed=any(each["changed"] for each in undone), undone=undone))
 
 
 @tool(title="Restore note")

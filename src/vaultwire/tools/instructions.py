@@ -1,34 +1,59 @@
 """The text that introduces the server to a model at the handshake. At most 1 KB: clients put it into every conversation.
 
-If there are several vaults, their names are added to that.
+It names only tools that are listed to the client, and says once what holds for many of them. If there are several vaults,
+their names are added to that.
 """
 
 from __future__ import annotations
 
+from vaultwire.toolkit.tool_sets import MORE
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
-_COMMON = """\
-vaultwire reads an Obsidian vault: a folder of Markdown notes, somebody's memory. Treat it with care.
-Find notes with search_notes (Obsidian's search syntax: words, "phrases", -not, OR, tag:, \
-path:, line:(a b), task-todo:, [property:value], /regex/) or find_notes (name, tag, property, date); then read_note.
-A note is named by its path in the vault (Folder/Note.md), by its name, or by wikilink text ([[Note]]). \
-If a name is ambiguous, the error lists the candidates.
-get_outline shows how a note is built, graph and list_backlinks how notes hang together, daily_note a day's note.
-Results come in pages: pass next_cursor as cursor for more.
+_NAMES = """\
+A note is named by its path (Folder/Note.md), its name, or a [[link]]; an ambiguous name is an error that lists the \
+candidates. folder is a path such as Projects; left out, the whole vault is meant. Lists come in pages: for more, pass the \
+cursor that the result gives.
 """
-_EDITS = """\
-To change a part of a note use edit_note, for its properties set_properties; write_note makes a new note unless mode says \
-otherwise. Move and rename with move_note, which keeps every link right. Read a note first and pass its etag as if_match. \
-dry_run shows what would happen; undo_change takes any change back. delete_note moves a note to the vault's .trash.
-"""
-_READ_ONLY = "The vault is served read-only: notes cannot be changed.\n"
+# Each sentence with the tools that it names: it is left out where one of them is not listed.
+_SENTENCES: tuple[tuple[tuple[str, ...], str], ...] = (
+    ((), "vaultwire reads an Obsidian vault: a folder of Markdown notes, somebody's memory. Treat it with care.\n"),
+    (("search_notes",), "search_notes finds notes by their text. "),
+    (("find_notes",), "find_notes finds them by name, tag, property, date. "),
+    (("vault_overview",), "vault_overview shows folders, tags, properties. "),
+    (
+        (),
+        _NAMES,
+    ),
+)
+_EDITS: tuple[tuple[tuple[str, ...], str], ...] = (
+    (
+        (),
+        "Change a note after you have read it, and pass its etag as if_match: it is changed only if it is still as read. ",
+    ),
+    ((), "dry_run only shows what would happen. "),
+    (("edit_note",), "Change a part with edit_note, not the whole note. "),
+    (("move_notes",), "move_notes keeps every link right. "),
+    (("delete_note",), "delete_note moves a note to .trash. "),
+    (("undo_changes",), "undo_changes takes any change back. "),
+)
+_READ_ONLY = "The vault is served read-only: notes cannot be changed. "
+_MORE = f"{MORE} runs the tools that are not listed"
 
 
-def instructions(*, read_only: bool, vaults: Sequence[str] = ()) -> str:
+def instructions(listed: Collection[str], *, read_only: bool, vaults: Sequence[str] = ()) -> str:
     """Return the text for ``initialize`` and ``server/discover``."""
-    return _COMMON + (_READ_ONLY if read_only else _EDITS) + (_several(vaults) if len(vaults) > 1 else "")
+    text = "".join(
+        sentence
+        for tools, sentence in (*_SENTENCES, *(() if read_only else _EDITS))
+        if all(each in listed for each in tools)
+    )
+    text += _READ_ONLY if read_only else ""
+    if MORE in listed:
+        text += _MORE + (". " if read_only else ", such as those that merge notes, insert templates or save pictures.")
+    return text.rstrip() + "\n" + (_several(vaults) if len(vaults) > 1 else "")
 
 
 def _several(vaults: Sequence[str]) -> str:

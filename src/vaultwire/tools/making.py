@@ -7,7 +7,9 @@ from typing import Annotated, Literal, NotRequired, cast
 from vaultwire.toolkit.argument_types import DryRun, IfMatch, Name, NoteName, OptionalName
 from vaultwire.toolkit.registry import Bounds, Outcome, tool
 from vaultwire.tools.changes import Changed, change_texts, to_changed
+from vaultwire.tools.revising import Values, to_given
 from vaultwire.vault.editing.making import Made
+from vaultwire.vault.errors import INVALID_ARGUMENTS, NOTE_EXISTS, VaultError
 from vaultwire.vault.plans.creating import NewNote
 from vaultwire.vault.value_types import Progress
 from vaultwire.vault.vault import Vault
@@ -31,27 +33,41 @@ def create_note(
     /,
     path: Name,
     content: str = "",
+    properties: Values | None = None,
     template: OptionalName = "",
     beside: OptionalName = "",
-    on_collision: Literal["error", "number"] = "error",
+    if_exists: Literal["error", "number", "append", "overwrite"] = "error",
+    if_match: IfMatch = None,
     dry_run: DryRun = False,
 ) -> Outcome[MadeFile]:
-    """Make a new note, on its own or from a template. It never changes the text of a note that is there.
+    """Make a note, with a template if one is named.
 
     A name alone goes to the folder that the person has set in Obsidian for new notes; it counts as taken, too, if links use
     it for a note elsewhere. With a folder ("./Name" for the vault's own) a second note of that name is made and those links
-    are rewritten to lead where they did. In a template {{title}}, {{date}}, {{date:FORMAT}} and {{time}} are filled in.
+    are rewritten to lead where they did.
 
     Args:
-        path: "Folder/Name" from the vault's root, or a name alone. Missing folders are made.
+        path: "Folder/Name", or a name alone.
         content: Markdown text; with a template, it comes below the template's.
-        template: Name of a note in the person's templates folder. Empty for none.
+        properties: {"status": "open", "tags": ["a"]}
+        template: Name of a note in the person's templates folder; {{title}}, {{date}} and {{time}} in it are filled in.
         beside: The note that this one belongs to, for people who keep new notes in the same folder as the current one.
-        on_collision: If there is a note of that name: "error" refuses, "number" takes the next free name ("Name 1").
-        dry_run: Only show what would be made.
+        if_exists: "number": "Name 1".
     """
-    new = NewNote(path, content, template, beside, on_collision)
-    made = vault.making.create(new, progress, dry_run=dry_run)
+    text = vault.revising.with_properties(content, to_given(properties), progress) if properties else content
+    new = NewNote(path, text, template, beside, "number" if if_exists == "number" else "error")
+    try:
+        made = vault.making.create(new, progress, dry_run=dry_run)
+    except VaultError as error:
+        taken = error.details.get("path")
+        is_elsewhere = "candidates" in error.details
+        if error.code != NOTE_EXISTS or if_exists in ("error", "number") or is_elsewhere or not isinstance(taken, str):
+            raise
+        if (properties and if_exists == "append") or template:
+            message = f"{taken!r} exists. To add to it, give content alone; its properties are set with set_properties."
+            raise VaultError(INVALID_ARGUMENTS, message, path=taken) from None
+        made = vault.making.rewrite(taken, text, if_match, progress, appends=if_exists == "append", dry_run=dry_run)
+        return _outcome(made, f"{'added to' if if_exists == 'append' else 'wrote'} {made.path}")
     return _outcome(made, f"created {made.path}")
 
 
@@ -65,14 +81,12 @@ def append_daily_note(
     section: OptionalName = "",
     dry_run: DryRun = False,
 ) -> Outcome[MadeFile]:
-    """Add lines to the note of a day, which is made, from its template, if it is not there.
-
-    Where the note is and which template it has are the person's own settings for daily notes in Obsidian.
+    """Add to a day's note; made from its template if missing.
 
     Args:
-        content: Markdown text to add.
-        day: "today", "yesterday", "tomorrow", a date such as "2026-03-31", or days from today such as "-1".
-        section: Heading to add it below, at the end of its section. One that is not there is made. Empty for the note's end.
+        content: Markdown to add.
+        day: "today", "2026-03-31", "-1" …
+        section: Heading; made if missing.
     """
     made = vault.making.append_daily(day, content, section, progress, dry_run=dry_run)
     return _outcome(made, f"{'made' if made.is_new else 'added to'} {made.path}")

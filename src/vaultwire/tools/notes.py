@@ -123,7 +123,7 @@ def write_note(
     text = f"{done}: {written.path} ({written.size} bytes, etag {written.etag})"
     if written.change:
         data["change"] = written.change
-        text += f". To take it back: undo_change {written.change}"
+        text += f". To take it back: undo_changes {written.change}"
     return Outcome(["\n".join([text + add_other_files(data, written.also), *written.notices])], data)
 
 
@@ -136,12 +136,12 @@ def delete_note(
     permanent: bool = False,
     if_match: IfMatch = None,
 ) -> Outcome[DeletedNote]:
-    """Delete a note by moving it to the vault's .trash folder, where the person can find it.
+    """Move a note to the vault's .trash, or delete it permanently.
 
     Args:
-        path: The note, named as for read_note. To delete permanently, its whole path.
-        permanent: Delete permanently instead. Only when the person asked for exactly that.
-        if_match: Etag from read_note. The note is deleted only if it still is what was read.
+        path: The note, named as for read_notes. To delete permanently, its whole path.
+        permanent: Only if the person asked for it.
+        if_match: Etag from read_notes. The note is changed only if it still is what was read.
     """
     deleted = vault.writing.delete(path, permanent=permanent, if_match=if_match, progress=progress)
     data = DeletedNote(path=deleted.path, permanent=deleted.trash_path is None, change=deleted.change)
@@ -149,4 +149,4 @@ def delete_note(
     if deleted.trash_path is not None:
         data["trash_path"] = deleted.trash_path
         done = f"Moved {deleted.path} to {deleted.trash_path}"
-    return Outcome([f"{done}. To take it back: undo_change {deleted.change}"], data)
+    return Outcome([f"{done}. To take it back: undo_changes {deleted.change}"], data)

@@ -179,16 +179,15 @@ def list_tasks(
     limit: Limit = 100,
     cursor: Cursor = None,
 ) -> Outcome[ListedTasks]:
-    """List tasks ("- [ ] …") of all notes, one folder or one note, with note, line and the heading above.
+    """List tasks ("- [ ] …") with note, line and heading.
 
     In path and line order. A task is done if its box holds anything but a space.
 
     Args:
-        status: "todo", "done", "any", or one mark such as "/" or "-" for the tasks that have it in their box.
-        text: Only tasks that hold this text. Case and diacritics do not matter.
-        tag: Only tasks with this tag in their own line, or one below it.
-        path: Only tasks of this note, named as for read_note. Empty for all notes.
-        limit: How many tasks to return.
+        status: "todo" (as if left out), "done", "any", or a mark such as "/".
+        text: Only tasks with it.
+        tag: Only tasks with it.
+        path: Only of this note.
     """
     wanted = parse_task_status(status)._replace(text=text, tag=tag)
     page = page_of(

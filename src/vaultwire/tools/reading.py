@@ -91,10 +91,12 @@ class Piece(NamedTuple):
         if not text.strip():
             notices.append("The note is empty." if is_whole else "Nothing but blank lines there.")
         if is_cut and text.endswith("\n"):
-            notices.append(f"Cut at {limit} characters: read on with lines '{last_line + 1}-{span.last}' of read_note.")
+            notices.append(
+                f"Cut at {limit} characters: read on with lines '{last_line + 1}-{span.last}' of read_notes."
+            )
         elif is_cut:
             notices.append(
-                f"Cut inside line {last_line} at {limit} characters: give read_note a larger max_characters."
+                f"Cut inside line {last_line} at {limit} characters: give read_notes a larger max_characters."
             )
         notices += [f"Problem: {problem}" for problem in note.problems]
         return cls(text, span.first, last_line, is_whole, etag, f"({facts})", notices)
@@ -193,9 +195,14 @@ def read_many(
         cut += not piece.is_whole
         notes.append(one)
         texts.append("\n".join([piece.facts, *piece.notices, *text_blocks(piece.text)]))
-    done = sum("error" not in one for one in notes)
-    headline = f"{done} of {counted(len(paths), 'note')} read" + (f", {cut} of them cut." if cut else ".")
-    return Outcome([headline, *texts], ReadMany(notes=notes, read=done, cut=cut))
+    data = ReadMany(notes=notes, read=sum("error" not in one for one in notes), cut=cut)
+    return Outcome([headline(data), *texts], data)
+
+
+def headline(data: ReadMany) -> str:
+    """Return how many of several notes were read."""
+    cut = f", {data['cut']} of them cut." if data["cut"] else "."
+    return f"{data['read']} of {counted(len(data['notes']), 'note')} read{cut}"
 
 
 def _share(lengths: list[int], total: int) -> int:
@@ -225,7 +232,11 @@ def _outline(note: Note, max_characters: int) -> Outcome[ReadNote]:
     built = parse_structure(note.path, note.text)
     text = "".join(f"{'#' * entry.level} {entry.text}  ({entry.line}-{entry.last_line})\n" for entry in built.outline)
     etag = part_etag(note.etag)
-    notices = [f"({note.path}, outline, {counted(built.lines, 'line')}, etag {etag})"]
+    tasks, done = built.parsed.tasks, sum(bool(task.mark.strip()) for task in built.parsed.tasks)
+    facts = [counted(built.lines, "line"), counted(len(built.parsed.links), "link")]
+    facts += [f"{done} of {counted(len(tasks), 'task')} done"] if tasks else []
+    facts += [" ".join("#" + tag for tag in built.parsed.tags)] if built.parsed.tags else []
+    notices = [f"({note.path}, outline, {', '.join(facts)}, etag {etag})"]
     if not text:
         notices.append("The note has no headings.")
     elif len(text) > max_characters:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, NotRequired, TypedDict
+from collections.abc import Mapping
+from typing import Annotated, Any, NotRequired, TypedDict, cast
 
 from vaultwire.toolkit.argument_types import DryRun, IfMatch, Name, NoteName
+from vaultwire.toolkit.lenient_reading import spell
 from vaultwire.toolkit.phrases import counted
-from vaultwire.toolkit.registry import Bounds, Outcome, tool
-from vaultwire.tools.changes import ChangedNote, change_texts, to_changed_note
+from vaultwire.toolkit.registry import Bounds, Open, Outcome, tool
+from vaultwire.tools.changes import ChangedNote, change_texts, to_changed, to_changed_note
 from vaultwire.vault.editing.revising import GivenProperty, Revised, ValueKind
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
 from vaultwire.vault.plans.targeted_edits import Action, Edit
@@ -21,20 +23,14 @@ class GivenEdit(TypedDict):
     """One edit. Name one place; append and prepend without one mean the note's text below its frontmatter."""
 
     action: Annotated[Action, "What to do there"]
-    content: Annotated[NotRequired[Text], "New Markdown text, or a property's new value; not for delete"]
-    section: Annotated[
-        NotRequired[Name],
-        'A heading\'s section, such as "Plan" or "Plan#Next steps", subsections included; or a block by its id, such as "^a1"',
-    ]
-    lines: Annotated[NotRequired[Name], 'Line numbers of the note as read, such as "10-20", "10-" or "10"']
-    text: Annotated[NotRequired[Annotated[str, Bounds(1, 1_000_000)]], "Exactly this text, which must be there once"]
-    property: Annotated[NotRequired[Name], "A property: replace sets it, append and prepend add to its list"]
-    occurrence: Annotated[
-        NotRequired[Annotated[int, Bounds(1, 100_000)]],
-        "Which one, from 1, if several sections, blocks or texts match",
-    ]
-    every: Annotated[NotRequired[bool], "True: every place where the text is"]
-    body: Annotated[NotRequired[bool], "True: all of the note below its frontmatter; replace and delete ask for it"]
+    content: Annotated[NotRequired[Text], "Not for delete"]
+    section: Annotated[NotRequired[Name], '"Plan#Next" or "^block"']
+    lines: Annotated[NotRequired[Name], '"10-20"']
+    text: Annotated[NotRequired[Annotated[str, Bounds(1, 1_000_000)]], "Exact, there once"]
+    property: Annotated[NotRequired[Name], "append adds to a list"]
+    occurrence: Annotated[NotRequired[Annotated[int, Bounds(1, 100_000)]], "Which of several"]
+    every: Annotated[NotRequired[bool], "All places of text"]
+    body: Annotated[NotRequired[bool], "All below frontmatter"]
 
 
 class SetProperty(TypedDict):
@@ -49,6 +45,15 @@ class SetProperty(TypedDict):
     ]
 
 
+class Example(TypedDict):
+    """An example of properties; there may be any others."""
+
+    tags: NotRequired[list[str]]
+
+
+Values = Annotated[Example, Open()]
+
+
 @tool(title="Edit note", destructive=True)
 def edit_note(
     vault: Vault,
@@ -60,19 +65,16 @@ def edit_note(
     if_match: IfMatch = None,
     dry_run: DryRun = False,
 ) -> Outcome[ChangedNote]:
-    """Change parts of a note: sections, blocks, lines, exact text or properties. Every byte outside of them stays as it is.
+    """Change parts of a note; all else stays. All edits are made or none, all in the note as read.
 
-    Actions: append and prepend add lines at the end or beginning of the place (right below the heading of a section),
-    replace writes over it (a section keeps its heading), delete takes it away. Several edits are made together or not at
-    all, and all name places in the note as it was read. A place that is not there, or is there several times, is an error
-    that lists what there is.
-
-    Examples: {"action": "append", "section": "Log", "content": "- called mum"} |
+    append and prepend add lines at the end or beginning of the place (right below a heading), replace writes over it (a section
+    keeps its heading), delete takes it away. A place that is not there, or is there several times, is an error that lists what
+    there is. Examples: {"action": "append", "section": "Log", "content": "- called mum"} |
     {"action": "replace", "text": "teh", "content": "the"} | {"action": "delete", "lines": "3-4"}.
 
     Args:
-        edits: What to change. Or give a diff.
-        diff: A unified diff against the note as read, instead of edits.
+        edits: Each at one place: section, lines, text, property or body.
+        diff: Unified diff against the note as read.
     """
     revised = vault.revising.edit(
         path,
@@ -90,25 +92,42 @@ def set_properties(
     vault: Vault,
     progress: Progress,
     /,
-    path: NoteName,
-    properties: Annotated[list[SetProperty], Bounds(1, 100)],
+    paths: Annotated[list[Name], Bounds(1, 50)],
+    set: Values | None = None,  # noqa: A002 - a model's word for it
+    remove: Annotated[list[Name] | None, Bounds(1, 100)] = None,
+    properties: Annotated[list[SetProperty] | None, Bounds(1, 100)] = None,
     if_match: IfMatch = None,
     dry_run: DryRun = False,
 ) -> Outcome[ChangedNote]:
-    """Set properties (frontmatter) of a note. Order, quotes, comments and all other properties stay as they are.
+    """Set or remove properties (frontmatter) of notes; all else stays as it is.
 
-    Values are checked against the types that the person gave the properties in Obsidian. Broken frontmatter is never
-    written over: the error says which line to mend.
+    Order, quotes and comments stay. Values are checked against the types that the person gave the properties in Obsidian. All
+    notes are changed or none.
 
     Args:
-        properties: What to set. One that is there gets the new value, others are added at the end.
+        paths: The notes.
+        set: {"status": "done", "tags": ["a", "b"]}
+        remove: Names.
+        properties: What to set, with the type of a value that could be taken for another; instead of set.
+        if_match: Etag from read_notes. The note is changed only if it still is what was read.
     """
+    if not (set or properties or remove) or (set and properties):
+        raise VaultError(INVALID_ARGUMENTS, "set_properties: say what to set, or what to remove.", argument="set")
+    if if_match and len(paths) > 1:
+        raise VaultError(INVALID_ARGUMENTS, "if_match is the etag of one note: give one path.", argument="if_match")
     given = [
         GivenProperty(each["name"], each.get("value"), each.get("values"), each.get("type", "auto"))
-        for each in properties
+        for each in properties or ()
     ]
-    revised = vault.revising.set_properties(path, given, if_match, progress, dry_run=dry_run)
-    return _outcome(revised, f"{counted(len(given), 'property')} of {revised.path} set")
+    given += to_given(set or {})
+    revised = vault.revising.revise_properties(paths, given, remove or [], if_match, progress, dry_run=dry_run)
+    where = revised[0].path if len(revised) == 1 else counted(len(revised), "note")
+    what = [f"{counted(len(given), 'property')} of {where} set"] if given else []
+    what += [f"removed {', '.join(remove)} from {where}"] if remove else []
+    if len(revised) == 1:
+        return _outcome(revised[0], "; ".join(what))
+    data = cast("ChangedNote", {**to_changed(revised[0].done), "path": revised[0].path})
+    return Outcome(change_texts(revised[0].done, "; ".join(what), data), data)
 
 
 @tool(title="Remove properties", destructive=True)
@@ -126,8 +145,24 @@ def remove_properties(
     Args:
         names: Names of the properties, in any case. One that the note does not have is passed over.
     """
-    revised = vault.revising.remove_properties(path, names, if_match, progress, dry_run=dry_run)
+    (revised,) = vault.revising.revise_properties([path], [], names, if_match, progress, dry_run=dry_run)
     return _outcome(revised, f"removed {', '.join(names)} from {revised.path}")
+
+
+def to_given(values: Mapping[str, Any]) -> list[GivenProperty]:
+    """Return properties given as an object of names and values. Raises VaultError for a value that no property has."""
+    given: list[GivenProperty] = []
+    for name, value in values.items():
+        items = [spell(each) for each in value] if isinstance(value, list) else None
+        text = None if value is None or items is not None else spell(value)
+        if (items is not None and None in items) or (value is not None and items is None and text is None):
+            raise VaultError(
+                INVALID_ARGUMENTS,
+                f"{name!r}: the value of a property is a text, a number, true or false, or a list of these.",
+                property=name,
+            )
+        given.append(GivenProperty(name, text, items if items is None else [each or "" for each in items], "auto"))
+    return given
 
 
 def _to_edit(given: GivenEdit, number: int) -> Edit:

@@ -83,24 +83,17 @@ def search_notes(
     exact_total: bool = False,
     cursor: Cursor = None,
 ) -> Outcome[FoundNotes]:
-    """Search the text and names of all notes, and of canvases (their cards). Returns the best notes first, each with its
-    first matching lines.
+    """Search texts and names of notes and canvases; best first, with matching lines. Obsidian's syntax: all words must occur;
+    "phrase", -not, OR, ( ), /regex/; operators before a word, "phrase" or (group): file: path: content: tag: line: block:
+    section: task: task-todo: task-done: match-case:; [property], [property:value], [property:>5], [property:null].
 
-    The query is written as in Obsidian's own search: words must all occur in a note, in any case and also inside longer
-    words; a "quoted phrase" matches full words only; -word and -(group) leave notes out; OR separates alternatives;
-    ( ) group; /regex/ is a JavaScript regular expression.
-
-    An operator stands right before a word, "phrase", /regex/ or (group): file: (file name), path:, content: (not the
-    name), tag: (tags below it too), line: block: section: (all in one of these), task: task-todo: task-done: (in a
-    task; task:"" is any), match-case: ignore-case:. Properties: [name], [name:part of value], [name:"whole value"],
-    [name:null] (empty), [name:>5] (also <, >=, <=; numbers and dates), [name:A OR B].
-
-    Examples: meeting (work OR meetup) -personal | tag:#project line:(call mum) | [status:draft] path:"Daily notes".
-    Quote text that holds brackets or looks like an operator.
+    Words are found in any case, also inside longer words; a phrase matches full words only. line: block: and section: find all
+    in one of these; tag: finds the tags below it, too. [name:"whole value"] and [name:A OR B] are possible. Quote text that
+    holds brackets or looks like an operator. Examples: meeting (work OR meetup) -personal | tag:#project line:(call mum) |
+    [status:draft] path:"Daily notes".
 
     Args:
         query: What to look for.
-        folder: Search only below this folder. Empty for the whole vault.
         max_tokens: Return fewer notes if their lines would take more tokens than this, roughly counted.
         exact_total: Count all notes that match, also where that takes long.
     """

@@ -1,4 +1,4 @@
-"""Tools on the structure of a note, its links, and tags. Docstrings here are product text: a model reads them."""
+"""Tools on the structure of a note, its links, and tags; ``tools.links`` has all links. Docstrings here are product text."""
 
 from __future__ import annotations
 
@@ -132,15 +132,8 @@ def get_outline(vault: Vault, progress: Progress, /, path: NoteName) -> Outcome[
     return Outcome(["\n".join(lines if built.outline else [*lines, "No headings."])], data)
 
 
-@tool(title="List links", time_class="search", read_only=True)
-def list_links(
-    vault: Vault, progress: Progress, /, path: NoteName, limit: Limit = 100, cursor: Cursor = None
-) -> Outcome[NoteLinks]:
-    """List the links and embeds of a note, and the file each leads to, resolved as Obsidian does.
-
-    Args:
-        limit: How many links to return.
-    """
+def outgoing_links(vault: Vault, progress: Progress, path: str, limit: int, cursor: str | None) -> Outcome[NoteLinks]:
+    """Return a page of the links and embeds of a note, and the file each leads to."""
 
     def find() -> Listed[OutgoingLink]:
         found, links = vault.links(path, progress)

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from vaultwire.toolkit.tool_sets import COVERS, MORE, with_covered
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -14,19 +16,29 @@ EVERY_OTHER_CLIENT = "*"
 
 
 class ToolRules:
-    """Which tools may be used: those of ``allow``, None for all, without those of ``deny``. Names may contain ``*``."""
+    """Which tools may be used: those of ``allow``, None for all, without those of ``deny``. Names may contain ``*``.
 
-    __slots__ = ("allow", "deny")
+    A tool that does the work of others (``COVERS``) may be used where all of these may: no rule about one of them is got
+    round by another name. To name it is to name them all. ``more_tools`` may be used unless it is denied: it does nothing
+    itself, and what it runs is checked under its own name.
+    """
+
+    __slots__ = ("_allow", "_deny", "allow", "deny")
 
     def __init__(self, allow: tuple[str, ...] | None = None, deny: tuple[str, ...] = ()) -> None:
         self.allow = allow
         self.deny = deny
+        self._allow = None if allow is None else with_covered(allow)
+        self._deny = with_covered(deny)
 
     def allows(self, tool: str) -> bool:
         """Tell whether the tool may be used."""
-        if _is_named(tool, self.deny):
+        covered = COVERS.get(tool, ())
+        if any(_is_named(each, self._deny) for each in (tool, *covered)):
             return False
-        return self.allow is None or _is_named(tool, self.allow)
+        if self._allow is None or tool == MORE:
+            return True
+        return all(_is_named(each, self._allow) for each in covered or (tool,))
 
 
 class Policy:
@@ -58,16 +70,20 @@ class Policy:
 
     def allows(self, annotations: Mapping[str, Any], tool: str = "", client: str = "", principal: str = "") -> bool:
         """Tell whether a client may see and call a tool with these MCP annotations. The client is named as in ``rules_for``."""
-        if self.read_only and annotations.get("readOnlyHint") is not True:
+        if self.forbids_changes_of(tool, annotations):
             return False
         own = self.rules_for(client, principal)
         return (self.tools is None or self.tools.allows(tool)) and all(rules.allows(tool) for rules in own)
+
+    def forbids_changes_of(self, tool: str, annotations: Mapping[str, Any]) -> bool:
+        """Tell whether a tool may not be used because nothing is changed."""
+        return self.read_only and annotations.get("readOnlyHint") is not True and tool != MORE
 
     def refusal(self, tool: str, annotations: Mapping[str, Any], client: str = "", principal: str = "") -> str | None:
         """Return why the call is refused, None if it may run."""
         if self.allows(annotations, tool, client, principal):
             return None
-        if self.read_only and annotations.get("readOnlyHint") is not True:
+        if self.forbids_changes_of(tool, annotations):
             hint = "To allow changes, start vaultwire without --read-only and without read_only in its policy."
             return f"This vault is served read-only, so {tool} cannot run. {hint}"
         return f"The policy of this server does not allow {tool}."

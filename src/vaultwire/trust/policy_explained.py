@@ -40,7 +40,7 @@ def explain_tool(
 ) -> Reason:
     """Return whether a client may use a tool, and why. The client is named as in ``Policy.rules_for``."""
     policy = loaded.policy
-    if policy.read_only and annotations.get("readOnlyHint") is not True:
+    if policy.forbids_changes_of(tool, annotations):
         return Reason(False, "it changes notes, and read_only is true")
     own = [("[tools]", policy.tools)] if policy.tools is not None else []
     own += [(_table_of(loaded, rules), rules) for rules in policy.rules_for(client, principal)]

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import threading
 from collections import deque
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Collection, Hashable, Mapping
 
 WINDOW_SECONDS = 60.0
 
@@ -42,8 +42,11 @@ class Rates:
         self._lock = threading.Lock()
         self._windows: dict[tuple[Hashable, str], deque[float]] = {}  # the one used last is last
 
-    def count(self, client: Hashable, tool: str, *, changes: bool) -> None:
-        """Count a call. Raises TooOften; a refused call does not count."""
+    def count(self, client: Hashable, tool: str, *, changes: bool, also: Collection[str] = ()) -> None:
+        """Count a call. Raises TooOften; a refused call does not count.
+
+        ``also``: tools whose work the call does, too. It counts for those that have a number of their own.
+        """
         most = self._most.get(tool)
         if most is None:
             most = self._most.get(CHANGES) if changes else None
@@ -55,6 +58,11 @@ class Rates:
             windows = []
             if most is not None:
                 windows.append(self._checked((client, tool), most, f"calls of {tool}", now))
+            windows += [
+                self._checked((client, name), self._most[name], f"calls of {name}", now)
+                for name in also
+                if name in self._most
+            ]
             if total is not None:
                 windows.append(self._checked((client, ""), total, "calls", now))
             for window in windows:

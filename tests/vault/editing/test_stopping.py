@@ -132,15 +132,20 @@ WORK: dict[str, Work] = {
     ),
     "properties set": Work(
         lambda _: {"a.md": "---\nx: 1\n---\n"},
-        lambda vault, asked: vault.revising.set_properties(
-            "a", [GivenProperty(f"k{number}", "1", None, "auto") for number in range(200)], None, asked, dry_run=True
+        lambda vault, asked: vault.revising.revise_properties(
+            ["a"],
+            [GivenProperty(f"k{number}", "1", None, "auto") for number in range(200)],
+            [],
+            None,
+            asked,
+            dry_run=True,
         ),
         each=0,
     ),
     "a list set": Work(
         lambda count: {"a.md": "---\nx:\n" + numbered(count, "  - v{}\n") + "---\n"},
-        lambda vault, asked: vault.revising.set_properties(
-            "a", [GivenProperty("x", None, ["v1", "w"], "auto")], None, asked, dry_run=True
+        lambda vault, asked: vault.revising.revise_properties(
+            ["a"], [GivenProperty("x", None, ["v1", "w"], "auto")], [], None, asked, dry_run=True
         ),
         each=0,
     ),
@@ -192,7 +197,7 @@ def test_each_property_given_and_each_edit_asks(tmp_path: Path) -> None:
     for count in (10, 20):
         progress = Ending()
         given = [GivenProperty(f"k{number}", "1", None, "auto") for number in range(count)]
-        vault.revising.set_properties("a", given, None, progress, dry_run=True)
+        vault.revising.revise_properties(["a"], given, [], None, progress, dry_run=True)
         assert progress.asked >= 2 * count
         progress = Ending()
         edits = [Edit("append", f"{number}\n", section="h") for number in range(count)]

@@ -39,7 +39,11 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_servers_started_at_once_answer_right_and_hear_of_each_other(root: Path, tmp_path: Path) -> None:
-    with Server(root) as one, Server(root) as two, Server(root) as three:
+    with (
+        Server(root, "--structured") as one,
+        Server(root, "--structured") as two,
+        Server(root, "--structured") as three,
+    ):
         servers = [one, two, three]
         for server in servers:
             server.open("2025-11-25")
@@ -56,7 +60,7 @@ def test_servers_started_at_once_answer_right_and_hear_of_each_other(root: Path,
 
 
 def test_a_server_killed_while_it_indexes_takes_no_other_with_it(root: Path) -> None:
-    with Server(root) as one, Server(root) as two:
+    with Server(root, "--structured") as one, Server(root, "--structured") as two:
         for server in (one, two):
             server.open("2025-11-25")
             server.post("tools/call", {"name": "search_notes", "arguments": {"query": "apple"}})
@@ -64,6 +68,6 @@ def test_a_server_killed_while_it_indexes_takes_no_other_with_it(root: Path) -> 
         assert two.receive()["result"]["structuredContent"]["total"] == NOTES
         two.call("write_note", path="new.md", content="pear", mode="create")
         assert total(two, "pear") == 1
-    with Server(root) as three:
+    with Server(root, "--structured") as three:
         three.open("2025-11-25")
         assert (total(three, "apple"), total(three, "pear")) == (NOTES, 1)

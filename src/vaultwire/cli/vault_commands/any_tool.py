@@ -14,6 +14,7 @@ from vaultwire.cli.terminal import has_reader, say, say_rows, say_styled
 from vaultwire.cli.vault_commands.calling import DONE, Calls, add_options, run, say_answer
 from vaultwire.config import ConfigError
 from vaultwire.toolkit.catalog import load_catalog
+from vaultwire.toolkit.other_names import meanings
 from vaultwire.toolkit.tool_sets import OUTSIDE
 
 _ARGUMENT = re.compile(r"([A-Za-z_]\w*)(=|@)(.*)", re.DOTALL)
@@ -63,6 +64,8 @@ def read_arguments(tool: str, schemas: Mapping[str, Any], given: list[str]) -> d
         if found is None:
             raise ConfigError(f"{each!r} is not an argument: write KEY=VALUE, such as {next(iter(schemas), 'path')}=…")
         name, sign, value = found.groups()
+        meant = [] if name in schemas else meanings(name, schemas)
+        name = meant[0] if len(meant) == 1 else name
         if name not in schemas:
             there_are = ", ".join(schemas) or "none"
             raise ConfigError(f"{tool} takes no {name!r}{did_you_mean(name, schemas)} (there are: {there_are})")

@@ -53,6 +53,10 @@ class Person(ProgressLine):
         """Return none: a job that has the tools answers for them."""
         return ()
 
+    def listed(self) -> Collection[str]:
+        """Return none: nothing is listed to a person."""
+        return ()
+
     def show(self, tools: Collection[str]) -> bool:  # noqa: ARG002 - see the protocol
         """List nothing: all tools can be called."""
         return False

@@ -11,6 +11,7 @@ import secrets
 import time
 
 from vaultwire.protocol import http, jsonrpc
+from vaultwire.protocol.dialects import FOR_PROGRAMS
 from vaultwire.protocol.events import MAX_NAME, Peer, Request, Send, meta_of
 from vaultwire.protocol.http import HeaderMismatch, Headers
 from vaultwire.protocol.revisions import HEADER_MISMATCH, META_CLIENT_INFO
@@ -92,6 +93,8 @@ class McpEndpoint:
         if isinstance(message, dict) and message.get("method") == "initialize":
             return self._open(message, headers, principal)
         session = self._one_request_session(message, revision, principal)
+        if not headers.names_revision and not session.dialect.is_contract:
+            session.dialect = FOR_PROGRAMS  # a client of the contract v1, which knows no handshake
         return self._run(session, message, Stream(self._workers, revision, takes_more=headers.takes_stream))
 
     def _post_stateless(self, message: Json, headers: Headers, revision: Revision, principal: str) -> Reply | Stream:

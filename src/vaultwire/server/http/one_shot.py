@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 
-from vaultwire.protocol.dialects import MCP
+from vaultwire.protocol.dialects import FOR_PROGRAMS
 from vaultwire.server.results import Refusal, Result
 
 TYPE_CHECKING = False
@@ -61,7 +61,7 @@ def at_process_end(close: Callable[[], None]) -> None:
 class _Single:
     """Session and outlet of one request: the answer goes out as it is, all else nowhere."""
 
-    dialect = MCP
+    dialect = FOR_PROGRAMS
     can_ask = False
 
     def __init__(self, on_answer: Callable[[Answer], None]) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from vaultwire.markdown import edits
+from vaultwire.vault.changes.change import Write
+from vaultwire.vault.disk.note_text import to_bytes
 from vaultwire.vault.editing.workbench import Done, Workbench
 from vaultwire.vault.plans.attachment_types import decode_base64
 from vaultwire.vault.plans.context import PlanContext
@@ -17,6 +19,7 @@ from vaultwire.vault.plans.creating import (
     plan_insert_template,
 )
 from vaultwire.vault.plans.moving import is_path, plan_arrival
+from vaultwire.vault.plans.note_text import decode_note, with_bom
 from vaultwire.vault.plans.templates import below
 from vaultwire.vault.settings.daily_notes import parse_day
 from vaultwire.vault.value_types import Progress, VaultPath
@@ -46,6 +49,17 @@ class Making:
         with self._bench.locked(progress) as context:
             plan = plan_create(context, new, self._bench.now(), may_have_namesake=may_have_namesake)
             return self._finish(context, plan, dry_run=dry_run, may_have_namesake=may_have_namesake)
+
+    def rewrite(
+        self, name: str, content: str, if_match: str | None, progress: Progress, *, appends: bool, dry_run: bool
+    ) -> Made:
+        """Add lines at the end of a note, or write over its text. See ``edits.append`` and ``edits.rewrite``."""
+        with self._bench.locked(progress) as context:
+            path = context.locate(name)
+            before = self._bench.read(path, if_match, is_overwritten=not appends)
+            new = (edits.append if appends else edits.rewrite)(decode_note(path, before), content)
+            plan = FilePlan(path, [Write(path, before, with_bom(to_bytes(new, before), before))], [], is_new=False)
+            return self._finish(context, plan, dry_run=dry_run)
 
     def append_daily(self, day: str, content: str, heading: str, progress: Progress, *, dry_run: bool) -> Made:
         """Add lines to the note of a day (``parse_day``), which is made if it is not there. See ``plan_append_daily``."""

@@ -14,7 +14,7 @@ from vaultwire.markdown.edits import to_plain
 from vaultwire.markdown.properties import parse_frontmatter
 from vaultwire.markdown.property_edits import PropertyEditError, remove_properties, set_properties
 from vaultwire.markdown.yaml_core import PropertyValue, plain_scalar
-from vaultwire.vault.changes.change import Write
+from vaultwire.vault.changes.change import Step, Write
 from vaultwire.vault.disk.note_text import to_bytes
 from vaultwire.vault.disk.paths import fold
 from vaultwire.vault.editing.workbench import Done, Workbench
@@ -77,18 +77,36 @@ class Revising:
                 return apply_diff(path, text, diff, progress)
             return apply_edits(path, text, list(edits), self._change_property, progress)
 
-        return self._revise(name, change, if_match, progress, dry_run=dry_run)
+        (revised,) = self._revise([name], change, if_match, progress, dry_run=dry_run)
+        return revised
 
-    def set_properties(
+    def revise_properties(
         self,
-        name: str,
+        names: Sequence[str],
         given: Sequence[GivenProperty],
+        removed: Sequence[str],
         if_match: str | None,
         progress: Progress,
         *,
         dry_run: bool,
-    ) -> Revised:
-        """Set properties; every other byte stays. See ``property_edits.set_properties``."""
+    ) -> list[Revised]:
+        """Set and remove properties of notes, in one change; every other byte stays. See ``markdown.property_edits``."""
+        types, values = self._types(), self._values(given, progress)
+
+        def change(_: VaultPath, text: str) -> str:
+            changed = set_properties(text, values, types, progress.check) if values else text
+            return remove_properties(changed, removed, progress.check) if removed else changed
+
+        return self._revise(names, change, if_match, progress, dry_run=dry_run)
+
+    def with_properties(self, text: str, given: Sequence[GivenProperty], progress: Progress) -> str:
+        """Return the text of a new note with these properties."""
+        try:
+            return set_properties(text, self._values(given, progress), self._types(), progress.check)
+        except PropertyEditError as error:
+            raise VaultError(INVALID_ARGUMENTS, f"properties: {error}", argument="properties") from None
+
+    def _values(self, given: Sequence[GivenProperty], progress: Progress) -> dict[str, PropertyValue]:
         types = self._types()
         values: dict[str, PropertyValue] = {}
         names: set[str] = set()
@@ -97,40 +115,33 @@ class Revising:
                 raise VaultError(INVALID_ARGUMENTS, f"properties: {each.name!r} is given twice.", argument="properties")
             names.add(fold(each.name))
             values[each.name] = to_value(each, types)
-        return self._revise(
-            name,
-            lambda _, text: set_properties(text, values, types, progress.check),
-            if_match,
-            progress,
-            dry_run=dry_run,
-        )
-
-    def remove_properties(
-        self, name: str, names: Sequence[str], if_match: str | None, progress: Progress, *, dry_run: bool
-    ) -> Revised:
-        """Remove properties; every other byte stays. See ``property_edits.remove_properties``."""
-        return self._revise(
-            name, lambda _, text: remove_properties(text, names, progress.check), if_match, progress, dry_run=dry_run
-        )
+        return values
 
     def _revise(
         self,
-        name: str,
+        names: Sequence[str],
         change: Callable[[VaultPath, str], str],
         if_match: str | None,
         progress: Progress,
         *,
         dry_run: bool,
-    ) -> Revised:
+    ) -> list[Revised]:
+        """Change the texts of notes in one change."""
+        before: dict[VaultPath, bytes] = {}
+        steps: list[Step] = []
         with self._bench.locked(progress) as context:
-            path = context.locate(name)
-            before = self._bench.read(path, if_match)
-            try:
-                new = change(path, decode_note(path, before))
-            except PropertyEditError as error:
-                raise VaultError(INVALID_ARGUMENTS, f"{path}: {error}", path=path) from None
-            step = Write(path, before, with_bom(to_bytes(new, before), before))
-            return Revised(path, before, self._bench.finish([step], [], progress, dry_run=dry_run))
+            for name in asking(progress, names):
+                path = context.locate(name)
+                if path in before:
+                    continue
+                before[path] = self._bench.read(path, if_match)
+                try:
+                    new = change(path, decode_note(path, before[path]))
+                except PropertyEditError as error:
+                    raise VaultError(INVALID_ARGUMENTS, f"{path}: {error}", path=path) from None
+                steps.append(Write(path, before[path], with_bom(to_bytes(new, before[path]), before[path])))
+            done = self._bench.finish(steps, [], progress, dry_run=dry_run)
+        return [Revised(path, old, done) for path, old in before.items()]
 
     def _change_property(self, text: str, edit: Edit) -> str:
         """Make one edit of a property: append and prepend add to a list, delete takes the property away."""

@@ -1,0 +1,124 @@
+"""The tool that reads one note or several, by name or by day. Docstrings here are product text: a model reads them."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from vaultwire.toolkit.argument_types import Name
+from vaultwire.toolkit.registry import Bounds, Outcome, tool
+from vaultwire.tools.daily import daily_note
+from vaultwire.tools.reading import (
+    DEFAULT_CHARACTERS,
+    MaxCharacters,
+    OneOfMany,
+    Part,
+    ReadMany,
+    headline,
+    read_many,
+    read_note,
+)
+from vaultwire.vault.errors import FILE_NOT_FOUND, INVALID_ARGUMENTS, VaultError
+from vaultwire.vault.value_types import Progress
+from vaultwire.vault.vault import Vault
+
+# The least that is shown of each of several notes.
+_LEAST_CHARACTERS = 1_000
+
+
+@tool(title="Read notes", time_class="search", read_only=True)
+def read_notes(
+    vault: Vault,
+    progress: Progress,
+    /,
+    paths: Annotated[list[Name], Bounds(1, 50)],
+    section: Annotated[str | None, Bounds(1, 1000)] = None,
+    lines: Annotated[str | None, Bounds(1, 30)] = None,
+    part: Part = "all",
+    max_characters: MaxCharacters = DEFAULT_CHARACTERS,
+) -> Outcome[ReadMany]:
+    """Read notes, or a part of them; each comes with its etag.
+
+    A long note is cut, and the result says how to go on. Before a long note, read its outline, then the section needed.
+
+    Args:
+        paths: Notes, or days: "today", "2026-03-31", "-1".
+        section: Heading ("Plan#Next") or block ("^id").
+        lines: "10-20", "10-" or "10".
+        part: "outline" has headings with their lines, tags, numbers of links and tasks.
+        max_characters: Read at most this much of all together.
+    """
+    if len(paths) == 1:
+        outcome = _read(vault, progress, paths[0], section, lines, part, max_characters)
+        return Outcome(outcome.texts, ReadMany(notes=[_one(paths[0], outcome.data)], read=1, cut=0))
+    if part == "all" and not section and not lines:
+        return read_many(vault, progress, [_day_or_name(vault, progress, path) for path in paths], max_characters)
+    limit = max(max_characters // len(paths), _LEAST_CHARACTERS)
+    notes: list[OneOfMany] = []
+    texts: list[str] = []
+    for number, path in enumerate(paths):
+        progress.check()
+        progress.report(number, len(paths), "notes read")
+        try:
+            outcome = _read(vault, progress, path, section, lines, part, limit)
+        except VaultError as error:
+            if error.code == INVALID_ARGUMENTS:
+                raise
+            notes.append(OneOfMany(name=path, error=error.code, message=error.message))
+            texts.append(f"({path!r}: {error.code}: {error.message})")
+        else:
+            notes.append(_one(path, outcome.data))
+            texts += outcome.texts
+    data = ReadMany(notes=notes, read=sum("error" not in one for one in notes), cut=0)
+    return Outcome([headline(data), *texts], data)
+
+
+def _read(
+    vault: Vault, progress: Progress, path: str, section: str | None, lines: str | None, part: Part, limit: int
+) -> Outcome[Any]:
+    """Read one note; if there is none of this name, the note of the day that it says."""
+    try:
+        return read_note(vault, progress, path, section, lines, part, limit)
+    except VaultError as error:
+        if error.code != FILE_NOT_FOUND:
+            raise
+        day = _daily(vault, progress, path)
+        if day is None:
+            raise
+        if not day.data["exists"] or (part == "all" and not section and not lines):
+            return daily_note(vault, progress, path, limit)
+        return read_note(vault, progress, day.data["path"], section, lines, part, limit)
+
+
+def _day_or_name(vault: Vault, progress: Progress, path: str) -> str:
+    """Return the path of the day's note for a day that is no note's name; any other name as it is."""
+    try:
+        vault.locate(path, progress)
+    except VaultError as error:
+        day = _daily(vault, progress, path) if error.code == FILE_NOT_FOUND else None
+        if day is not None:
+            return str(day.data["path"])
+    return path
+
+
+def _daily(vault: Vault, progress: Progress, day: str) -> Outcome[Any] | None:
+    """Return the note of a day; None if the text is no day."""
+    try:
+        return daily_note(vault, progress, day)
+    except VaultError as error:
+        if error.code != INVALID_ARGUMENTS:
+            raise
+        return None
+
+
+def _one(name: str, read: Any) -> OneOfMany:
+    one = OneOfMany(name=name, path=read["path"])
+    if not read.get("exists", True):
+        one["error"] = FILE_NOT_FOUND
+        one["message"] = "There is no note of this day yet: append_daily_note makes it."
+    if "content" in read:
+        one["content"], one["etag"] = read["content"], read["etag"]
+    if "last_line" in read:
+        one["last_line"] = read["last_line"]
+    if "total_lines" in read:
+        one["total_lines"] = read["total_lines"]
+    return one

@@ -1,0 +1,297 @@
+"""The standard set of tools: what it costs to list, what it still runs, and that both names of a tool do the same."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support.calls import call, refusal
+from support.vaults import open_vault, write_vault
+from support.wire import Server
+from vaultwire.toolkit.catalog import load_catalog
+from vaultwire.toolkit.lean import lean_schema
+from vaultwire.toolkit.tool_sets import CATEGORIES, CORE, COVERS, MORE, STANDARD, WEB
+from vaultwire.trust.chained_log import records
+
+NOTES = """
+=== Home.md
+---
+status: open
+---
+# Home
+See [[Garden]]. #plants
+
+## Tasks
+- [ ] water
+- [x] weed
+=== Projects/Garden.md
+# Garden
+Back to [[Home]] and [[Nowhere]].
+=== 2026-03-30.md
+A day.
+"""
+CATALOG = {each["name"]: each for each in load_catalog()}
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    return write_vault(tmp_path / "notes", NOTES)
+
+
+@pytest.fixture
+def server(root: Path) -> Iterator[Server]:
+    with Server(root, "--standalone") as running:
+        running.open("2025-11-25")
+        yield running
+
+
+def listed(server: Server) -> dict[str, dict[str, Any]]:
+    return {tool["name"]: tool for tool in server.request("tools/list")["result"]["tools"]}
+
+
+def text_of(result: dict[str, Any]) -> str:
+    return "\n".join(block["text"] for block in result["content"])
+
+
+# ---------------------------------------------------------------------- what the list costs
+
+
+def test_the_standard_set_costs_no_more_than_sixteen_kilobytes(server: Server) -> None:
+    answer = server.request("tools/list")
+    assert len(json.dumps(answer, ensure_ascii=False, separators=(",", ":")).encode()) <= 16 * 1024
+    tools = answer["result"]["tools"]
+    assert [tool["name"] for tool in tools] == [*STANDARD]
+    model_sees = [{name: tool[name] for name in ("name", "description", "inputSchema")} for tool in tools]
+    assert len(json.dumps(model_sees, ensure_ascii=False, separators=(",", ":")).encode()) <= 8 * 1024
+
+
+def test_the_core_costs_four_kilobytes_and_is_no_dead_end(root: Path) -> None:
+    with Server(root, "--tools", "core", "--standalone") as server:
+        server.open("2025-11-25")
+        answer = server.request("tools/list")
+        assert len(json.dumps(answer, ensure_ascii=False, separators=(",", ":")).encode()) <= 4 * 1024
+        assert set(listed(server)) == set(CORE)
+        others = text_of(server.call(MORE))
+        assert all(f"{name}(" in others for name in STANDARD if name not in CORE)
+        assert server.call(MORE, tool="move_notes", arguments={"paths": ["Home"], "to": "Start"})["isError"] is False
+        assert (root / "Start.md").exists()
+
+
+def test_all_lists_every_tool(root: Path) -> None:
+    with Server(root, "--tools", "all", "--standalone") as server:
+        server.open("2025-11-25")
+        every = {name for names in CATEGORIES.values() for name in names}
+        assert set(listed(server)) == every - {WEB, MORE}  # there are no more
+
+
+@pytest.mark.parametrize("name", STANDARD)
+def test_what_is_listed_is_a_part_of_what_is_checked(name: str) -> None:
+    full = CATALOG[name]["inputSchema"]
+    lean = lean_schema(name, full)
+    assert lean["properties"].keys() <= full["properties"].keys()
+    assert lean.get("required", []) == full["required"]
+    for argument, schema in lean["properties"].items():
+        assert {key: full["properties"][argument][key] for key in ("type", "enum") if key in schema} == {
+            key: schema[key] for key in ("type", "enum") if key in schema
+        }
+    text = json.dumps(lean)
+    assert not any(word in text for word in ("additionalProperties", "$schema", "maximum", "maxLength", '"default"'))
+
+
+# ---------------------------------------------------------------------- results
+
+
+def test_results_are_text_alone(server: Server) -> None:
+    for tool in listed(server).values():
+        assert "outputSchema" not in tool
+    for name, arguments in (("read_notes", {"paths": ["Home"]}), ("list_tasks", {}), ("read_note", {"path": "Home"})):
+        assert "structuredContent" not in server.call(name, **arguments)
+
+
+@pytest.mark.parametrize("how", ["option", "variable"])
+def test_structured_gives_both(root: Path, how: str) -> None:
+    options, variables = (["--structured"], {}) if how == "option" else ([], {"VAULTWIRE_STRUCTURED": "1"})
+    with Server(root, *options, "--standalone", **variables) as server:
+        server.open("2025-11-25")
+        assert all("outputSchema" in tool for tool in listed(server).values())
+        result = server.call("read_notes", paths=["Home"])
+        assert result["structuredContent"]["notes"][0]["etag"] in text_of(result)
+
+
+# ---------------------------------------------------------------------- more_tools
+
+
+def test_a_tool_that_is_not_listed_runs_as_if_it_was_called(server: Server, root: Path) -> None:
+    arguments = {"source": "Garden", "target": "Home"}
+    assert "merged Projects/Garden.md into Home.md" in text_of(
+        server.call(MORE, tool="merge_notes", arguments=arguments)
+    )
+    assert not (root / "Projects/Garden.md").exists()
+    assert "merge_notes by" in text_of(server.call("list_changes"))
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        {"tool": "list_backlinks", "arguments": {"path": "Home"}},
+        {"tool": "list-backlinks", "arguments": '{"note": "Home"}'},
+        {"name": "list_backlinks", "args": {"path": "Home"}},
+        {"tool": "list_backlinks", "path": "Home"},
+    ],
+)
+def test_its_arguments_may_come_in_many_forms(server: Server, sent: dict[str, Any]) -> None:
+    expected = server.call("list_backlinks", path="Home")
+    assert server.call(MORE, **sent)["content"] == expected["content"]
+
+
+def test_errors_are_those_of_the_tool_that_runs(server: Server) -> None:
+    for arguments in ({}, {"path": "Nobody"}, {"path": 1.5}):
+        direct = server.call("insert_template", **arguments)
+        assert server.call(MORE, tool="insert_template", arguments=arguments)["content"] == direct["content"]
+        assert direct["isError"]
+
+
+def test_without_a_tool_it_tells_what_there_is(server: Server) -> None:
+    text = text_of(server.call(MORE))
+    assert "merge_notes(source, target, where?, dry_run?)" in text
+    assert "read_note" in text.splitlines()[-1]
+    assert len(text.encode()) <= 2048
+    unknown = server.call(MORE, tool="add a picture")
+    assert unknown["isError"]
+    assert "add_attachment(name, data" in text_of(unknown)
+    assert server.call(MORE, tool=MORE)["isError"]
+
+
+def test_a_search_for_tools_costs_a_kilobyte_at_most(server: Server) -> None:
+    for query in ("image", "rename tag", "note", "undo", ""):
+        assert len(text_of(server.call("search_tools", query=query)).encode()) <= 1024
+
+
+def test_the_log_and_the_rate_see_the_tool_that_runs(root: Path, tmp_path: Path) -> None:
+    log = tmp_path / "audit.jsonl"
+    with Server(root, "--audit", str(log), "--rate", "list_tags=2", "--standalone") as server:
+        server.open("2025-11-25")
+        server.call(MORE, tool="list_tags")
+        server.call("vault_overview", what="tags")
+        limited = server.call(MORE, tool="list_tags")
+        assert limited["_meta"]["errorCode"] == "RATE_LIMITED"
+    names = [each["tool_name"] for each in records(str(log)) if each["type"] == "request" and "tool_name" in each]
+    assert names[:2] == ["list_tags", "vault_overview"]
+    assert MORE not in names
+
+
+# ---------------------------------------------------------------------- the new tools do what the old ones do
+
+
+def same(root: Path, new: tuple[str, dict[str, Any]], old: tuple[str, dict[str, Any]]) -> None:
+    vault = open_vault(root, today=lambda: date(2026, 3, 31))
+    assert call(vault, new[0], **new[1]).texts == call(vault, old[0], **old[1]).texts
+
+
+@pytest.mark.parametrize(
+    ("new", "old"),
+    [
+        (("read_notes", {"paths": ["Home"]}), ("read_note", {"path": "Home"})),
+        (("read_notes", {"paths": ["Home"], "part": "outline"}), ("read_note", {"path": "Home", "part": "outline"})),
+        (("read_notes", {"paths": ["Home"], "section": "Tasks"}), ("read_note", {"path": "Home", "section": "Tasks"})),
+        (("read_notes", {"paths": ["Home", "Gone"]}), ("read_many", {"paths": ["Home", "Gone"]})),
+        (("read_notes", {"paths": ["today"]}), ("daily_note", {"day": "today"})),
+        (("read_notes", {"paths": ["-1"]}), ("daily_note", {"day": "-1"})),
+        (("read_notes", {"paths": ["yesterday", "Home"]}), ("read_many", {"paths": ["2026-03-30.md", "Home"]})),
+        (("list_links", {"path": "Home", "what": "in"}), ("list_backlinks", {"path": "Home"})),
+        (("list_links", {"what": "unresolved"}), ("graph", {"what": "unresolved"})),
+        (("list_links", {"what": "path", "path": "Home", "to": "Garden"}),
+         ("graph", {"what": "path", "path": "Home", "to": "Garden"})),
+        (("vault_overview", {"what": "tags"}), ("list_tags", {})),
+        (("vault_overview", {"what": "properties"}), ("list_properties", {})),
+        (("vault_overview", {"what": "values", "name": "status"}), ("list_properties", {"name": "status"})),
+        (("vault_overview", {}), ("vault_stats", {"limit": 100})),
+        (("move_notes", {"paths": ["Home"], "to": "A", "dry_run": True}),
+         ("move_note", {"path": "Home", "to": "A", "dry_run": True})),
+        (("rename", {"what": "tag", "old": "plants", "new": "a", "dry_run": True}),
+         ("rename_tag", {"old": "plants", "new": "a", "dry_run": True})),
+        (("rename", {"what": "property", "old": "status", "new": "a", "dry_run": True}),
+         ("rename_property", {"old": "status", "new": "a", "dry_run": True})),
+        (("rename", {"what": "heading", "path": "Home", "old": "Tasks", "new": "a", "dry_run": True}),
+         ("rename_heading", {"path": "Home", "heading": "Tasks", "to": "a", "dry_run": True})),
+        (("set_properties", {"paths": ["Home"], "remove": ["status"], "dry_run": True}),
+         ("remove_properties", {"path": "Home", "names": ["status"], "dry_run": True})),
+    ],
+)  # fmt: skip
+def test_a_new_tool_says_what_the_old_one_says(
+    root: Path, new: tuple[str, dict[str, Any]], old: tuple[str, dict[str, Any]]
+) -> None:
+    same(root, new, old)
+
+
+def test_parts_of_several_notes_are_read(root: Path) -> None:
+    vault = open_vault(root)
+    outcome = call(vault, "read_notes", paths=["Home", "Nobody", "Garden"], part="outline")
+    text = "\n".join(outcome.texts)
+    assert text.startswith("2 of 3 notes read.")
+    assert "## Tasks" in text
+    assert "FILE_NOT_FOUND" in text
+    assert "1 of 2 tasks done" in text
+    assert refusal(vault, "read_notes", paths=["Home"], section="Tasks", lines="1-2")[0] == "INVALID_ARGUMENTS"
+
+
+def test_properties_of_several_notes_are_one_change(root: Path) -> None:
+    vault = open_vault(root)
+    outcome = call(vault, "set_properties", paths=["Home", "Garden"], set={"due": "2026-04-01", "tags": ["a"], "n": 5})
+    assert outcome.data["file_count"] == 2
+    for name in ("Home.md", "Projects/Garden.md"):
+        text = (root / name).read_text(encoding="utf-8")
+        assert "due: 2026-04-01" in text
+        assert "n: 5" in text
+    call(vault, "undo_changes", changes=[outcome.data["change"]])
+    assert "due" not in (root / "Home.md").read_text(encoding="utf-8")
+
+
+def test_a_value_that_no_property_has_is_refused(root: Path) -> None:
+    vault = open_vault(root)
+    for value in ({"a": 1}, [["a"]]):
+        assert refusal(vault, "set_properties", paths=["Home"], set={"x": value})[0] == "INVALID_ARGUMENTS"
+    assert refusal(vault, "set_properties", paths=["Home"])[0] == "INVALID_ARGUMENTS"
+    assert refusal(vault, "set_properties", paths=["Home"], set={"x": "\ud800"})[0] == "INVALID_ARGUMENTS"
+
+
+def test_a_note_is_made_with_properties_and_added_to(root: Path) -> None:
+    vault = open_vault(root)
+    call(vault, "create_note", path="New/Idea", content="Text.\n", properties={"status": "open", "tags": ["a", "b"]})
+    made = root / "New" / "Idea.md"
+    assert made.read_text(encoding="utf-8") == "---\nstatus: open\ntags:\n  - a\n  - b\n---\nText.\n"
+    assert refusal(vault, "create_note", path="New/Idea", content="x")[0] == "NOTE_EXISTS"
+    dry = call(vault, "create_note", path="New/Idea", content="More.\n", if_exists="append", dry_run=True)
+    assert "+More." in dry.texts[-1]
+    call(vault, "create_note", path="New/Idea", content="More.\n", if_exists="append")
+    assert made.read_text(encoding="utf-8").endswith("Text.\nMore.\n")
+    code, _ = refusal(vault, "create_note", path="New/Idea", content="x", if_exists="overwrite", if_match="0" * 24)
+    assert code == "STALE_EDIT"
+    call(vault, "create_note", path="New/Idea", content="Other.\n", if_exists="overwrite")
+    assert made.read_text(encoding="utf-8") == "Other.\n"
+    assert refusal(vault, "create_note", path="Garden", content="x", if_exists="overwrite")[0] == "NOTE_EXISTS"
+
+
+def test_several_changes_are_undone_the_latest_first(root: Path) -> None:
+    vault = open_vault(root)
+    before = (root / "Home.md").read_bytes()
+    numbers = [call(vault, "edit_note", path="Home", edits=[{"action": "append", "content": each}]).data["change"]
+               for each in ("one", "two", "three")]  # fmt: skip
+    shown = call(vault, "list_changes", change=numbers[0])
+    assert "+one" in shown.texts[1]
+    outcome = call(vault, "undo_changes", changes=numbers)
+    assert (outcome.data["changed"], len(outcome.data["undone"])) == (True, 3)
+    assert (root / "Home.md").read_bytes() == before
+    code, message = refusal(vault, "undo_changes", changes=[999])
+    assert code != ""
+    assert "999" in message
+
+
+def test_every_covered_tool_is_there() -> None:
+    assert set(COVERS) <= set(STANDARD) <= set(CATALOG)
+    assert {name for names in COVERS.values() for name in names} <= set(CATALOG)
