@@ -33,7 +33,8 @@ class ListedChange(TypedDict):
     tool: Annotated[str, "With which tool"]
     files: Annotated[list[TouchedFile], "The first files it changed"]
     file_count: Annotated[int, "How many files in all"]
-    undoes: Annotated[NotRequired[int], "The change it took back"]
+    undoes: Annotated[NotRequired[int], "The change it took back; the latest of several"]
+    undoes_also: Annotated[NotRequired[list[int]], "The others it took back"]
     undone_by: Annotated[NotRequired[int], "The change that took it back"]
     left: Annotated[
         list[str], "Files that could not be put back when it failed half-way, because somebody had changed them"
@@ -110,7 +111,7 @@ def undo_change(vault: Vault, progress: Progress, /, change: Number, dry_run: Dr
     """Take back a change, whichever client made it. Later edits of other lines stay; where they touched the same lines it
     refuses and says why. Undoing is a change of its own and can be undone.
     """
-    done = vault.history.undo(change, progress, dry_run=dry_run)
+    done = vault.history.undo([change], "", progress, dry_run=dry_run).done
     data = to_changed(done)
     return Outcome(change_texts(done, f"change {change} taken back", data), data)
 
@@ -179,8 +180,10 @@ def _to_listed(change: Change) -> ListedChange:
         file_count=len(change.files),
         left=list(change.unrestored),
     )
-    if change.undoes is not None:
-        listed["undoes"] = change.undoes
+    if change.undoes:
+        listed["undoes"] = change.undoes[0]
+    if change.undoes[1:]:
+        listed["undoes_also"] = list(change.undoes[1:])
     if change.undone_by is not None:
         listed["undone_by"] = change.undone_by
     return listed
@@ -191,6 +194,10 @@ def _line(change: ListedChange) -> str:
     what = f"{first['action']} {first['path']}" + (f" → {first['to']}" if "to" in first else "") if first else ""
     more = f" and {change['file_count'] - 1} more" if change["file_count"] > 1 else ""
     undone = f" (taken back by {change['undone_by']})" if "undone_by" in change else ""
-    undoes = f" (takes back {change['undoes']})" if "undoes" in change else ""
+    undoes = f" (takes back {', '.join(map(str, _undone(change)))})" if "undoes" in change else ""
     by = f" by {change['client']}" if change["client"] else ""
     return f"{change['change']}  {change['time']}  {change['tool']}{by}: {what}{more}{undoes}{undone}"
+
+
+def _undone(change: ListedChange) -> list[int]:
+    return [change["undoes"], *change.get("undoes_also", [])]
