@@ -36,6 +36,8 @@ from vaultwire.vault.value_types import (
 )
 
 if TYPE_CHECKING:
+    from datetime import date
+
     from vaultwire.vault.insights.similar_notes import SimilarNotes
     from vaultwire.vault.insights.similar_tags import SimilarTags
 
@@ -216,3 +218,18 @@ class Overview:
         except VaultError:  # the settings name no note of the vault
             pass
         return DailyNote(wanted, path, exists, previous[1], following[1], template)
+
+    def daily_notes(self, days: str, progress: Progress = NO_PROGRESS) -> list[tuple[date, VaultPath | None]]:
+        """Return the days of a range, the earliest first, each with the path of its daily note; None if it has none.
+
+        ``days`` is as for ``day_ranges.parse_day_range``. Raises VaultError as that and ``daily_note_path`` do.
+        """
+        from vaultwire.vault.settings import daily_notes  # noqa: PLC0415 - only daily notes need it
+        from vaultwire.vault.settings.day_ranges import parse_day_range  # noqa: PLC0415
+
+        settings = self._settings.get()
+        found: list[tuple[date, VaultPath | None]] = []
+        for day in asking(progress, parse_day_range(days, self._bench.now().date()).days()):
+            path, exists = self._files.spell(daily_notes.daily_note_path(settings, day))
+            found.append((day, path if exists else None))
+        return found
