@@ -213,6 +213,13 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
     "section": st.sampled_from(["", "common heading"]),
     "lines": st.just("1-3"),
     "edits": st.just([{"action": "append", "content": "x"}]),
+    "fixes": st.lists(
+        st.fixed_dictionaries(
+            {"from": st.sampled_from([*LINKED, f"{MARK}name"]), "to": PATHS}, optional={"path": PATHS}
+        ),
+        min_size=1,
+        max_size=2,
+    ),
     **dict.fromkeys(("change", "version"), NUMBERS),
     **dict.fromkeys(("value", "filter", "view", "code"), st.just("Plan")),
     "before": NUMBERS,

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable
 from math import log
 from typing import NamedTuple, TypeVar
 
-from vaultwire.vault.disk.paths import is_note
+from vaultwire.vault.disk.paths import fold, is_note
 from vaultwire.vault.index.port import Index
 from vaultwire.vault.link_graph import Direction
 from vaultwire.vault.value_types import NoteStat, Progress, VaultPath
@@ -67,7 +67,10 @@ def related_notes(
     found: dict[VaultPath, _Reasons] = {}
     sharing = index.survey.shared_words(path, text, progress)
     total = max(sharing.total, 2)
+    of_tags = {part for tag in tags for part in fold(tag).split("/")}
     for word, paths in sharing.words:
+        if word in of_tags:  # tags count by themselves
+            continue
         weight = log(total / (len(paths) + 1)) + 0.1
         for other in paths:
             found.setdefault(other, _Reasons()).words.append((weight, word))
