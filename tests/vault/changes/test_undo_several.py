@@ -17,8 +17,8 @@ from support.vaults import open_vault, write_vault
 from vaultwire.vault.changes.change import Change
 from vaultwire.vault.changes.executor import Changes
 from vaultwire.vault.editing.history import Undone
-from vaultwire.vault.errors import FILE_NOT_FOUND, INVALID_ARGUMENTS, UNDO_CONFLICT, VaultError
-from vaultwire.vault.value_types import NO_PROGRESS
+from vaultwire.vault.errors import FILE_NOT_FOUND, INVALID_ARGUMENTS, NOT_READ, UNDO_CONFLICT, Stopped, VaultError
+from vaultwire.vault.value_types import NO_PROGRESS, Confirmation, NoProgress
 from vaultwire.vault.vault import Vault
 
 VAULT = """
@@ -267,3 +267,39 @@ def done(desk: Desk, kind: str, one: int, other: int) -> int:
         return desk.delete(name)
     new = new if "/" in new else f"Other/{new}"
     return 0 if f"{new}.md" in there else desk.move(name, f"{new}.md")
+
+
+def test_a_caller_that_goes_away_leaves_all_as_it_was(desk: Desk) -> None:
+    numbers = [desk.replace("A.md", "two", f"two {step}") for step in range(5)]
+    before = tree(desk.root)
+
+    class Gone(NoProgress):
+        asked = 0
+
+        def check(self) -> None:
+            self.asked += 1
+            if self.asked > 3:
+                raise Stopped
+
+    with pytest.raises(Stopped):
+        desk.vault.history.undo(numbers, "", Gone(), dry_run=False)
+    assert tree(desk.root) == before
+
+
+def test_all_edited_notes_must_be_read_and_a_person_is_asked_once_for_many(tmp_path: Path) -> None:
+    desk = Desk(tmp_path)
+    desk.replace("A.md", "two", "2")
+    desk.replace("B.md", "b", "bb")
+    careful = open_vault(desk.root, state=tmp_path / "state", read_first=True)
+    careful.read("A")
+    assert refused(careful.history.undo, [1, 2], "", NO_PROGRESS, dry_run=False) == NOT_READ
+    numbers = [desk.create(f"New/{number}.md", "n") for number in range(30)]
+    asked: list[str] = []
+
+    class Asking(NoProgress):
+        def confirm(self, question: Confirmation) -> None:
+            asked.append(question.message)
+
+    desk.vault.history.undo(numbers, "", Asking(), dry_run=False)
+    assert ["30 notes" in question for question in asked] == [True]
+    assert not (desk.root / "New").exists()
