@@ -14,7 +14,7 @@ from vaultwire.vault.value_types import Progress
 from vaultwire.vault.vault import Vault
 
 # Links that an answer names, and links left over that it names.
-_MAX_LINKS, _MAX_LEFT = 50, 50
+_MAX_LINKS, _MAX_LEFT = 200, 50
 
 FixOfLink = TypedDict(
     "FixOfLink",
@@ -55,6 +55,7 @@ def fix_links(
     /,
     fixes: Annotated[list[FixOfLink] | None, Bounds(1, 500)] = None,
     suggested: bool = False,
+    path: OptionalName = "",
     folder: Folder = "",
     dry_run: DryRun = False,
 ) -> Outcome[FixedLinks]:
@@ -64,16 +65,17 @@ def fix_links(
     Args:
         fixes: The links and what they should be. Display texts and headings stay unless "to" has a heading.
         suggested: Fix all that are sure instead. A link that may mean two notes, or a note to be written one day, is left.
+        path: With suggested, only in this note or canvas.
         folder: With suggested, only in notes below this folder.
     """
-    if bool(fixes) is suggested or (folder and not suggested):
+    if bool(fixes) is suggested or ((path or folder) and not suggested) or (path and folder):
         raise VaultError(
             INVALID_ARGUMENTS,
             'Give either fixes, such as [{"from": "Old name", "to": "Right name"}], or suggested true.',
             argument="fixes",
         )
     if suggested:
-        fixed = vault.fixing.fix_suggested(folder, progress, dry_run=dry_run)
+        fixed = vault.fixing.fix_suggested(path, folder, progress, dry_run=dry_run)
     else:
         given = [GivenFix(each.get("path", ""), each["from"], each["to"]) for each in fixes or ()]
         fixed = vault.fixing.fix_links(given, progress, dry_run=dry_run)

@@ -71,15 +71,15 @@ def test_what_may_be_meant_is_suggested(root: Path) -> None:
 def test_two_that_may_be_meant_are_both_suggested_and_neither_is_sure(tmp_path: Path) -> None:
     vault = open_vault(write_vault(tmp_path, "=== X/Recipes.md\n=== Y/Recipes.md\n=== A.md\n[[Recipe]]\n"))
     assert suggested(vault, "A") == {"Recipe": [("X/Recipes", False), ("Y/Recipes", False)]}
-    assert vault.fixing.fix_suggested("", NO_PROGRESS, dry_run=False).done.steps == []
+    assert vault.fixing.fix_suggested("", "", NO_PROGRESS, dry_run=False).done.steps == []
 
 
 def test_all_that_is_sure_is_fixed_as_one_change(root: Path) -> None:
     vault = open_vault(root)
     start = tree(root)
-    assert vault.fixing.fix_suggested("", NO_PROGRESS, dry_run=True).done.change is None
+    assert vault.fixing.fix_suggested("", "", NO_PROGRESS, dry_run=True).done.change is None
     assert tree(root) == start
-    fixed = vault.fixing.fix_suggested("", NO_PROGRESS, dry_run=False)
+    fixed = vault.fixing.fix_suggested("", "", NO_PROGRESS, dry_run=False)
     assert (root / "A.md").read_text() == "[[Garden plan]] [[Garden plan|shown]] [x](Garden%20plan.md#Beds)\n"
     assert (root / "B.md").read_text() == "[[Kitchen]] [[Meeting 13]] ![[Plan of house.png]] [[Nothing like it]]\n"
     assert (root / "C.md").read_text() == "[[Garden plan#Beds & path]] [[#Headings]]\n## Headings\n"
@@ -129,3 +129,11 @@ def test_nothing_hidden_is_suggested_and_reading_first_holds(root: Path) -> None
     vault = open_vault(root, rules=rules)
     assert {each for name in "AB" for each in suggested(vault, name).values() if each} == set()
     assert refused(fix, open_vault(root, read_first=True), ("A", "Gardn plan", "Garden plan")) == NOT_READ
+
+
+def test_what_is_sure_can_be_fixed_in_one_note_or_folder_only(root: Path) -> None:
+    vault = open_vault(root)
+    assert [link.path for link in vault.fixing.fix_suggested("C", "", NO_PROGRESS, dry_run=False).plan.links] == [
+        "C.md"
+    ]
+    assert vault.fixing.fix_suggested("", "Deep", NO_PROGRESS, dry_run=False).plan.links == []

@@ -55,15 +55,23 @@ class Fixing:
             fixes = [fix for each in asking(progress, given) for fix in _fixes_of(context, each)]
             return self._finish(context, fixes, [], progress, dry_run=dry_run)
 
-    def fix_suggested(self, folder: str, progress: Progress, *, dry_run: bool) -> Fixed:
-        """Fix all links below a folder that lead nowhere and of which it is sure what was meant, as one change."""
+    def fix_suggested(self, name: str, folder: str, progress: Progress, *, dry_run: bool) -> Fixed:
+        """Fix all links that lead nowhere and of which it is sure what was meant, as one change.
+
+        Of the note or canvas that ``name`` means, or, if that is empty, of all below the folder.
+        """
         bench = self._bench
         with bench.locked(progress, dry_run=dry_run) as context:
             checks = Checks(bench.files, bench.index, bench.settings.get().property_types)
-            suspects = checks.suspects(locate_folder(bench.files, folder), progress)
+            if name.strip():
+                path = _file(context, name)
+                found = [(path, checks.one(path, progress))]
+            else:
+                suspects = checks.suspects(locate_folder(bench.files, folder), progress)
+                found = checks.many(suspects, 0, _ALL, progress).found
             fixes: list[LinkFix] = []
             left: list[tuple[VaultPath, Finding]] = []
-            for path, findings in checks.many(suspects, 0, _ALL, progress).found:
+            for path, findings in found:
                 for finding in asking(progress, findings):
                     if finding.suggestions and finding.suggestions[0].is_sure:
                         given = GivenFix(path, finding.linktext, finding.suggestions[0].linktext)

@@ -18,9 +18,9 @@ from vaultwire.vault.value_types import NoteStat, Progress, VaultPath
 _LINK_WEIGHT = 6.0
 _TAG_WEIGHT = 2.0
 _SHARED_LINK_WEIGHT = 1.5
-# Tags and files that more notes share than this part of the vault relate nothing.
+# Tags and files that more notes share than this part of the vault, or than a thousand, relate nothing.
 _COMMON_SHARE = 0.2
-_FEW = 5
+_FEW, _MANY = 5, 1_000
 # One shared word is a coincidence, unless hardly any other note has it.
 _LEAST_WORDS = 2
 _VERY_RARE = 3
@@ -99,7 +99,7 @@ def _add_tags(
 ) -> None:
     for tag in tags:
         listed = index.tagged([tag], None, progress, every=False)
-        if len(listed) > max(_FEW, total * _COMMON_SHARE):
+        if len(listed) > _most(total):
             continue
         weight = _TAG_WEIGHT * (log(total / max(len(listed), 1)) + 0.1)
         for each in listed.all(progress):
@@ -112,7 +112,7 @@ def _add_links(found: dict[VaultPath, _Reasons], index: Index, path: VaultPath, 
     graph = index.link_graph(progress)
     if path not in graph:
         return
-    most = max(_FEW, total * _COMMON_SHARE)
+    most = _most(total)
     near = graph.neighbours(path, 1, "both", progress).all(progress)
     for each in near:
         if is_note(each.path):
@@ -129,6 +129,11 @@ def _add_links(found: dict[VaultPath, _Reasons], index: Index, path: VaultPath, 
                 if other.path != path and is_note(other.path):
                     reasons = found.setdefault(other.path, _Reasons())
                     (reasons.both_link_to if ours == "out" else reasons.linked_by).append((weight, between.path))
+
+
+def _most(total: int) -> float:
+    """Return how many notes may share a tag or a file that relates them."""
+    return max(_FEW, min(total * _COMMON_SHARE, _MANY))
 
 
 def _is_related(reasons: _Reasons, rarest: Collection[str]) -> bool:
