@@ -17,7 +17,7 @@ from vaultwire.vault.insights.related import Related, related_notes
 from vaultwire.vault.link_graph import LinkGraph
 from vaultwire.vault.links.note_lookup import locate, locate_folder
 from vaultwire.vault.listed import Listed, listed
-from vaultwire.vault.search.filters import NoteFilter, NoteFilterText, TaskFilter, parse_note_filter, property_types
+from vaultwire.vault.search.filters import NoteFilterText, TaskFilter, parse_note_filter, property_types
 from vaultwire.vault.value_types import (
     NO_PROGRESS,
     DailyNote,
@@ -180,8 +180,7 @@ class Overview:
         from vaultwire.vault.insights import similar_notes  # noqa: PLC0415 - rarely needed
 
         place = locate_folder(self._files, folder)
-        # ``Index.notes`` also has those that the vault's rules exclude.
-        stats = [note.stat for note in self._index.find(NoteFilter(), place, progress).all(progress)]
+        stats = self._index.survey.notes(place, progress)
         if by_text:
             return listed(similar_notes.similar_content(self._files, stats, progress))
         shown = {stat.path for stat in stats}

@@ -38,5 +38,11 @@ class Survey(Protocol):
         A note that has just changed may be missing until the index has its words, 0.3 seconds after the last change.
         """
 
+    def notes(self, folder: VaultPath | None, progress: Progress) -> list[NoteStat]:
+        """Return every note, in path order. They take 250 bytes each in memory."""
+
+    def names(self, progress: Progress) -> list[tuple[str, VaultPath]]:
+        """Return the names of all notes, without ``.md``, and attachments, and all aliases, each with its file's path."""
+
     def same_content(self, progress: Progress) -> list[list[NoteStat]]:
         """Return the notes that have the same bytes as others, by groups, in path order; no empty notes."""

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable
 from functools import partial
 
+from vaultwire.vault.disk.paths import stem
 from vaultwire.vault.index.store.catalog import Catalog
 from vaultwire.vault.index.store.catalog_queries import below, count_notes
 from vaultwire.vault.index.store.remembered import Answers, Ask
@@ -45,19 +46,42 @@ class StoredSurvey:
             partial(_shared_words, text_index=self._text, path=path, text=text, progress=progress), progress
         )
 
+    def notes(self, folder: VaultPath | None, progress: Progress) -> list[NoteStat]:
+        """See the port."""
+        return self._ask(partial(_notes, folder=folder), progress)
+
+    def names(self, progress: Progress) -> list[tuple[str, VaultPath]]:
+        """See the port."""
+        return self._ask(_names, progress)
+
     def same_content(self, progress: Progress) -> list[list[NoteStat]]:
         """See the port."""
         return self._answers.remember("same content", _same_content, (), progress)
 
 
 def _folders(catalog: Catalog, folder: VaultPath | None) -> list[FolderFiles]:
-    condition, values = ("1", []) if folder is None else below(folder)
+    condition, values = below(folder)
     rows = catalog.rows(
         f"SELECT folder, sum(is_note), sum(NOT is_note) FROM files WHERE NOT hidden AND {condition}"
         " GROUP BY folder ORDER BY folder",
         values,
     )
     return [FolderFiles(*row) for row in rows]
+
+
+def _notes(catalog: Catalog, folder: VaultPath | None) -> list[NoteStat]:
+    condition, values = below(folder)
+    rows = catalog.rows(
+        f"SELECT path, size, modified, stamp FROM files WHERE is_note AND NOT hidden AND {condition} ORDER BY path",
+        values,
+    )
+    return [NoteStat(*row) for row in rows]
+
+
+def _names(catalog: Catalog) -> list[tuple[str, VaultPath]]:
+    names = [(stem(path), VaultPath(path)) for (path,) in catalog.rows("SELECT path FROM files WHERE NOT hidden")]
+    aliases = catalog.rows("SELECT spelling, path FROM aliases JOIN files ON id = note WHERE NOT hidden")
+    return [*names, *((alias, VaultPath(path)) for alias, path in aliases)]
 
 
 def _shared_words(
