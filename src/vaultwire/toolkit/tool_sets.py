@@ -82,6 +82,7 @@ COVERS: dict[str, tuple[str, ...]] = {
 _ALSO: dict[str, tuple[tuple[str, str | None, str], ...]] = {
     "list_links": (
         ("what", "in", "list_backlinks"),
+        ("what", "related", "related_notes"),
         *(("what", what, "graph") for what in ("neighbours", "path", "unresolved", "orphans", "dead_ends", "hubs")),
     ),
     "create_note": (("if_exists", "append", "write_note"), ("if_exists", "overwrite", "write_note")),

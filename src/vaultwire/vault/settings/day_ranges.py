@@ -49,7 +49,7 @@ def parse_day_range(text: str, today: date) -> DayRange:
         found = DayRange(found.last, found.first)
     if (found.last - found.first).days >= MAX_DAYS:
         raise VaultError(
-            INVALID_ARGUMENTS, f"{text!r} is more than {MAX_DAYS} days. Ask for a shorter range.", argument="days"
+            INVALID_ARGUMENTS, f"{text!r} is more than {MAX_DAYS} days. Ask for a shorter range.", most=MAX_DAYS
         )
     return found
 
