@@ -77,9 +77,9 @@ def find_duplicates(
     lines += [_line(group) for group in groups]
     if groups:
         lines.append(
-            "A person decides which mean the same. rename_tag joins two tags."
+            'The person decides which mean the same. rename with what "tag" joins two.'
             if what == "tags"
-            else "Read them before anything is changed. merge_notes joins two; delete_note moves one to the trash."
+            else "Read them before you change any. merge_notes joins two; delete_note moves one to the trash."
         )
     return page.outcome(FoundDuplicates(groups=groups, total=page.total), lines)
 
