@@ -412,8 +412,8 @@ def test_fix_changes_links_that_can_mean_one_note_only(run: Run, show: Show, vau
     before = snapshot(vault)
     shown = run("check", "--fix", "--dry-run")
     assert shown.lines == [
-        "A.md:1:10: [[Gardn plan|x]] → [[Garden plan|x]]",
-        "A.md:1:27: ![[Old/Reading list#Part]] → ![[Reading list#Part]]",
+        "A.md:1: ![[Old/Reading list#Part]] → ![[Reading list#Part]]",
+        "A.md:1: [[Gardn plan|x]] → [[Garden plan|x]]",
         "2 links would be fixed, 2 faults left",
     ]
     assert (shown.code, snapshot(vault) == before) == (1, True)

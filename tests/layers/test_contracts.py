@@ -57,6 +57,7 @@ SINS = [
     ("Names and links", "vault/links/link_resolver.py", "import vaultwire.vault.links.note_links"),
     ("What may be seen", "vault/visibility/gitignore.py", "import vaultwire.vault.visibility.excludes"),
     ("Changes", "vault/changes/change.py", "import vaultwire.vault.changes.journal"),
+    ("Insights", "vault/insights/columns.py", "import vaultwire.vault.insights.related"),
     ("Plans", "vault/plans/targeted_edits.py", "import vaultwire.vault.plans.moving"),
     ("Editing", "vault/editing/workbench.py", "import vaultwire.vault.editing.making"),
     ("The toolkit", "toolkit/tool_sets.py", "import vaultwire.toolkit.registry"),

@@ -250,7 +250,7 @@ def execute(case: Case, root: Path, state: Path) -> None:
     files, changes = open_changes(root, state)
     with changes.locked():
         steps = plan_undo(changes, files, 1) if case.undoing else case.plan(files)
-        changes.execute(steps, AUTHOR, undoes=1 if case.undoing else None)
+        changes.execute(steps, AUTHOR, undoes=(1,) if case.undoing else ())
 
 
 def prepared(case: Case, place: Path) -> tuple[Path, Path]:
@@ -309,7 +309,7 @@ def _check_journal(
         assert change.author == AUTHOR
         assert changes.show(change.id).steps
         with changes.locked():
-            changes.execute(plan_undo(changes, files, change.id), AUTHOR, undoes=change.id)
+            changes.execute(plan_undo(changes, files, change.id), AUTHOR, undoes=(change.id,))
         now = tree(root)
         assert now == old, f"undone: {sorted(old)} | {sorted(now)}"
     with changes.locked():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from functools import cache
 
 from vaultwire.vault.index.store.phrase_places import Place
@@ -53,6 +53,14 @@ class MemoryText:
     def ranking(self, plan: Plan, without: Collection[int]) -> Ranking:
         """See the port."""
         return kept_ranking(self.search(plan, without, 0, None))
+
+    def holders(self, field: str, words: Sequence[str], most: int) -> dict[str, list[int]]:
+        """See the port."""
+        found: dict[str, list[int]] = {}
+        for note_id, document in self._committed.items():
+            for word in set(document.words[field].split()).intersection(words):
+                found.setdefault(word, []).append(note_id)
+        return {word: ids for word, ids in found.items() if len(ids) <= most}
 
     def words(self, field: str) -> set[str]:
         """See the port."""

@@ -92,6 +92,8 @@ def answers(index: StoredIndex, queries: list[str] = QUERIES) -> dict[str, Any]:
         "tagged": index.tagged(["fruit", "café", "late"], None, NO_PROGRESS, every=False).all(),
         "recent": index.recent(None, 99, NO_PROGRESS),
         "named": index.named(["A.MD", "café.md"], NO_PROGRESS),
+        "folders": index.survey.folders(None, NO_PROGRESS),
+        "same content": index.survey.same_content(NO_PROGRESS),
     }
     for in_use in ("", "colour"):
         for folder in (None, VaultPath("sub")):

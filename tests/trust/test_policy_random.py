@@ -213,12 +213,24 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
     "section": st.sampled_from(["", "common heading"]),
     "lines": st.just("1-3"),
     "edits": st.just([{"action": "append", "content": "x"}]),
+    "fixes": st.lists(
+        st.fixed_dictionaries(
+            {"from": st.sampled_from([*LINKED, f"{MARK}name"]), "to": PATHS}, optional={"path": PATHS}
+        ),
+        min_size=1,
+        max_size=2,
+    ),
     **dict.fromkeys(("change", "version"), NUMBERS),
     **dict.fromkeys(("value", "filter", "view", "code"), st.just("Plan")),
     "before": NUMBERS,
     "depth": st.integers(1, 3),
     "limit": st.sampled_from([1, 100]),
     "day": st.sampled_from(["today", "2026-01-01"]),
+    "since": st.sampled_from(["1h", "yesterday"]),
+    "changes": st.lists(NUMBERS, min_size=1, max_size=3),
+    "show": st.lists(
+        st.sampled_from(["status", "title", "description", "tags", f"{MARK}property"]), min_size=1, max_size=3
+    ),
     "status": st.sampled_from(["todo", "any"]),
 }
 MEANINGS: tuple[Meaning, ...] = ("note", "file", "folder", "tag", "property")

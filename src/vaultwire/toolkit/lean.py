@@ -37,7 +37,7 @@ _SAYS_ITSELF = {
     "search_notes": ("query",),
     "find_notes": ("modified_before", "sort"),
     "list_links": ("path", "what", "to", "depth"),
-    "vault_overview": ("what",),
+    "vault_overview": ("what", "depth"),
     "list_tasks": ("text", "tag", "path"),
     "check_notes": ("path",),
     "create_note": ("content", "template"),
@@ -48,7 +48,7 @@ _SAYS_ITSELF = {
     "move_notes": ("paths",),
     "rename": ("what", "old", "new"),
     "delete_note": ("path",),
-    "list_changes": ("path", "before"),
+    "list_changes": ("path", "since", "before"),
     "more_tools": ("arguments",),
 }
 _KEPT = ("type", "description", "enum")

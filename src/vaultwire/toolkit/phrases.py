@@ -15,8 +15,8 @@ _MAX_SHOWN = 200  # characters of a line or value
 
 
 def counted(number: int, thing: str) -> str:
-    """Return ``1 note``, ``2 notes``, ``2 properties``."""
-    plural = thing[:-1] + "ies" if thing.endswith("y") else thing + "s"
+    """Return ``1 note``, ``2 notes``, ``2 properties``, ``2 days``."""
+    plural = thing[:-1] + "ies" if thing.endswith("y") and not thing.endswith("ay") else thing + "s"
     return f"{number} {thing if number == 1 else plural}"
 
 

@@ -19,7 +19,7 @@ CATEGORIES = {
         "insert_template",
         "add_attachment",
     ),
-    "links": ("list_links", "list_backlinks", "graph"),
+    "links": ("list_links", "list_backlinks", "graph", "related_notes", "fix_links"),
     "tags and properties": (
         "set_properties",
         "rename",
@@ -31,7 +31,7 @@ CATEGORIES = {
     ),
     "organize": ("move_notes", "move_note", "rename_heading", "merge_notes", "extract_section"),
     "history": ("list_changes", "undo_changes", "show_change", "undo_change", "restore_note"),
-    "overview": ("vault_overview", "list_tasks", "check_notes", "vault_stats"),
+    "overview": ("vault_overview", "list_tasks", "check_notes", "vault_stats", "find_duplicates"),
     "web": ("web_search",),
     "tools": ("more_tools", "search_tools", "list_tool_categories"),
 }
@@ -82,6 +82,7 @@ COVERS: dict[str, tuple[str, ...]] = {
 _ALSO: dict[str, tuple[tuple[str, str | None, str], ...]] = {
     "list_links": (
         ("what", "in", "list_backlinks"),
+        ("what", "related", "related_notes"),
         *(("what", what, "graph") for what in ("neighbours", "path", "unresolved", "orphans", "dead_ends", "hubs")),
     ),
     "create_note": (("if_exists", "append", "write_note"), ("if_exists", "overwrite", "write_note")),

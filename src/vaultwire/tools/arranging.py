@@ -17,7 +17,7 @@ from vaultwire.vault.vault import Vault
 class Moved(Changed):
     """What was moved."""
 
-    path: Annotated[str, "Where it is now; of a dry run, where it would be"]
+    path: Annotated[str, "Where it is now, of several their folder; of a dry run, where it would be"]
     moved_files: Annotated[int, "How many files got another path"]
     links: Annotated[int, "How many links were rewritten"]
 

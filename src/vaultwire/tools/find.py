@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, NotRequired, TypedDict
 
 from vaultwire.toolkit.argument_types import Folder, Limit
 from vaultwire.toolkit.paging import Cursor, page_of
-from vaultwire.toolkit.phrases import counted, iso_time
+from vaultwire.toolkit.phrases import counted, iso_time, shortened
 from vaultwire.toolkit.registry import Bounds, Outcome, tool
 from vaultwire.vault import value_types
 from vaultwire.vault.disk.paths import stem
-from vaultwire.vault.search.filters import NoteFilterText, Sort
-from vaultwire.vault.value_types import Progress
+from vaultwire.vault.search.filters import NoteFilterText, Sort, scalar_texts
+from vaultwire.vault.value_types import Progress, VaultPath
 from vaultwire.vault.vault import Vault
 
 Name = Annotated[str, Bounds(0, 200)]
 Time = Annotated[str, Bounds(0, 40)]
+
+
+class Column(TypedDict):
+    """One thing that a note has."""
+
+    name: Annotated[str, "As in show"]
+    values: Annotated[list[str], "Its value, or those of a list; empty for a property without a value"]
 
 
 class NamedNote(TypedDict):
@@ -27,6 +35,7 @@ class NamedNote(TypedDict):
     modified: Annotated[str, "Last change, ISO 8601, UTC"]
     size: Annotated[int, "Bytes"]
     tags: Annotated[list[str], "All tags of the note, without #"]
+    columns: Annotated[NotRequired[list[Column]], "What show asks for and the note has"]
 
 
 class NamedNotes(TypedDict):
@@ -50,6 +59,7 @@ def find_notes(
     modified_before: Time = "",
     folder: Folder = "",
     sort: Sort = "relevance",
+    show: Annotated[list[Annotated[str, Bounds(1, 200)]] | None, Bounds(0, 10)] = None,
     limit: Limit = 50,
     cursor: Cursor = None,
 ) -> Outcome[NamedNotes]:
@@ -68,6 +78,7 @@ def find_notes(
         modified_after: "2026-01-31", "today", or how long ago: "12h", "7d".
         modified_before: Written the same way.
         sort: The best names first, or "modified" (latest first), "size" (largest first), "path", "name".
+        show: Columns: properties, "title", "description", "modified", "size", "tags".
     """
     asked = NoteFilterText(
         name, alias, tuple(tags or ()), tuple(properties or ()), modified_after, modified_before, sort
@@ -82,10 +93,40 @@ def find_notes(
     )
     notes = [_to_named(note) for note in page.items]
     lines = [f"{counted(page.total, 'note')} found{page.text}"]
+    if show and notes:
+        add_columns(vault, notes, show, progress)
+        lines.append(" | ".join(["path", *show]))
+        lines += [" | ".join([note["path"], *(_cell(note, name) for name in show)]) for note in notes]
+        return page.outcome(NamedNotes(notes=notes, total=page.total), lines)
     for note in notes:
         alias = f" (alias {note['alias']!r})" if "alias" in note else ""
         lines.append("  ".join([f"{note['modified']}  {note['path']}{alias}", *(f"#{tag}" for tag in note["tags"])]))
     return page.outcome(NamedNotes(notes=notes, total=page.total), lines)
+
+
+def add_columns(vault: Vault, notes: list[NamedNote], show: Sequence[str], progress: Progress) -> None:
+    """Put the columns asked for into the notes. A name that no property has may be a fact of every file."""
+    found = vault.overview.columns([VaultPath(note["path"]) for note in notes], show, progress)
+    for note, its in zip(notes, found, strict=True):
+        facts = {
+            "modified": [note["modified"]],
+            "size": [str(note["size"])],
+            "tags": note["tags"],
+            "name": [note["name"]],
+        }
+        columns: list[Column] = []
+        for name in show:
+            fact = facts.get(name.lower())
+            if fact is not None:
+                columns.append(Column(name=name, values=fact))
+            elif name in its:
+                columns.append(Column(name=name, values=[] if its[name] is None else scalar_texts(its[name])))
+        note["columns"] = columns
+
+
+def _cell(note: NamedNote, name: str) -> str:
+    values = next((column["values"] for column in note.get("columns", ()) if column["name"] == name), [])
+    return shortened(", ".join(" ".join(value.split()) for value in values)).replace("|", "\\|")
 
 
 def _to_named(found: value_types.NamedNote) -> NamedNote:

@@ -17,10 +17,10 @@ from vaultwire.tools.changes import (
 )
 from vaultwire.vault.changes.change import Change
 from vaultwire.vault.changes.rendering import diff_of
-from vaultwire.vault.errors import VaultError
 from vaultwire.vault.value_types import Progress
 from vaultwire.vault.vault import Vault
 
+Since = Annotated[str, Bounds(0, 40)]
 Number = Annotated[int, Bounds(1, 2**53), "Its number, from list_changes or from the tool that made it."]
 
 
@@ -33,7 +33,8 @@ class ListedChange(TypedDict):
     tool: Annotated[str, "With which tool"]
     files: Annotated[list[TouchedFile], "The first files it changed"]
     file_count: Annotated[int, "How many files in all"]
-    undoes: Annotated[NotRequired[int], "The change it took back"]
+    undoes: Annotated[NotRequired[int], "The change it took back; the latest of several"]
+    undoes_also: Annotated[NotRequired[list[int]], "The others it took back"]
     undone_by: Annotated[NotRequired[int], "The change that took it back"]
     left: Annotated[
         list[str], "Files that could not be put back when it failed half-way, because somebody had changed them"
@@ -48,11 +49,11 @@ class ListedChanges(TypedDict):
     next_before: Annotated[NotRequired[int], "Pass as before for earlier ones; absent if there are none"]
 
 
-class Undone(TypedDict):
-    """What was undone."""
+class Undone(Changed):
+    """What was undone, as one change."""
 
-    changed: Annotated[bool, "Whether anything was changed; false for a dry run"]
-    undone: Annotated[list[Changed], "What the undo of each change did, in the order in which they were undone"]
+    undone: Annotated[list[ListedChange], "The changes that were undone, the latest first; not all if they are many"]
+    undone_count: Annotated[int, "How many in all"]
 
 
 class ShownChange(ListedChange):
@@ -68,6 +69,7 @@ def list_changes(
     /,
     path: Annotated[str, Bounds(0, 1000)] = "",
     change: Annotated[int | None, Bounds(1, 2**53)] = None,
+    since: Since = "",
     limit: Annotated[int, Bounds(1, 1000)] = 20,
     before: Annotated[int | None, Bounds(1, 2**53)] = None,
 ) -> Outcome[ListedChanges]:
@@ -78,6 +80,7 @@ def list_changes(
     Args:
         path: Only of this file or folder.
         change: Show this one.
+        since: Only made since: "1h", "today", "14:30", "2026-01-31T18:00".
         limit: How many to return.
         before: Only before this number.
     """
@@ -85,7 +88,7 @@ def list_changes(
         shown_change = show_change(vault, _, change)
         diff = shown_change.data.pop("diff")
         return Outcome(shown_change.texts, ListedChanges(changes=[shown_change.data], diff=diff))
-    found = vault.history.latest(path, limit + 1, before)
+    found = vault.history.latest(path, limit + 1, before, since)
     shown = [_to_listed(change) for change in found[:limit]]
     data = ListedChanges(changes=shown)
     lines = [f"{counted(len(shown), 'change')}, the latest first:" if shown else "There is no such change on record."]
@@ -110,7 +113,7 @@ def undo_change(vault: Vault, progress: Progress, /, change: Number, dry_run: Dr
     """Take back a change, whichever client made it. Later edits of other lines stay; where they touched the same lines it
     refuses and says why. Undoing is a change of its own and can be undone.
     """
-    done = vault.history.undo(change, progress, dry_run=dry_run)
+    done = vault.history.undo([change], "", progress, dry_run=dry_run).done
     data = to_changed(done)
     return Outcome(change_texts(done, f"change {change} taken back", data), data)
 
@@ -120,28 +123,30 @@ def undo_changes(
     vault: Vault,
     progress: Progress,
     /,
-    changes: Annotated[list[Annotated[int, Bounds(1, 2**53)]], Bounds(1, 50)],
+    changes: Annotated[list[Annotated[int, Bounds(1, 2**53)]] | None, Bounds(1, 1000)] = None,
+    since: Since = "",
     dry_run: DryRun = False,
 ) -> Outcome[Undone]:
-    """Undo changes, also deletes. Later edits of other lines stay.
+    """Undo changes, also deletes, all or none. Later edits of other lines stay.
 
-    Whichever client made them. Where later edits touched the same lines it refuses and says why. An undo is a change of its own
-    and can be undone.
+    Whichever client made them, and as one change, which can be undone itself. Where later edits touched the same lines, nothing
+    is undone, and the error names the changes in the way and those that can be undone without them.
 
     Args:
-        changes: Numbers. The latest is undone first.
+        changes: Numbers.
+        since: Instead, all made since: "1h", "today", "14:30", "2026-01-31T18:00".
     """
-    undone: list[Changed] = []
-    texts: list[str] = []
-    for number in sorted(set(changes), reverse=True):
-        try:
-            done = undo_change(vault, progress, number, dry_run)
-        except VaultError as error:
-            before = f" Undone before that: {', '.join(map(str, sorted(set(changes), reverse=True)[: len(undone)]))}."
-            raise VaultError(error.code, error.message + (before if undone else ""), **error.details) from None
-        undone.append(done.data)
-        texts += done.texts
-    return Outcome(texts, Undone(changed=any(each["changed"] for each in undone), undone=undone))
+    undone = vault.history.undo(changes or [], since, progress, dry_run=dry_run)
+    listed = [_to_listed(change) for change in undone.changes[:MAX_FILES_SHOWN]]
+    data = Undone(**to_changed(undone.done), undone=listed, undone_count=len(undone.changes))
+    if not undone.changes:
+        return Outcome([f"Nothing to undo: no change made since {since} still holds."], data)
+    head, *rest = change_texts(undone.done, f"{counted(len(undone.changes), 'change')} undone", data)
+    if len(undone.changes) == 1:
+        return Outcome([head, *rest], data)
+    lines = ["The changes:", *map(_line, listed)]
+    lines += [f"… and {len(undone.changes) - len(listed)} more."] if len(undone.changes) > len(listed) else []
+    return Outcome(["\n".join([head, *lines]), *rest], data)
 
 
 @tool(title="Restore note")
@@ -179,8 +184,10 @@ def _to_listed(change: Change) -> ListedChange:
         file_count=len(change.files),
         left=list(change.unrestored),
     )
-    if change.undoes is not None:
-        listed["undoes"] = change.undoes
+    if change.undoes:
+        listed["undoes"] = change.undoes[0]
+    if change.undoes[1:]:
+        listed["undoes_also"] = list(change.undoes[1:])
     if change.undone_by is not None:
         listed["undone_by"] = change.undone_by
     return listed
@@ -191,6 +198,10 @@ def _line(change: ListedChange) -> str:
     what = f"{first['action']} {first['path']}" + (f" → {first['to']}" if "to" in first else "") if first else ""
     more = f" and {change['file_count'] - 1} more" if change["file_count"] > 1 else ""
     undone = f" (taken back by {change['undone_by']})" if "undone_by" in change else ""
-    undoes = f" (takes back {change['undoes']})" if "undoes" in change else ""
+    undoes = f" (takes back {', '.join(map(str, _undone(change)))})" if "undoes" in change else ""
     by = f" by {change['client']}" if change["client"] else ""
     return f"{change['change']}  {change['time']}  {change['tool']}{by}: {what}{more}{undoes}{undone}"
+
+
+def _undone(change: ListedChange) -> list[int]:
+    return [change["undoes"], *change.get("undoes_also", [])]

@@ -8,13 +8,14 @@ from vaultwire.toolkit.argument_types import OptionalName
 from vaultwire.toolkit.paging import Cursor
 from vaultwire.toolkit.registry import Bounds, Outcome, tool
 from vaultwire.tools.graph import GraphFile, UnresolvedName, graph
+from vaultwire.tools.related import MAX_RELATED, RelatedNote, related_notes
 from vaultwire.tools.structure import LinkingLine, NoteLink, list_backlinks, outgoing_links
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
 from vaultwire.vault.link_graph import Direction
 from vaultwire.vault.value_types import Progress
 from vaultwire.vault.vault import Vault
 
-What = Literal["out", "in", "neighbours", "path", "unresolved", "orphans", "dead_ends", "hubs"]
+What = Literal["out", "in", "neighbours", "path", "unresolved", "orphans", "dead_ends", "hubs", "related"]
 
 
 class Links(TypedDict):
@@ -26,6 +27,7 @@ class Links(TypedDict):
     backlinks: Annotated[NotRequired[list[LinkingLine]], "For in: places that link to the note"]
     files: Annotated[NotRequired[list[GraphFile]], "For neighbours, path, orphans, dead_ends and hubs"]
     names: Annotated[NotRequired[list[UnresolvedName]], "For unresolved"]
+    notes: Annotated[NotRequired[list[RelatedNote]], "For related, the most related first"]
     total: Annotated[int, "How many on all pages together"]
     next_cursor: Annotated[NotRequired[str], "Pass as cursor for the next page; absent on the last"]
 
@@ -43,8 +45,9 @@ def list_links(
     limit: Annotated[int, Bounds(1, 1000), "How many to return."] = 100,
     cursor: Cursor = None,
 ) -> Outcome[Links]:
-    """Show a note's links, the lines that link to it, notes around it, or the shortest path to another; or, in the vault,
-    unresolved names, notes without links to them (orphans) or in them (dead_ends), and the most linked (hubs).
+    """Show a note's links, the lines that link to it, notes around it, notes related by rare words, tags and links, or the
+    shortest path to another; or, in the vault, unresolved names, notes without links to them (orphans) or in them (dead_ends),
+    and the most linked (hubs).
 
     Links are resolved as Obsidian does. Attachments count as linked to.
 
@@ -56,9 +59,13 @@ def list_links(
         direction: Of neighbours and path: which links to follow.
     """
     found: Any
-    if what == "out" or what == "in":  # noqa: PLR1714 - mypy narrows this only
+    if what == "out" or what == "in" or what == "related":  # noqa: PLR1714 - mypy narrows this only
         if not path or to:
             raise VaultError(INVALID_ARGUMENTS, f"list_links: {what!r} takes path alone.", argument="path")
+        if what == "related":
+            related = related_notes(vault, progress, path, min(limit, MAX_RELATED))
+            data = Links(path=related.data["path"], notes=related.data["notes"], total=len(related.data["notes"]))
+            return Outcome(related.texts, data)
         if what == "out":
             found = outgoing_links(vault, progress, path, limit, cursor)
         else:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from datetime import date
 from typing import Annotated, Any
 
 from vaultwire.toolkit.argument_types import Name
+from vaultwire.toolkit.phrases import counted
 from vaultwire.toolkit.registry import Bounds, Outcome, tool
 from vaultwire.tools.daily import daily_note
 from vaultwire.tools.reading import (
@@ -18,11 +20,14 @@ from vaultwire.tools.reading import (
     read_note,
 )
 from vaultwire.vault.errors import FILE_NOT_FOUND, INVALID_ARGUMENTS, VaultError
-from vaultwire.vault.value_types import Progress
+from vaultwire.vault.value_types import Progress, VaultPath
 from vaultwire.vault.vault import Vault
 
 # The least that is shown of each of several notes.
 _LEAST_CHARACTERS = 1_000
+# Two months of daily notes.
+_MAX_NOTES = 62
+_MAX_DAYS_NAMED = 10
 
 
 @tool(title="Read notes", time_class="search", read_only=True)
@@ -41,12 +46,73 @@ def read_notes(
     A long note is cut, and the result says how to go on. Before a long note, read its outline, then the section needed.
 
     Args:
-        paths: Notes, or days: "today", "2026-03-31", "-1".
+        paths: Notes, or days: "today", "2026-03-31", "-1", "last 7 days", "2026-03-01..2026-03-10".
         section: Heading ("Plan#Next") or block ("^id").
         lines: "10-20", "10-" or "10".
         part: "outline" has headings with their lines, tags, numbers of links and tasks.
         max_characters: Read at most this much of all together.
     """
+    paths, days = _with_days(vault, progress, paths)
+    if days:
+        read = _read_all(vault, progress, paths, section, lines, part, max_characters) if paths else _nothing()
+        return Outcome([*read.texts, *days], read.data)
+    return _read_all(vault, progress, paths, section, lines, part, max_characters)
+
+
+def _nothing() -> Outcome[ReadMany]:
+    return Outcome([], ReadMany(notes=[], read=0, cut=0))
+
+
+def _with_days(vault: Vault, progress: Progress, paths: list[str]) -> tuple[list[str], list[str]]:
+    """Return the paths with daily notes in place of ranges of days, and what is said of each range."""
+    found: list[str] = []
+    said: list[str] = []
+    for path in paths:
+        days = _range(vault, progress, path)
+        if not days:
+            found.append(path)
+            continue
+        there = [note for _, note in days if note is not None]
+        missing = [day.isoformat() for day, note in days if note is None]
+        found += there
+        more = f" and {len(missing) - _MAX_DAYS_NAMED} more days" if len(missing) > _MAX_DAYS_NAMED else ""
+        lacking = f" None for {', '.join(missing[:_MAX_DAYS_NAMED])}{more}." if missing else ""
+        said.append(f"{path}: {counted(len(there), 'daily note')} of {counted(len(days), 'day')}.{lacking}")
+    if len(found) > _MAX_NOTES and said:
+        raise VaultError(
+            INVALID_ARGUMENTS,
+            f"These are {len(found)} notes; at most {_MAX_NOTES} are read at once. Ask for fewer days.",
+            argument="paths",
+        )
+    return found, said
+
+
+def _range(vault: Vault, progress: Progress, path: str) -> list[tuple[date, VaultPath | None]]:
+    """Return the days of a range and their notes; nothing if the text is no range, or is a note's name."""
+    try:
+        days = vault.overview.daily_notes(path, progress)
+    except VaultError as error:
+        if error.code != INVALID_ARGUMENTS or "most" in error.details:
+            raise
+        return []
+    if len(days) == 1:
+        return []
+    try:
+        vault.locate(path, progress)
+    except VaultError:
+        return days
+    return []
+
+
+def _read_all(
+    vault: Vault,
+    progress: Progress,
+    paths: list[str],
+    section: str | None,
+    lines: str | None,
+    part: Part,
+    max_characters: int,
+) -> Outcome[ReadMany]:
     if len(paths) == 1:
         outcome = _read(vault, progress, paths[0], section, lines, part, max_characters)
         return Outcome(outcome.texts, ReadMany(notes=[_one(paths[0], outcome.data)], read=1, cut=0))

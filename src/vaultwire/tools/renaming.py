@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal, NotRequired
 
 from vaultwire.toolkit.argument_types import DryRun, IfMatch, Name, OptionalName
+from vaultwire.toolkit.phrases import counted
 from vaultwire.toolkit.registry import Bounds, Outcome, tool
 from vaultwire.tools.arranging import Moved, move_note, rename_heading, rename_property, rename_tag
-from vaultwire.tools.changes import Changed
+from vaultwire.tools.changes import Changed, change_texts, to_changed
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
 from vaultwire.vault.value_types import Progress
 from vaultwire.vault.vault import Vault
@@ -26,23 +27,25 @@ def move_notes(
     vault: Vault,
     progress: Progress,
     /,
-    paths: Annotated[list[Name], Bounds(1, 50)],
+    paths: Annotated[list[Name], Bounds(1, 1000)],
     to: Name,
     dry_run: DryRun = False,
 ) -> Outcome[Moved]:
-    """Move or rename a note, attachment or folder; every link to it is rewritten.
+    """Move or rename a note, attachment or folder, or several into a folder; every link to them is rewritten.
 
-    All of it happens or nothing.
+    All of it happens or nothing, as one change.
 
     Args:
         paths: What to move.
         to: New path: "Archive/New name"; "Archive/" keeps the name, "./New name" the folder.
     """
-    if len(paths) > 1:
-        raise VaultError(
-            INVALID_ARGUMENTS, "move_notes: give one path, and move the others after it.", argument="paths"
-        )
-    return move_note(vault, progress, paths[0], to, dry_run)
+    if len(paths) == 1:
+        return move_note(vault, progress, paths[0], to, dry_run)
+    plan, done = vault.arranging.move_all(paths, to, progress, dry_run=dry_run)
+    folder = plan.target.rpartition("/")[0]
+    data = Moved(**to_changed(done), path=folder, moved_files=plan.files, links=len(plan.links) + done.unread)
+    what = f"moved {counted(plan.files, 'file')} to {folder or 'the top'}, {counted(data['links'], 'link')} rewritten"
+    return Outcome(change_texts(done, what, data), data)
 
 
 @tool(title="Rename", destructive=True, time_class="search")

@@ -8,17 +8,28 @@ from vaultwire.toolkit.argument_types import Folder
 from vaultwire.toolkit.paging import Cursor
 from vaultwire.toolkit.phrases import counted
 from vaultwire.toolkit.registry import Bounds, Outcome, tool
-from vaultwire.tools.overview import NotesOfFolder, UsedProperty, UsedValue, VaultNumbers, list_properties, vault_stats
+from vaultwire.tools.overview import UsedProperty, UsedValue, VaultNumbers, list_properties, vault_stats
 from vaultwire.tools.structure import UsedTag, list_tags
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
 from vaultwire.vault.value_types import Progress
 from vaultwire.vault.vault import Vault
 
 
+class Branch(TypedDict):
+    """A folder of the tree."""
+
+    folder: Annotated[str, "Path in the vault; empty for its top"]
+    notes: Annotated[int, "Notes right in it"]
+    notes_below: Annotated[int, "Notes in it and in all folders below"]
+    attachments_below: Annotated[int, "Attachments in it and in all folders below"]
+    folders: Annotated[int, "Folders right in it"]
+    unshown: Annotated[int, "How many of these are not shown"]
+
+
 class Overview(TypedDict):
     """What was asked of the vault."""
 
-    folders: Annotated[NotRequired[list[NotesOfFolder]], "Folders with the most notes right in them"]
+    folders: Annotated[NotRequired[list[Branch]], "The tree of folders: each before those in it"]
     tags: Annotated[NotRequired[list[UsedTag]], "Tags in use, most used first"]
     properties: Annotated[NotRequired[list[UsedProperty]], "Properties in use, or the one asked for"]
     values: Annotated[NotRequired[list[UsedValue]], "Values of the property asked for, most used first"]
@@ -35,14 +46,16 @@ def vault_overview(
     what: Literal["folders", "tags", "properties", "values", "stats"] = "stats",
     name: Annotated[str, Bounds(0, 200)] = "",
     folder: Folder = "",
+    depth: Annotated[int, Bounds(1, 20)] = 2,
     limit: Annotated[int, Bounds(1, 1000), "How many to return."] = 100,
     cursor: Cursor = None,
 ) -> Outcome[Overview]:
-    """Show the vault's folders, the tags or properties in use, a property's values, or numbers and problems.
+    """Show the vault's folder tree, the tags or properties in use, a property's values, or numbers and problems.
 
     Args:
         what: What to show: the vault in numbers ("stats"), or what is in use.
         name: The property, for values.
+        depth: Of folders.
     """
     if bool(name) is not (what == "values"):
         raise VaultError(
@@ -54,9 +67,33 @@ def vault_overview(
     if what in ("properties", "values"):
         used = list_properties(vault, progress, name, folder, limit, cursor)
         return Outcome(used.texts, cast("Overview", used.data))
+    if what == "folders":
+        return _folders(vault, progress, folder, depth, limit)
     stats = vault_stats(vault, progress, limit)
-    if what == "stats":
-        return Outcome(stats.texts, Overview(stats=stats.data))
-    folders = stats.data["largest_folders"]
-    lines = [f"{counted(each['notes'], 'note')} in {each['folder'] or '(top)'}" for each in folders]
-    return Outcome(["\n".join([f"{counted(len(folders), 'folder')} with notes:", *lines])], Overview(folders=folders))
+    return Outcome(stats.texts, Overview(stats=stats.data))
+
+
+def _folders(vault: Vault, progress: Progress, folder: str, depth: int, limit: int) -> Outcome[Overview]:
+    tree = vault.overview.folder_tree(folder, depth, limit, progress)
+    lines = []
+    for each in tree:
+        name = each.folder if not each.depth else each.folder.rpartition("/")[2]
+        counts = [counted(each.notes_below, "note")]
+        counts += [f"{each.notes} right in it"] if each.folders and each.notes else []
+        counts += [counted(each.attachments_below, "attachment")] if each.attachments_below else []
+        counts += [f"{counted(each.unshown, 'folder')} not shown"] if each.unshown else []
+        lines.append(f"{'  ' * each.depth}{name or '(top)'}{'/' if name else ''}  {', '.join(counts)}")
+    if any(each.unshown for each in tree):
+        lines.append("To see more, pass folder, depth or limit.")
+    branches = [
+        Branch(
+            folder=each.folder,
+            notes=each.notes,
+            notes_below=each.notes_below,
+            attachments_below=each.attachments_below,
+            folders=each.folders,
+            unshown=each.unshown,
+        )
+        for each in tree
+    ]
+    return Outcome(["\n".join(lines)], Overview(folders=branches))

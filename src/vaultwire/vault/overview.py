@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from vaultwire.markdown.parse import parse_note
+from vaultwire.markdown.yaml_core import PropertyValue
+from vaultwire.vault.disk.note_text import plain_text
 from vaultwire.vault.disk.paths import is_note
 from vaultwire.vault.editing.workbench import Workbench
 from vaultwire.vault.errors import VaultError
+from vaultwire.vault.insights.columns import columns_of
+from vaultwire.vault.insights.folder_tree import Branch, folder_tree
+from vaultwire.vault.insights.related import Related, related_notes
 from vaultwire.vault.link_graph import LinkGraph
 from vaultwire.vault.links.note_lookup import locate, locate_folder
-from vaultwire.vault.listed import Listed
+from vaultwire.vault.listed import Listed, listed
 from vaultwire.vault.search.filters import NoteFilterText, TaskFilter, parse_note_filter, property_types
 from vaultwire.vault.value_types import (
     NO_PROGRESS,
@@ -25,6 +34,12 @@ from vaultwire.vault.value_types import (
     VaultStats,
     asking,
 )
+
+if TYPE_CHECKING:
+    from datetime import date
+
+    from vaultwire.vault.insights.similar_notes import SimilarNotes
+    from vaultwire.vault.insights.similar_tags import SimilarTags
 
 
 class Overview:
@@ -121,6 +136,58 @@ class Overview:
         """Return the graph of all links between notes, and from notes to attachments."""
         return self._index.link_graph(progress)
 
+    def folder_tree(self, folder: str, depth: int, limit: int, progress: Progress = NO_PROGRESS) -> list[Branch]:
+        """Return the tree of folders below ``folder`` with counts, itself first. See ``insights.folder_tree``.
+
+        Folders without any file are not in it. Raises VaultError (FILE_NOT_FOUND) if there is no such folder.
+        """
+        place = locate_folder(self._files, folder)
+        return folder_tree(self._index.survey.folders(place, progress), place or "", depth, limit)
+
+    def columns(
+        self, paths: Iterable[VaultPath], names: Sequence[str], progress: Progress = NO_PROGRESS
+    ) -> list[dict[str, PropertyValue]]:
+        """Return of each note what it has of the columns asked for, as its file is now. See ``insights.columns``."""
+        found: list[dict[str, PropertyValue]] = []
+        for path in asking(progress, paths):
+            try:
+                text = plain_text(self._files.read(path).data)
+            except VaultError:  # it is gone by now, or cannot be read
+                text = ""
+            found.append(columns_of(path, text, names) if text else {})
+        return found
+
+    def related(self, name: str, limit: int, progress: Progress = NO_PROGRESS) -> tuple[VaultPath, list[Related]]:
+        """Return the path of the note that ``name`` means, and the notes most related to it. See ``insights.related``.
+
+        Raises VaultError as ``locate`` does.
+        """
+        path = locate(self._files, self._index, name, progress)
+        text = plain_text(self._files.read(path).data)
+        return path, related_notes(self._index, path, text, parse_note(text).tags, limit, progress)
+
+    def similar_tags(self, folder: str, progress: Progress = NO_PROGRESS) -> list[SimilarTags]:
+        """Return the tags below ``folder`` that may be meant as one. See ``insights.similar_tags``."""
+        from vaultwire.vault.insights.similar_tags import similar_tags  # noqa: PLC0415 - rarely needed
+
+        return similar_tags(self.count_tags(folder, progress))
+
+    def similar_notes(self, folder: str, progress: Progress = NO_PROGRESS, *, by_text: bool) -> Listed[SimilarNotes]:
+        """Return the notes below ``folder`` that may be one note twice: first those of the same bytes, then by name.
+
+        ``by_text``: by nearly the same text instead. That reads every note. See ``insights.similar_notes``.
+        """
+        from vaultwire.vault.insights import similar_notes  # noqa: PLC0415 - rarely needed
+
+        place = locate_folder(self._files, folder)
+        stats = self._index.survey.notes(place, progress)
+        if by_text:
+            return listed(similar_notes.similar_content(self._files, stats, progress))
+        shown = {stat.path for stat in stats}
+        same = [[stat for stat in each if stat.path in shown] for each in self._index.survey.same_content(progress)]
+        found = similar_notes.same_content(group for group in same if len(group) > 1)
+        return listed([*found, *similar_notes.similar_names(stat.path for stat in stats)])
+
     def daily_note(self, day: str, progress: Progress = NO_PROGRESS) -> DailyNote:
         """Return the day's note by Obsidian's settings, even if there is none yet, and the daily notes before and after it.
 
@@ -150,3 +217,18 @@ class Overview:
         except VaultError:  # the settings name no note of the vault
             pass
         return DailyNote(wanted, path, exists, previous[1], following[1], template)
+
+    def daily_notes(self, days: str, progress: Progress = NO_PROGRESS) -> list[tuple[date, VaultPath | None]]:
+        """Return the days of a range, the earliest first, each with the path of its daily note; None if it has none.
+
+        ``days`` is as for ``day_ranges.parse_day_range``. Raises VaultError as that and ``daily_note_path`` do.
+        """
+        from vaultwire.vault.settings import daily_notes  # noqa: PLC0415 - only daily notes need it
+        from vaultwire.vault.settings.day_ranges import parse_day_range  # noqa: PLC0415
+
+        settings = self._settings.get()
+        found: list[tuple[date, VaultPath | None]] = []
+        for day in asking(progress, parse_day_range(days, self._bench.now().date()).days()):
+            path, exists = self._files.spell(daily_notes.daily_note_path(settings, day))
+            found.append((day, path if exists else None))
+        return found

@@ -41,6 +41,7 @@ from vaultwire.vault.value_types import (
 
 if TYPE_CHECKING:
     from vaultwire.vault.editing.arranging import Arranging
+    from vaultwire.vault.editing.fixing import Fixing
     from vaultwire.vault.editing.history import History
     from vaultwire.vault.editing.making import Making
     from vaultwire.vault.editing.revising import Revising
@@ -270,6 +271,13 @@ class Vault:
         from vaultwire.vault.editing.arranging import Arranging  # noqa: PLC0415 - see the head
 
         return Arranging(self._bench)
+
+    @property
+    def fixing(self) -> Fixing:
+        """Links that lead nowhere, in many notes at once."""
+        from vaultwire.vault.editing.fixing import Fixing  # noqa: PLC0415 - see the head
+
+        return Fixing(self._bench)
 
     @property
     def making(self) -> Making:

@@ -96,7 +96,7 @@ def test_steps_are_taken_in_order_each_on_what_the_one_before_left(root: Path, c
         "Other/deep/D.md": b"c\n",
     }
     assert change == changes.latest()[0]
-    assert (change.id, change.author, change.undoes, change.unrestored) == (1, AUTHOR, None, ())
+    assert (change.id, change.author, change.undoes, change.unrestored) == (1, AUTHOR, (), ())
     assert change.files[:2] == (
         FileChange("edit", path("A.md")),
         FileChange("move", path("A.md"), path("New/A2.md")),

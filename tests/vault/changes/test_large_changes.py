@@ -63,7 +63,7 @@ def test_the_text_of_many_notes_is_not_held_in_memory(root: Path) -> None:
     vault = open_vault(root)
     planned = vault.arranging.rename_property("old", "new", NO_PROGRESS, dry_run=True)[1]
     made = vault.arranging.rename_property("old", "new", NO_PROGRESS, dry_run=False)[1]
-    undone = vault.history.undo(1, NO_PROGRESS, dry_run=False)
+    undone = vault.history.undo([1], "", NO_PROGRESS, dry_run=False).done
     moved = vault.arranging.move("Many/", "Other", NO_PROGRESS, dry_run=False)[1]
     for done in (planned, made, undone, moved):
         assert len(done.steps) >= NOTES - 1
@@ -128,7 +128,7 @@ def test_a_change_in_several_records_is_shown_and_undone(root: Path, tmp_path: P
         (root / file.path).read_bytes() for file in change.files
     ]
     with changes.locked():
-        changes.execute(plan_undo(changes, files, change.id), AUTHOR, undoes=change.id)
+        changes.execute(plan_undo(changes, files, change.id), AUTHOR, undoes=(change.id,))
     assert tree(root) == before
 
 

@@ -17,7 +17,8 @@ from support.refusals import refusal, refused
 from support.vaults import open_vault, write_vault
 from vaultwire.vault.changes.change import UNKNOWN, Change, Move, Step, Write, follow
 from vaultwire.vault.changes.executor import Changes
-from vaultwire.vault.changes.undo import plan_restore, plan_undo
+from vaultwire.vault.changes.restoring import plan_restore
+from vaultwire.vault.changes.undo import plan_undo
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.errors import FILE_NOT_FOUND, INVALID_ARGUMENTS, NOTE_EXISTS, PERMISSION_DENIED, UNDO_CONFLICT
 from vaultwire.vault.value_types import VaultPath
@@ -63,7 +64,7 @@ class Desk:
 
     def undo(self, number: int) -> Change:
         with self.changes.locked():
-            return self.changes.execute(plan_undo(self.changes, self.files, number), UNKNOWN, undoes=number)
+            return self.changes.execute(plan_undo(self.changes, self.files, number), UNKNOWN, undoes=(number,))
 
     def restore(self, **what: Any) -> Change:
         with self.changes.locked():
@@ -87,7 +88,7 @@ def test_each_kind_of_change_is_taken_back_and_that_too(desk: Desk) -> None:
     assert tree(desk.root) == states[0]
     for number, state in zip((8, 7, 6, 5), reversed(states[1:]), strict=True):
         undone = desk.undo(number)
-        assert undone.undoes == number
+        assert undone.undoes == (number,)
         assert tree(desk.root) == state
 
 

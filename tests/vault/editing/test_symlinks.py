@@ -42,7 +42,7 @@ def test_a_change_of_many_notes_edits_a_note_and_the_links_to_it_once(linked: Pa
         "Folder/C.md",
         "Link.md",
     ]
-    vault.history.undo(1, NO_PROGRESS, dry_run=False)
+    vault.history.undo([1], "", NO_PROGRESS, dry_run=False)
     assert snapshot(linked) == before
     vault.arranging.move("A", "Z/A2", NO_PROGRESS, dry_run=False)
     assert (linked / "Folder/C.md").read_text() == "#tag see [[A2]]\n"
@@ -82,7 +82,7 @@ def test_a_deleted_link_comes_back(linked: Path, tmp_path: Path) -> None:
         vault.writing.delete("Link.md", permanent=permanent)
         assert not (linked / "Link.md").is_symlink()
         assert (linked / "Folder/C.md").exists()
-        vault.history.undo(number, NO_PROGRESS, dry_run=False)
+        vault.history.undo([number], "", NO_PROGRESS, dry_run=False)
         assert {path: text for path, text in snapshot(linked).items() if path != "Link.md"} == {
             path: text for path, text in before.items() if path != "Link.md"
         }

@@ -22,7 +22,7 @@ from vaultwire.vault.errors import VaultError
 from vaultwire.vault.links.link_resolver import LinkResolver, linkpath_of
 from vaultwire.vault.plans.context import PlanContext
 from vaultwire.vault.plans.linktexts import link_to
-from vaultwire.vault.plans.moving import MovePlan, plan_move
+from vaultwire.vault.plans.moving import MovePlan, plan_moves
 from vaultwire.vault.settings.obsidian_settings import Settings
 from vaultwire.vault.value_types import VaultPath
 
@@ -31,12 +31,16 @@ FORMATS = ["shortest", "relative", "absolute"]
 
 def plan(root: Path, source: str, target: str, link_format: str = "shortest") -> MovePlan:
     """Return the plan of a move, as the program itself makes it."""
+    return plan_all(root, [(source, target)], link_format)
+
+
+def plan_all(root: Path, wanted: list[tuple[str, str]], link_format: str = "shortest") -> MovePlan:
+    """Return the plan of several moves at once."""
     files = Files(str(root), MAX_NOTE_BYTES)
     index = open_stored(root, None, MemoryText)[1]  # the words of notes do not matter here
     try:
-        return plan_move(
-            PlanContext(files, index, Settings(new_link_format=link_format)), VaultPath(source), VaultPath(target)
-        )
+        context = PlanContext(files, index, Settings(new_link_format=link_format))
+        return plan_moves(context, [Move(VaultPath(source), VaultPath(target)) for source, target in wanted])
     finally:
         index.close()
 
@@ -546,15 +550,23 @@ def without_targets(data: bytes) -> str:
 
 def moved_right(root: Path, source: str, target: str, link_format: str) -> MovePlan | None:
     """Move, and hold all links and texts to those before; return the plan, None if the move is refused."""
+    return all_moved_right(root, [(source, target)], link_format)
+
+
+def all_moved_right(root: Path, wanted: list[tuple[str, str]], link_format: str) -> MovePlan | None:
+    """Do the same with several moves at once."""
     try:
-        made = plan(root, source, target, link_format)
+        made = plan_all(root, wanted, link_format)
     except VaultError as error:  # taken, a folder into itself, or a name that no link could say
         event(error.code)
         return None
     event(f"{len(made.links) > 0} links")
     files = [path.relative_to(root).as_posix() for path in root.rglob("*") if path.is_file()]
     renamed = {
-        path: made.target + path[len(source) :] for path in files if path == source or path.startswith(f"{source}/")
+        path: target + path[len(source) :]
+        for source, target in made.moves
+        for path in files
+        if path == source or path.startswith(f"{source}/")
     }
     before = where_links_lead(root, renamed)
     texts = {path: (root / path).read_bytes() for path in files if is_note(path)}
@@ -588,6 +600,21 @@ def test_whatever_moves_every_link_leads_where_it_led_and_nothing_else_changes(
         "" if source in folders else data.draw(NAMES) + source[source.rindex(".") :]
     )
     moved_right(root, source, target, link_format)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(VAULT, st.data(), st.sampled_from(FORMATS))
+def test_whatever_moves_together_every_link_leads_where_it_led_and_nothing_else_changes(
+    tmp_path_factory: pytest.TempPathFactory, vault: dict[str, bytes], data: st.DataObject, link_format: str
+) -> None:
+    root = tmp_path_factory.mktemp("vault")
+    for path, content in vault.items():
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).write_bytes(content)
+    folders = {path.rpartition("/")[0] for path in vault} - {""}
+    sources = data.draw(st.lists(st.sampled_from(sorted([*vault, *folders])), min_size=2, max_size=4, unique=True))
+    folder = data.draw(NEW_FOLDERS)
+    all_moved_right(root, [(source, f"{folder}/{source.rpartition('/')[2]}") for source in sources], link_format)
 
 
 FORMS_OF_PLACES = ["{}", "{} and {}", "> {}", "- [ ] {}", "| {} | x |", "([{}])", "%% {} %%", "**{}**, ({})"]

@@ -91,7 +91,7 @@ class FileChange(NamedTuple):
 class Change(NamedTuple):
     """A change that was made. ``id`` ascends with time; it is 0 for a change that had nothing to do.
 
-    ``undoes`` is the change it took back, ``undone_by`` the one that took it back and still holds. ``unrestored`` are files
+    ``undoes`` are the changes it took back, ``undone_by`` the one that took it back and still holds. ``unrestored`` are files
     that a roll-back after a crash could not restore, because another program had changed them since; usually empty.
     """
 
@@ -99,7 +99,7 @@ class Change(NamedTuple):
     time_ns: int
     author: Author
     files: tuple[FileChange, ...]
-    undoes: int | None = None
+    undoes: tuple[int, ...] = ()
     undone_by: int | None = None
     unrestored: tuple[VaultPath, ...] = ()
 
@@ -145,7 +145,7 @@ class Intent(NamedTuple):
     token: str
     time_ns: int
     author: Author
-    undoes: int | None
+    undoes: tuple[int, ...]
     steps: tuple[Step, ...]
     priors: tuple[PriorState, ...]
     new_folders: tuple[str, ...]

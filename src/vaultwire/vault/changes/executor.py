@@ -10,7 +10,7 @@ import hashlib
 import os
 import threading
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
 from vaultwire.vault.changes.change import (
@@ -102,7 +102,7 @@ class Changes:
         steps: Iterable[Step],
         author: Author = UNKNOWN,
         progress: Progress = NO_PROGRESS,
-        undoes: int | None = None,
+        undoes: tuple[int, ...] = (),
     ) -> Change:
         """Take all the steps, in order, or none; inside ``locked`` only.
 
@@ -118,8 +118,8 @@ class Changes:
         now = time.time_ns()
         if not needed:
             return Change(0, now, author, (), undoes)
-        undone = None if undoes is None else self._journal.load(undoes)
-        removed_folders = () if undone is None else undone.new_folders
+        made = {folder for undone in self._journal.load_all(undoes) for folder in undone.new_folders}
+        removed_folders = tuple(sorted(made, key=lambda folder: (folder.count("/"), folder)))
         number = self._journal.next_id()
         draft = Intent(number, "", now, author, undoes, tuple(needed), (), (), removed_folders)
         stages = Stages(progress)
@@ -211,15 +211,19 @@ class Changes:
 
     # ------------------------------------------------------------------ reading the record
 
-    def latest(self, path: str | None = None, limit: int = 100, before: int | None = None) -> list[Change]:
+    def latest(
+        self, path: str | None = None, limit: int = 100, before: int | None = None, since_ns: int | None = None
+    ) -> list[Change]:
         """Return the changes on record, the latest first; only those of a file or folder, as it was or is named.
 
-        ``before`` is the id of a change: only earlier ones are returned. Raises VaultError (JOURNAL_FAILED).
+        ``before`` is the id of a change: only earlier ones are returned. ``since_ns``: only those made then or later, in
+        nanoseconds since the epoch. Raises VaultError (JOURNAL_FAILED).
         """
         found = [
             change
             for change in reversed(self._all())
             if (before is None or change.id < before)
+            and (since_ns is None or change.time_ns >= since_ns)
             and (path is None or any(_concerns(path, file.path, file.target) for file in change.files))
         ]
         return found[:limit]
@@ -230,14 +234,22 @@ class Changes:
 
     def show(self, number: int) -> DetailedChange:
         """Return one change with the bytes before and after. Raises VaultError: FILE_NOT_FOUND, JOURNAL_FAILED."""
+        return next(self.show_all([number]))
+
+    def show_all(self, numbers: Sequence[int]) -> Iterator[DetailedChange]:
+        """Yield changes with the bytes before and after, in the order given. Raises VaultError as ``show`` does."""
         with self._journal_errors():
-            is_visible = self._visible is None or any(change.id == number for change in self._visible.all())
-            detailed = self._journal.load(number) if is_visible else None
-        if detailed is None:
-            raise VaultError(
-                FILE_NOT_FOUND, f"There is no change {number} on record; list_changes shows those there are.", id=number
-            )
-        return detailed
+            may_be_seen = None if self._visible is None else {change.id for change in self._visible.all()}
+            loaded = self._journal.load_all([each for each in numbers if may_be_seen is None or each in may_be_seen])
+            for number in numbers:
+                detailed = next(loaded, None)
+                if detailed is None or detailed.change.id != number:
+                    raise VaultError(
+                        FILE_NOT_FOUND,
+                        f"There is no change {number} on record; list_changes shows those there are.",
+                        id=number,
+                    )
+                yield detailed
 
     def report(self) -> JournalReport:
         """Return how the journal is kept. Changes nothing, also not what a killed process left open."""

@@ -10,12 +10,19 @@ import errno
 import os
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import Any, NamedTuple
 
 from vaultwire.vault.changes.change import Author, Change, DetailedChange, FileChange, Intent, PriorState, Step, Write
-from vaultwire.vault.changes.journal_records import files_in, frame, parse_intent, parse_steps, to_records
+from vaultwire.vault.changes.journal_records import (
+    files_in,
+    frame,
+    parse_intent,
+    parse_steps,
+    to_records,
+    undone_in,
+)
 from vaultwire.vault.changes.journal_segments import Retention, Segment, remove_old, segment_numbers
 from vaultwire.vault.disk.contents import Content
 from vaultwire.vault.value_types import Stages, VaultPath
@@ -159,14 +166,17 @@ class Journal:
 
     def load(self, number: int) -> DetailedChange | None:
         """Return one of ``changes`` with its bytes, None if it is not on record any more."""
-        change = next((change for change in self.changes() if change.id == number), None)
-        if change is None:
-            return None
-        with self._lock:
-            intent = self._intent(number)
-        if intent is None:
-            return None
-        return DetailedChange(change, intent.steps, tuple(prior.content for prior in intent.priors), intent.new_folders)
+        return next(self.load_all([number]), None)
+
+    def load_all(self, numbers: Iterable[int]) -> Iterator[DetailedChange]:
+        """Yield those of ``changes`` with these numbers, with their bytes, without those that are not on record any more."""
+        changes = {change.id: change for change in self.changes()}
+        for number in numbers:
+            with self._lock:
+                intent = self._intent(number) if number in changes and number in self._records else None
+            if intent is not None:
+                contents = tuple(prior.content for prior in intent.priors)
+                yield DetailedChange(changes[number], intent.steps, contents, intent.new_folders)
 
     def _intent(self, number: int) -> Intent | None:
         """Return the record of a change, None if any part of it is lost or damaged."""
@@ -202,7 +212,7 @@ class Journal:
                 self._records[number] = segment, (*positions, record.at)
                 files += files_in(header)
                 self._changes[number] = Change(
-                    number, header["time"], Author(*header["author"]), tuple(files), header["undoes"]
+                    number, header["time"], Author(*header["author"]), tuple(files), undone_in(header)
                 )
             elif header["kind"] == "ready":
                 self._ready.add(number)
@@ -235,8 +245,8 @@ class Journal:
                 continue
             found.append(change._replace(undone_by=undone_by.get(number), unrestored=ending.unrestored))
             # An undo that was undone itself does not hold any more.
-            if change.undoes is not None and number not in undone_by and not ending.is_undone:
-                undone_by[change.undoes] = number
+            if number not in undone_by and not ending.is_undone:
+                undone_by |= dict.fromkeys(change.undoes, number)
         return found[::-1]
 
 

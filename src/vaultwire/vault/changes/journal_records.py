@@ -92,13 +92,20 @@ def to_records(intent: Intent, stages: Stages) -> Iterator[bytes]:
         "token": intent.token,
         "time": intent.time_ns,
         "author": list(intent.author),
-        "undoes": intent.undoes,
+        "undoes": next(iter(intent.undoes), None),  # older programs read only this one
+        "undoes_also": list(intent.undoes[1:]),
         "parts": parts,
         "steps": steps,
         "made": list(intent.new_folders),
         "emptied": list(intent.removed_folders),
     }
     yield frame(header, packer.take())
+
+
+def undone_in(header: dict[str, Any]) -> tuple[int, ...]:
+    """Return the changes that the recorded change takes back."""
+    first = header["undoes"]
+    return () if first is None else (first, *header.get("undoes_also", ()))
 
 
 class Recorded(NamedTuple):
@@ -131,7 +138,7 @@ def parse_intent(records: Iterable[Recorded | None]) -> Intent | None:
         header["token"],
         header["time"],
         Author(*header["author"]),
-        header["undoes"],
+        undone_in(header),
         tuple(step for step, _ in pairs),
         tuple(prior for _, prior in pairs),
         tuple(header["made"]),

@@ -1,12 +1,13 @@
-"""Plans for undoing changes and for restoring deleted files. ``changes.executor`` carries them out like any other plan.
+"""Plans for undoing changes. ``changes.executor`` carries them out like any other plan.
 
-A plan is made inside ``Changes.locked``, so that the vault it is made from is the vault it is executed on.
+A plan is made inside ``Changes.locked``, so that the vault it is made from is the vault it is executed on. Several changes
+are undone as one: the latest first, each on the files as the undoing of the later ones leaves them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import NoReturn
+from collections.abc import Collection, Iterable, Sequence
+from typing import Any, NamedTuple, NoReturn
 
 from vaultwire.markdown.diffs import Conflict, revert
 from vaultwire.vault.changes.change import Change, DetailedChange, Move, Step, Write, moves_of, paths_of
@@ -15,48 +16,125 @@ from vaultwire.vault.changes.move_paths import MovePaths
 from vaultwire.vault.changes.projected_tree import ProjectedTree, simplified
 from vaultwire.vault.disk.contents import Content
 from vaultwire.vault.disk.files import Files
-from vaultwire.vault.disk.paths import NOTE_SUFFIX, TRASH, fold, is_note, lies_in, parse_path
-from vaultwire.vault.errors import (
-    FILE_NOT_FOUND,
-    INVALID_ARGUMENTS,
-    NOTE_EXISTS,
-    UNDO_CONFLICT,
-    VaultError,
-)
-from vaultwire.vault.value_types import VaultPath
+from vaultwire.vault.disk.paths import TRASH, lies_in
+from vaultwire.vault.errors import UNDO_CONFLICT, VaultError
+from vaultwire.vault.value_types import NO_PROGRESS, Progress, VaultPath
+
+# How many conflicts an error explains; the numbers of the others are in its details.
+_MAX_EXPLAINED = 10
+
+
+class UndoPlan(NamedTuple):
+    """The steps that undo changes, and these changes, the latest first.
+
+    ``empty``: changes that were asked for and of which nothing is left to undo.
+    """
+
+    steps: list[Step]
+    changes: list[Change]
+    empty: list[Change]
 
 
 def plan_undo(changes: Changes, files: Files, number: int) -> list[Step]:
-    """Return the steps that undo a change; execute them with ``undoes=number``.
+    """Return the steps that undo a change; execute them with ``undoes=(number,)``. See ``plan_undo_all``."""
+    return plan_undo_all(changes, files, [number]).steps
 
-    Later edits elsewhere in its notes stay. Raises VaultError: FILE_NOT_FOUND if the change is not on
-    record, UNDO_CONFLICT if it was undone already, if the same lines were changed since, or if a name is taken now.
+
+def plan_undo_all(
+    changes: Changes, files: Files, numbers: Collection[int], progress: Progress = NO_PROGRESS
+) -> UndoPlan:
+    """Plan to undo these changes together; execute the steps with the plan's changes as ``undoes``.
+
+    Later edits elsewhere in their notes stay. Raises VaultError: FILE_NOT_FOUND if a change is not on record, UNDO_CONFLICT if
+    one was undone already, if the same lines were changed since, if a name is taken now, or if nothing is left of any. The
+    error says which changes could be undone without those.
     """
-    detailed = changes.show(number)
-    undone_by = detailed.change.undone_by
-    if undone_by is not None:
+    wanted = sorted(set(numbers), reverse=True)
+    later = changes.since(wanted[-1]) if wanted else []
+    plan = UndoPlan([], [], [])
+    tree = ProjectedTree(files)
+    conflicts: dict[int, _Refusal] = {}
+    for detailed in changes.show_all(wanted):
+        progress.check()
+        change = detailed.change
+        undone = {each.id for each in plan.changes}
+        try:
+            if change.undone_by is not None and change.undone_by not in undone:
+                _refuse_undone(change)
+            since = [each for each in later if each.id > change.id]
+            steps = simplified(_UndoPlanner(detailed, in_effect(since, undone), tree).plan())
+        except _Refusal as refusal:
+            conflicts[change.id] = refusal
+            tree = ProjectedTree(files)  # without the steps of the failed plan
+            for step in plan.steps:
+                tree.add(step)
+            continue
+        plan.steps.extend(steps)
+        (plan.changes if steps else plan.empty).append(change)
+    if conflicts:
+        raise _conflict(conflicts, plan, len(wanted))
+    if wanted and not plan.steps:
+        named = ", ".join(map(str, wanted))
         raise VaultError(
             UNDO_CONFLICT,
-            f"Change {number} was taken back by change {undone_by} already; to have it again, undo change {undone_by}.",
-            id=number,
-            changes=[undone_by],
+            f"Nothing is left of change {named}: its files are as they were before it."
+            if len(wanted) == 1
+            else f"Nothing is left of changes {named}: their files are as they were before them.",
+            id=wanted[0],
         )
-    steps = simplified(_UndoPlanner(detailed, _in_effect(changes.since(number)), files).plan())
-    if not steps:
-        raise VaultError(
-            UNDO_CONFLICT, f"Nothing is left of change {number}: its files are as they were before it.", id=number
-        )
-    return steps
+    return plan
+
+
+class _Refusal(Exception):  # noqa: N818 - it becomes an error that names all refusals
+    """Why one change cannot be undone. ``changes`` are the later ones that are in the way, None if that is known already."""
+
+    def __init__(self, reason: str, changes: list[int], path: VaultPath | None, lines: list[list[int]]) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.changes = changes
+        self.path = path
+        self.lines = lines
+
+
+def _refuse_undone(change: Change) -> NoReturn:
+    raise _Refusal(
+        f"was taken back by change {change.undone_by} already; to have it again, undo change {change.undone_by}",
+        [change.undone_by or 0],
+        None,
+        [],
+    )
+
+
+def _conflict(conflicts: dict[int, _Refusal], plan: UndoPlan, asked: int) -> VaultError:
+    """Return the error that says why nothing is undone, and what could be."""
+    number, first = next(iter(conflicts.items()))
+    details: dict[str, Any] = {"id": number, "changes": first.changes}
+    if first.path is not None:
+        details |= {"path": first.path, "lines": first.lines}
+    if asked == 1:
+        return VaultError(UNDO_CONFLICT, f"Change {number} {first.reason}. Nothing was changed.", **details)
+    shown = [f"change {each} {refusal.reason}" for each, refusal in [*conflicts.items()][:_MAX_EXPLAINED]]
+    if len(conflicts) > len(shown):
+        shown.append(f"and {len(conflicts) - len(shown)} more")
+    possible = [change.id for change in plan.changes]
+    hint = f" Without these, the others can be undone: {possible}." if possible else ""
+    return VaultError(
+        UNDO_CONFLICT,
+        f"{len(conflicts)} of {asked} changes cannot be undone, so nothing was changed: {'; '.join(shown)}.{hint}",
+        **details,
+        conflicts=list(conflicts),
+        possible=possible,
+    )
 
 
 class _UndoPlanner:
-    """Plans the undo of one change, beside later changes."""
+    """Plans the undo of one change, beside later changes that stay. Adds its steps to the tree."""
 
-    def __init__(self, detailed: DetailedChange, later: Sequence[Change], files: Files) -> None:
+    def __init__(self, detailed: DetailedChange, later: Sequence[Change], tree: ProjectedTree) -> None:
         self._detailed = detailed
         self._later = later
         self._moved_later = moves_in(later)
-        self._tree = ProjectedTree(files)
+        self._tree = tree
         self._steps: list[Step] = []
 
     def plan(self) -> list[Step]:
@@ -130,7 +208,6 @@ class _UndoPlanner:
         self._add(Write(path, now, found.encode()))
 
     def _refuse(self, path: VaultPath, reason: str, lines: list[list[int]] | None = None) -> NoReturn:
-        number = self._detailed.change.id
         ids = [change.id for change in self._later if _touches(change, path, self._later)]
         named = ", ".join(map(str, ids))
         hint = (
@@ -138,20 +215,23 @@ class _UndoPlanner:
             if ids
             else " by another program. Edit the note itself"
         )
-        raise VaultError(
-            UNDO_CONFLICT,
-            f"Change {number} cannot be taken back: {reason}{hint}. Nothing was changed.",
-            id=number,
-            path=path,
-            lines=lines or [],
-            changes=ids,
-        )
+        raise _Refusal(f"cannot be taken back: {reason}{hint}", ids, path, lines or [])
 
 
-def _in_effect(changes: Sequence[Change]) -> list[Change]:
-    """Return the changes without those that were undone and those that undid them: together they did nothing."""
-    gone = {change.id for change in changes if change.undone_by is not None}
-    gone |= {change.undone_by for change in changes if change.undone_by is not None}
+def in_effect(changes: Sequence[Change], undone: Collection[int] = ()) -> list[Change]:
+    """Return the changes, which are all after some time, without those that do not count now.
+
+    A change and the one that undid it did nothing together. ``undone`` are changes that a plan undoes.
+    """
+    there = {change.id for change in changes}
+    gone = set(undone)
+    for change in reversed(changes):
+        if change.id in gone:
+            continue
+        if change.undone_by is not None and change.undone_by not in there:
+            gone.add(change.id)
+        elif change.undoes and there.issuperset(change.undoes):
+            gone |= {change.id, *change.undoes}
     return [change for change in changes if change.id not in gone]
 
 
@@ -169,120 +249,3 @@ def _touches(change: Change, path: VaultPath, later: Sequence[Change]) -> bool:
     return any(
         lies_in(path, file.path) or (file.target is not None and lies_in(path, file.target)) for file in change.files
     )
-
-
-# ---------------------------------------------------------------------- restoring
-
-
-def plan_restore(
-    changes: Changes, files: Files, *, path: str = "", number: int | None = None, to: str = ""
-) -> list[Step]:
-    """Return the steps that restore a file from the trash, or from the journal if it is not in the trash any more.
-
-    The file is the one last deleted at ``path``, or the one at ``path`` in ``.trash``, or every file that change ``number``
-    deleted. It comes back to its old path, or, if it is only one, to the path ``to``; never over another file.
-
-    Raises VaultError: FILE_NOT_FOUND, NOTE_EXISTS, INVALID_ARGUMENTS, and those of naming a path.
-    """
-    target = _note_like(parse_path(to.strip())) if to.strip() else None
-    if number is not None:
-        steps = _restored_by_change(changes.show(number), _in_effect(changes.since(number)), files)
-        if not steps:
-            raise VaultError(
-                INVALID_ARGUMENTS, f"Change {number} deleted nothing; undo_change takes back what it did.", id=number
-            )
-    elif path.strip():
-        steps = [_restored_by_path(changes, files, path.strip().replace("\\", "/"))]
-    else:
-        raise VaultError(INVALID_ARGUMENTS, "Name the note to restore by path, or the change that deleted it.")
-    if target is not None:
-        if len(steps) != 1:
-            raise VaultError(
-                INVALID_ARGUMENTS, f"Change {number} deleted {len(steps)} files; they cannot all be {to!r}."
-            )
-        step = steps[0]
-        steps = [Move(step.source, target) if isinstance(step, Move) else Write(target, step.old, step.new)]
-    for step in steps:
-        spelt, _ = files.spell(paths_of(step)[-1])
-        if files.is_taken(spelt):
-            raise VaultError(
-                NOTE_EXISTS, f"There is a {spelt!r} already. Give another path for what is restored.", path=spelt
-            )
-    return steps
-
-
-def _restored_by_path(changes: Changes, files: Files, asked: str) -> Step:
-    if asked.startswith(f"{TRASH}/"):
-        name = parse_path(asked[len(TRASH) + 1 :])
-        return _from_trash(changes, files, VaultPath(f"{TRASH}/{name}"), None)
-    path_asked = parse_path(asked)
-    for path in dict.fromkeys([path_asked, _note_like(path_asked)]):
-        spelt, is_there = files.spell(path)
-        if is_there:
-            raise VaultError(
-                NOTE_EXISTS, f"{spelt!r} is there. What it held before a change comes back by undo_change.", path=spelt
-            )
-        for change in reversed(changes.since(0)):
-            if any(_is_deletion(file.kind, file.target) and fold(file.path) == fold(path) for file in change.files):
-                found = _restored_by_change(changes.show(change.id), _in_effect(changes.since(change.id)), files)
-                for step in found:
-                    if fold(paths_of(step)[-1]) == fold(path):
-                        return step
-    path = _note_like(path_asked)
-    in_trash = VaultPath(f"{TRASH}/{path.rpartition('/')[2]}")
-    if files.is_taken(in_trash) and not files.hides_some:
-        return _from_trash(changes, files, in_trash, path)
-    raise VaultError(
-        FILE_NOT_FOUND,
-        f"Nothing on record was deleted at {asked!r}, and {TRASH} has nothing of that name. list_changes shows what was.",
-        path=asked,
-    )
-
-
-def _from_trash(changes: Changes, files: Files, path: VaultPath, target: VaultPath | None) -> Step:
-    """Return the step that moves a file out of the trash: to its old path if that is known, else to the vault's own folder."""
-    for change in reversed(changes.since(0)):
-        for file in change.files:
-            if file.target is not None and fold(file.target) == fold(path):
-                for step in _restored_by_change(changes.show(change.id), (), files):
-                    if paths_of(step)[-1] == file.path and (isinstance(step, Move) or not files.is_taken(path)):
-                        return step
-    # Where some of the vault is hidden, only the record tells whether a file in the trash was hidden.
-    if not files.is_taken(path) or files.hides_some:
-        raise VaultError(FILE_NOT_FOUND, f"There is no {path!r}.", path=path)
-    return Move(path, target or VaultPath(path.rpartition("/")[2]))
-
-
-def _restored_by_change(detailed: DetailedChange, later: Sequence[Change], files: Files) -> list[Step]:
-    """Return the steps that restore what a change deleted, each from its place in the trash, else from the journal."""
-    found: list[Step] = []
-    moved_later = moves_in(later)
-    for step, content in zip(detailed.steps, detailed.contents, strict=True):
-        if isinstance(step, Write):
-            if step.new is None:
-                found.append(Write(step.path, None, step.old))
-            continue
-        if not lies_in(step.target, TRASH):
-            continue
-        now = moved_later.after(step.target)
-        if lies_in(now, TRASH) and files.is_taken(now) and _is_deleted_file(files, now, content):
-            found.append(Move(now, step.source))
-        elif content is not None:
-            found.append(Write(step.source, None, content))
-    return found
-
-
-def _is_deleted_file(files: Files, now: VaultPath, content: Content | None) -> bool:
-    """Tell whether the file in the trash is the one that was moved there. A relative link leads nowhere from there."""
-    if content is None or files.is_link(now):
-        return not files.hides_some
-    return files.holds(files.real_path(now), content)
-
-
-def _is_deletion(kind: str, target: VaultPath | None) -> bool:
-    return kind == "remove" or (target is not None and lies_in(target, TRASH))
-
-
-def _note_like(path: VaultPath) -> VaultPath:
-    has_ending = "." in path.rpartition("/")[2]
-    return path if is_note(path) or has_ending else VaultPath(path + NOTE_SUFFIX)

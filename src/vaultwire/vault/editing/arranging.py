@@ -5,10 +5,10 @@ Each method turns names into paths, asks one module of ``plans`` for the plan, a
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from vaultwire.markdown.merging import Where
-from vaultwire.vault.changes.change import Step
+from vaultwire.vault.changes.change import Move, Step
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.disk.paths import NOTE_SUFFIX, is_note, parse_note_path, parse_path
 from vaultwire.vault.editing.workbench import Done, Workbench
@@ -18,13 +18,15 @@ from vaultwire.vault.plans.context import SAMPLE, PlanContext
 from vaultwire.vault.plans.extracting import ExtractPlan, Leave, Part, plan_extract
 from vaultwire.vault.plans.merging import MergePlan, plan_merge
 from vaultwire.vault.plans.moved_links import ResolvedLink
-from vaultwire.vault.plans.moving import MovePlan, plan_move
+from vaultwire.vault.plans.moving import MovePlan, plan_move, plan_moves
 from vaultwire.vault.plans.renaming_headings import RenamePlan, plan_rename_block, plan_rename_heading
 from vaultwire.vault.plans.renaming_metadata import PropertyPlan, TagPlan, plan_rename_property, plan_rename_tag
-from vaultwire.vault.value_types import Problem, Progress, VaultPath
+from vaultwire.vault.value_types import Problem, Progress, VaultPath, asking
 
 # Nobody reads more notices than this.
 _MAX_NOTICES = 100
+# How many files one notice names.
+_MAX_NAMED = 20
 
 
 class Arranging:
@@ -42,8 +44,34 @@ class Arranging:
         with self._bench.locked(progress, dry_run=dry_run) as context:
             source = _existing(context, name)
             plan = plan_move(context, source, _target(context.files, source, to))
-            notices = _link_notices(plan.newly_resolved, plan.skipped)
-            return plan, self._finish(context, plan.steps, notices, progress, dry_run=dry_run)
+            return plan, self._finish_move(context, plan, [], progress, dry_run=dry_run)
+
+    def move_all(self, names: Sequence[str], to: str, progress: Progress, *, dry_run: bool) -> tuple[MovePlan, Done]:
+        """Move notes, attachments and folders into the folder ``to`` as one change. See ``plan_moves``.
+
+        What is in that folder already stays, and a notice says so. Raises VaultError: as ``move`` does, NOTE_EXISTS if two of
+        them have the same name, and INVALID_ARGUMENTS if all of them are there already, or if ``to`` is a note.
+        """
+        if is_note(to.strip()):
+            raise VaultError(
+                INVALID_ARGUMENTS, f"{to!r} is a note's name; several things can only move to a folder.", argument="to"
+            )
+        with self._bench.locked(progress, dry_run=dry_run) as context:
+            sources = list(dict.fromkeys(_existing(context, name) for name in asking(progress, names)))
+            folder = f"{to.strip()}/"
+            moves = [Move(source, _target(context.files, source, folder)) for source in sources]
+            there = [move.source for move in moves if move.source == move.target]
+            notices = [f"{', '.join(there[:_MAX_NAMED])}{_more(there)}: already in that folder."] if there else []
+            if len(there) == len(moves):
+                raise VaultError(INVALID_ARGUMENTS, f"Nothing to move. {notices[0]}", argument="to")
+            plan = plan_moves(context, [move for move in moves if move.source != move.target])
+            return plan, self._finish_move(context, plan, notices, progress, dry_run=dry_run)
+
+    def _finish_move(
+        self, context: PlanContext, plan: MovePlan, notices: list[str], progress: Progress, *, dry_run: bool
+    ) -> Done:
+        notices = [*notices, *_link_notices(plan.newly_resolved, plan.skipped)]
+        return self._finish(context, plan.steps, notices, progress, dry_run=dry_run)
 
     def rename_heading(
         self, name: str, heading: str, text: str, if_match: str | None, progress: Progress, *, dry_run: bool
@@ -125,6 +153,10 @@ class Arranging:
             )
         done = self._bench.finish(steps, notices, progress, dry_run=dry_run)
         return done._replace(unread=context.unread)
+
+
+def _more(paths: Sequence[VaultPath]) -> str:
+    return f" and {len(paths) - _MAX_NAMED} more" if len(paths) > _MAX_NAMED else ""
 
 
 def _existing(context: PlanContext, name: str) -> VaultPath:

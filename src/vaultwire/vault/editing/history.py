@@ -2,10 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from typing import NamedTuple
+
 from vaultwire.vault.changes.change import Change, DetailedChange
-from vaultwire.vault.changes.undo import plan_restore, plan_undo
+from vaultwire.vault.changes.restoring import plan_restore
+from vaultwire.vault.changes.undo import in_effect, plan_undo_all
 from vaultwire.vault.editing.workbench import Done, Workbench
+from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
+from vaultwire.vault.search.filters import parse_time
 from vaultwire.vault.value_types import Progress
+
+
+class Undone(NamedTuple):
+    """What an undo did, and the changes that it undid, the latest first."""
+
+    done: Done
+    changes: list[Change]
 
 
 class History:
@@ -14,20 +27,43 @@ class History:
     def __init__(self, bench: Workbench) -> None:
         self._bench = bench
 
-    def latest(self, path: str, limit: int, before: int | None) -> list[Change]:
-        """Return the changes on record, the latest first. See ``Changes.latest``; ``path`` may be empty."""
-        return self._bench.changes.latest(path.strip().strip("/") or None, limit, before)
+    def latest(self, path: str, limit: int, before: int | None, since: str = "") -> list[Change]:
+        """Return the changes on record, the latest first. See ``Changes.latest``; ``path`` and ``since`` may be empty.
+
+        Raises VaultError (INVALID_ARGUMENTS) if ``since`` is not a time (``parse_time``).
+        """
+        moment = self._moment(since) if since else None
+        return self._bench.changes.latest(path.strip().strip("/") or None, limit, before, moment)
 
     def show(self, number: int) -> DetailedChange:
         """Return one change with its bytes. See ``Changes.show``."""
         return self._bench.changes.show(number)
 
-    def undo(self, number: int, progress: Progress, *, dry_run: bool) -> Done:
-        """Undo a change. See ``plan_undo``."""
+    def undo(self, numbers: Collection[int], since: str, progress: Progress, *, dry_run: bool) -> Undone:
+        """Undo changes together: those with these numbers, or all that were made since a time, whichever client made them.
+
+        Of the changes since a time, those that were undone since then stay as they are. Raises VaultError: as
+        ``plan_undo_all`` does, and INVALID_ARGUMENTS unless either numbers or a time are given.
+        """
+        if bool(numbers) is bool(since):
+            raise VaultError(
+                INVALID_ARGUMENTS,
+                "Give either the numbers of changes, from list_changes, or since, such as '1h' or 'today'.",
+                argument="changes",
+            )
         bench = self._bench
+        moment = self._moment(since) if since else 0
         with bench.locked(progress):
-            steps = plan_undo(bench.changes, bench.files, number)
-            return bench.finish(steps, [], progress, dry_run=dry_run, undoes=number)
+            if since:
+                # By the numbers: a clock may have been set back.
+                latest = bench.changes.since(0)
+                first = next((change.id for change in latest if change.time_ns >= moment), None)
+                made = [] if first is None else in_effect([change for change in latest if change.id >= first])
+                numbers = [change.id for change in made]
+            plan = plan_undo_all(bench.changes, bench.files, numbers, progress)
+            notices = [f"Nothing is left of change {change.id} to undo." for change in plan.empty]
+            ids = tuple(change.id for change in plan.changes)
+            return Undone(bench.finish(plan.steps, notices, progress, dry_run=dry_run, undoes=ids), plan.changes)
 
     def restore(self, path: str, number: int | None, to: str, progress: Progress, *, dry_run: bool) -> Done:
         """Restore a file from the trash or the journal. See ``plan_restore``; ``path`` and ``to`` may be empty."""
@@ -35,3 +71,6 @@ class History:
         with bench.locked(progress):
             steps = plan_restore(bench.changes, bench.files, path=path, number=number, to=to)
             return bench.finish(steps, [], progress, dry_run=dry_run)
+
+    def _moment(self, since: str) -> int:
+        return parse_time(since, "since", self._bench.now().astimezone())

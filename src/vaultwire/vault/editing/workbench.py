@@ -98,7 +98,7 @@ class Workbench:
         progress: Progress,
         *,
         dry_run: bool,
-        undoes: int | None = None,
+        undoes: tuple[int, ...] = (),
         confirmation: Confirmation | None = None,
     ) -> Done:
         """Execute a plan's steps, inside ``locked``; with ``dry_run`` only return them. See ``Changes.execute``.

@@ -7,6 +7,7 @@ from typing import Protocol, TypeAlias
 
 from vaultwire.markdown.parsed_note import Link
 from vaultwire.markdown.yaml_core import PropertyValue
+from vaultwire.vault.index.survey import Survey
 from vaultwire.vault.link_graph import LinkGraph
 from vaultwire.vault.listed import Listed, PathKeys
 from vaultwire.vault.search.filters import NoteFilter, TaskFilter
@@ -136,6 +137,10 @@ class Index(Protocol):
         """Return every note and canvas that is checked for faults (``vault.links.checks``), in path order, and the numbers
         of those that may have one.
         """
+
+    @property
+    def survey(self) -> Survey:
+        """Answers about many notes at once."""
 
     def link_graph(self, progress: Progress) -> LinkGraph:
         """Return the graph of all links; the same object as long as nothing changes."""

@@ -9,7 +9,7 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from vaultwire.markdown.canvas import NotACanvasError, file_nodes
 from vaultwire.markdown.link_spans import LinkSpan, link_spans
@@ -24,6 +24,7 @@ from vaultwire.vault.disk.paths import fold, is_canvas, is_note
 from vaultwire.vault.errors import SECTION_NOT_FOUND, VaultError
 from vaultwire.vault.index.port import Index, Resolve
 from vaultwire.vault.links.sections import Sections, parse_structure
+from vaultwire.vault.links.suggestions import Suggestion, Suggestions, heading_suggestions
 from vaultwire.vault.listed import PathKeys, size_of
 from vaultwire.vault.value_types import Progress, VaultPath
 
@@ -49,18 +50,27 @@ _AT_LINE = re.compile(r"line (\d+): ")
 
 
 class Finding(NamedTuple):
-    """A fault. Lines and columns count from 1; ``end`` is the column after its last character."""
+    """A fault. Lines and columns count from 1; ``end`` is the column after its last character.
+
+    Of a link that leads nowhere, ``linktext`` is the link and ``suggestions`` are those that may be meant, best first.
+    """
 
     kind: str
     message: str
     line: int
     column: int = 1
     end: int = 1
+    linktext: str = ""
+    suggestions: tuple[Suggestion, ...] = ()
 
     @property
     def is_error(self) -> bool:
         """Whether it is an error, not a warning."""
         return self.kind in ERRORS
+
+
+_Fault: TypeAlias = tuple[str, str, list[Suggestion]]
+"""The kind of a fault of a link, the reason, and what may be meant."""
 
 
 class Suspects(NamedTuple):
@@ -99,7 +109,8 @@ class Checks:
         return self._checker(progress).check(path)
 
     def _checker(self, progress: Progress) -> _FileChecker:
-        return _FileChecker(self._files, self._declared, self._index.resolver(progress), progress)
+        suggestions = Suggestions(self._index, progress)
+        return _FileChecker(self._files, self._declared, self._index.resolver(progress), suggestions, progress)
 
     def suspects(self, folder: VaultPath | None, progress: Progress) -> Suspects:
         """Return the notes and canvases below the folder that may have a fault, by what the index knows of them.
@@ -139,10 +150,18 @@ class Checks:
 class _FileChecker:
     """Checks files of one vault, one after another. It reads each target of links once: make one for each request."""
 
-    def __init__(self, files: Files, declared: Mapping[str, str], resolve: Resolve, progress: Progress) -> None:
+    def __init__(
+        self,
+        files: Files,
+        declared: Mapping[str, str],
+        resolve: Resolve,
+        suggestions: Suggestions,
+        progress: Progress,
+    ) -> None:
         self._files = files
         self._declared = declared
         self._resolve = resolve
+        self._suggestions = suggestions
         self._progress = progress
         self.count = 0
         self._sections: dict[VaultPath, Sections | None] = {}
@@ -182,14 +201,14 @@ class _FileChecker:
             if fault is not None:
                 line, column, end = _place(span, starts, len(text))
                 shown = text[span.start : span.start + end - column] or span.linktext
-                yield Finding(fault[0], f"{shown} leads nowhere: {fault[1]}", line, column, end)
+                yield _broken_link(fault, f"{shown} leads nowhere", (line, column, end), span.linktext)
 
-    def _fault(self, linktext: str, target: VaultPath | None, *, is_embed: bool) -> tuple[str, str] | None:
+    def _fault(self, linktext: str, target: VaultPath | None, *, is_embed: bool) -> _Fault | None:
         """Return the kind of the fault and why the link leads nowhere; None if it leads somewhere."""
         linkpath, _, subpath = linktext.partition("#")
         if target is None:
             kind = UNRESOLVED_EMBED if is_embed else UNRESOLVED_LINK
-            return kind, f"there is no file {linkpath.strip()!r}"
+            return kind, f"there is no file {linkpath.strip()!r}", self._suggestions.for_link(linktext)
         if not subpath.strip() or not is_note(target):
             return None
         sections = self._sections_of(target)
@@ -200,8 +219,9 @@ class _FileChecker:
         except VaultError as error:
             if error.code != SECTION_NOT_FOUND:
                 raise
-            kind = MISSING_BLOCK if subpath.strip().startswith("^") else MISSING_HEADING
-            return kind, error.message
+            if subpath.strip().startswith("^"):
+                return MISSING_BLOCK, error.message, []
+            return MISSING_HEADING, error.message, heading_suggestions(linktext, sections.heading_texts)
         return None
 
     def _sections_of(self, path: VaultPath) -> Sections | None:
@@ -228,7 +248,15 @@ class _FileChecker:
             self._progress.check()
             fault = self._fault(node.file + node.subpath, target, is_embed=True)
             if fault is not None:
-                yield Finding(fault[0], f"the file {node.file + node.subpath!r} cannot be shown: {fault[1]}", line)
+                shown = node.file + node.subpath
+                yield _broken_link(fault, f"the file {shown!r} cannot be shown", (line, 1, 1), shown)
+
+
+def _broken_link(fault: _Fault, shown: str, place: tuple[int, int, int], linktext: str) -> Finding:
+    kind, reason, suggestions = fault
+    meant = " or ".join(f"[[{each.linktext}]]" for each in suggestions)
+    hint = f"{' Did' if reason.endswith('.') else '; did'} you mean {meant}?" if meant else ""
+    return Finding(kind, f"{shown}: {reason}{hint}", *place, linktext, tuple(suggestions))
 
 
 def _frontmatter(parsed: ParsedNote, declared: Mapping[str, str]) -> Iterator[Finding]:

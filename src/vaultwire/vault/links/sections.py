@@ -97,6 +97,11 @@ class Sections:
             path=self._note.path,
         )
 
+    @property
+    def heading_texts(self) -> list[str]:
+        """The texts of all headings, in the note's order."""
+        return [entry.text for entry in self._note.outline]
+
     def block_ids(self, subpath: str) -> list[BlockId]:
         """Return all block ids that ``^id`` names, in any case; at least one. Raises VaultError (SECTION_NOT_FOUND)."""
         name = subpath.strip().removeprefix("#").removeprefix("^")

@@ -13,6 +13,7 @@ from typing import NamedTuple
 from vaultwire.markdown.base_files import Kind
 from vaultwire.markdown.canvas import FileNode
 from vaultwire.markdown.link_spans import LinkSpan, NewLink
+from vaultwire.vault.changes.change import Move
 from vaultwire.vault.disk.paths import NOTE_SUFFIX, fold, is_note, stem
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
 from vaultwire.vault.links.link_resolver import LinkResolver, file_names_for, link_name, link_names_to, linkpath_of
@@ -38,19 +39,19 @@ class MovedLinks:
         paths: Iterable[VaultPath],
         moved: Mapping[VaultPath, VaultPath],
         *,
-        folder: tuple[VaultPath, VaultPath] | None = None,
+        folders: Sequence[Move] = (),
         names: Iterable[str] | None = None,
         added: Sequence[VaultPath] = (),
     ) -> None:
         """``paths`` are all files of the vault, ``moved`` the new paths of those that move, ``added`` the new files.
 
-        ``folder`` is the folder that moves as a whole: its path before and after. With ``names`` (``link_resolver.link_name``)
+        ``folders`` are the folders that move as a whole. With ``names`` (``link_resolver.link_name``)
         only files that links of these names can lead to are considered, and only such links may be asked about.
         """
         self._progress = context.progress
         self._format = context.settings.new_link_format
         self._moved = moved
-        self._folder = folder
+        self._folders = folders
         touched = [*moved, *moved.values(), *added]
         self._affected = {name for path in touched for name in link_names_to(path)}
         if names is not None:
@@ -225,11 +226,9 @@ class MovedLinks:
         return None if old is None else self._moved[old]
 
     def _new_folder(self, name: str) -> str | None:
-        if self._folder is None:
-            return None
-        old, new = self._folder
         bare = name.strip("/")
-        if fold(bare) != fold(old) and not fold(bare).startswith(fold(old) + "/"):
-            return None
-        renamed = name.replace(bare, "/".join([new, *bare.split("/")[old.count("/") + 1 :]]), 1)
-        return None if renamed == name else renamed
+        for old, new in self._folders:
+            if fold(bare) == fold(old) or fold(bare).startswith(fold(old) + "/"):
+                renamed = name.replace(bare, "/".join([new, *bare.split("/")[old.count("/") + 1 :]]), 1)
+                return None if renamed == name else renamed
+        return None

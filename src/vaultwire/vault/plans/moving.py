@@ -7,9 +7,11 @@ a link to rewrite are read: the index knows them. Canvases and bases are all rea
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import NamedTuple
 
-from vaultwire.vault.changes.change import Move, Step, Write, follow
+from vaultwire.vault.changes.change import Move, Step, Write
+from vaultwire.vault.changes.move_paths import MovePaths
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.disk.paths import check_new_names, compose, fold, is_note, lies_in, not_found, parse_note_path
 from vaultwire.vault.errors import FILE_NOT_FOUND, INVALID_ARGUMENTS, NOTE_EXISTS, VaultError
@@ -23,37 +25,57 @@ _EXTENSION = re.compile(r"\.[A-Za-z][A-Za-z0-9]*$")
 
 
 class MovePlan(NamedTuple):
-    """The steps of a move: the move, then the files whose links change, at their new paths.
+    """The steps of moves: the moves, then the files whose links change, at their new paths.
 
     ``files`` is how many files move. ``links`` are the rewritten links, ``newly_resolved`` those that led nowhere before.
     ``skipped`` are files whose links could not be read.
     """
 
-    source: VaultPath
-    target: VaultPath
+    moves: list[Move]
     files: int
     steps: list[Step]
     links: list[LinkChange]
     newly_resolved: list[ResolvedLink]
     skipped: list[Problem]
 
+    @property
+    def source(self) -> VaultPath:
+        """The path of the first file or folder before."""
+        return self.moves[0].source
+
+    @property
+    def target(self) -> VaultPath:
+        """The path of the first file or folder after."""
+        return self.moves[0].target
+
 
 def plan_move(context: PlanContext, source: VaultPath, target: VaultPath) -> MovePlan:
-    """Plan to give a file or folder another path, so that every link still leads where it led.
+    """Plan to give a file or folder another path. See ``plan_moves``."""
+    return plan_moves(context, [Move(source, target)])
 
-    A target without extension gets the source's. Raises VaultError: FILE_NOT_FOUND, NOTE_EXISTS where the target is taken,
-    INVALID_ARGUMENTS for a name that does not travel, a folder into itself, another kind of file, or a name no link can
-    lead to although there are some; those of reading a file.
+
+def plan_moves(context: PlanContext, wanted: Sequence[Move]) -> MovePlan:
+    """Plan to give files and folders other paths together, so that every link still leads where it led.
+
+    A target without extension gets the source's. Raises VaultError: FILE_NOT_FOUND, NOTE_EXISTS where a target is taken, also
+    by another of the moves, INVALID_ARGUMENTS for a name that does not travel, a folder into itself, a file in a folder that
+    moves too, another kind of file, or a name no link can lead to although there are some; those of reading a file.
     """
     files, index, progress = context.files, context.index, context.progress
-    source, is_folder = _source(files, source)
-    target = _free_target(files, source, target, is_folder=is_folder)
+    folders: list[Move] = []
+    singles: list[Move] = []
+    for move in asking(progress, wanted):
+        source, is_folder = _source(files, move.source)
+        target = _free_target(files, source, move.target, is_folder=is_folder)
+        (folders if is_folder else singles).append(Move(source, target))
+    moves = [*folders, *singles]
+    _check_apart(moves)
+    by_folder = MovePaths(enumerate(folders))
     paths = index.paths(progress)
-    moved = {path: follow(path, source, target) for path in paths if lies_in(path, source)}
-    if not is_folder:
-        moved[source] = target
+    moved = {path: place for path in paths if (place := by_folder.after(path)) != path} if folders else {}
+    moved |= {move.source: move.target for move in singles}
     names = {name for pair in moved.items() for path in pair for name in link_names_to(path)}
-    links = index.links_asking(names, [source], progress)
+    links = index.links_asking(names, [move.source for move in moves], progress)
     # What a canvas or base asks for is known only when it is read.
     is_any_name_possible = any(is_canvas_or_base(path) for path in moved)
     # A relative link asks for another name from its new place if it left the vault before.
@@ -64,19 +86,19 @@ def plan_move(context: PlanContext, source: VaultPath, target: VaultPath) -> Mov
         context,
         paths,
         moved,
-        folder=(source, target) if is_folder else None,
+        folders=folders,
         names=None if is_any_name_possible else asked,
     )
     found = RewrittenLinks([], [], [])
     rewrite_files(context, rules, rules.by_note(links), paths, found)
-    steps: list[Step] = [Move(source, target)]
-    if is_folder and files.hides_some:
-        # Moved as a whole, the folder would take hidden files along, or show by staying that there are some.
+    steps: list[Step] = [*moves]
+    if folders and files.hides_some:
+        # Moved as a whole, a folder would take hidden files along, or show by staying that there are some.
         steps = [Move(*pair) for pair in sorted(moved.items())]
     found.writes.sort(key=lambda write: str(write.path))
     steps += found.writes
     newly_resolved = sorted(rules.newly_resolved(links))
-    return MovePlan(source, target, len(moved), steps, sorted(found.links), newly_resolved, found.skipped)
+    return MovePlan(moves, len(moved), steps, sorted(found.links), newly_resolved, found.skipped)
 
 
 def plan_arrival(context: PlanContext, path: VaultPath, *, may_have_namesake: bool = True) -> list[Write]:
@@ -138,6 +160,31 @@ def _source(files: Files, source: VaultPath) -> tuple[VaultPath, bool]:
         if is_note(source)
         else VaultError(FILE_NOT_FOUND, f"There is no file or folder {source!r} in the vault.", path=source)
     )
+
+
+def _check_apart(moves: Sequence[Move]) -> None:
+    """Raise VaultError if two moves have one target, or one moves what lies in a folder that another moves."""
+    sources = {move.source for move in moves}
+    targets: dict[str, Move] = {}
+    for move in moves:
+        above = move.source
+        while (above := VaultPath(above.rpartition("/")[0])) and above not in sources:
+            pass
+        if above:
+            raise VaultError(
+                INVALID_ARGUMENTS,
+                f"{move.source!r} lies in {above!r}, which would be moved too. Leave one of the two out.",
+                path=move.source,
+            )
+        other = targets.setdefault(fold(move.target), move)
+        if other is not move:
+            raise VaultError(
+                NOTE_EXISTS,
+                f"{other.source!r} and {move.source!r} would both be {move.target!r}; nothing was moved. Move one of them "
+                "by itself, to another name.",
+                path=move.target,
+                candidates=[other.source, move.source],
+            )
 
 
 def _free_target(files: Files, source: VaultPath, target: VaultPath, *, is_folder: bool) -> VaultPath:

@@ -34,8 +34,9 @@ _YEAR = re.compile(r"\d{4}\Z", re.ASCII)
 _FIRST_MOMENT = "0000-01-01T00:00:00"
 _LINK = re.compile(r"\[\[([^\[\]|]*)(?:\|[^\[\]]*)?\]\]\Z")
 _DAYS = {"yesterday": -1, "today": 0, "tomorrow": 1}
-_AGO = re.compile(r"(\d{1,5})([hdw])\Z", re.ASCII)
-_HOURS = {"h": 1, "d": 24, "w": 168}
+_AGO = re.compile(r"(\d{1,5}) ?(m|min|h|d|w)\Z", re.ASCII)
+_MINUTES = {"m": 1, "min": 1, "h": 60, "d": 24 * 60, "w": 7 * 24 * 60}
+_CLOCK = re.compile(r"\d\d?:\d\d\Z", re.ASCII)
 _FAR = 2**63 - 1  # nanoseconds, 64 bits, until the year 2262: any later time is later than all files
 EMPTY_VALUES: Final[tuple[PropertyValue, ...]] = (None, "", [], {})
 
@@ -208,7 +209,7 @@ def _wrong(text: str, reason: str) -> VaultError:
 
 
 def parse_time(text: str, argument: str, now: datetime) -> int:
-    """Return a time as nanoseconds since the epoch: of an ISO date or time, ``today``, ``yesterday``, or ``7d`` for 7 days ago.
+    """Return a time as nanoseconds since the epoch: of an ISO date or time, ``today``, ``14:30``, or ``7d`` for 7 days ago.
 
     Days, and dates without a time zone, are in the time zone of ``now``. Raises VaultError (INVALID_ARGUMENTS).
     """
@@ -216,17 +217,19 @@ def parse_time(text: str, argument: str, now: datetime) -> int:
     ago = _AGO.match(cleaned)
     try:
         if ago is not None:
-            moment = now - timedelta(hours=int(ago[1]) * _HOURS[ago[2]])
+            moment = now - timedelta(minutes=int(ago[1]) * _MINUTES[ago[2]])
         elif cleaned in _DAYS:
             moment = datetime.combine(now.date() + timedelta(_DAYS[cleaned]), datetime.min.time())
+        elif _CLOCK.match(cleaned):
+            moment = datetime.fromisoformat(f"{now.date()}T{cleaned:0>5}")
         else:
             moment = datetime.fromisoformat(cleaned.upper())
         return max(-_FAR, min(round(moment.timestamp()) * 1_000_000_000, _FAR))
     except (ValueError, OverflowError, OSError):  # the latter two: a year that the system does not know
         raise VaultError(
             INVALID_ARGUMENTS,
-            f"{argument}: expected a date ('2026-01-31'), a time ('2026-01-31T18:00'), 'today', 'yesterday', or how long "
-            f"ago ('12h', '7d', '4w'), got {text!r}.",
+            f"{argument}: expected a date ('2026-01-31'), a time ('2026-01-31T18:00', '18:00'), 'today', 'yesterday', or how "
+            f"long ago ('30m', '12h', '7d', '4w'), got {text!r}.",
             argument=argument,
         ) from None
 

@@ -7,7 +7,7 @@ import sqlite3
 import string
 import threading
 import weakref
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import product
 from typing import Any
@@ -133,6 +133,17 @@ class Fts5Text:
         with self._reading, _checked():
             rows = self._reader.execute("SELECT term FROM words WHERE col = ?", (field,)).fetchall()
         return {word.translate(_WRITTEN) for (word,) in rows}
+
+    def holders(self, field: str, words: Sequence[str], most: int) -> dict[str, list[int]]:
+        """See the port."""
+        found: dict[str, list[int]] = {}
+        with self._reading, _checked():
+            for word in words:
+                asked = (_stored(word), field)
+                counted = self._reader.execute("SELECT doc FROM words WHERE term = ? AND col = ?", asked).fetchone()
+                if counted is not None and counted[0] <= most:
+                    found[word] = sorted(self._ids(AnyWord(field, (word,))))
+        return found
 
     def refresh(self) -> None:
         """Do nothing: every statement sees what was committed before it."""

@@ -29,6 +29,9 @@ from vaultwire.vault.index.store.note_finder import NoteNames
 from vaultwire.vault.index.store.queued_changes import QueuedChanges
 from vaultwire.vault.index.store.remembered import Answers
 from vaultwire.vault.index.store.searching import Lacks, Page, Snapshot, kept_by
+from vaultwire.vault.index.store.surveying import StoredSurvey
+from vaultwire.vault.index.store.text_index import TextIndex
+from vaultwire.vault.index.store.until_closed import UntilClosed
 from vaultwire.vault.index.store.updater import IndexUpdater
 from vaultwire.vault.link_graph import LinkGraph
 from vaultwire.vault.listed import Listed, PathKeys
@@ -40,7 +43,6 @@ from vaultwire.vault.value_types import (
     IndexReport,
     KeptResults,
     NamedNote,
-    NoProgress,
     NoteStat,
     Progress,
     PropertyKinds,
@@ -128,14 +130,26 @@ class StoredIndex:
 
         def answer(_: Catalog) -> Found:
             parts = self._parts
-            lacks = Lacks(patience.is_over, patience.is_over and bool(self._queued))
-            snapshot = Snapshot.latest(self._snapshot, parts, self._updater.committed, lacks)
-            self._snapshot = snapshot
+            snapshot = self._latest(Lacks(patience.is_over, patience.is_over and bool(self._queued)))
             results = kept_by(parts, kept) or snapshot.search(self._files, parts, query, folder, progress)
             return results.page(Page(offset, limit, exact_total), progress, snapshot.version)
 
         patience = Patience(progress, self._can_answer_in_part)
         return self._ask(answer, patience)
+
+    def _latest(self, lacks: Lacks) -> Snapshot:
+        """Return the text index's state of now, with what it may lack."""
+        self._snapshot = Snapshot.latest(self._snapshot, self._parts, self._updater.committed, lacks)
+        return self._snapshot
+
+    def _newest_text(self) -> TextIndex:
+        self._latest(Lacks(may_be_first_build=False, has_changes=False))
+        return self._parts.text
+
+    @property
+    def survey(self) -> StoredSurvey:
+        """See the port."""
+        return StoredSurvey(self._ask, self._answers, self._newest_text)
 
     def _can_answer_in_part(self) -> bool:
         """Tell whether a search can be answered before the first build or many changes are applied."""
@@ -235,7 +249,7 @@ class StoredIndex:
         try:
             while not self.is_closed:
                 # Under the lock: a check of all files that began before the watch would have to be repeated.
-                with self._updater.working(_UntilClosed(self)):
+                with self._updater.working(UntilClosed(self._closing)):
                     watch, self.unwatched = None, ""
                     try:
                         watch = Watch(self._files.root)
@@ -258,7 +272,7 @@ class StoredIndex:
             watch.close()
         while True:
             try:
-                self._ask(lambda _: None, _UntilClosed(self))
+                self._ask(lambda _: None, UntilClosed(self._closing))
                 self._reporter.report_all()
                 while watch is not None and watch.is_alive:
                     self._watch_once(watch)
@@ -277,14 +291,16 @@ class StoredIndex:
             return
         if changes.settings_changed or "" in changes.rescan:
             self._is_checked = False
-            self._ask(lambda _: None, _UntilClosed(self))
+            self._ask(lambda _: None, UntilClosed(self._closing))
         elif changes.paths or changes.rescan:
             self._ask(lambda _: self._updater.check(changes.paths, changes.rescan), NO_PROGRESS, check=False)
-            self._ask(lambda _: self._queued.apply(self._updater, _UntilClosed(self)), NO_PROGRESS, check=False)
+            self._ask(lambda _: self._queued.apply(self._updater, UntilClosed(self._closing)), NO_PROGRESS, check=False)
         elif has_pending:
-            self._ask(lambda _: self._updater.flush(_UntilClosed(self)), NO_PROGRESS, check=False)
+            self._ask(lambda _: self._updater.flush(UntilClosed(self._closing)), NO_PROGRESS, check=False)
         elif not is_in_burst:
-            self._ask(lambda _: self._updater.check_all_in_background(_UntilClosed(self)), NO_PROGRESS, check=False)
+            self._ask(
+                lambda _: self._updater.check_all_in_background(UntilClosed(self._closing)), NO_PROGRESS, check=False
+            )
             self._reporter.report_all()
         self._reporter.add(changes.paths, ("",) if changes.settings_changed else changes.rescan)
         self._reporter.report(is_quiet=not any(changes))
@@ -373,15 +389,3 @@ class StoredIndex:
     def is_closed(self) -> bool:
         """Whether ``close`` was called."""
         return self._closing.is_set()
-
-
-class _UntilClosed(NoProgress):
-    """Progress of work that no caller waits for. It ends when the index is closed."""
-
-    def __init__(self, index: StoredIndex) -> None:
-        self._index = index
-
-    def check(self) -> None:
-        """Raise Stopped once the index is closed."""
-        if self._index.is_closed:
-            raise Stopped

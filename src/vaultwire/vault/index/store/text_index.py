@@ -6,7 +6,7 @@ A text index belongs to one catalog. One process at a time writes it; any number
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from typing import NamedTuple, Protocol, TypeAlias
 
 from vaultwire.markdown.bounds import tags_and_above
@@ -82,6 +82,9 @@ class TextIndex(Protocol):
 
     def words(self, field: str) -> set[str]:
         """Return all words in a field of the committed notes. Breaks may be among them."""
+
+    def holders(self, field: str, words: Sequence[str], most: int) -> dict[str, list[int]]:
+        """Return the ids of the notes that have each of the words in the field; without words that more than ``most`` have."""
 
     def refresh(self) -> None:
         """Load what any process has committed since."""

@@ -1,0 +1,102 @@
+"""The tool that finds near-duplicates of notes and tags. Its docstring is product text: a model reads it."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, NotRequired, TypedDict
+
+from vaultwire.toolkit.argument_types import Folder
+from vaultwire.toolkit.paging import Cursor, page_of
+from vaultwire.toolkit.phrases import counted
+from vaultwire.toolkit.registry import Bounds, Outcome, tool
+from vaultwire.vault.insights.similar_notes import SimilarNotes
+from vaultwire.vault.insights.similar_tags import SimilarTags
+from vaultwire.vault.listed import Listed, listed
+from vaultwire.vault.value_types import Progress
+from vaultwire.vault.vault import Vault
+
+# Notes of a group that are named; hundreds may have the same text.
+_MAX_NAMED = 20
+
+
+class CountedTag(TypedDict):
+    """A tag and how many notes have it."""
+
+    tag: Annotated[str, "The tag, without #"]
+    notes: Annotated[int, "How many notes have it or a tag below it"]
+
+
+class Duplicates(TypedDict):
+    """Notes or tags that may be one."""
+
+    likeness: Annotated[
+        str,
+        'Of notes: "same content", "similar content", "copy name" or "same name"; of tags: "same letters", "plural", '
+        '"spelling" or "nested"',
+    ]
+    share: Annotated[NotRequired[int], "Of notes: percent of the text that they share, as far as it is known"]
+    notes: Annotated[NotRequired[list[str]], "The first notes of the group"]
+    note_count: Annotated[NotRequired[int], "How many notes the group has"]
+    tags: Annotated[NotRequired[list[CountedTag]], "The tags of the group, the most used first"]
+
+
+class FoundDuplicates(TypedDict):
+    """A page of groups, the surest first."""
+
+    groups: list[Duplicates]
+    total: Annotated[int, "Groups on all pages together"]
+    next_cursor: Annotated[NotRequired[str], "Pass as cursor for the next page; absent on the last"]
+
+
+@tool(title="Find duplicates", time_class="search", read_only=True)
+def find_duplicates(
+    vault: Vault,
+    progress: Progress,
+    /,
+    what: Literal["notes", "text", "tags"] = "notes",
+    folder: Folder = "",
+    limit: Annotated[int, Bounds(1, 1000), "How many groups to return."] = 50,
+    cursor: Cursor = None,
+) -> Outcome[FoundDuplicates]:
+    """Find near-duplicate notes or tags, to merge or clean up: copies, conflicted copies, notes of the same name or text; tags
+    that differ in plural, hyphens, nesting or a typing error. It changes nothing.
+
+    Args:
+        what: "notes" compares bytes and names, which the index knows. "text" compares the sentences of all notes and reads each
+            of them: 0.3 ms a note, so half a minute for 100,000; give a folder there. "tags" compares tags.
+    """
+
+    def find() -> Listed[SimilarNotes | SimilarTags]:
+        if what == "tags":
+            return listed(vault.overview.similar_tags(folder, progress))
+        return listed(vault.overview.similar_notes(folder, progress, by_text=what == "text").all(progress))
+
+    page = page_of(vault, ("find_duplicates", what, folder), cursor, limit, find, progress)
+    kind = "tags" if what == "tags" else "notes"
+    lines = [f"{counted(page.total, 'group')} of {kind} that may be one{page.text}"]
+    groups = [_to_group(each) for each in page.items]
+    lines += [_line(group) for group in groups]
+    if groups:
+        lines.append(
+            'The person decides which mean the same. rename with what "tag" joins two.'
+            if what == "tags"
+            else "Read them before you change any. merge_notes joins two; delete_note moves one to the trash."
+        )
+    return page.outcome(FoundDuplicates(groups=groups, total=page.total), lines)
+
+
+def _to_group(found: SimilarNotes | SimilarTags) -> Duplicates:
+    if isinstance(found, SimilarTags):
+        tags = [CountedTag(tag=each.tag, notes=each.notes) for each in found.tags]
+        return Duplicates(likeness=found.likeness, tags=tags)
+    group = Duplicates(likeness=found.likeness, notes=[*found.notes[:_MAX_NAMED]], note_count=len(found.notes))
+    if found.share:
+        group["share"] = found.share
+    return group
+
+
+def _line(group: Duplicates) -> str:
+    if "tags" in group:
+        return f"{group['likeness']}: " + ", ".join(f"#{each['tag']} ({each['notes']})" for each in group["tags"])
+    share = f" ({group['share']} %)" if group["likeness"] == "similar content" else ""
+    more = group["note_count"] - len(group["notes"])
+    return f"{group['likeness']}{share}: {', '.join(group['notes'])}{f' and {more} more' if more else ''}"
