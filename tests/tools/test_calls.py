@@ -198,12 +198,13 @@ def test_delete_note_says_where_the_note_is(vault: Vault) -> None:
     assert trashed.data == {
         "path": "Projects/Water.md",
         "permanent": False,
+        "changed": True,
         "trash_path": ".trash/Water.md",
         "change": 1,
     }
     assert ".trash/Water.md" in trashed.texts[0]
     gone = call(vault, "delete_note", path="Archive/Garden.md", permanent=True)
-    assert gone.data == {"path": "Archive/Garden.md", "permanent": True, "change": 2}
+    assert gone.data == {"path": "Archive/Garden.md", "permanent": True, "changed": True, "change": 2}
     assert "permanently" in gone.texts[0]
 
 

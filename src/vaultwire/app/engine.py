@@ -94,6 +94,7 @@ def load_tools(may_reach: Callable[[str], bool] = lambda _: False) -> Sequence[A
     """Return our own tools in the order of the list. ``may_reach``: whether tools may connect to a host."""
     from vaultwire.tools import (  # noqa: PLC0415 - after the first answer
         arranging,
+        attachments,
         checks,
         daily,
         discovery,
@@ -122,7 +123,7 @@ def load_tools(may_reach: Callable[[str], bool] = lambda _: False) -> Sequence[A
     )  # fmt: skip
     others: tuple[AnyTool, ...] = (
         arranging.merge_notes, arranging.extract_section, making.insert_template, making.add_attachment,
-        history.restore_note, web.make_web_search(may_reach), notes.list_notes, reading.read_note, reading.read_many,
+        attachments.list_attachments, history.restore_note, web.make_web_search(may_reach), notes.list_notes, reading.read_note, reading.read_many,
         daily.daily_note, notes.write_note, search.search_by_tags, structure.get_outline, structure.list_backlinks,
         graph.graph, structure.list_tags, structure.recent_notes, overview.list_properties, overview.vault_stats,
         revising.remove_properties, arranging.move_note, arranging.rename_heading, arranging.rename_tag,

@@ -17,8 +17,8 @@ CATEGORIES = {
         "delete_note",
         "write_note",
         "insert_template",
-        "add_attachment",
     ),
+    "attachments": ("list_attachments", "add_attachment"),
     "links": ("list_links", "list_backlinks", "graph"),
     "tags and properties": (
         "set_properties",

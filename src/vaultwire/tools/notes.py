@@ -85,9 +85,14 @@ def list_notes(
         ],
         "total": page.total,
     }
-    return page.outcome(
-        data, [f"{counted(page.total, 'note')} {where}{page.text}", *(note.path for note in page.items)]
-    )
+    lines = [f"{counted(page.total, 'note')} {where}{page.text}", *(note.path for note in page.items)]
+    return page.outcome(data, lines + ([] if page.total else attachments_instead(vault, folder, progress)))
+
+
+def attachments_instead(vault: Vault, folder: str, progress: Progress) -> list[str]:
+    """Return a line that says which other files are in a folder without notes."""
+    count = vault.overview.count_attachments(folder, progress)
+    return [f"{counted(count, 'other file')} there: list_attachments shows them."] if count else []
 
 
 @tool(title="Write note", destructive=True)

@@ -13,6 +13,7 @@ from vaultwire.vault.disk.files import Files
 from vaultwire.vault.disk.paths import (
     NOTE_SUFFIX,
     fold,
+    has_extension,
     is_canvas,
     is_note,
     not_found,
@@ -22,6 +23,7 @@ from vaultwire.vault.disk.paths import (
 )
 from vaultwire.vault.errors import AMBIGUOUS_NAME, FILE_NOT_FOUND, VaultError
 from vaultwire.vault.index.port import Index
+from vaultwire.vault.media_types import is_media
 from vaultwire.vault.value_types import Progress, VaultPath
 
 # Longer lists of names do not help a person choose.
@@ -57,17 +59,43 @@ def locate_file(files: Files, index: Index, name: str, progress: Progress) -> Va
     for text in _readings(name):
         if "." not in text.rpartition("/")[2] or is_note(text.rstrip()):
             continue
-        candidate = parse_path(text)
-        path, exists = files.spell(candidate)
+        path, exists = files.spell(parse_path(text))
         if exists:
             return path
-        key = fold(candidate)
-        alike = [path for path in index.paths(progress) if fold(path).endswith("/" + key) and not is_note(path)]
-        if len(alike) > 1:
-            raise _ambiguous(name, alike, "files")
-        if alike:
-            return alike[0]
+        alike = _attachment_alike(index, name, text, progress)
+        if alike is not None:
+            return alike
     return locate(files, index, name, progress)
+
+
+def find_attachment(files: Files, index: Index, name: str, progress: Progress) -> VaultPath | None:
+    """Return the path of the attachment that ``name`` means; None if it means a note or canvas, or nothing.
+
+    A note whose name only looks like that of a file ("node.js") comes before a file elsewhere; a picture, recording, video
+    or PDF comes before a note of that name ("photo.png.md"). Raises VaultError as ``locate`` does.
+    """
+    texts = [text.strip() for text in _readings(name)]
+    texts = [text for text in texts if has_extension(text) and not is_note(text) and not is_canvas(text)]
+    for text in texts:
+        path, exists = files.spell(parse_path(text))
+        if exists:
+            return path
+    for text in texts:
+        # All paths are looked through only where that can find something.
+        if is_media(text) or find(files, index, name, progress) is None:
+            alike = _attachment_alike(index, name, text, progress)
+            if alike is not None:
+                return alike
+    return None
+
+
+def _attachment_alike(index: Index, name: str, text: str, progress: Progress) -> VaultPath | None:
+    """Return the one attachment whose path ends so, None if there is none."""
+    key = fold(parse_path(text))
+    alike = [path for path in index.paths(progress) if fold(path).endswith("/" + key) and not is_note(path)]
+    if len(alike) > 1:
+        raise _ambiguous(name, alike, "files")
+    return alike[0] if alike else None
 
 
 def locate_readable(files: Files, index: Index, name: str, progress: Progress) -> VaultPath:
