@@ -100,7 +100,7 @@ def test_only_what_changes_nothing_is_called_read_only() -> None:
         hints = described["annotations"]
         assert hints["readOnlyHint"] is (described["name"] not in CHANGING)
         assert hints["destructiveHint"] is CHANGING.get(described["name"], False)
-        assert hints["openWorldHint"] is (described["name"] == "web_search")
+        assert hints["openWorldHint"] is (described["name"] in ("web_search", "add_attachment"))
 
 
 def test_tools_that_look_at_the_whole_vault_have_the_longer_deadline() -> None:
