@@ -57,6 +57,8 @@ Tomatoes. #work/outside
 # {{title}}
 
 ## Done
+=== Board.canvas
+{"nodes":[{"id":"a","type":"text","text":"One","x":0,"y":0,"width":1,"height":1}],"edges":[]}
 === .obsidian/daily-notes.json
 {"folder": "Days", "template": "Templates/Day"}
 === .obsidian/templates.json
@@ -97,6 +99,7 @@ CHANGES: list[tuple[str, dict[str, Any]]] = [
     ("rename_property", {"old": "status", "new": "state"}),
     ("merge_notes", {"source": "Garden", "target": "Plan"}),
     ("extract_section", {"path": "Garden", "section": "Beds", "to": "./Beds"}),
+    ("edit_canvas", {"path": "Board", "edits": edit(action="add", text="An idea, see [[Garden]]")}),
     ("write_note", {"path": "Fresh", "content": "x"}),
     ("delete_note", {"path": "Garden"}),
     ("delete_note", {"path": "Garden.md", "permanent": True}),

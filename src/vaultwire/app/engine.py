@@ -98,6 +98,7 @@ def load_tools(policy: Policy | None = None, attachment_folders: Sequence[str] =
     from vaultwire.tools import (  # noqa: PLC0415 - after the first answer
         arranging,
         attachments,
+        canvases,
         checks,
         daily,
         discovery,
@@ -126,7 +127,9 @@ def load_tools(policy: Policy | None = None, attachment_folders: Sequence[str] =
         history.undo_changes, discovery.more_tools,
     )  # fmt: skip
     others: tuple[AnyTool, ...] = (
-        arranging.merge_notes, arranging.extract_section, making.insert_template, making.make_add_attachment(AttachmentSources(attachment_folders, policy)), attachments.list_attachments,
+        arranging.merge_notes, arranging.extract_section, making.insert_template,
+        making.make_add_attachment(AttachmentSources(attachment_folders, policy)), attachments.list_attachments,
+        canvases.read_canvas, canvases.edit_canvas,
         history.restore_note, web.make_web_search(policy.may_reach), notes.list_notes, reading.read_note, reading.read_many,
         daily.daily_note, notes.write_note, search.search_by_tags, structure.get_outline, structure.list_backlinks,
         graph.graph, structure.list_tags, structure.recent_notes, overview.list_properties, overview.vault_stats,

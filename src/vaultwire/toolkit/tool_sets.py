@@ -19,6 +19,7 @@ CATEGORIES = {
         "insert_template",
     ),
     "attachments": ("list_attachments", "add_attachment"),
+    "canvases": ("read_canvas", "edit_canvas"),
     "links": ("list_links", "list_backlinks", "graph"),
     "tags and properties": (
         "set_properties",

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from vaultwire.markdown.links import parse_linktext
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.disk.paths import (
+    CANVAS_SUFFIX,
     NOTE_SUFFIX,
     fold,
     has_extension,
@@ -21,7 +22,7 @@ from vaultwire.vault.disk.paths import (
     parse_path,
     stem,
 )
-from vaultwire.vault.errors import AMBIGUOUS_NAME, FILE_NOT_FOUND, VaultError
+from vaultwire.vault.errors import AMBIGUOUS_NAME, FILE_NOT_FOUND, INVALID_ARGUMENTS, VaultError
 from vaultwire.vault.index.port import Index
 from vaultwire.vault.media_types import is_media
 from vaultwire.vault.value_types import Progress, VaultPath
@@ -100,8 +101,28 @@ def _attachment_alike(index: Index, name: str, text: str, progress: Progress) ->
 
 def locate_readable(files: Files, index: Index, name: str, progress: Progress) -> VaultPath:
     """Return the path of the note or canvas that ``name`` means. Raises VaultError as ``locate`` does."""
-    means_canvas = is_canvas(name.strip()) or is_canvas(parse_linktext(name).linkpath)
-    return (locate_file if means_canvas else locate)(files, index, name, progress)
+    return (locate_file if means_canvas(name) else locate)(files, index, name, progress)
+
+
+def locate_canvas(files: Files, index: Index, name: str, progress: Progress) -> VaultPath:
+    """Return the path of the canvas that ``name`` means, with its extension or without.
+
+    Raises VaultError as ``locate`` does, INVALID_ARGUMENTS for another file.
+    """
+    if not means_canvas(name):
+        name = (parse_linktext(name).linkpath or name).strip()
+        if is_note(name) or is_media(name):
+            raise VaultError(INVALID_ARGUMENTS, f"{name!r} is no canvas. Canvases end in {CANVAS_SUFFIX!r}.", path=name)
+        name += CANVAS_SUFFIX
+    path = locate_file(files, index, name, progress)
+    if not is_canvas(path):  # a note "Board.canvas.md"
+        raise not_found(name, [])
+    return path
+
+
+def means_canvas(name: str) -> bool:
+    """Tell whether a name, or the text of a link, has the extension of a canvas."""
+    return is_canvas(name.strip()) or is_canvas(parse_linktext(name).linkpath)
 
 
 def locate_folder(files: Files, folder: str) -> VaultPath | None:
