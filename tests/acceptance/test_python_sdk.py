@@ -77,10 +77,7 @@ Reach = Callable[..., StdioServerParameters | str]
 @pytest.fixture(params=["stdio", "http"])
 def reach(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Reach]:
     """Return a function that returns what the client is to connect to: a server with these options."""
-    write_vault(
-        tmp_path,
-        "=== Projects/Alpha.md\nThe fox. #project\n\n## Den\n\nHere.\n=== Other.md\nNothing.\n=== Board.canvas\n{}\n",
-    )
+    write_vault(tmp_path, "=== Projects/Alpha.md\nThe fox. #project\n\n## Den\n\nHere.\n=== Other.md\nNothing.\n")
     with ExitStack() as stack:
 
         def start(*options: str) -> StdioServerParameters | str:
