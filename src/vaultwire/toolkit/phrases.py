@@ -55,3 +55,14 @@ def add_other_files(data: Any, paths: Sequence[str]) -> str:
 def iso_time(nanoseconds: int) -> str:
     """Return a time since the epoch as ISO 8601 in UTC, whole seconds."""
     return datetime.fromtimestamp(nanoseconds // 1_000_000_000, UTC).isoformat().replace("+00:00", "Z")
+
+
+def local_time(text: str) -> str:
+    """Return a time of ``iso_time`` in the zone of this computer, with its offset: as the person's clock showed it.
+
+    For texts. Data keeps UTC, which programs can compare as text.
+    """
+    try:
+        return datetime.fromisoformat(text).astimezone().isoformat(" ")
+    except (OSError, OverflowError):  # Windows knows no zone before 1970
+        return text

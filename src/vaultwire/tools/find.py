@@ -6,7 +6,7 @@ from typing import Annotated, NotRequired, TypedDict
 
 from vaultwire.toolkit.argument_types import Folder, Limit
 from vaultwire.toolkit.paging import Cursor, page_of
-from vaultwire.toolkit.phrases import counted, iso_time
+from vaultwire.toolkit.phrases import counted, iso_time, local_time
 from vaultwire.toolkit.registry import Bounds, Outcome, tool
 from vaultwire.vault import value_types
 from vaultwire.vault.disk.paths import stem
@@ -84,7 +84,9 @@ def find_notes(
     lines = [f"{counted(page.total, 'note')} found{page.text}"]
     for note in notes:
         alias = f" (alias {note['alias']!r})" if "alias" in note else ""
-        lines.append("  ".join([f"{note['modified']}  {note['path']}{alias}", *(f"#{tag}" for tag in note["tags"])]))
+        lines.append(
+            "  ".join([f"{local_time(note['modified'])}  {note['path']}{alias}", *(f"#{tag}" for tag in note["tags"])])
+        )
     return page.outcome(NamedNotes(notes=notes, total=page.total), lines)
 
 
