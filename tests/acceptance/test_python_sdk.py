@@ -55,6 +55,9 @@ CALLS: dict[str, dict[str, Any]] = {
     "append_daily_note": {"content": "woke up"},
     "insert_template": {"path": "Fresh", "template": "Other"},
     "add_attachment": {"name": "paper.pdf", "data": "JVBERi0xLjQK"},
+    "list_attachments": {},
+    "read_canvas": {"path": "Board"},
+    "edit_canvas": {"path": "Board", "edits": [{"action": "add", "text": "An idea"}]},
     "move_note": {"path": "Fresh", "to": "Moved"},
     "rename_heading": {"path": "Alpha", "heading": "Den", "to": "Lair"},
     "rename_tag": {"old": "project", "new": "work"},
@@ -63,7 +66,7 @@ CALLS: dict[str, dict[str, Any]] = {
     "extract_section": {"path": "Alpha", "section": "Lair", "to": "Lair"},
     "list_changes": {},
     "show_change": {"change": 1},
-    "undo_change": {"change": 14},  # the latest: each of the tools above made one but the removal of nothing
+    "undo_change": {"change": 15},  # the latest: each of the tools above made one but the removal of nothing
     "restore_note": {"path": "New.md"},
 }
 
@@ -92,7 +95,8 @@ def server(reach: Reach) -> StdioServerParameters | str:
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_the_client_lists_and_calls_every_tool(reach: Reach, mode: str) -> None:
+def test_the_client_lists_and_calls_every_tool(reach: Reach, mode: str, tmp_path: Path) -> None:
+    (tmp_path / "Board.canvas").write_text("{}")
     server = reach("--structured", "--tools", "all")
 
     async def converse() -> None:

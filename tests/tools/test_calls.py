@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
+import sys
+import time
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 
@@ -198,12 +203,13 @@ def test_delete_note_says_where_the_note_is(vault: Vault) -> None:
     assert trashed.data == {
         "path": "Projects/Water.md",
         "permanent": False,
+        "changed": True,
         "trash_path": ".trash/Water.md",
         "change": 1,
     }
     assert ".trash/Water.md" in trashed.texts[0]
     gone = call(vault, "delete_note", path="Archive/Garden.md", permanent=True)
-    assert gone.data == {"path": "Archive/Garden.md", "permanent": True, "change": 2}
+    assert gone.data == {"path": "Archive/Garden.md", "permanent": True, "changed": True, "change": 2}
     assert "permanently" in gone.texts[0]
 
 
@@ -278,3 +284,30 @@ def test_a_cancelled_call_ends_without_an_outcome(vault: Vault, tool: str, argum
 def test_times_are_iso_8601_in_utc() -> None:
     assert iso_time(0) == "1970-01-01T00:00:00Z"
     assert iso_time(1_700_000_000_999_999_999) == "2023-11-14T22:13:20Z"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no tzset")
+@pytest.mark.parametrize(
+    ("zone", "shown"), [("Europe/Berlin", "2026-07-01 18:03:00+02:00"), ("UTC", "2026-07-01 16:03:00+00:00")]
+)
+def test_texts_tell_the_time_of_the_persons_clock_and_data_utc(
+    tmp_path: Path, vault: Vault, monkeypatch: pytest.MonkeyPatch, zone: str, shown: str
+) -> None:
+    changed = datetime(2026, 7, 1, 16, 3, tzinfo=UTC).timestamp()
+    for note in tmp_path.rglob("*.md"):
+        os.utime(note, (changed, changed))
+    monkeypatch.setenv("TZ", zone)
+    time.tzset()
+    try:
+        for tool in ("find_notes", "recent_notes", "vault_stats"):
+            outcome = call(vault, tool)
+            assert shown in outcome.texts[0]
+            assert "2026-07-01T16:03:00Z" in json.dumps(outcome.data)
+        call(vault, "write_note", path="Fresh", content="x")
+        listed = call(vault, "list_changes")
+        made = datetime.fromisoformat(listed.data["changes"][0]["time"])
+        assert made.utcoffset() == timedelta(0)
+        assert str(made.astimezone(ZoneInfo(zone))) in listed.texts[0]
+    finally:
+        monkeypatch.undo()
+        time.tzset()

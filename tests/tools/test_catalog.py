@@ -34,7 +34,7 @@ CHANGING = {
     **dict.fromkeys(["write_note", "delete_note", "edit_note", "set_properties", "remove_properties"], True),
     **dict.fromkeys(["create_note", "append_daily_note", "insert_template", "add_attachment", "restore_note"], False),
     **dict.fromkeys(["move_note", "rename_heading", "rename_tag", "rename_property"], True),
-    **dict.fromkeys(["merge_notes", "extract_section", "undo_change", "fix_links"], True),
+    **dict.fromkeys(["merge_notes", "extract_section", "undo_change", "fix_links", "edit_canvas"], True),
     **dict.fromkeys(["move_notes", "rename", "undo_changes", "more_tools"], True),
 }
 
@@ -49,7 +49,7 @@ def test_the_tools_are_there_and_listed_in_the_order_of_the_code() -> None:
     assert set(NAMES) == {
         "search_notes", "list_notes", "read_note", "write_note", "delete_note", "search_by_tags",
         "get_outline", "list_links", "list_backlinks", "list_tags", "recent_notes",
-        "read_many", "daily_note", "graph",
+        "read_many", "daily_note", "graph", "list_attachments", "read_canvas",
         "find_notes", "list_properties", "list_tasks", "check_notes", "vault_stats", "related_notes", "find_duplicates",
         *CHANGING, "list_changes", "show_change",
         "web_search", "search_tools", "list_tool_categories", "read_notes", "vault_overview",
@@ -100,7 +100,7 @@ def test_only_what_changes_nothing_is_called_read_only() -> None:
         hints = described["annotations"]
         assert hints["readOnlyHint"] is (described["name"] not in CHANGING)
         assert hints["destructiveHint"] is CHANGING.get(described["name"], False)
-        assert hints["openWorldHint"] is (described["name"] == "web_search")
+        assert hints["openWorldHint"] is (described["name"] in ("web_search", "add_attachment"))
 
 
 def test_tools_that_look_at_the_whole_vault_have_the_longer_deadline() -> None:
@@ -116,6 +116,8 @@ def test_tools_that_look_at_the_whole_vault_have_the_longer_deadline() -> None:
         "append_daily_note",
         "insert_template",
         "add_attachment",
+        "read_canvas",
+        "edit_canvas",
         "list_changes",
         "show_change",
         "undo_change",

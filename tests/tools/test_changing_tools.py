@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from support.calls import attempt, call, refusal
+from support.calls import DESCRIPTIONS, attempt, call, refusal
 from support.vaults import open_vault, snapshot, write_vault
 from vaultwire.toolkit.registry import Outcome
 from vaultwire.trust.policy_paths import PathRules, Rule
@@ -57,6 +57,8 @@ Tomatoes. #work/outside
 # {{title}}
 
 ## Done
+=== Board.canvas
+{"nodes":[{"id":"a","type":"text","text":"One","x":0,"y":0,"width":1,"height":1}],"edges":[]}
 === .obsidian/daily-notes.json
 {"folder": "Days", "template": "Templates/Day"}
 === .obsidian/templates.json
@@ -91,14 +93,21 @@ CHANGES: list[tuple[str, dict[str, Any]]] = [
     ("insert_template", {"path": "Garden", "template": "Day"}),
     ("add_attachment", {"name": "bed.png", "data": base64.b64encode(PNG).decode()}),
     ("move_note", {"path": "Garden", "to": "Sub/Yard"}),
-    ("move_note", {"path": "Sub/", "to": "Archive"}),
+    ("move_note", {"path": "Templates/", "to": "Forms"}),
     ("rename_heading", {"path": "Garden", "heading": "Beds", "to": "Raised beds"}),
     ("rename_tag", {"old": "work", "new": "job"}),
     ("rename_property", {"old": "status", "new": "state"}),
     ("merge_notes", {"source": "Garden", "target": "Plan"}),
     ("extract_section", {"path": "Garden", "section": "Beds", "to": "./Beds"}),
+    ("edit_canvas", {"path": "Board", "edits": edit(action="add", text="An idea, see [[Garden]]")}),
     ("write_note", {"path": "Fresh", "content": "x"}),
     ("delete_note", {"path": "Garden"}),
+    ("delete_note", {"path": "Garden.md", "permanent": True}),
+]
+# Calls that need an earlier change: Sub/Other.md was deleted.
+OF_EARLIER: list[tuple[str, dict[str, Any]]] = [
+    ("undo_change", {"change": 1}),
+    ("restore_note", {"path": "Sub/Other.md"}),
 ]
 
 
@@ -123,22 +132,40 @@ def test_a_change_is_recorded_and_can_be_taken_back_and_had_again(
 
 @pytest.mark.parametrize(
     ("tool", "arguments"),
-    [each for each in CHANGES if each[0] not in ("write_note", "delete_note")],
-    ids=[tool for tool, _ in CHANGES if tool not in ("write_note", "delete_note")],
+    [*CHANGES, ("write_note", {"path": "Plan", "content": "y", "mode": "append"}), *OF_EARLIER],
+    ids=lambda each: each if isinstance(each, str) else "",
 )
 def test_a_dry_run_shows_the_change_and_makes_none(
     root: Path, vault: Vault, tool: str, arguments: dict[str, Any]
 ) -> None:
-    before = snapshot(root)
+    call(vault, "delete_note", path="Sub/Other")
+    before, index = snapshot(root), indexed(vault)
     outcome = call(vault, tool, **arguments, dry_run=True)
     assert (outcome.data["changed"], "change" in outcome.data) == (False, False)
     assert outcome.data["diff"]
     assert outcome.data["diff"] in outcome.texts
     assert outcome.texts[0].startswith("Dry run, nothing was changed.")
-    assert snapshot(root) == before
-    assert call(vault, "list_changes").data["changes"] == []
+    assert (snapshot(root), indexed(vault)) == (before, index)
+    assert len(call(vault, "list_changes").data["changes"]) == 1
     done = call(vault, tool, **arguments)
-    assert done.data["files"] == outcome.data["files"]
+    assert done.data["changed"]
+    assert done.data.get("files") == outcome.data.get("files")
+    assert {key: done.data.get(key) for key in ("path", "etag", "trash_path")} == {
+        key: outcome.data.get(key) for key in ("path", "etag", "trash_path")
+    }
+
+
+def test_every_tool_that_changes_something_has_a_dry_run() -> None:
+    changing = {name for name, each in DESCRIPTIONS.items() if not each["annotations"]["readOnlyHint"]}
+    assert changing == {tool for tool, _ in (*CHANGES, *OF_EARLIER)}
+    assert {name for name in changing if "dry_run" not in DESCRIPTIONS[name]["inputSchema"]["properties"]} == set()
+
+
+def indexed(vault: Vault) -> object:
+    """Return what the index knows of the vault."""
+    files, _ = vault.overview.list_files("", 1000)
+    found = [vault.search(query, "", 0, 1000, exact_total=True).hits for query in ("garden", "e", "x")]
+    return files, found, vault.overview.count_tags(""), vault.overview.properties("", ""), vault.listing_version()
 
 
 def test_several_edits_are_made_together_and_name_places_in_the_note_as_read(root: Path, vault: Vault) -> None:

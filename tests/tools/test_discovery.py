@@ -205,6 +205,9 @@ def test_what_may_not_be_called_is_not_found(notes: Path) -> None:
         (["--timeout", "file=0"], "not a time: 'file=0'"),
         (["--max-answer", "0"], "--max-answer takes"),
         (["--allow-web", "https://x.example/"], "--allow-web takes the name of a host"),
+        (["--attachments-from", "/no/such/folder"], "--attachments-from takes a folder that exists"),
+        (["--attachments-from", "https://x.example/a"], "--attachments-from takes a folder that exists, or a host"),
+        (["--attachments-from", "http://x.example"], "--attachments-from takes a folder that exists, or a host"),
         (["--audit-strict"], "--audit-strict needs --audit"),
     ],
 )

@@ -14,6 +14,7 @@ import pytest
 from support.vaults import open_vault, write_vault
 from vaultwire.app.engine import load_tools
 from vaultwire.toolkit.catalog import load_catalog
+from vaultwire.toolkit.phrases import local_time
 from vaultwire.toolkit.registry import Failure, Outcome, invoke
 from vaultwire.vault.value_types import NO_PROGRESS
 from vaultwire.vault.vault import Vault
@@ -66,7 +67,10 @@ def found(root: Path, **arguments: Any) -> tuple[str, dict[str, Any]]:
 
 def test_a_note_is_shown_with_its_time_its_tags_and_the_alias_that_matched(root: Path) -> None:
     text, data = found(root, name="back")
-    assert text == "1 note found:\n2023-11-14T22:13:21Z  Garden.md (alias 'Back yard')  #outdoor  #plan/wet"
+    assert (
+        text
+        == f"1 note found:\n{local_time('2023-11-14T22:13:21Z')}  Garden.md (alias 'Back yard')  #outdoor  #plan/wet"
+    )
     assert data["notes"] == [
         {
             "path": "Garden.md",

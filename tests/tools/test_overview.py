@@ -13,6 +13,7 @@ import pytest
 from support.vaults import open_vault, write_vault
 from vaultwire.app.engine import load_tools
 from vaultwire.toolkit.catalog import load_catalog
+from vaultwire.toolkit.phrases import local_time
 from vaultwire.toolkit.registry import Failure, Outcome, invoke
 from vaultwire.vault.value_types import NO_PROGRESS
 from vaultwire.vault.vault import Vault
@@ -163,7 +164,7 @@ def test_the_vault_is_shown_in_numbers(root: Path) -> None:
     size = sum((root / path).stat().st_size for path in ("Home.md", "Sub/Garden.md"))
     lines, data = call(root, "vault_stats")
     assert lines == [
-        f"Notes: 2 notes, {size} bytes, last changed 2027-01-15T08:00:00Z",
+        f"Notes: 2 notes, {size} bytes, last changed {local_time('2027-01-15T08:00:00Z')}",
         "1 attachment: 1 pdf",
         "1 link, 3 tags, 4 properties",
         "1 task to do, 2 done",

@@ -15,13 +15,13 @@ from support.refusals import refusal, refused
 from support.vaults import open_vault, write_vault
 from vaultwire.tools.resources import (
     list_resources,
-    mime_type_of,
     path_of,
     read_resource,
     template_of,
     uri_of,
 )
 from vaultwire.vault.disk.paths import stem
+from vaultwire.vault.media_types import media_type_of
 from vaultwire.vault.value_types import NO_PROGRESS, VaultPath
 from vaultwire.vault.vault import Vault
 
@@ -220,8 +220,8 @@ def test_a_file_is_read_as_text_if_it_is_some_and_as_base64_if_not(tmp_path: Pat
 
 def test_the_list_promises_the_media_type_that_reading_gives() -> None:
     for name, (_, mime_type, _) in READ.items():
-        assert mime_type_of("Folder.png/" + name) in (mime_type, None)
-    assert mime_type_of("v1.md/README") is None
+        assert media_type_of("Folder.png/" + name) in (mime_type, None)
+    assert media_type_of("v1.md/README") is None
 
 
 def test_a_note_is_called_by_its_name_and_any_other_file_with_its_extension() -> None:

@@ -13,6 +13,7 @@ import pytest
 from support.vaults import open_vault, write_vault
 from vaultwire.app.engine import load_tools
 from vaultwire.toolkit.catalog import load_catalog
+from vaultwire.toolkit.phrases import local_time
 from vaultwire.toolkit.registry import Failure, Outcome, invoke
 from vaultwire.vault.value_types import NO_PROGRESS
 from vaultwire.vault.vault import Vault
@@ -157,7 +158,7 @@ def test_the_latest_notes_come_first(root: Path) -> None:
     os.utime(root / "Home.md", ns=(0, 1_700_000_000 * 10**9))
     os.utime(root / "Garden.md", ns=(0, 1_800_000_000 * 10**9))
     text, data = call(root, "recent_notes", limit=1)
-    assert text == "The latest 1 of 2 notes:\n2027-01-15T08:00:00Z  Garden.md"
+    assert text == f"The latest 1 of 2 notes:\n{local_time('2027-01-15T08:00:00Z')}  Garden.md"
     assert data["total"] == 2
 
 

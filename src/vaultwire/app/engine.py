@@ -39,12 +39,11 @@ def load_policy(config: Config) -> LoadedPolicy | None:
 
 def make_policy(config: Config, loaded: LoadedPolicy | None = None) -> Policy:
     """Return what the person allows in this run."""
-    hosts = config.limits.hosts
-    if loaded is None:
-        return Policy(read_only=config.read_only, hosts=hosts)
-    loaded.policy.read_only |= config.read_only
-    loaded.policy.hosts = tuple({*loaded.policy.hosts, *hosts})
-    return loaded.policy
+    policy = Policy() if loaded is None else loaded.policy
+    policy.read_only |= config.read_only
+    policy.hosts = tuple({*policy.hosts, *config.limits.hosts})
+    policy.attachment_hosts = tuple({*policy.attachment_hosts, *config.limits.attachment_hosts})
+    return policy
 
 
 def load_descriptions(config: Config, loaded: LoadedPolicy | None) -> list[Description]:
@@ -90,10 +89,16 @@ def load_first_tools() -> Sequence[AnyTool]:
     )
 
 
-def load_tools(may_reach: Callable[[str], bool] = lambda _: False) -> Sequence[AnyTool]:
-    """Return our own tools in the order of the list. ``may_reach``: whether tools may connect to a host."""
+def load_tools(policy: Policy | None = None, attachment_folders: Sequence[str] = ()) -> Sequence[AnyTool]:
+    """Return our own tools in the order of the list. Without a policy they reach nothing outside the vault.
+
+    ``attachment_folders``: folders of this computer from which attachments may be added.
+    """
+    from vaultwire.app.attachment_sources import AttachmentSources  # noqa: PLC0415 - after the first answer, here and below
     from vaultwire.tools import (  # noqa: PLC0415 - after the first answer
         arranging,
+        attachments,
+        canvases,
         checks,
         daily,
         discovery,
@@ -117,6 +122,7 @@ def load_tools(may_reach: Callable[[str], bool] = lambda _: False) -> Sequence[A
         web,
     )
 
+    policy = policy or Policy()
     standard: tuple[AnyTool, ...] = (
         search.search_notes, find.find_notes, read_notes.read_notes, links.list_links, vault_overview.vault_overview,
         overview.list_tasks, checks.check_notes, making.create_note, making.append_daily_note, revising.edit_note,
@@ -124,8 +130,10 @@ def load_tools(may_reach: Callable[[str], bool] = lambda _: False) -> Sequence[A
         history.undo_changes, discovery.more_tools,
     )  # fmt: skip
     others: tuple[AnyTool, ...] = (
-        arranging.merge_notes, arranging.extract_section, making.insert_template, making.add_attachment,
-        history.restore_note, web.make_web_search(may_reach), notes.list_notes, reading.read_note, reading.read_many,
+        arranging.merge_notes, arranging.extract_section, making.insert_template,
+        making.make_add_attachment(AttachmentSources(attachment_folders, policy)), attachments.list_attachments,
+        canvases.read_canvas, canvases.edit_canvas,
+        history.restore_note, web.make_web_search(policy.may_reach), notes.list_notes, reading.read_note, reading.read_many,
         daily.daily_note, notes.write_note, search.search_by_tags, structure.get_outline, structure.list_backlinks,
         graph.graph, related.related_notes, fixing.fix_links, duplicates.find_duplicates, structure.list_tags,
         structure.recent_notes, overview.list_properties, overview.vault_stats,

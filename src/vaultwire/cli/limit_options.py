@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Callable
 from typing import TypeVar
 
@@ -50,6 +51,13 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         metavar="HOST",
         help="offer web_search, through the search engine at this host, such as html.duckduckgo.com",
     )
+    group.add_argument(
+        "--attachments-from",
+        action="append",
+        default=[],
+        metavar="SOURCE",
+        help="let clients add attachments from this folder, or from https://HOST; may be given more than once",
+    )
 
 
 def read_limits(options: argparse.Namespace) -> ClientLimits | None:
@@ -70,9 +78,27 @@ def read_limits(options: argparse.Namespace) -> ClientLimits | None:
     asked.with_tools, asked.without_tools = _names(options.tool), _names(options.no_tool)
     asked.hosts = tuple(map(str.lower, options.allow_web))
     for host in asked.hosts:
-        if not host or any(character in host for character in "/@ *?#\\") or host.startswith("."):
+        if not _is_host(host):
             raise ConfigError(f"--allow-web takes the name of a host such as html.duckduckgo.com, got {host!r}")
+    asked.attachments_from = tuple(map(_attachment_source, options.attachments_from))
     return asked if asked.options() else None
+
+
+def _is_host(name: str) -> bool:
+    return bool(name) and not any(character in name for character in "/@ *?#\\") and not name.startswith(".")
+
+
+def _attachment_source(given: str) -> str:
+    """Return the absolute path of a folder, or a host after ``https://``. Raises ConfigError."""
+    if given.startswith("https://"):
+        source = given.lower().rstrip("/")
+        if _is_host(source.removeprefix("https://").removeprefix("*.")):
+            return source
+    elif given and os.path.isdir(os.path.expanduser(given)):
+        return os.path.abspath(os.path.expanduser(given))
+    raise ConfigError(
+        f"--attachments-from takes a folder that exists, or a host such as https://upload.wikimedia.org, got {given!r}"
+    )
 
 
 def _names(given: list[str]) -> tuple[str, ...]:

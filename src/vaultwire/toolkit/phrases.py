@@ -11,6 +11,8 @@ if TYPE_CHECKING:
 
 # A rename may edit thousands of notes; a model gets the first of them.
 MAX_FILES_SHOWN = 50
+_THOUSAND = 1000
+_FEW = 10  # of these the part behind the point says something
 _MAX_SHOWN = 200  # characters of a line or value
 
 
@@ -18,6 +20,16 @@ def counted(number: int, thing: str) -> str:
     """Return ``1 note``, ``2 notes``, ``2 properties``, ``2 days``."""
     plural = thing[:-1] + "ies" if thing.endswith("y") and not thing.endswith("ay") else thing + "s"
     return f"{number} {thing if number == 1 else plural}"
+
+
+def byte_size(number: int) -> str:
+    """Return ``1 byte``, ``950 bytes``, ``12 KB``, ``3.4 MB``."""
+    if number < _THOUSAND:
+        return counted(number, "byte")
+    size, unit = number / _THOUSAND, "KB"
+    if size >= _THOUSAND:
+        size, unit = size / _THOUSAND, "MB"
+    return f"{size:.1f} {unit}" if size < _FEW else f"{size:.0f} {unit}"
 
 
 def shortened(text: str) -> str:
@@ -43,3 +55,14 @@ def add_other_files(data: Any, paths: Sequence[str]) -> str:
 def iso_time(nanoseconds: int) -> str:
     """Return a time since the epoch as ISO 8601 in UTC, whole seconds."""
     return datetime.fromtimestamp(nanoseconds // 1_000_000_000, UTC).isoformat().replace("+00:00", "Z")
+
+
+def local_time(text: str) -> str:
+    """Return a time of ``iso_time`` in the zone of this computer, with its offset: as the person's clock showed it.
+
+    For texts. Data keeps UTC, which programs can compare as text.
+    """
+    try:
+        return datetime.fromisoformat(text).astimezone().isoformat(" ")
+    except (OSError, OverflowError):  # Windows knows no zone before 1970
+        return text

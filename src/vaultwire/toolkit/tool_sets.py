@@ -17,8 +17,9 @@ CATEGORIES = {
         "delete_note",
         "write_note",
         "insert_template",
-        "add_attachment",
     ),
+    "attachments": ("list_attachments", "add_attachment"),
+    "canvases": ("read_canvas", "edit_canvas"),
     "links": ("list_links", "list_backlinks", "graph", "related_notes", "fix_links"),
     "tags and properties": (
         "set_properties",

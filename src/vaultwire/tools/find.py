@@ -7,7 +7,7 @@ from typing import Annotated, NotRequired, TypedDict
 
 from vaultwire.toolkit.argument_types import Folder, Limit
 from vaultwire.toolkit.paging import Cursor, page_of
-from vaultwire.toolkit.phrases import counted, iso_time, shortened
+from vaultwire.toolkit.phrases import counted, iso_time, local_time, shortened
 from vaultwire.toolkit.registry import Bounds, Outcome, tool
 from vaultwire.vault import value_types
 from vaultwire.vault.disk.paths import stem
@@ -100,7 +100,9 @@ def find_notes(
         return page.outcome(NamedNotes(notes=notes, total=page.total), lines)
     for note in notes:
         alias = f" (alias {note['alias']!r})" if "alias" in note else ""
-        lines.append("  ".join([f"{note['modified']}  {note['path']}{alias}", *(f"#{tag}" for tag in note["tags"])]))
+        lines.append(
+            "  ".join([f"{local_time(note['modified'])}  {note['path']}{alias}", *(f"#{tag}" for tag in note["tags"])])
+        )
     return page.outcome(NamedNotes(notes=notes, total=page.total), lines)
 
 

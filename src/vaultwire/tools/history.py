@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, NotRequired, TypedDict
 
 from vaultwire.toolkit.argument_types import DryRun
-from vaultwire.toolkit.phrases import MAX_FILES_SHOWN, counted, iso_time
+from vaultwire.toolkit.phrases import MAX_FILES_SHOWN, counted, iso_time, local_time
 from vaultwire.toolkit.registry import Bounds, Outcome, tool
 from vaultwire.tools.changes import (
     Changed,
@@ -200,7 +200,7 @@ def _line(change: ListedChange) -> str:
     undone = f" (taken back by {change['undone_by']})" if "undone_by" in change else ""
     undoes = f" (takes back {', '.join(map(str, _undone(change)))})" if "undoes" in change else ""
     by = f" by {change['client']}" if change["client"] else ""
-    return f"{change['change']}  {change['time']}  {change['tool']}{by}: {what}{more}{undoes}{undone}"
+    return f"{change['change']}  {local_time(change['time'])}  {change['tool']}{by}: {what}{more}{undoes}{undone}"
 
 
 def _undone(change: ListedChange) -> list[int]:

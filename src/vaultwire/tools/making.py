@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, NotRequired, cast
+from typing import Annotated, Literal, NotRequired, Protocol, cast
 
+from vaultwire.markdown.links import percent_decoded
 from vaultwire.toolkit.argument_types import DryRun, IfMatch, Name, NoteName, OptionalName
-from vaultwire.toolkit.registry import Bounds, Outcome, tool
+from vaultwire.toolkit.registry import AnyTool, Bounds, Outcome, tool
 from vaultwire.tools.changes import Changed, change_texts, to_changed
 from vaultwire.tools.revising import Values, to_given
-from vaultwire.vault.editing.making import Made
+from vaultwire.vault.editing.making import Embedding, Made
 from vaultwire.vault.errors import INVALID_ARGUMENTS, NOTE_EXISTS, VaultError
+from vaultwire.vault.plans.attachment_types import decode_base64
 from vaultwire.vault.plans.creating import NewNote
 from vaultwire.vault.value_types import Progress
 from vaultwire.vault.vault import Vault
@@ -117,29 +119,70 @@ def insert_template(
     return _outcome(made, f"put template {template} into {made.path}")
 
 
-@tool(title="Add attachment")
-def add_attachment(
-    vault: Vault,
-    progress: Progress,
-    /,
-    name: Name,
-    data: Annotated[str, Bounds(1, _MAX_BASE64)],
-    beside: OptionalName = "",
-    dry_run: DryRun = False,
-) -> Outcome[MadeFile]:
-    """Save a picture, PDF, recording or video in the vault and return the link that shows it in a note.
+class Sources(Protocol):
+    """Where the files for attachments may come from, apart from the call itself."""
 
-    It goes where the person has set in Obsidian for attachments; a name that is taken gets a number. To show it, put the
-    link into a note with edit_note.
+    def read(self, source: str, name: str, max_bytes: int, progress: Progress) -> bytes:
+        """Return the bytes of a file, by its path on this computer or its URL. Raises VaultError."""
 
-    Args:
-        name: File name with extension, such as "diagram.png"; or a path from the vault's root.
-        data: The file's bytes as base64, at most 5 MB decoded.
-        beside: The note it belongs to, named as for read_note: some people keep attachments next to their notes.
-        dry_run: Only show where it would go.
-    """
-    made = vault.making.attach(name, data, beside, progress, dry_run=dry_run)
-    return _outcome(made, f"saved {made.path}; the link to it is {made.link}")
+
+def make_add_attachment(sources: Sources) -> AnyTool:
+    """Return the tool that saves attachments, also from the sources that the person allowed."""
+
+    @tool(title="Add attachment", open_world=True)
+    def add_attachment(
+        vault: Vault,
+        progress: Progress,
+        /,
+        name: OptionalName = "",
+        data: Annotated[str, Bounds(0, _MAX_BASE64)] = "",
+        source: Annotated[str, Bounds(0, 4000)] = "",
+        beside: OptionalName = "",
+        embed_in: OptionalName = "",
+        section: OptionalName = "",
+        if_match: IfMatch = None,
+        dry_run: DryRun = False,
+    ) -> Outcome[MadeFile]:
+        """Save a picture, PDF, recording or video in the vault, show it in a note if asked, and return its link.
+
+        It goes where the person has set in Obsidian for attachments; a name that is taken gets a number.
+
+        Args:
+            name: File name with extension, such as "diagram.png"; or a path from the vault's root. Empty for the source's.
+            data: The file's bytes as base64, at most 5 MB decoded. Or give a source.
+            source: Where the file is: a path on this computer or an https URL, if the person allowed such sources.
+            beside: The note it belongs to, named as for read_note: some people keep attachments next to their notes.
+            embed_in: The note to show it in, at the end. Empty for none.
+            section: Heading of that note to show it below instead. One that is not there is made.
+            if_match: Etag of that note from read_note. Nothing is done unless it still is what was read.
+            dry_run: Only show where it would go.
+        """
+        name = name or _name_in(source)
+        if bool(data) == bool(source) or not name:
+            raise VaultError(
+                INVALID_ARGUMENTS,
+                'Give either data, with a name such as "diagram.png", or a source.',
+                argument="source" if source else "data",
+            )
+        most = vault.making.max_attachment_bytes
+        content = sources.read(source, name, most, progress) if source else decode_base64(data, name, most)
+        embedding = Embedding(embed_in, section, if_match) if embed_in else None
+        made = vault.making.attach(name, content, beside, embedding, progress, dry_run=dry_run)
+        embedded = f" and showed it in {made.shown_in}" if made.shown_in else ""
+        return _outcome(made, f"saved {made.path}{embedded}; the link to it is {made.link}")
+
+    return add_attachment
+
+
+def _name_in(source: str) -> str:
+    """Return the file name at the end of a path or URL, empty if there is none."""
+    is_url = "://" in source
+    path = source.partition("#")[0].partition("?")[0].partition("://")[2].partition("/")[2] if is_url else source
+    name = path.replace("\\", "/").rpartition("/")[2]
+    try:
+        return percent_decoded(name).replace("/", "-") if is_url else name
+    except UnicodeDecodeError:
+        return name
 
 
 def _outcome(made: Made, what: str) -> Outcome[MadeFile]:

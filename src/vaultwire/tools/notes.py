@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from typing import Annotated, NotRequired, TypedDict
 
-from vaultwire.toolkit.argument_types import IfMatch, Limit, Name, NoteName
+from vaultwire.toolkit.argument_types import DryRun, IfMatch, Limit, Name, NoteName
 from vaultwire.toolkit.paging import Cursor, page_of
 from vaultwire.toolkit.phrases import add_other_files, counted, iso_time
 from vaultwire.toolkit.registry import Bounds, Outcome, tool
+from vaultwire.tools.changes import change_texts, to_changed
 from vaultwire.vault.value_types import Progress, WriteMode
 from vaultwire.vault.vault import Vault
 
@@ -36,14 +37,15 @@ class WrittenNote(TypedDict):
 
     path: Annotated[str, "Path in the vault"]
     created: Annotated[bool, "Whether the note is new"]
-    changed: Annotated[bool, "False if the note held exactly this already, so nothing was written"]
-    etag: Annotated[str, "Fingerprint of the note as it is now"]
+    changed: Annotated[bool, "False if the note held exactly this already, or for a dry run: nothing was written"]
+    etag: Annotated[str, "Fingerprint of the note as it is now; of a dry run, as it would be"]
     size: Annotated[int, "Bytes"]
     also_edited: Annotated[NotRequired[list[str]], "The first of the other files edited, where links changed"]
     also_edited_count: Annotated[NotRequired[int], "How many other files in all; absent if none"]
     change: Annotated[
         NotRequired[int], "Number of the change, for show_change and undo_change; absent if nothing changed"
     ]
+    diff: Annotated[NotRequired[str], "Of a dry run: what would change"]
 
 
 class DeletedNote(TypedDict):
@@ -52,7 +54,9 @@ class DeletedNote(TypedDict):
     path: Annotated[str, "Path the note had"]
     permanent: Annotated[bool, "Whether it was deleted permanently"]
     trash_path: Annotated[NotRequired[str], "Where it is now; absent if it was deleted permanently"]
-    change: Annotated[int, "Number of the change, for show_change and undo_change"]
+    changed: Annotated[bool, "Whether it was deleted; false for a dry run"]
+    change: Annotated[NotRequired[int], "Number of the change, for show_change and undo_change; absent for a dry run"]
+    diff: Annotated[NotRequired[str], "Of a dry run: what would change"]
 
 
 @tool(title="List notes", time_class="search", read_only=True)
@@ -81,9 +85,14 @@ def list_notes(
         ],
         "total": page.total,
     }
-    return page.outcome(
-        data, [f"{counted(page.total, 'note')} {where}{page.text}", *(note.path for note in page.items)]
-    )
+    lines = [f"{counted(page.total, 'note')} {where}{page.text}", *(note.path for note in page.items)]
+    return page.outcome(data, lines + ([] if page.total else attachments_instead(vault, folder, progress)))
+
+
+def attachments_instead(vault: Vault, folder: str, progress: Progress) -> list[str]:
+    """Return a line that says which other files are in a folder without notes."""
+    count = vault.overview.count_attachments(folder, progress)
+    return [f"{counted(count, 'other file')} there: list_attachments shows them."] if count else []
 
 
 @tool(title="Write note", destructive=True)
@@ -95,6 +104,7 @@ def write_note(
     content: str,
     mode: WriteMode = "create",
     if_match: IfMatch = None,
+    dry_run: DryRun = False,
 ) -> Outcome[WrittenNote]:
     """Make a note, add to one, or replace one's text. Missing folders are made.
 
@@ -111,20 +121,25 @@ def write_note(
             "overwrite" the whole text, making the note if it is not there.
         if_match: Etag from read_note. The write happens only if the note still is what was read.
     """
-    written = vault.writing.write(path, content, mode, if_match, progress)
+    written = vault.writing.write(path, content, mode, if_match, progress, dry_run=dry_run)
     done = "Created" if written.created else "Wrote" if written.changed else "Left unchanged (it has this text already)"
+    changed = to_changed(written.done)
     data: WrittenNote = {
         "path": written.path,
         "created": written.created,
-        "changed": written.changed,
+        "changed": changed["changed"],
         "etag": written.etag,
         "size": written.size,
     }
+    others = add_other_files(data, written.also)
+    if "diff" in changed:
+        data["diff"] = changed["diff"]
+        return Outcome(change_texts(written.done, f"{done.lower()} {written.path}", changed), data)
     text = f"{done}: {written.path} ({written.size} bytes, etag {written.etag})"
-    if written.change:
-        data["change"] = written.change
-        text += f". To take it back: undo_changes {written.change}"
-    return Outcome(["\n".join([text + add_other_files(data, written.also), *written.notices])], data)
+    if "change" in changed:
+        data["change"] = changed["change"]
+        text += f". To take it back: undo_changes {changed['change']}"
+    return Outcome(["\n".join([text + others, *written.done.notices])], data)
 
 
 @tool(title="Delete note", destructive=True)
@@ -135,18 +150,24 @@ def delete_note(
     path: Name,
     permanent: bool = False,
     if_match: IfMatch = None,
+    dry_run: DryRun = False,
 ) -> Outcome[DeletedNote]:
-    """Move a note to the vault's .trash, or delete it permanently.
+    """Move a note or attachment to the vault's .trash, or delete it permanently.
 
     Args:
         path: The note, named as for read_notes. To delete permanently, its whole path.
         permanent: Only if the person asked for it.
         if_match: Etag from read_notes. The note is changed only if it still is what was read.
     """
-    deleted = vault.writing.delete(path, permanent=permanent, if_match=if_match, progress=progress)
-    data = DeletedNote(path=deleted.path, permanent=deleted.trash_path is None, change=deleted.change)
-    done = f"Deleted permanently: {deleted.path}"
+    deleted = vault.writing.delete(path, permanent=permanent, if_match=if_match, progress=progress, dry_run=dry_run)
+    changed = to_changed(deleted.done)
+    data = DeletedNote(path=deleted.path, permanent=deleted.trash_path is None, changed=changed["changed"])
+    done, would = f"Deleted permanently: {deleted.path}", f"deleted {deleted.path} permanently"
     if deleted.trash_path is not None:
         data["trash_path"] = deleted.trash_path
-        done = f"Moved {deleted.path} to {deleted.trash_path}"
-    return Outcome([f"{done}. To take it back: undo_changes {deleted.change}"], data)
+        done, would = (f"{moved} {deleted.path} to {deleted.trash_path}" for moved in ("Moved", "moved"))
+    if "diff" in changed:
+        data["diff"] = changed["diff"]
+        return Outcome(change_texts(deleted.done, would, changed), data)
+    data["change"] = changed["change"]
+    return Outcome([f"{done}. To take it back: undo_changes {changed['change']}"], data)

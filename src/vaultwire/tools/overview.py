@@ -6,7 +6,7 @@ from typing import Annotated, NotRequired, TypedDict
 
 from vaultwire.toolkit.argument_types import Folder, Limit
 from vaultwire.toolkit.paging import Cursor, page_of
-from vaultwire.toolkit.phrases import counted, iso_time, shortened
+from vaultwire.toolkit.phrases import counted, iso_time, local_time, shortened
 from vaultwire.toolkit.registry import Bounds, Outcome, tool
 from vaultwire.vault.listed import Listed, listed
 from vaultwire.vault.search.filters import parse_task_status
@@ -253,7 +253,7 @@ def vault_stats(
     lines = [f"{vault.name}: {counted(found.notes, 'note')}, {counted(found.size, 'byte')}"]
     if found.modified_ns is not None:
         data["modified"] = iso_time(found.modified_ns)
-        lines[0] += f", last changed {data['modified']}"
+        lines[0] += f", last changed {local_time(data['modified'])}"
     if found.excluded:
         lines.append(f"{counted(found.excluded, 'more note')} excluded by the vault's settings")
     files = sum(kind.files for kind in found.attachments)

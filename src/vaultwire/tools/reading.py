@@ -9,10 +9,11 @@ from vaultwire.markdown.properties import parse_frontmatter
 from vaultwire.toolkit.argument_types import Name
 from vaultwire.toolkit.phrases import counted, iso_time, text_blocks
 from vaultwire.toolkit.registry import Bounds, Outcome, tool
+from vaultwire.tools.attachments import show_attachment
 from vaultwire.vault.disk.etags import part_etag
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
-from vaultwire.vault.links.sections import line_count, parse_structure
-from vaultwire.vault.value_types import Note, Progress
+from vaultwire.vault.links.sections import line_count, line_span, parse_structure
+from vaultwire.vault.value_types import Note, Progress, VaultPath
 from vaultwire.vault.vault import Vault
 
 Part = Literal["all", "outline", "frontmatter"]
@@ -119,8 +120,8 @@ def read_note(
     look at its outline first and read the section needed.
 
     Args:
-        path: The note: its path in the vault ("Folder/Note.md"), its name ("Note"), or wikilink text ("[[Note]]"). Or a
-            canvas with its extension ("Board.canvas"), which is read as the JSON it is.
+        path: The note: its path in the vault ("Folder/Note.md"), its name ("Note"), or wikilink text ("[[Note]]"). Or an
+            attachment with its extension: pictures ("photo.png") are shown, PDFs read as text, a canvas as its JSON.
         section: Read only this section ("Heading", or "Heading#Subheading") or block ("^id").
         lines: Read only these lines: "10-20", "10-" or "10". Not together with section.
         part: "outline" for its headings with their lines, "frontmatter" for its properties as written. Not together with
@@ -135,6 +136,11 @@ def read_note(
             f"{' and '.join(given)}: give one of them.",
             argument="part" if part != "all" else "lines",
         )
+    attachment = vault.find_attachment(path, progress)
+    if attachment is not None:
+        return _attachment(
+            vault, attachment, lines, [name for name in given if name != "lines"], max_characters, progress
+        )
     note, span = vault.read_part(path, section, lines, progress)
     if part == "outline":
         return _outline(note, max_characters)
@@ -146,10 +152,7 @@ def read_note(
                 [f"({note.path}, {note.size} bytes, etag {data['etag']})\nThe note has no frontmatter."], data
             )
         span = Span(1, line_count(note.text[:end]))
-    piece = Piece.of(note, span, max_characters)
-    data = _facts(note, piece.text, piece.etag)
-    data["first_line"], data["last_line"] = piece.first_line, piece.last_line
-    return Outcome([*text_blocks(piece.text), "\n".join([piece.facts, *piece.notices])], data)
+    return _piece(note, span, max_characters)
 
 
 @tool(title="Read many notes", time_class="search", read_only=True)
@@ -214,6 +217,26 @@ def _share(lengths: list[int], total: int) -> int:
             return share
         left -= length
     return total
+
+
+def _attachment(
+    vault: Vault, path: VaultPath, lines: str | None, parts: list[str], max_characters: int, progress: Progress
+) -> Outcome[ReadNote]:
+    """Return an attachment: text or a PDF as the lines of a note, a picture or recording as a block of its own."""
+    if parts:
+        raise VaultError(INVALID_ARGUMENTS, f"{path!r} is no note, so it has no {parts[0]}. Leave that out.", path=path)
+    shown = show_attachment(vault, path, progress)
+    if isinstance(shown, Note):
+        total = line_count(shown.text)
+        return _piece(shown, line_span(path, total, lines) if lines else Span(1, total), max_characters)
+    return Outcome([shown.facts], _facts(shown.note, "", shown.note.etag), [shown.block])
+
+
+def _piece(note: Note, span: Span, max_characters: int) -> Outcome[ReadNote]:
+    piece = Piece.of(note, span, max_characters)
+    data = _facts(note, piece.text, piece.etag)
+    data["first_line"], data["last_line"] = piece.first_line, piece.last_line
+    return Outcome([*text_blocks(piece.text), "\n".join([piece.facts, *piece.notices])], data)
 
 
 def _facts(note: Note, content: str, etag: str) -> ReadNote:

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from vaultwire.markdown.links import percent_decoded, percent_encoded
 from vaultwire.vault.disk.paths import compose, fold, is_note, parse_path
 from vaultwire.vault.errors import FILE_NOT_FOUND, INVALID_ARGUMENTS, VaultError
+from vaultwire.vault.media_types import NOTE_TYPE, media_type_of, text_of
 from vaultwire.vault.value_types import NoteStat, Progress, VaultPath
 from vaultwire.vault.vault import Vault
 
@@ -22,44 +23,6 @@ TEMPLATE = _PREFIX + "{vault}/{+path}"
 # The longest path most systems take has 4,096 bytes, each of them three characters in a URI at most.
 _MAX_URI = 3 * 4096 + 1000
 _MAX_QUOTE = 200  # of a URI in a message
-
-_NOTE_TYPE = "text/markdown"
-# The files that Obsidian opens itself (Obsidian help, "Accepted file formats"), and common text files. We have a table of our
-# own, because the standard library's depends on files in /etc or the registry of the machine.
-_TYPES = {
-    "md": _NOTE_TYPE,
-    "canvas": "application/json",
-    "base": "application/yaml",
-    "txt": "text/plain",
-    "csv": "text/csv",
-    "json": "application/json",
-    "yaml": "application/yaml",
-    "yml": "application/yaml",
-    "html": "text/html",
-    "css": "text/css",
-    "js": "text/javascript",
-    "svg": "image/svg+xml",
-    "avif": "image/avif",
-    "bmp": "image/bmp",
-    "gif": "image/gif",
-    "jpeg": "image/jpeg",
-    "jpg": "image/jpeg",
-    "png": "image/png",
-    "webp": "image/webp",
-    "flac": "audio/flac",
-    "m4a": "audio/mp4",
-    "mp3": "audio/mpeg",
-    "ogg": "audio/ogg",
-    "wav": "audio/wav",
-    "3gp": "video/3gpp",
-    "mkv": "video/x-matroska",
-    "mov": "video/quicktime",
-    "mp4": "video/mp4",
-    "ogv": "video/ogg",
-    "webm": "video/webm",
-    "pdf": "application/pdf",
-}
-_NEVER_TEXT = ("image/", "audio/", "video/", "application/pdf")
 
 
 class Resource(NamedTuple):
@@ -121,11 +84,6 @@ def path_of(vault: Vault, uri: str) -> str:
     )
 
 
-def mime_type_of(path: str) -> str | None:
-    """Return the media type for the extension; None if it is unknown."""
-    return _TYPES.get(path.rsplit("/", 1)[-1].rpartition(".")[2].lower())
-
-
 def list_resources(vault: Vault, cursor: str | None, limit: int, progress: Progress) -> ResourcePage:
     """Return notes and attachments in path order, without those whose path no call could give.
 
@@ -145,17 +103,12 @@ def list_resources(vault: Vault, cursor: str | None, limit: int, progress: Progr
 def read_resource(vault: Vault, uri: str, max_attachment_bytes: int) -> Resource:
     """Return the resource: as text if it is text, else as base64. Raises VaultError as ``Vault.read_file`` does."""
     path, file = vault.read_file(path_of(vault, uri), max_attachment_bytes)
-    mime_type = mime_type_of(path)
+    mime_type = media_type_of(path)
     if is_note(path):
-        return Resource(uri, _NOTE_TYPE, file.data.decode("utf-8-sig", "replace"), None)
-    if mime_type is None or mime_type == _TYPES["svg"] or not mime_type.startswith(_NEVER_TEXT):
-        try:
-            text = file.data.decode("utf-8-sig")
-        except UnicodeDecodeError:
-            pass
-        else:
-            if "\0" not in text:  # bytes that happen to be UTF-8
-                return Resource(uri, mime_type or "text/plain", text, None)
+        return Resource(uri, NOTE_TYPE, file.data.decode("utf-8-sig", "replace"), None)
+    text = text_of(path, file.data)
+    if text is not None:
+        return Resource(uri, mime_type or "text/plain", text, None)
     return Resource(uri, mime_type or "application/octet-stream", None, base64.b64encode(file.data).decode())
 
 

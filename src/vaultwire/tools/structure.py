@@ -6,7 +6,7 @@ from typing import Annotated, NotRequired, TypedDict
 
 from vaultwire.toolkit.argument_types import Folder, Limit, Name, NoteName
 from vaultwire.toolkit.paging import Cursor, page_of
-from vaultwire.toolkit.phrases import counted, iso_time, shortened
+from vaultwire.toolkit.phrases import counted, iso_time, local_time, shortened
 from vaultwire.toolkit.registry import Outcome, tool
 from vaultwire.vault.listed import Listed, listed
 from vaultwire.vault.value_types import OutgoingLink, Progress
@@ -206,5 +206,5 @@ def recent_notes(vault: Vault, progress: Progress, /, folder: Folder = "", limit
     listing = vault.overview.recent(folder, limit, progress)
     notes = [RecentNote(path=note.path, modified=iso_time(note.modified_ns)) for note in listing.notes]
     lines = [f"The latest {len(notes)} of {counted(listing.total, 'note')}:"]
-    lines += [f"{note['modified']}  {note['path']}" for note in notes]
+    lines += [f"{local_time(note['modified'])}  {note['path']}" for note in notes]
     return Outcome(["\n".join(lines)], RecentNotes(notes=notes, total=listing.total))

@@ -13,13 +13,11 @@ from functools import partialmethod
 from typing import Annotated, Any, TypedDict
 
 from vaultwire.toolkit.registry import AnyTool, Bounds, Outcome, tool
-from vaultwire.vault.errors import TIMEOUT, VaultError
+from vaultwire.vault.errors import NETWORK_BLOCKED, TIMEOUT, WEB_FAILED, VaultError
 from vaultwire.vault.value_types import Progress
 from vaultwire.vault.vault import Vault
 
-WEB_FAILED = "WEB_FAILED"
 WEB_NOT_INSTALLED = "WEB_NOT_INSTALLED"
-NETWORK_BLOCKED = "NETWORK_BLOCKED"
 
 # The contract's limit, for all engines together.
 _SECONDS = 10.0

@@ -28,6 +28,7 @@ USUAL_RATES = {"web_search": 20}
 
 _MAX_A_MINUTE = 1_000_000
 _MAX_SECONDS = 3600.0
+_HTTPS = "https://"
 
 
 class ClientLimits:
@@ -36,6 +37,7 @@ class ClientLimits:
     ``audit``: the file of the log; ``strict``: what cannot be logged is refused. ``rates``: calls a minute, by the names of
     ``trust.rates``; None for the default ones. ``seconds``: by time class. ``most_characters``: of an answer. ``size``: the
     set of listed tools; ``with_tools``: listed in addition; ``without_tools``: removed. ``hosts``: tools may connect to them.
+    ``attachments_from``: where the files for attachments may come from: absolute paths of folders, and hosts after ``https://``.
     """
 
     audit: str | None = None
@@ -47,6 +49,17 @@ class ClientLimits:
     with_tools: tuple[str, ...] = ()
     without_tools: tuple[str, ...] = ()
     hosts: tuple[str, ...] = ()
+    attachments_from: tuple[str, ...] = ()
+
+    @property
+    def attachment_folders(self) -> list[str]:
+        """The folders of ``attachments_from``."""
+        return [each for each in self.attachments_from if not each.startswith(_HTTPS)]
+
+    @property
+    def attachment_hosts(self) -> list[str]:
+        """The hosts of ``attachments_from``."""
+        return [each.removeprefix(_HTTPS) for each in self.attachments_from if each.startswith(_HTTPS)]
 
     def options(self) -> list[str]:
         """Return the command line's options that give the same limits."""
@@ -66,6 +79,7 @@ class ClientLimits:
             ("--tool", self.with_tools),
             ("--no-tool", self.without_tools),
             ("--allow-web", self.hosts),
+            ("--attachments-from", self.attachments_from),
         ):
             given += [each for name in names for each in (option, name)]
         return given

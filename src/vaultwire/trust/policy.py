@@ -45,10 +45,10 @@ class Policy:
     """What the person allows. ``read_only``: no tool that could change the vault is listed or run.
 
     ``tools`` are the rules for every client, ``clients`` further rules for one client (``rules_for``). Tools may connect to
-    ``hosts``; ``*.`` at the front means all names below.
+    ``hosts``, and fetch attachments from ``attachment_hosts``; ``*.`` at the front means all names below.
     """
 
-    __slots__ = ("clients", "hosts", "read_only", "tools")
+    __slots__ = ("attachment_hosts", "clients", "hosts", "read_only", "tools")
 
     def __init__(
         self,
@@ -57,11 +57,13 @@ class Policy:
         tools: ToolRules | None = None,
         clients: Mapping[str, ToolRules] | None = None,
         hosts: tuple[str, ...] = (),
+        attachment_hosts: tuple[str, ...] = (),
     ) -> None:
         self.read_only = read_only
         self.tools = tools
         self.clients = clients or {}
         self.hosts = hosts
+        self.attachment_hosts = attachment_hosts
 
     @property
     def allows_everything(self) -> bool:
@@ -103,10 +105,16 @@ class Policy:
 
     def may_reach(self, host: str) -> bool:
         """Tell whether a tool may connect to the host."""
-        name = host.lower().rstrip(".")
-        return any(
-            name == allowed or (allowed.startswith("*.") and name.endswith(allowed[1:])) for allowed in self.hosts
-        )
+        return _is_host(host, self.hosts)
+
+    def may_fetch_from(self, host: str) -> bool:
+        """Tell whether an attachment may be fetched from the host."""
+        return _is_host(host, self.attachment_hosts)
+
+
+def _is_host(host: str, hosts: tuple[str, ...]) -> bool:
+    name = host.lower().rstrip(".")
+    return any(name == allowed or (allowed.startswith("*.") and name.endswith(allowed[1:])) for allowed in hosts)
 
 
 def _is_named(tool: str, names: tuple[str, ...]) -> bool:

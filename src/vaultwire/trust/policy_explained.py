@@ -31,6 +31,7 @@ def describe(loaded: LoadedPolicy) -> list[str]:
         lines.append(f"tools for {who}, too: {_rules_text(tools)}")
     return [
         *lines,
+        *([f"attachments may come from {', '.join(policy.attachment_hosts)}"] if policy.attachment_hosts else []),
         f"tools may connect to {', '.join(policy.hosts)}" if policy.hosts else "no tool may connect anywhere",
     ]
 

@@ -23,7 +23,7 @@ _TABLES: dict[str, tuple[str, ...]] = {
     "private": ("tags", "properties"),
     "sizes": ("note", "attachment"),
     "tools": ("allow", "deny"),
-    "network": ("hosts",),
+    "network": ("hosts", "attachments"),
 }
 _HOST = re.compile(r"(?:\*\.)?[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?")
 _TOML_LINE = re.compile(r"\(at line (\d+), column \d+\)|\(at end of document\)")
@@ -102,7 +102,8 @@ class _Reader:
             read_only=self._flag(found, "read_only"),
             tools=self._tool_rules(tables["tools"], "tools") if "tools" in found else None,
             clients=self._clients(found),
-            hosts=tuple(map(self._host, self._texts(tables["network"], "network", "hosts") or ())),
+            hosts=self._hosts(tables["network"], "hosts"),
+            attachment_hosts=self._hosts(tables["network"], "attachments"),
         )
         return LoadedPolicy(
             self._path, policy, rules, note_bytes, self._size(sizes, "attachment", MAX_ATTACHMENT_BYTES)
@@ -202,14 +203,16 @@ class _Reader:
             self._refuse(self._line("sizes", key), f"{key!r} in [sizes] must be a number of bytes from 1 to {most}")
         return value
 
-    def _host(self, text: str) -> str:
-        host = text.strip().lower()
-        if not _HOST.fullmatch(host):
-            line = self._line("network", "hosts", text)
-            self._refuse(
-                line, f"hosts: {text!r} is not a host; write 'example.org', or '*.example.org' for all below it"
-            )
-        return host
+    def _hosts(self, network: Mapping[str, Any], key: str) -> tuple[str, ...]:
+        hosts = []
+        for text in self._texts(network, "network", key) or ():
+            hosts.append(text.strip().lower())
+            if not _HOST.fullmatch(hosts[-1]):
+                line = self._line("network", key, text)
+                self._refuse(
+                    line, f"{key}: {text!r} is not a host; write 'example.org', or '*.example.org' for all below it"
+                )
+        return tuple(hosts)
 
     # ------------------------------------------------------------------ lines
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from vaultwire.markdown.parse import parse_note
 from vaultwire.markdown.yaml_core import PropertyValue
 from vaultwire.vault.disk.note_text import plain_text
-from vaultwire.vault.disk.paths import is_note
+from vaultwire.vault.disk.paths import is_note, lies_in
 from vaultwire.vault.editing.workbench import Workbench
 from vaultwire.vault.errors import VaultError
 from vaultwire.vault.insights.columns import columns_of
@@ -38,6 +38,7 @@ from vaultwire.vault.value_types import (
 if TYPE_CHECKING:
     from datetime import date
 
+    from vaultwire.vault.attachments import Attachment, AttachmentFilter
     from vaultwire.vault.insights.similar_notes import SimilarNotes
     from vaultwire.vault.insights.similar_tags import SimilarTags
 
@@ -75,6 +76,21 @@ class Overview:
         if later is None:  # looking through the folders is quicker than waiting for the index of a large vault
             later = sorted(file for file in asking(progress, self._files.walk(attachments=True)) if file.path > after)
         return later[:limit], len(later) > limit
+
+    def attachments(
+        self, wanted: AttachmentFilter, folder: str, progress: Progress = NO_PROGRESS
+    ) -> Listed[Attachment]:
+        """Return the attachments below ``folder``, each with the files that use it. See ``list_attachments``."""
+        from vaultwire.vault import attachments  # noqa: PLC0415 - only such questions need it
+
+        place = locate_folder(self._files, folder)
+        return attachments.list_attachments(self._files, self._index, place, wanted, progress)
+
+    def count_attachments(self, folder: str, progress: Progress = NO_PROGRESS) -> int:
+        """Return how many attachments lie below ``folder``."""
+        place = locate_folder(self._files, folder)
+        paths = self._index.paths(progress)
+        return sum(not is_note(path) and (place is None or lies_in(path, place)) for path in paths)
 
     def paths(self, progress: Progress = NO_PROGRESS) -> list[VaultPath]:
         """Return the path of every note and attachment, in path order."""

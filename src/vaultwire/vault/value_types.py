@@ -41,23 +41,6 @@ class Note(NamedTuple):
     problems: list[str]
 
 
-class Written(NamedTuple):
-    """The result of a write. ``changed`` is False if the file held exactly this already; ``change`` is its number, or 0.
-
-    ``also`` are the other files that it edited, so that their links still lead to the same targets; ``notices`` what the
-    caller should know.
-    """
-
-    path: VaultPath
-    etag: str
-    size: int
-    created: bool
-    changed: bool
-    change: int
-    also: list[VaultPath]
-    notices: list[str]
-
-
 class Placed(NamedTuple):
     """A note that was created, written or moved. ``is_new``: it did not exist before.
 
@@ -67,14 +50,6 @@ class Placed(NamedTuple):
     path: VaultPath
     is_new: bool
     also: list[VaultPath]
-
-
-class Deleted(NamedTuple):
-    """The result of a delete. ``trash_path`` is the note's path now, None if it was not put into a trash."""
-
-    path: VaultPath
-    trash_path: str | None
-    change: int
 
 
 class Line(NamedTuple):

@@ -21,7 +21,14 @@ from vaultwire.vault.editing.workbench import Workbench
 from vaultwire.vault.errors import FILE_NOT_FOUND, VaultError
 from vaultwire.vault.index.port import OnChange
 from vaultwire.vault.links.note_links import backlinks, outgoing_links
-from vaultwire.vault.links.note_lookup import locate, locate_file, locate_folder, locate_readable
+from vaultwire.vault.links.note_lookup import (
+    find_attachment,
+    locate,
+    locate_canvas,
+    locate_file,
+    locate_folder,
+    locate_readable,
+)
 from vaultwire.vault.links.sections import line_count, line_span, parse_structure, section_span
 from vaultwire.vault.listed import ItemKeys, Listed
 from vaultwire.vault.overview import Overview
@@ -144,6 +151,20 @@ class Vault:
             return note, section_span(parse_structure(note.path, note.text), section, note.text)
         total = line_count(note.text)
         return note, line_span(note.path, total, lines) if lines else Span(1, total)
+
+    def read_canvas(self, name: str, progress: Progress = NO_PROGRESS) -> Note:
+        """Return the canvas that ``name`` means, with its extension or without. Raises VaultError as ``read`` does."""
+        return self.read(locate_canvas(self._files, self._index, name, progress), progress)
+
+    def find_attachment(self, name: str, progress: Progress = NO_PROGRESS) -> VaultPath | None:
+        """Return the path of the attachment that ``name`` means; None if it means a note or canvas, or nothing."""
+        return find_attachment(self._files, self._index, name, progress)
+
+    def read_attachment(self, path: VaultPath) -> FileBytes:
+        """Return the bytes of an attachment. Raises VaultError: FILE_NOT_FOUND, TOO_LARGE and others of ``Files.read``."""
+        file = self._files.read(path, self._bench.max_attachment_bytes)
+        self._bench.caller.saw(path, etag_of(file.data), None)
+        return file
 
     def read_file(self, path: str, max_attachment_bytes: int) -> tuple[VaultPath, FileBytes]:
         """Return the path, as spelt on the disk, and the bytes of exactly this note or attachment.

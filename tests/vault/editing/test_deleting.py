@@ -21,9 +21,10 @@ from vaultwire.vault.errors import (
     PATH_OUTSIDE_VAULT,
     PERMISSION_DENIED,
     STALE_EDIT,
+    TOO_LARGE,
     WRITE_FAILED,
 )
-from vaultwire.vault.value_types import Deleted, VaultPath
+from vaultwire.vault.value_types import NO_PROGRESS
 
 VAULT = """
 === Note.md
@@ -46,9 +47,8 @@ def root(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("name", ["Folder/Inner.md", "Inner", "[[Inner|x]]", "folder/INNER"])
 def test_a_note_is_moved_to_the_trash_byte_for_byte(root: Path, name: str) -> None:
     before = (root / "Folder" / "Inner.md").stat()
-    assert open_vault(root).writing.delete(name, permanent=False) == Deleted(
-        VaultPath("Folder/Inner.md"), ".trash/Inner.md", 1
-    )
+    deleted = open_vault(root).writing.delete(name, permanent=False)
+    assert (deleted.path, deleted.trash_path) == ("Folder/Inner.md", ".trash/Inner.md")
     assert not (root / "Folder" / "Inner.md").exists()
     after = (root / ".trash" / "Inner.md").stat()
     assert (after.st_size, after.st_mtime_ns, after.st_mode) == (before.st_size, before.st_mtime_ns, before.st_mode)
@@ -104,9 +104,8 @@ def test_what_cannot_be_deleted_for_good_is_there_again_and_said_to_be(
 
 
 def test_deleting_for_good_leaves_nothing(root: Path) -> None:
-    assert open_vault(root).writing.delete("Folder/Inner.md", permanent=True) == Deleted(
-        VaultPath("Folder/Inner.md"), None, 1
-    )
+    deleted = open_vault(root).writing.delete("Folder/Inner.md", permanent=True)
+    assert (deleted.path, deleted.trash_path) == ("Folder/Inner.md", None)
     assert not (root / ".trash").exists()
     assert not (root / "Folder" / "Inner.md").exists()
 
@@ -198,3 +197,29 @@ def test_a_note_with_the_longest_name_finds_room_in_the_trash(root: Path) -> Non
         vault.writing.write(f"{folder}/{name}", folder, "create")
     paths = [vault.writing.delete(f"{folder}/{name}", permanent=False).trash_path for folder in ("Folder", "Other")]
     assert [(root / str(path)).read_text() for path in paths] == ["Folder", "Other"]
+
+
+@pytest.mark.parametrize("name", ["Files/photo.png", "photo.png", "[[photo.png]]", "files/PHOTO.png"])
+def test_an_attachment_is_moved_to_the_trash_and_back(root: Path, name: str) -> None:
+    write_vault(root, "=== Files/photo.png\n\x89PNG, almost\n=== Photo.md\n![[photo.png]]\n")
+    before, vault = snapshot(root), open_vault(root)
+    assert vault.writing.delete(name, permanent=False).trash_path == ".trash/photo.png"
+    assert not (root / "Files" / "photo.png").exists()
+    vault.history.undo(1, NO_PROGRESS, dry_run=False)
+    assert snapshot(root) == before
+
+
+def test_an_attachment_too_large_to_read_goes_to_the_trash_but_not_for_good(root: Path) -> None:
+    write_vault(root, f"=== film.mp4\n{'x' * 500}\n")
+    before, vault = snapshot(root), open_vault(root, max_bytes=400)
+    assert refused(vault.writing.delete, "film.mp4", permanent=True) == TOO_LARGE
+    assert snapshot(root) == before
+    assert vault.writing.delete("film.mp4", permanent=False).trash_path == ".trash/film.mp4"
+
+
+def test_an_attachment_is_deleted_for_good_by_its_whole_path_only(root: Path) -> None:
+    write_vault(root, "=== Files/photo.png\nx\n")
+    vault = open_vault(root)
+    assert refused(vault.writing.delete, "photo.png", permanent=True) == INVALID_ARGUMENTS
+    vault.writing.delete("Files/photo.png", permanent=True)
+    assert not (root / "Files" / "photo.png").exists()

@@ -16,7 +16,6 @@ from vaultwire.tools.prompts import Message, Prompt, fill_prompt, find_prompt, l
 from vaultwire.tools.resources import (
     Resource,
     list_resources,
-    mime_type_of,
     read_resource,
     template_of,
     uri_of,
@@ -24,6 +23,7 @@ from vaultwire.tools.resources import (
 from vaultwire.trust.limits import MAX_ATTACHMENT_BYTES
 from vaultwire.vault.disk.paths import stem
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
+from vaultwire.vault.media_types import media_type_of
 from vaultwire.vault.value_types import NoteStat, Progress
 from vaultwire.vault.vault import Vault
 
@@ -73,7 +73,7 @@ class VaultFeatures:
         listed: JsonObject = {"uri": uri_of(self._vault, file.path), "name": file.path}
         if revision.titles:
             listed["title"] = stem(file.path)
-        mime_type = mime_type_of(file.path)
+        mime_type = media_type_of(file.path)
         if mime_type is not None:
             listed["mimeType"] = mime_type
         listed["size"] = file.size

@@ -13,6 +13,7 @@ from vaultwire.vault.value_types import VaultPath
 
 NOTE_SUFFIX = ".md"
 CANVAS_SUFFIX = ".canvas"
+BASE_SUFFIX = ".base"
 IGNORE_FILE = ".vaultwireignore"
 TRASH = ".trash"  # Obsidian's own folder for "Move to Obsidian trash"
 
@@ -193,6 +194,16 @@ def is_note(path: str) -> bool:
 def is_canvas(path: str) -> bool:
     """Tell whether the path has the extension of a canvas."""
     return path[-len(CANVAS_SUFFIX) :].lower() == CANVAS_SUFFIX
+
+
+def is_base(path: str) -> bool:
+    """Tell whether the path has the extension of a base."""
+    return path.lower().endswith(BASE_SUFFIX)
+
+
+def has_extension(path: str) -> bool:
+    """Tell whether the name ends as that of a file: ``data.csv`` does, ``v1.2 release`` does not."""
+    return _EXTENSION.search(path) is not None
 
 
 def fold(name: str) -> str:

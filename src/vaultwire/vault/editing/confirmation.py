@@ -35,7 +35,8 @@ def confirmation_of_many(files: Files, steps: Sequence[Step], tool: str) -> Conf
 
 def confirmation_of_removal(vault: str, path: VaultPath, data: bytes) -> Confirmation:
     """Return what a person is asked before the note at ``path`` in a vault, of these bytes, is deleted permanently."""
-    message = f"Delete the note {path!r} in the vault {vault!r} permanently? It would not go to the trash."
+    thing = "note" if is_note(path) else "file"
+    message = f"Delete the {thing} {path!r} in the vault {vault!r} permanently? It would not go to the trash."
     return Confirmation(_key_of([Write(path, data, None)]), message)
 
 

@@ -8,11 +8,11 @@ from vaultwire.markdown import edits
 from vaultwire.vault.changes.change import Write
 from vaultwire.vault.disk.note_text import to_bytes
 from vaultwire.vault.editing.workbench import Done, Workbench
-from vaultwire.vault.plans.attachment_types import decode_base64
 from vaultwire.vault.plans.context import PlanContext
 from vaultwire.vault.plans.creating import (
     FilePlan,
     NewNote,
+    link_in,
     plan_append_daily,
     plan_attachment,
     plan_create,
@@ -26,12 +26,24 @@ from vaultwire.vault.value_types import Progress, VaultPath
 
 
 class Made(NamedTuple):
-    """A file that was made or added to, and the change. ``link`` embeds an attachment; empty for notes."""
+    """A file that was made or added to, and the change. ``link`` embeds an attachment; empty for notes.
+
+    ``shown_in`` is the note that shows the attachment now.
+    """
 
     path: VaultPath
     is_new: bool
     link: str
     done: Done
+    shown_in: VaultPath | None = None
+
+
+class Embedding(NamedTuple):
+    """The note that is to show a new attachment, and the heading below which; an empty one means the note's end."""
+
+    note: str
+    section: str = ""
+    if_match: str | None = None
 
 
 class Making:
@@ -87,12 +99,37 @@ class Making:
             plan = plan_insert_template(context, path, template, self._bench.now(), place)
             return self._finish(context, plan, dry_run=dry_run)
 
-    def attach(self, name: str, content: str, beside: str, progress: Progress, *, dry_run: bool) -> Made:
-        """Save an attachment given as base64. See ``plan_attachment``."""
-        data = decode_base64(content, name, self._bench.max_attachment_bytes)
+    @property
+    def max_attachment_bytes(self) -> int:
+        """How large an attachment may be."""
+        return self._bench.max_attachment_bytes
+
+    def attach(
+        self,
+        name: str,
+        data: bytes,
+        beside: str,
+        embedding: Embedding | None,
+        progress: Progress,
+        *,
+        dry_run: bool,
+    ) -> Made:
+        """Save an attachment, and show it in a note if that is wanted: one change. See ``plan_attachment``."""
         with self._bench.locked(progress) as context:
-            plan = plan_attachment(context, name, data, self._bench.max_attachment_bytes, beside)
-            return self._finish(context, plan, dry_run=dry_run)
+            note = None if embedding is None else context.locate(embedding.note)
+            plan = plan_attachment(context, name, data, self._bench.max_attachment_bytes, beside or note or "")
+            if embedding is None or note is None:
+                return self._finish(context, plan, dry_run=dry_run)
+            before = self._bench.read(note, embedding.if_match)
+            link = plan.link if not beside.strip() else link_in(context, note, plan.path)
+            relinked = {write.path: write for write in plan_arrival(context, plan.path)}
+            own = relinked.pop(note, None)  # its links to another file of that name change, too
+            text_before = before if own is None or own.after is None else own.after
+            place = below(embedding.section, note) if embedding.section.strip() else edits.append
+            after = with_bom(to_bytes(place(decode_note(note, text_before), link), before), before)
+            steps = [*plan.steps, *relinked.values(), Write(note, before, after)]
+            done = self._bench.finish(steps, plan.notices, progress, dry_run=dry_run)
+            return Made(plan.path, True, link, done, note)
 
     def _finish(self, context: PlanContext, plan: FilePlan, *, dry_run: bool, may_have_namesake: bool = True) -> Made:
         steps = plan.steps

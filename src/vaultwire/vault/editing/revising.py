@@ -10,15 +10,19 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
 from vaultwire.markdown import patches
+from vaultwire.markdown.canvas import NotACanvasError
+from vaultwire.markdown.canvas_edits import CanvasEdit, CanvasEditError, edit_canvas
 from vaultwire.markdown.edits import to_plain
 from vaultwire.markdown.properties import parse_frontmatter
 from vaultwire.markdown.property_edits import PropertyEditError, remove_properties, set_properties
 from vaultwire.markdown.yaml_core import PropertyValue, plain_scalar
 from vaultwire.vault.changes.change import Step, Write
-from vaultwire.vault.disk.note_text import to_bytes
+from vaultwire.vault.disk.note_text import edited_bytes, to_bytes
 from vaultwire.vault.disk.paths import fold
 from vaultwire.vault.editing.workbench import Done, Workbench
 from vaultwire.vault.errors import AMBIGUOUS_TARGET, INVALID_ARGUMENTS, TEXT_NOT_FOUND, VaultError
+from vaultwire.vault.links.note_lookup import locate_canvas, locate_file
+from vaultwire.vault.plans.context import PlanContext
 from vaultwire.vault.plans.note_text import decode_note, with_bom
 from vaultwire.vault.plans.targeted_edits import Edit, apply_edits
 from vaultwire.vault.search.filters import property_types
@@ -116,6 +120,36 @@ class Revising:
             names.add(fold(each.name))
             values[each.name] = to_value(each, types)
         return values
+
+    def edit_canvas(
+        self, name: str, edits: Sequence[CanvasEdit], if_match: str | None, progress: Progress, *, dry_run: bool
+    ) -> tuple[Revised, list[str]]:
+        """Make all the edits of a canvas; every other byte stays. Return also the ids of what was added.
+
+        The files of file nodes are named as for ``locate_file``. Raises VaultError: INVALID_ARGUMENTS for a file that is no
+        canvas and for an edit that cannot be made; those of ``locate_file`` and ``Workbench.read``.
+        """
+        added: list[str] = []
+
+        def change(text: str) -> str:
+            edited = edit_canvas(text, located)
+            added.extend(edited.added)
+            return edited.text
+
+        with self._bench.locked(progress) as context:
+            path = locate_canvas(context.files, context.index, name, progress)
+            before = self._bench.read(path, if_match)
+            located = [_located(context, edit) for edit in edits]
+            try:
+                after = edited_bytes(before, change)
+            except NotACanvasError as error:
+                raise VaultError(INVALID_ARGUMENTS, f"{path!r} cannot be edited: it {error}.", path=path) from None
+            except CanvasEditError as error:
+                raise VaultError(INVALID_ARGUMENTS, f"{path!r} was not changed: {error}", path=path) from None
+            except UnicodeEncodeError:
+                raise VaultError(INVALID_ARGUMENTS, "An edit holds half of a surrogate pair.", path=path) from None
+            done = self._bench.finish([Write(path, before, after)], [], progress, dry_run=dry_run)
+            return Revised(path, before, done), added
 
     def _revise(
         self,
@@ -217,3 +251,13 @@ def _current_value(text: str, name: str) -> PropertyValue:
     if name in values:
         return values[name]
     return next((value for key, value in values.items() if fold(key) == fold(name)), None)
+
+
+def _located(context: PlanContext, edit: CanvasEdit) -> CanvasEdit:
+    """Return the edit with the path of the file that it names, and the heading or block after ``#`` as its subpath."""
+    named = edit.fields.get("file")
+    if named is None:
+        return edit
+    name, mark, subpath = named.partition("#")
+    path = locate_file(context.files, context.index, name, context.progress)
+    return edit._replace(fields={**edit.fields, "file": path, "subpath": mark + subpath if subpath else None})

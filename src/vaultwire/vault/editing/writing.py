@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 from vaultwire.markdown import edits
 from vaultwire.markdown.links import parse_linktext
@@ -10,9 +11,9 @@ from vaultwire.vault.changes.change import Move, Step, Write
 from vaultwire.vault.disk.etags import etag_of
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.disk.note_text import to_bytes
-from vaultwire.vault.disk.paths import MAX_NAME_BYTES, TRASH, fold, parse_note_path
+from vaultwire.vault.disk.paths import MAX_NAME_BYTES, TRASH, fold, is_note, parse_note_path, parse_path
 from vaultwire.vault.editing.confirmation import confirmation_of_removal
-from vaultwire.vault.editing.workbench import Workbench
+from vaultwire.vault.editing.workbench import Done, Workbench
 from vaultwire.vault.errors import (
     AMBIGUOUS_NAME,
     INVALID_ARGUMENTS,
@@ -20,17 +21,54 @@ from vaultwire.vault.errors import (
     STALE_EDIT,
     VaultError,
 )
-from vaultwire.vault.links.note_lookup import candidate_paths, find
+from vaultwire.vault.links.note_lookup import candidate_paths, find, locate_file
 from vaultwire.vault.plans.context import PlanContext, check_new_path
 from vaultwire.vault.plans.moving import is_path, plan_arrival
 from vaultwire.vault.plans.note_text import BOM, decode_note, with_bom
-from vaultwire.vault.value_types import NO_PROGRESS, Confirmation, Deleted, Progress, VaultPath, WriteMode, Written
+from vaultwire.vault.value_types import NO_PROGRESS, Progress, VaultPath, WriteMode
 
 _EDITS: dict[str, Callable[[str, str], str]] = {
     "overwrite": edits.rewrite,
     "append": edits.append,
     "prepend": edits.prepend,
 }
+
+
+class Written(NamedTuple):
+    """The result of a write. ``etag`` and ``size`` are the note's as it is now; of a dry run, as they would be.
+
+    ``created``: the note is new. ``changed`` is False if the file held exactly this already.
+    """
+
+    path: VaultPath
+    etag: str
+    size: int
+    created: bool
+    changed: bool
+    done: Done
+
+    @property
+    def also(self) -> list[VaultPath]:
+        """The other files that it edited, so that their links still lead to the same targets."""
+        return self.done.other_edits(self.path)
+
+
+class Deleted(NamedTuple):
+    """The result of a delete. ``trash_path`` is the file's path now, None if it was deleted permanently."""
+
+    path: VaultPath
+    trash_path: VaultPath | None
+    done: Done
+
+
+class _Given(NamedTuple):
+    """A write as a caller asks for it. See ``Writing.write``."""
+
+    name: str
+    content: str
+    mode: WriteMode
+    if_match: str | None
+    dry_run: bool
 
 
 class Writing:
@@ -41,7 +79,14 @@ class Writing:
         self._files = bench.files
 
     def write(
-        self, name: str, content: str, mode: WriteMode, if_match: str | None = None, progress: Progress = NO_PROGRESS
+        self,
+        name: str,
+        content: str,
+        mode: WriteMode,
+        if_match: str | None = None,
+        progress: Progress = NO_PROGRESS,
+        *,
+        dry_run: bool = False,
     ) -> Written:
         """Write a note. ``create`` makes a new one; ``overwrite`` makes it or replaces its text; the others add lines.
 
@@ -52,79 +97,74 @@ class Writing:
         """
         to_bytes(content)  # refuses bad text before anything waits for the lock
         with self._bench.locked(progress) as context:
+            given = _Given(name, content, mode, if_match, dry_run)
             if mode in ("append", "prepend"):
-                return self._edit(context.locate(name), content, mode, if_match, progress)
+                return self._edit(context, context.locate(name), given)
             path, exists = self._files.spell(parse_note_path(_unlinked(name)))
             if not exists:
-                return self._create(context, path, name, content, mode, if_match)
+                return self._create(context, path, given)
             if mode == "create":
                 raise VaultError(
                     NOTE_EXISTS,
                     f"{path!r} exists already. Use mode 'append' or 'prepend' to add to it, 'overwrite' to replace its text.",
                     path=path,
                 )
-            return self._edit(path, content, mode, if_match, progress)
+            return self._edit(context, path, given)
 
     def delete(
-        self, name: str, *, permanent: bool, if_match: str | None = None, progress: Progress = NO_PROGRESS
+        self,
+        name: str,
+        *,
+        permanent: bool,
+        if_match: str | None = None,
+        progress: Progress = NO_PROGRESS,
+        dry_run: bool = False,
     ) -> Deleted:
-        """Move the note to the vault's ``.trash``, or delete it permanently. Raises VaultError as ``locate`` does."""
+        """Move a note or attachment to the vault's ``.trash``, or delete it permanently.
+
+        Raises VaultError as ``locate_file`` does; TOO_LARGE for an attachment that the journal cannot keep.
+        """
         with self._bench.locked(progress) as context:
-            path = context.locate(name)
-            if permanent and fold(path) not in {fold(each) for each in candidate_paths(name)}:
+            path = locate_file(self._files, context.index, name, progress)
+            given = candidate_paths(name) if is_note(path) else [parse_path(_unlinked(name))]
+            if permanent and fold(path) not in map(fold, given):
+                kind = "a note" if is_note(path) else "a file"
                 raise VaultError(
                     INVALID_ARGUMENTS,
-                    f"To delete a note permanently, give its whole path: {name!r} means {path!r}.",
+                    f"To delete {kind} permanently, give its whole path: {name!r} means {path!r}.",
                     path=path,
                 )
-            data = self._bench.read(path, if_match)
+            steps: list[Step]
+            # A recording may be too large to read, and need not be read to be moved.
+            data = self._bench.read(path, if_match) if permanent or if_match or is_note(path) else b""
             if permanent:
                 question = confirmation_of_removal(self._files.name, path, data)
-                return Deleted(path, None, self._finish([Write(path, data, None)], progress, question)[0])
+                steps = [Write(path, data, None)]
+                return Deleted(
+                    path, None, self._bench.finish(steps, [], progress, dry_run=dry_run, confirmation=question)
+                )
             trash_path = free_trash_path(self._files, path)
-            return Deleted(path, trash_path, self._finish([Move(path, trash_path)], progress)[0])
+            steps = [Move(path, trash_path)]
+            return Deleted(path, trash_path, self._bench.finish(steps, [], progress, dry_run=dry_run))
 
-    def _finish(
-        self, steps: list[Step], progress: Progress, confirmation: Confirmation | None = None
-    ) -> tuple[int, list[str]]:
-        """Execute the steps; return the change's number and what the caller should know."""
-        done = self._bench.finish(steps, [], progress, dry_run=False, confirmation=confirmation)
-        return 0 if done.change is None else done.change.id, done.notices
-
-    def _create(
-        self, context: PlanContext, path: VaultPath, name: str, content: str, mode: WriteMode, if_match: str | None
-    ) -> Written:
-        if mode == "overwrite":
-            _check_not_elsewhere(context, path, name)
-        if if_match is not None:
+    def _create(self, context: PlanContext, path: VaultPath, new: _Given) -> Written:
+        if new.mode == "overwrite":
+            _check_not_elsewhere(context, path, new.name)
+        if new.if_match is not None:
             raise VaultError(STALE_EDIT, f"There is no note {path!r} any more, so if_match cannot hold.", path=path)
         check_new_path(self._files, path)
-        data = to_bytes(content)
-        relinked = plan_arrival(context, path, may_have_namesake=is_path(_unlinked(name)))
-        change, notices = self._finish([Write(path, None, data), *relinked], context.progress)
-        also = [write.path for write in relinked]
-        return Written(
-            path, etag_of(data), len(data), created=True, changed=True, change=change, also=also, notices=notices
-        )
+        data = to_bytes(new.content)
+        relinked = plan_arrival(context, path, may_have_namesake=is_path(_unlinked(new.name)))
+        steps: list[Step] = [Write(path, None, data), *relinked]
+        done = self._bench.finish(steps, [], context.progress, dry_run=new.dry_run)
+        return Written(path, etag_of(data), len(data), created=True, changed=True, done=done)
 
-    def _edit(
-        self, path: VaultPath, content: str, mode: WriteMode, if_match: str | None, progress: Progress
-    ) -> Written:
-        before = self._bench.read(path, if_match, is_overwritten=mode == "overwrite")
-        had_bom = before.startswith(BOM.encode())
-        new = _EDITS[mode](decode_note(path, before), content.removeprefix(BOM) if had_bom else content)
-        data = with_bom(to_bytes(new, before), before)
-        change, notices = self._finish([Write(path, before, data)], progress)
-        return Written(
-            path,
-            etag_of(data),
-            len(data),
-            created=False,
-            changed=data != before,
-            change=change,
-            also=[],
-            notices=notices,
-        )
+    def _edit(self, context: PlanContext, path: VaultPath, new: _Given) -> Written:
+        before = self._bench.read(path, new.if_match, is_overwritten=new.mode == "overwrite")
+        content = new.content.removeprefix(BOM) if before.startswith(BOM.encode()) else new.content
+        data = with_bom(to_bytes(_EDITS[new.mode](decode_note(path, before), content), before), before)
+        done = self._bench.finish([Write(path, before, data)], [], context.progress, dry_run=new.dry_run)
+        return Written(path, etag_of(data), len(data), created=False, changed=data != before, done=done)
 
 
 def _check_not_elsewhere(context: PlanContext, path: VaultPath, name: str) -> None:

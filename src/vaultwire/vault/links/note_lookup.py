@@ -11,8 +11,10 @@ from collections.abc import Iterable
 from vaultwire.markdown.links import parse_linktext
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.disk.paths import (
+    CANVAS_SUFFIX,
     NOTE_SUFFIX,
     fold,
+    has_extension,
     is_canvas,
     is_note,
     not_found,
@@ -20,8 +22,9 @@ from vaultwire.vault.disk.paths import (
     parse_path,
     stem,
 )
-from vaultwire.vault.errors import AMBIGUOUS_NAME, FILE_NOT_FOUND, VaultError
+from vaultwire.vault.errors import AMBIGUOUS_NAME, FILE_NOT_FOUND, INVALID_ARGUMENTS, VaultError
 from vaultwire.vault.index.port import Index
+from vaultwire.vault.media_types import is_media
 from vaultwire.vault.value_types import Progress, VaultPath
 
 # Longer lists of names do not help a person choose.
@@ -57,23 +60,69 @@ def locate_file(files: Files, index: Index, name: str, progress: Progress) -> Va
     for text in _readings(name):
         if "." not in text.rpartition("/")[2] or is_note(text.rstrip()):
             continue
-        candidate = parse_path(text)
-        path, exists = files.spell(candidate)
+        path, exists = files.spell(parse_path(text))
         if exists:
             return path
-        key = fold(candidate)
-        alike = [path for path in index.paths(progress) if fold(path).endswith("/" + key) and not is_note(path)]
-        if len(alike) > 1:
-            raise _ambiguous(name, alike, "files")
-        if alike:
-            return alike[0]
+        alike = _attachment_alike(index, name, text, progress)
+        if alike is not None:
+            return alike
     return locate(files, index, name, progress)
+
+
+def find_attachment(files: Files, index: Index, name: str, progress: Progress) -> VaultPath | None:
+    """Return the path of the attachment that ``name`` means; None if it means a note or canvas, or nothing.
+
+    A note whose name only looks like that of a file ("node.js") comes before a file elsewhere; a picture, recording, video
+    or PDF comes before a note of that name ("photo.png.md"). Raises VaultError as ``locate`` does.
+    """
+    texts = [text.strip() for text in _readings(name)]
+    texts = [text for text in texts if has_extension(text) and not is_note(text) and not is_canvas(text)]
+    for text in texts:
+        path, exists = files.spell(parse_path(text))
+        if exists:
+            return path
+    for text in texts:
+        # All paths are looked through only where that can find something.
+        if is_media(text) or find(files, index, name, progress) is None:
+            alike = _attachment_alike(index, name, text, progress)
+            if alike is not None:
+                return alike
+    return None
+
+
+def _attachment_alike(index: Index, name: str, text: str, progress: Progress) -> VaultPath | None:
+    """Return the one attachment whose path ends so, None if there is none."""
+    key = fold(parse_path(text))
+    alike = [path for path in index.paths(progress) if fold(path).endswith("/" + key) and not is_note(path)]
+    if len(alike) > 1:
+        raise _ambiguous(name, alike, "files")
+    return alike[0] if alike else None
 
 
 def locate_readable(files: Files, index: Index, name: str, progress: Progress) -> VaultPath:
     """Return the path of the note or canvas that ``name`` means. Raises VaultError as ``locate`` does."""
-    means_canvas = is_canvas(name.strip()) or is_canvas(parse_linktext(name).linkpath)
-    return (locate_file if means_canvas else locate)(files, index, name, progress)
+    return (locate_file if means_canvas(name) else locate)(files, index, name, progress)
+
+
+def locate_canvas(files: Files, index: Index, name: str, progress: Progress) -> VaultPath:
+    """Return the path of the canvas that ``name`` means, with its extension or without.
+
+    Raises VaultError as ``locate`` does, INVALID_ARGUMENTS for another file.
+    """
+    if not means_canvas(name):
+        name = (parse_linktext(name).linkpath or name).strip()
+        if is_note(name) or is_media(name):
+            raise VaultError(INVALID_ARGUMENTS, f"{name!r} is no canvas. Canvases end in {CANVAS_SUFFIX!r}.", path=name)
+        name += CANVAS_SUFFIX
+    path = locate_file(files, index, name, progress)
+    if not is_canvas(path):  # a note "Board.canvas.md"
+        raise not_found(name, [])
+    return path
+
+
+def means_canvas(name: str) -> bool:
+    """Tell whether a name, or the text of a link, has the extension of a canvas."""
+    return is_canvas(name.strip()) or is_canvas(parse_linktext(name).linkpath)
 
 
 def locate_folder(files: Files, folder: str) -> VaultPath | None:

@@ -155,9 +155,13 @@ def plan_attachment(context: PlanContext, name: str, data: bytes, max_bytes: int
             INVALID_ARGUMENTS,
             f"No link can name {path!r}, because of {' '.join(odd)}. A name that would do: {_suggested(path)!r}.",
         )
-    paths = context.index.paths(context.progress)
-    link = link_to(note or VaultPath(""), path, paths, settings, is_embed=True)
+    link = link_in(context, note or VaultPath(""), path)
     return FilePlan(path, [Write(path, None, data)], [], is_new=True, link=link)
+
+
+def link_in(context: PlanContext, note: VaultPath, path: VaultPath) -> str:
+    """Return the link that shows an attachment in a note."""
+    return link_to(note, path, context.index.paths(context.progress), context.settings, is_embed=True)
 
 
 def _edited(path: VaultPath, before: bytes, after: bytes) -> FilePlan:

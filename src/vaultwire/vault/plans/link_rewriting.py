@@ -17,12 +17,10 @@ from vaultwire.markdown.link_spans import LinkSpan, NewLink, Rewriting, Unwritab
 from vaultwire.markdown.offsets import apply_replacements
 from vaultwire.vault.changes.change import Write, edit_of
 from vaultwire.vault.disk.note_text import edited_bytes
-from vaultwire.vault.disk.paths import is_canvas
+from vaultwire.vault.disk.paths import is_base, is_canvas
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
 from vaultwire.vault.plans.context import PlanContext
 from vaultwire.vault.value_types import Problem, Stages, VaultPath
-
-_BASE_SUFFIX = ".base"
 
 # What stands for bytes that are not UTF-8.
 _NOT_TEXT = re.compile("[\udc80-\udcff]")
@@ -123,7 +121,7 @@ def rewrite_bytes(
 def _rewrite(
     text: str, path: VaultPath, rules: LinkRules, found: RewrittenLinks, linktexts: Container[str] | None
 ) -> Rewriting:
-    if _is_base(path):
+    if is_base(path):
         return base_edits(text, rules.base_name(path))
     if is_canvas(path):
         return canvas_edits(text, rules.node, rules.decide(path))
@@ -149,8 +147,4 @@ def rewrite_text(
 
 def is_canvas_or_base(path: VaultPath) -> bool:
     """Tell whether a file is a canvas or a base: a file that holds links and is no note."""
-    return is_canvas(path) or _is_base(path)
-
-
-def _is_base(path: VaultPath) -> bool:
-    return path.lower().endswith(_BASE_SUFFIX)
+    return is_canvas(path) or is_base(path)
