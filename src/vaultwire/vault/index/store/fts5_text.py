@@ -13,6 +13,7 @@ from itertools import product
 from typing import Any
 
 from vaultwire.vault.index.store.search_plan import (
+    BODY,
     WEIGHTS,
     AllOf,
     AnyOf,
@@ -53,6 +54,8 @@ _TABLES = {"notes": _FIELDS, "ngrams": NGRAM_FIELDS}
 _RANK = f"bm25(notes, {', '.join(str(WEIGHTS.get(field, 1.0)) for field in _FIELDS)})"
 # The score of a note that only contains the word inside others: ranking by a thousand words takes seconds here.
 _UNRANKED = 0.2
+# A word that more of the notes have is not ranked by. FTS5 would count it as rare in a field where it is rare.
+_COMMON = 0.6
 
 
 class Fts5Text:
@@ -81,7 +84,7 @@ class Fts5Text:
         """See the port."""
         with self._reading, _checked():
             found = self._ids(plan)
-            ranking = " OR ".join(f"({_match(leaf)})" for leaf in _leaves(plan))
+            ranking = " OR ".join(f"({_match(leaf)})" for leaf in _leaves(plan) if not self._is_common(leaf))
             rows = self._rows(f"SELECT rowid, {_RANK} FROM notes WHERE notes MATCH ?", ranking) if ranking else []
             ranks = {note_id: -rank for note_id, rank in rows}
             first = self._ids(as_written(plan)) if has_loose(plan) else found
@@ -95,6 +98,15 @@ class Fts5Text:
     def ranking(self, plan: Plan, without: Collection[int]) -> Ranking:
         """See the port."""
         return kept_ranking(self.search(plan, without, 0, None))
+
+    def _is_common(self, leaf: AnyWord | Phrase | ExactValue) -> bool:
+        """Tell whether it is a word that many notes have: then a name with it, or words that begin with it, say little."""
+        if not (isinstance(leaf, AnyWord) and leaf.same):
+            return False
+        statement = "SELECT doc FROM words WHERE term = ? AND col = ?"
+        row = self._reader.execute(statement, (_stored(leaf.same[0]), BODY)).fetchone()
+        (notes,) = self._reader.execute("SELECT count(*) FROM notes_docsize").fetchone()
+        return bool(row and row[0] > notes * _COMMON)
 
     def _ids(self, plan: Plan) -> set[int]:
         """Return the ids that the plan finds. As sets, because FTS5 cannot parse expressions nested a few dozen deep."""
