@@ -28,7 +28,6 @@ from vaultwire.vault.index.store.search_plan import (
 )
 from vaultwire.vault.index.store.text_index import Ranking, TextDocument, TextHits, kept_ranking
 
-
 MOST_TIMES = 3
 """A word that occurs more often counts no more."""
 

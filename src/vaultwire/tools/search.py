@@ -28,7 +28,7 @@ class FoundNote(TypedDict):
     path: Annotated[str, "Path in the vault"]
     score: Annotated[int, "How well it matches; larger is better"]
     match_count: Annotated[int, "Lines that match; 0 if only the name does"]
-    matches: Annotated[list[MatchingLine], "The first matching lines"]
+    matches: Annotated[list[MatchingLine], "The best matching lines"]
 
 
 class SoFar(TypedDict):

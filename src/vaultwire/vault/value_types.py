@@ -85,7 +85,7 @@ class Line(NamedTuple):
 
 
 class Hit(NamedTuple):
-    """One note that a search found. ``matches`` counts all matching lines, ``lines`` holds the first few."""
+    """One note that a search found. ``matches`` counts all matching lines, ``lines`` holds the best few."""
 
     path: VaultPath
     score: float
