@@ -24,9 +24,9 @@ from vaultwire.vault.index.store.search_plan import (
     Plan,
     as_written,
     has_loose,
-    rarity,
 )
 from vaultwire.vault.index.store.text_index import Ranking, TextDocument, TextHits, kept_ranking
+from vaultwire.vault.search.rarity import rarity
 
 MOST_TIMES = 3
 """A word that occurs more often counts no more."""

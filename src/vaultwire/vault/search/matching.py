@@ -51,11 +51,15 @@ LeafTest: TypeAlias = Callable[[Expression], bool]
 
 
 class Match(NamedTuple):
-    """How well a note matches: its score, how many lines match, and the best few of them, in their order."""
+    """How well a note matches: its score, how many lines match, and the best few of them, in their order.
+
+    ``missing``: which of the query's ``words`` are not in the note.
+    """
 
     score: float
     matches: int
     lines: list[Line]
+    missing: tuple[str, ...] = ()
 
 
 class Matcher:
@@ -68,7 +72,9 @@ class Matcher:
         self._parse = parse
         self._budget = RegexBudget(regex_seconds)
         self._needles: dict[Expression, AnyNeedle] = {}
-        self._prepare(query.expression)
+        self._words = query.words
+        for part in (query.expression, *query.words):
+            self._prepare(part)
         folded = fold_case(query.text)
         self._has_diacritics = strip_diacritics(folded) != folded
         self._ranked = list(_ranked_leaves(query.expression, ""))
@@ -92,13 +98,20 @@ class Matcher:
         lines = self._lines(note)
         score = sum(self._weight(leaf, operator, note) for leaf, operator in self._ranked)
         score += min(len(lines), _MAX_MENTIONS)
-        return Match(score + 1 if as_written else score / (score + 1), len(lines), self._shown(lines, note))
+        score = score + 1 if as_written else score / (score + 1)
+        return Match(score, len(lines), self._shown(lines, note), self._missing(note))
 
     def match_known(self, path: str, text: str) -> Match:
         """Return the matching lines of a note that is known to match; the score is 0, the caller has one."""
         note = self._begin(path, text)
         lines = self._lines(note)
-        return Match(0.0, len(lines), self._shown(lines, note))
+        return Match(0.0, len(lines), self._shown(lines, note), self._missing(note))
+
+    def _missing(self, note: NoteParts) -> tuple[str, ...]:
+        texts = (note.name, note.body)
+        return tuple(
+            word.text for word in self._words if not any(self._is_in(word, text, UNACCENTED) for text in texts)
+        )
 
     def _begin(self, path: str, text: str) -> NoteParts:
         self._budget.begin(path)

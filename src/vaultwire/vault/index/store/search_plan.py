@@ -8,7 +8,7 @@ too little, and the search reads each note that it found.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from math import log, prod
+from math import prod
 from typing import NamedTuple, TypeAlias
 
 from vaultwire.vault.index.store.ngrams import NgramFilter
@@ -387,15 +387,6 @@ def _common_ngram(ngram: str, parts: Sequence[AnyWord]) -> Plan:
     loose = [AnyWord(part.field, (), loose=part.loose) for part in parts if part.loose]
     ranks = [AnyWord(part.field, part.same, part.near) for part in parts if part.same or part.near]
     return _boosted(AnyOf((found, *loose)) if loose else found, [*ranks, *named, *_boosts_of(parts)])
-
-
-def rarity(count: int, notes: int) -> float:
-    """Return how much a word says that ``count`` of all notes have: near 0 if most have it, and more the rarer it is.
-
-    It is the inverse document frequency of BM25. It knows the little words of every language without a list of them.
-    """
-    count = min(count, notes)  # a text index may count notes that are gone
-    return log(1 + (notes - count + 0.5) / (count + 0.5))
 
 
 def exact_value(text: str) -> str:

@@ -28,7 +28,7 @@ from vaultwire.vault.index.store.link_graph_builder import GraphKeeper
 from vaultwire.vault.index.store.note_finder import NoteNames
 from vaultwire.vault.index.store.queued_changes import QueuedChanges
 from vaultwire.vault.index.store.remembered import Answers
-from vaultwire.vault.index.store.searching import Lacks, Page, Snapshot, kept_by
+from vaultwire.vault.index.store.searching import Lacks, Page, Searches
 from vaultwire.vault.index.store.updater import IndexUpdater
 from vaultwire.vault.link_graph import LinkGraph
 from vaultwire.vault.listed import Listed, PathKeys
@@ -86,7 +86,7 @@ class StoredIndex:
         """Open the index or begin a new one. The first check of all files tells whether it is sound."""
         self._parts: IndexParts = self._folder.open()
         self._updater = IndexUpdater(self._files, self._parts, self._excludes)
-        self._snapshot: Snapshot | None = None
+        self._searches = Searches(self._files, self._parts, self._updater)
         self._answers, self._names, self._graph = Answers(self._ask), NoteNames(), GraphKeeper()
         self._is_checked = False
 
@@ -127,15 +127,20 @@ class StoredIndex:
         """See the port."""
 
         def answer(_: Catalog) -> Found:
-            parts = self._parts
             lacks = Lacks(patience.is_over, patience.is_over and bool(self._queued))
-            snapshot = Snapshot.latest(self._snapshot, parts, self._updater.committed, lacks)
-            self._snapshot = snapshot
-            results = kept_by(parts, kept) or snapshot.search(self._files, parts, query, folder, progress)
-            return results.page(Page(offset, limit, exact_total), progress, snapshot.version)
+            return self._searches.page(query, folder, Page(offset, limit, exact_total), progress, lacks, kept)
 
         patience = Patience(progress, self._can_answer_in_part)
         return self._ask(answer, patience)
+
+    def search_each(
+        self, queries: Sequence[Query], folder: VaultPath | None, limit: int, progress: Progress
+    ) -> list[Found]:
+        """See the port."""
+        page = Page(0, limit)
+        return self._ask(
+            lambda _: [self._searches.page(query, folder, page, progress) for query in queries], progress, check=False
+        )
 
     def _can_answer_in_part(self) -> bool:
         """Tell whether a search can be answered before the first build or many changes are applied."""

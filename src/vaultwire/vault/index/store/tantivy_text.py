@@ -31,7 +31,6 @@ from vaultwire.vault.index.store.search_plan import (
     Plan,
     as_written,
     has_loose,
-    rarity,
 )
 from vaultwire.vault.index.store.text_index import (
     NGRAM_FIELDS,
@@ -42,6 +41,7 @@ from vaultwire.vault.index.store.text_index import (
     TextDocument,
     TextHits,
 )
+from vaultwire.vault.search.rarity import rarity
 
 _ID = "id"
 _WORDS, _VALUES = "words", "values"
