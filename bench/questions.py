@@ -84,7 +84,8 @@ def ask(vault: Vault, questions: dict[str, str]) -> list[Answered]:
         started = time.perf_counter()
         outcome = search_notes(vault, NO_PROGRESS, question, limit=_PAGE, max_tokens=100_000)
         seconds = time.perf_counter() - started
-        paths = [note["path"] for note in outcome.data["notes"]]
+        found = [*outcome.data["notes"], *outcome.data.get("partial_matches", [])]
+        paths = [note["path"] for note in sorted(found, key=lambda note: -note["score"])]
         place = paths.index(path) + 1 if path in paths else None
         answered.append(Answered(path, question, place, seconds, sum(map(len, outcome.texts))))
     return answered

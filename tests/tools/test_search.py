@@ -63,8 +63,9 @@ def test_a_question_finds_the_notes_with_most_and_rarest_words(vault: Vault) -> 
     assert lines[0] == "0 of 13 notes match 'how do I resolve sync conflicts between phones?'."
     assert lines[1] == "(No note has all words; these have most of them. In no note: sync, phones.)"
     assert lines[2] == "Sync/Conflicts.md (lacks: do, between)"  # "how" is in its frontmatter, "I" in other words
-    assert data["notes"][0]["missing"] == ["do", "between"]
-    assert (data["total"], data["absent_words"]) == (0, ["sync", "phones"])
+    assert data["partial_matches"][0]["path"] == "Sync/Conflicts.md"
+    assert data["partial_matches"][0]["missing"] == ["do", "between"]
+    assert (data["notes"], data["total"], data["absent_words"]) == ([], 0, ["sync", "phones"])
     assert "next_cursor" not in data
 
 
@@ -72,27 +73,35 @@ def test_a_note_without_a_common_word_is_shown_beside_those_with_all(vault: Vaul
     lines, data = answer(vault, "how to publish a site with custom domain")
     assert lines[0] == "1 of 13 notes matches 'how to publish a site with custom domain':"
     assert lines[1] == '(Notes with "lacks" do not have all words.)'
-    assert [note["path"] for note in data["notes"]] == ["Publish/Custom domains.md", "Publish/Long page.md"]
-    assert [note.get("missing", []) for note in data["notes"]] == [["how"], []]  # "to" is in "custom"
+    assert lines[2:] == ["Publish/Custom domains.md (lacks: how)", "Publish/Long page.md"]  # "to" is in "custom"
+    assert [note["path"] for note in data["notes"]] == ["Publish/Long page.md"]
+    assert [(note["path"], note["missing"]) for note in data["partial_matches"]] == [
+        ("Publish/Custom domains.md", ["how"])
+    ]
     assert (data["total"], data["total_is_exact"]) == (1, True)
 
 
 def test_few_words_that_a_note_has_are_enough(vault: Vault) -> None:
     lines, data = answer(vault, "custom fields")
     assert lines == ["1 of 13 notes matches 'custom fields':", "Publish/Long page.md"]
-    assert "missing" not in data["notes"][0]
+    assert "partial_matches" not in data
 
 
 @pytest.mark.parametrize("query", ["resolve zebras -conflicts", "resolve zebras path:Publish", "zebras OR lions", "-a"])
 def test_other_conditions_are_always_met(vault: Vault, query: str) -> None:
-    assert [note for note in answer(vault, query)[1]["notes"] if "missing" in note] == []
+    assert "partial_matches" not in answer(vault, query)[1]
+
+
+def test_notes_with_most_words_meet_the_other_conditions(vault: Vault) -> None:
+    data = answer(vault, "custom domain zebras path:Publish -matter")[1]
+    assert [note["path"] for note in data["partial_matches"]] == ["Publish/Custom domains.md"]
 
 
 def test_punctuation_around_words_keeps_no_note_away(vault: Vault) -> None:
     lines, data = answer(vault, "resolve conflicts?")
     assert lines[1] == "(No note has this as it is written; these have all words, or most of them.)"
-    assert data["notes"][0]["path"] == "Sync/Conflicts.md"
-    assert "missing" not in data["notes"][0]
+    assert data["partial_matches"][0]["path"] == "Sync/Conflicts.md"
+    assert "missing" not in data["partial_matches"][0]
 
 
 def test_one_word_in_no_note_is_said_once(vault: Vault) -> None:
@@ -105,7 +114,7 @@ def test_one_word_in_no_note_is_said_once(vault: Vault) -> None:
 def test_notes_with_a_small_part_of_the_words_are_left_out(vault: Vault) -> None:
     lines, data = answer(vault, "zebras lions tigers bears note")
     assert lines[1:] == ["(In no note: zebras, lions, tigers, bears.)"]
-    assert data["notes"] == []
+    assert "partial_matches" not in data
 
 
 @pytest.mark.parametrize(
@@ -133,7 +142,7 @@ def test_enough_results_need_no_help(tmp_path: Path) -> None:
 def test_what_does_not_fit_is_said(tmp_path: Path) -> None:
     notes = "".join(f"=== {number}.md\nred apple {'x' * 150}\n" for number in range(30))
     lines, data = answer(open_vault(write_vault(tmp_path, f"=== filler.md\n{notes}")), "red apple pear", max_tokens=100)
-    assert len(data["notes"]) == 2
+    assert len(data["partial_matches"]) == 2
     assert lines[-1] == "8 more: give a larger max_tokens."
     assert "next_cursor" not in data
 

@@ -34,7 +34,7 @@ class FoundNote(TypedDict):
     score: Annotated[int, "How well it matches; larger is better"]
     match_count: Annotated[int, "Lines that match; 0 if only the name does"]
     matches: Annotated[list[MatchingLine], "The best matching lines"]
-    missing: Annotated[NotRequired[list[str]], "Words of the query that the note lacks; absent if it has all"]
+    missing: Annotated[NotRequired[list[str]], "Words of the query that the note lacks"]
 
 
 class SoFar(TypedDict):
@@ -58,6 +58,10 @@ class FoundNotes(TypedDict):
     changes_pending: Annotated[
         NotRequired[bool],
         "True: many notes have just changed and are being indexed: other notes may match, search again later",
+    ]
+    partial_matches: Annotated[
+        NotRequired[list[FoundNote]],
+        "Where few notes or none match: notes with most of the words; missing are the others",
     ]
     absent_words: Annotated[NotRequired[list[str]], "Words of the query that are in no note"]
     hints: Annotated[NotRequired[list[str]], "How to write what the query seems to mean"]
@@ -112,7 +116,7 @@ def search_notes(
     hits = given.hits if given else found.hits
     body = _as_text(hits, max_tokens)
     data = FoundNotes(
-        notes=[_to_found(hit) for hit in hits[: len(body)]],
+        notes=[_to_found(hit) for hit in hits[: len(body)] if hit in found.hits],
         total=found.total,
         total_is_exact=found.total_is_exact,
         notes_searched=found.searched,
@@ -134,6 +138,8 @@ def search_notes(
         lines.append(f"({counted(found.skipped, 'note')} could not be read)")
     if given:
         lines += _explained(given, has_some=bool(found.hits))
+        if partial := [_to_found(hit) for hit in hits[: len(body)] if hit not in found.hits]:
+            data["partial_matches"] = partial
         if given.absent:
             data["absent_words"] = given.absent
         if given.hints:
