@@ -97,6 +97,12 @@ def test_notes_with_most_words_meet_the_other_conditions(vault: Vault) -> None:
     assert [note["path"] for note in data["partial_matches"]] == ["Publish/Custom domains.md"]
 
 
+def test_in_a_folder_only_its_notes_count(vault: Vault) -> None:
+    lines, data = answer(vault, "custom domain conflicts", folder="Publish")
+    assert lines[1] == "(No note has all words; these have most of them. In no note of this folder: conflicts.)"
+    assert {note["path"] for note in data["partial_matches"]} == {"Publish/Custom domains.md", "Publish/Long page.md"}
+
+
 def test_punctuation_around_words_keeps_no_note_away(vault: Vault) -> None:
     lines, data = answer(vault, "resolve conflicts?")
     assert lines[1] == "(No note has this as it is written; these have all words, or most of them.)"

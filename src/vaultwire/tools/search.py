@@ -137,7 +137,7 @@ def search_notes(
     if found.skipped:
         lines.append(f"({counted(found.skipped, 'note')} could not be read)")
     if given:
-        lines += _explained(given, has_some=bool(found.hits))
+        lines += _explained(given, folder, has_some=bool(found.hits))
         if partial := [_to_found(hit) for hit in hits[: len(body)] if hit not in found.hits]:
             data["partial_matches"] = partial
         if given.absent:
@@ -175,19 +175,19 @@ def _listed(words: Sequence[str]) -> str:
     return ", ".join([*words[:_WORDS_SHOWN], "…"] if len(words) > _WORDS_SHOWN else words)
 
 
-def _explained(given: SearchHelp, *, has_some: bool) -> list[str]:
+def _explained(given: SearchHelp, folder: str, *, has_some: bool) -> list[str]:
     """Return what is said of a search that found few notes or none, before its results."""
     lines = [f"Hint: {hint}." for hint in given.hints]
     lines += [f"Did you mean the note {path}?" for path in given.names]
     notes: list[str] = []
     if has_some and any(hit.missing for hit in given.hits):
         notes.append('Notes with "lacks" do not have all words.')
-    elif given.hits and all(hit.missing for hit in given.hits):
+    elif given.hits and (given.absent or all(hit.missing for hit in given.hits)):
         notes.append("No note has all words; these have most of them.")
     elif given.hits and not has_some:
         notes.append("No note has this as it is written; these have all words, or most of them.")
     if given.absent:
-        notes.append(f"In no note: {_listed(given.absent)}.")
+        notes.append(f"In no note{' of this folder' if folder else ''}: {_listed(given.absent)}.")
     return [*lines, f"({' '.join(notes)})"] if notes else lines
 
 
