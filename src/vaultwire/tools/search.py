@@ -99,11 +99,10 @@ def search_notes(
     "phrase", -not, OR, ( ), /regex/; operators before a word, "phrase" or (group): file: path: content: tag: line: block:
     section: task: task-todo: task-done: match-case:; [property], [property:value], [property:>5], [property:null].
 
-    Words are found in any case, also inside longer words; a phrase matches full words only. If no note has all words, those with
-    most are shown. line: block: and section: find all
-    in one of these; tag: finds the tags below it, too. [name:"whole value"] and [name:A OR B] are possible. Quote text that
-    holds brackets or looks like an operator. Examples: meeting (work OR meetup) -personal | tag:#project line:(call mum) |
-    [status:draft] path:"Daily notes".
+    Words are found in any case, also inside longer words; a phrase matches full words only. If no note has all words, those
+    with most are shown. line: block: and section: find all in one of these; tag: finds the tags below it, too. [name:"whole
+    value"] and [name:A OR B] are possible. Quote text that holds brackets or looks like an operator. Examples: meeting (work
+    OR meetup) -personal | tag:#project line:(call mum) | [status:draft] path:"Daily notes".
 
     Args:
         query: What to look for.
