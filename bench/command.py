@@ -9,7 +9,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from bench import engine_command, http_command
+from bench import engine_command, http_command, questions
 from bench.client import compile_sources
 from bench.engine_command import say
 from bench.measures import Bench
@@ -35,6 +35,8 @@ def main() -> int:
     began = time.perf_counter()
     if options.engine:
         missed = engine_command.run(options.sizes, path)
+    elif options.questions:
+        missed = questions.run(options.questions, path)
     elif options.http:
         missed = http_command.run(options.runs, path)
     else:
@@ -46,7 +48,8 @@ def main() -> int:
 
 
 def _part(options: argparse.Namespace) -> str:
-    return "engine" if options.engine else "http" if options.http else "stdio"
+    chosen = {"engine": options.engine, "questions": options.questions, "http": options.http}
+    return next((name for name, is_chosen in chosen.items() if is_chosen), "stdio")
 
 
 def _run(starts: int, runs: int, path: Path) -> list[str]:
@@ -85,6 +88,12 @@ def _parser() -> argparse.ArgumentParser:
         "--engine", action="store_true", help="measure the vault engine instead: searches, index, changes"
     )
     parser.add_argument(
+        "--questions",
+        type=Path,
+        metavar="VAULT",
+        help="measure searches for the descriptions of notes instead, in any vault whose notes have this property",
+    )
+    parser.add_argument(
         "--sizes",
         type=int,
         nargs="+",
@@ -92,6 +101,6 @@ def _parser() -> argparse.ArgumentParser:
         metavar="NOTES",
         help=f"with --engine: vaults of so many notes (default: {' '.join(map(str, _SIZES))}; --sizes 1000 is quick)",
     )
-    parser.add_argument("--name", help="name of the file in bench/results (default: stdio, http or engine)")
+    parser.add_argument("--name", help="name of the file in bench/results (default: stdio, http, engine or questions)")
     parser.add_argument("--strict", action="store_true", help="exit with 1 if a target was missed")
     return parser

@@ -127,6 +127,14 @@ def test_search_that_finds_nothing_ends_with_1_and_a_wrong_query_with_2(run: Run
     assert (folder.code, "There is no folder 'Nowhere'" in folder.err) == (1, True)
 
 
+def test_search_shows_notes_with_most_words_to_a_person_only(run: Run, show: Show) -> None:
+    assert run("search", "oak", "shelf", "tomatoes") == (1, "", "")
+    shown = show("search", "oak", "shelf", "tomatoes")
+    assert shown.code == 1
+    assert "(No note has all words; these have most of them.)" in shown.plain
+    assert "Projects/Kitchen shelf.md  lacks: tomatoes" in shown.plain
+
+
 def test_search_gives_as_many_notes_as_asked_for(run: Run, vault: Path) -> None:
     for number in range(30):
         (vault / f"Many {number}.md").write_text("cabbage\n")

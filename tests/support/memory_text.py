@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Sequence
 from functools import cache
 
 from vaultwire.vault.index.store.phrase_places import Place
 from vaultwire.vault.index.store.search_plan import (
+    BODY,
     FIRST,
     NEAR_WEIGHT,
     OTHER_WEIGHT,
@@ -24,6 +26,10 @@ from vaultwire.vault.index.store.search_plan import (
     has_loose,
 )
 from vaultwire.vault.index.store.text_index import Ranking, TextDocument, TextHits, kept_ranking
+from vaultwire.vault.search.rarity import rarity
+
+MOST_TIMES = 3
+"""A word that occurs more often counts no more."""
 
 
 class MemoryText:
@@ -33,16 +39,22 @@ class MemoryText:
         """``folder`` is not used."""
         self._put_notes: dict[int, TextDocument] = {}
         self._committed: dict[int, TextDocument] = {}
+        self._counts: Counter[str] = Counter()  # how many notes have each word
 
     def search(self, plan: Plan, without: Collection[int], offset: int, limit: int | None) -> TextHits:
         """See the port."""
         written = as_written(plan) if has_loose(plan) else None
+        counts, notes = self._counts, len(self._committed)
+
+        def says(word: str) -> float:
+            return rarity(counts[word], notes)
+
         ranked: list[tuple[float, int]] = []
         for note_id, document in self._committed.items():
-            score = None if note_id in without else _score(plan, document)
+            score = None if note_id in without else _score(plan, document, says)
             if score is None:
                 continue
-            if written is not None and _score(written, document) is None:
+            if written is not None and _score(written, document, says) is None:
                 score = score / (score + 1) - FIRST
             ranked.append((-score, note_id))
         ranked.sort()
@@ -87,6 +99,8 @@ class MemoryText:
     def commit(self) -> None:
         """See the port."""
         self._committed = dict(self._put_notes)
+        texts = [document.words[BODY] for document in self._committed.values()]
+        self._counts = Counter(word for text in texts for word in set(text.split()))
 
     def stop_writing(self) -> None:
         """See the port."""
@@ -96,25 +110,26 @@ class MemoryText:
         """Do nothing."""
 
 
-def _score(plan: Plan, document: TextDocument) -> float | None:
+def _score(plan: Plan, document: TextDocument, says: Callable[[str], float]) -> float | None:
     """Return the note's score, None if the plan does not find it."""
     if isinstance(plan, MatchAll):
         return 0.0
     if isinstance(plan, AllOf):
-        scores = [_score(part, document) for part in plan.parts]
+        scores = [_score(part, document, says) for part in plan.parts]
         return None if None in scores else sum(score for score in scores if score)
     if isinstance(plan, AnyOf):
-        found = [score for part in plan.parts if (score := _score(part, document)) is not None]
+        found = [score for part in plan.parts if (score := _score(part, document, says)) is not None]
         return sum(found) if found else None
     if isinstance(plan, Boosted):
-        score = _score(plan.plan, document)
-        return None if score is None else score + sum(_score(boost, document) or 0.0 for boost in plan.boosts)
+        score = _score(plan.plan, document, says)
+        return None if score is None else score + sum(_score(boost, document, says) or 0.0 for boost in plan.boosts)
     if isinstance(plan, NoneOf):
-        return 0.0 if _score(plan.part, document) is None else None
+        return 0.0 if _score(plan.part, document, says) is None else None
     if isinstance(plan, AnyWord):
         words = document.words[plan.field].split(" ")
+        most = min(map(says, plan.same or plan.near), default=1.0)
         share = sum(
-            weight * words.count(word)
+            weight * most * min(words.count(word), MOST_TIMES)
             for group, weight in (
                 (plan.same, 1.0),
                 (plan.near, NEAR_WEIGHT),

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, NotRequired, TypedDict
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Literal, NotRequired, TypedDict
 
 from vaultwire.toolkit.argument_types import Folder, Limit
 from vaultwire.toolkit.paging import Cursor, page_of, page_text, position_of
@@ -11,8 +12,12 @@ from vaultwire.toolkit.registry import Bounds, Outcome, tool
 from vaultwire.vault.value_types import Found, Hit, Progress
 from vaultwire.vault.vault import Vault
 
+if TYPE_CHECKING:
+    from vaultwire.vault.search_help import SearchHelp
+
 # English has about four bytes a token, scripts of three bytes a character about three. Each model counts differently.
 _BYTES_A_TOKEN = 4
+_WORDS_SHOWN = 5  # of those that a note lacks
 
 
 class MatchingLine(TypedDict):
@@ -28,7 +33,8 @@ class FoundNote(TypedDict):
     path: Annotated[str, "Path in the vault"]
     score: Annotated[int, "How well it matches; larger is better"]
     match_count: Annotated[int, "Lines that match; 0 if only the name does"]
-    matches: Annotated[list[MatchingLine], "The first matching lines"]
+    matches: Annotated[list[MatchingLine], "The best matching lines"]
+    missing: Annotated[NotRequired[list[str]], "Words of the query that the note lacks"]
 
 
 class SoFar(TypedDict):
@@ -53,6 +59,12 @@ class FoundNotes(TypedDict):
         NotRequired[bool],
         "True: many notes have just changed and are being indexed: other notes may match, search again later",
     ]
+    partial_matches: Annotated[
+        NotRequired[list[FoundNote]],
+        "Where few notes or none match: notes with most of the words; missing are the others",
+    ]
+    absent_words: Annotated[NotRequired[list[str]], "Words of the query that are in no note"]
+    hints: Annotated[NotRequired[list[str]], "How to write what the query seems to mean"]
     next_cursor: Annotated[NotRequired[str], "Pass as cursor for the next page; absent on the last"]
 
 
@@ -87,10 +99,10 @@ def search_notes(
     "phrase", -not, OR, ( ), /regex/; operators before a word, "phrase" or (group): file: path: content: tag: line: block:
     section: task: task-todo: task-done: match-case:; [property], [property:value], [property:>5], [property:null].
 
-    Words are found in any case, also inside longer words; a phrase matches full words only. line: block: and section: find all
-    in one of these; tag: finds the tags below it, too. [name:"whole value"] and [name:A OR B] are possible. Quote text that
-    holds brackets or looks like an operator. Examples: meeting (work OR meetup) -personal | tag:#project line:(call mum) |
-    [status:draft] path:"Daily notes".
+    Words are found in any case, also inside longer words; a phrase matches full words only. If no note has all words, those
+    with most are shown. line: block: and section: find all in one of these; tag: finds the tags below it, too. [name:"whole
+    value"] and [name:A OR B] are possible. Quote text that holds brackets or looks like an operator. Examples: meeting (work
+    OR meetup) -personal | tag:#project line:(call mum) | [status:draft] path:"Daily notes".
 
     Args:
         query: What to look for.
@@ -99,20 +111,11 @@ def search_notes(
     """
     key, offset = position_of(cursor)
     found = vault.search(query, folder, offset, limit, progress, key=key, exact_total=exact_total)
-    shown: list[FoundNote] = []
-    body: list[str] = []
-    left = max_tokens * _BYTES_A_TOKEN
-    for hit in found.hits:
-        unshown = hit.matches - len(hit.lines)
-        head = f"{hit.path} (+{unshown} more lines)" if unshown > 0 else hit.path
-        text = "\n".join([head, *[f"  {number}: {line}" for number, line in hit.lines]])
-        left -= len(text.encode()) - len(hit.lines)
-        if left < 0 and shown:
-            break
-        body.append(text)
-        shown.append(_to_found(hit))
+    given = None if cursor else vault.search_help(query, folder, limit, found, progress)
+    hits = given.hits if given else found.hits
+    body = _as_text(hits, max_tokens)
     data = FoundNotes(
-        notes=shown,
+        notes=[_to_found(hit) for hit in hits[: len(body)] if hit in found.hits],
         total=found.total,
         total_is_exact=found.total_is_exact,
         notes_searched=found.searched,
@@ -120,7 +123,7 @@ def search_notes(
     )
     verb = "matches" if found.total == 1 else "match"
     least = "" if found.total_is_exact else "At least "
-    place = page_text(offset, len(shown), found.total)
+    place = page_text(offset, len(body), found.total) if found.total else "."
     lines = [f"{least}{found.total} of {counted(found.searched, 'note')} {verb} {query!r}{place}"]
     if found.so_far:
         data["indexed_so_far"] = SoFar(indexed=found.so_far.indexed, notes=found.so_far.notes)
@@ -132,13 +135,59 @@ def search_notes(
         lines.append("(Not all changed notes are indexed yet: other notes may match. Search again later.)")
     if found.skipped:
         lines.append(f"({counted(found.skipped, 'note')} could not be read)")
+    if given:
+        lines += _explained(given, folder, has_some=bool(found.hits))
+        if partial := [_to_found(hit) for hit in hits[: len(body)] if hit not in found.hits]:
+            data["partial_matches"] = partial
+        if given.absent:
+            data["absent_words"] = given.absent
+        if given.hints:
+            data["hints"] = given.hints
     lines += body
-    if found.has_more or len(shown) < len(found.hits):
+    if given and len(body) < len(hits):
+        lines.append(f"{len(hits) - len(body)} more: give a larger max_tokens.")
+    elif found.has_more or len(body) < len(hits):
         key = key or vault.keep_found(query, folder, found)
-        end = found.ends[len(shown) - 1] if shown else offset
+        end = found.ends[len(body) - 1] if body else offset
         data["next_cursor"] = f"{key}.{end}"
         lines.append(f"{_more(found, end)}: pass cursor '{key}.{end}'.")
     return Outcome(["\n".join(lines)], data)
+
+
+def _as_text(hits: list[Hit], max_tokens: int) -> list[str]:
+    """Return the first of the notes with their lines, as far as they take no more tokens; at least one."""
+    texts: list[str] = []
+    left = max_tokens * _BYTES_A_TOKEN
+    for hit in hits:
+        missing = f" (lacks: {_listed(hit.missing)})" if hit.missing else ""
+        unshown = hit.matches - len(hit.lines)
+        more = f" (+{unshown} more lines)" if unshown > 0 else ""
+        text = "\n".join([f"{hit.path}{missing}{more}", *[f"  {number}: {line}" for number, line in hit.lines]])
+        left -= len(text.encode()) - len(hit.lines)
+        if left < 0 and texts:
+            break
+        texts.append(text)
+    return texts
+
+
+def _listed(words: Sequence[str]) -> str:
+    return ", ".join([*words[:_WORDS_SHOWN], "…"] if len(words) > _WORDS_SHOWN else words)
+
+
+def _explained(given: SearchHelp, folder: str, *, has_some: bool) -> list[str]:
+    """Return what is said of a search that found few notes or none, before its results."""
+    lines = [f"Hint: {hint}." for hint in given.hints]
+    lines += [f"Did you mean the note {path}?" for path in given.names]
+    notes: list[str] = []
+    if has_some and any(hit.missing for hit in given.hits):
+        notes.append('Notes with "lacks" do not have all words.')
+    elif given.hits and (given.absent or all(hit.missing for hit in given.hits)):
+        notes.append("No note has all words; these have most of them.")
+    elif given.hits and not has_some:
+        notes.append("No note has this as it is written; these have all words, or most of them.")
+    if given.absent:
+        notes.append(f"In no note{' of this folder' if folder else ''}: {_listed(given.absent)}.")
+    return [*lines, f"({' '.join(notes)})"] if notes else lines
 
 
 def _more(found: Found, end: int) -> str:
@@ -150,7 +199,10 @@ def _more(found: Found, end: int) -> str:
 
 def _to_found(hit: Hit) -> FoundNote:
     matches: list[MatchingLine] = [{"line": number, "text": text} for number, text in hit.lines]
-    return {"path": hit.path, "score": round(hit.score), "match_count": hit.matches, "matches": matches}
+    note = FoundNote(path=hit.path, score=round(hit.score), match_count=hit.matches, matches=matches)
+    if hit.missing:
+        note["missing"] = list(hit.missing)
+    return note
 
 
 @tool(title="Search by tags", time_class="search", read_only=True)

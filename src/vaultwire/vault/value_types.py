@@ -60,12 +60,13 @@ class Line(NamedTuple):
 
 
 class Hit(NamedTuple):
-    """One note that a search found. ``matches`` counts all matching lines, ``lines`` holds the first few."""
+    """One note that a search found, with the best of its ``matches`` lines. ``missing``: words of the query it lacks."""
 
     path: VaultPath
     score: float
     matches: int
     lines: list[Line]
+    missing: tuple[str, ...] = ()
 
 
 class IndexedSoFar(NamedTuple):

@@ -55,6 +55,10 @@ if TYPE_CHECKING:
     from vaultwire.vault.editing.writing import Writing
     from vaultwire.vault.links.checks import Checked, Checks, Finding, Suspects
     from vaultwire.vault.paged_results import PagedResults
+    from vaultwire.vault.search_help import SearchHelp
+
+# A search that finds so many notes needs no help.
+_FEW = 20
 
 
 class Vault:
@@ -213,6 +217,17 @@ class Vault:
         kept = self._bench.caller.paged.get(key, ("search", query, folder)) if key else None
         place = locate_folder(self._files, folder)
         return self._index.search(parse_query(query), place, offset, limit, progress, kept, exact_total=exact_total)
+
+    def search_help(
+        self, query: str, folder: str, limit: int, found: Found, progress: Progress = NO_PROGRESS
+    ) -> SearchHelp | None:
+        """Return what helps where a search finds few notes or none. ``found``: the first page of its results."""
+        if found.total >= _FEW:
+            return None
+        from vaultwire.vault.search_help import PartialSearches  # noqa: PLC0415 - few searches need it
+
+        partial = PartialSearches(self._index, locate_folder(self._files, folder), progress)
+        return partial.help_with(parse_query(query), found, limit)
 
     def keep_found(self, query: str, folder: str, found: Found) -> str:
         """Keep the results of a search for its caller's next pages. Return their key."""

@@ -159,6 +159,32 @@ def test_a_word_that_begins_with_the_one_typed_ranks_above_one_that_merely_holds
     assert paths(search(open_index(tmp_path), query)) == ["2.md", "1.md"]
 
 
+COMMON = "".join(f"=== {number}.md\nhow to go to a shop\n" for number in range(9))
+
+
+@pytest.mark.parametrize(
+    ("query", "best", "other"),
+    [
+        # A common word in a name, and a rarer one in a heading.
+        ("to garden", "=== Plants.md\n# Garden\nto grow\n", "=== To do.md\na garden to dig\n"),
+        # Rare words that only begin as the common one.
+        ("to garden", "=== Plants.md\nto the garden of the garden\n", "=== Other.md\nto toads, tofu, toes: garden\n"),
+        # The common word more often.
+        ("how to garden", "=== Plants.md\nhow to garden, garden\n", "=== Other.md\nhow to, how to, to garden\n"),
+    ],
+)
+def test_words_that_most_notes_have_weigh_little(
+    open_index: Callable[[Path], Index], tmp_path: Path, query: str, best: str, other: str
+) -> None:
+    write_vault(tmp_path, COMMON + best + other)
+    found = paths(search(open_index(tmp_path), query))
+    assert [path for path in found if not path[0].isdigit()] == ["Plants.md", path_of(other)]
+
+
+def path_of(note: str) -> str:
+    return note.removeprefix("=== ").partition("\n")[0]
+
+
 def test_lines_are_numbered_as_in_the_file(index: Index) -> None:
     assert [line.number for line in search(index, "tomatoes").hits[0].lines] == [5]  # behind four lines of frontmatter
 

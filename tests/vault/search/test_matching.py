@@ -363,6 +363,45 @@ def test_all_matching_lines_are_counted_and_the_first_few_shown_with_their_numbe
     assert [line.number for line in match.lines] == [2, 4, 6, 8, 10][:MAX_LINES_SHOWN]
 
 
+TOPICS = """---
+title: Conflicts of sync
+aliases: [Sync, conflicts]
+tags: [sync]
+---
+Sync is on. How to sync: sync.
+how to go on
+sync again
+Sync of phones
+Conflicts are rare.
+sync, too
+Sync and conflicts
+to sync
+A sync that has conflicts
+"""
+
+
+@pytest.mark.parametrize(
+    ("query", "lines"),
+    [
+        ("sync conflicts", [6, 8, 10, 12, 14]),  # both words, then the rarer one, then the first
+        ("how to sync conflicts", [6, 7, 10, 12, 14]),
+        ("sync", [6, 8, 9, 11, 12]),  # equal: the first, but frontmatter last
+    ],
+)
+def test_lines_with_most_and_rarest_words_are_shown_in_their_order(query: str, lines: list[int]) -> None:
+    match = found(query, TOPICS)
+    assert match
+    assert [line.number for line in match.lines] == lines
+    texts = TOPICS.split("\n")
+    assert all(texts[line.number - 1] == line.text for line in match.lines)
+
+
+def test_lines_of_an_operator_are_the_first() -> None:
+    match = found("line:(sync) conflicts", TOPICS)
+    assert match
+    assert [line.number for line in match.lines] == [2, 3, 4, 6, 8]
+
+
 @pytest.mark.parametrize(
     ("query", "lines"),
     [

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from itertools import groupby
+from itertools import groupby, takewhile
 from typing import Any
 
 from vaultwire.cli.terminal import has_reader, say, say_rows, say_styled
@@ -11,6 +11,7 @@ from vaultwire.cli.vault_commands.calling import ALL, DONE, NOT_FOUND, Calls, ad
 from vaultwire.toolkit.phrases import counted
 
 _USUAL_NOTES = 10
+_EXPLAINING = ("(", "Hint: ", "Did you mean ")  # how lines begin that say why little was found
 _NAME, _NUMBER, _FAINT = "35", "32", "2"  # the colours that grep gives names and line numbers
 
 
@@ -31,8 +32,9 @@ def search(options: argparse.Namespace) -> int:
         if options.json:
             say_answer(options, text, data)
         elif has_reader():
-            say(text.split("\n", 1)[0].rstrip(":"))
-            for note in data["notes"]:
+            headline, *others = text.split("\n")
+            say(headline.rstrip(":"), *takewhile(lambda line: line.startswith(_EXPLAINING), others))
+            for note in [*data["notes"], *data.get("partial_matches", ())]:
                 _show_note(note)
         else:
             say(*_as_grep(data["notes"]))
@@ -45,7 +47,10 @@ def _show_note(note: dict[str, Any]) -> None:
     lines = note.get("matches", ())
     more = note.get("match_count", 0) - len(lines)
     say("")
-    say_styled((note["path"], f"1;{_NAME}"), (f"  and {counted(more, 'line')} more" if more > 0 else "", _FAINT))
+    lacks = f"  lacks: {', '.join(note['missing'])}" if "missing" in note else ""
+    say_styled(
+        (note["path"], f"1;{_NAME}"), (lacks + (f"  and {counted(more, 'line')} more" if more > 0 else ""), _FAINT)
+    )
     for line in lines:
         say_styled((f"{line['line']:>5}", _NUMBER), (f"  {line['text'].strip()}", ""))
 

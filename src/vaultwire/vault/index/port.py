@@ -81,6 +81,14 @@ class Index(Protocol):
         No other answer leaves notes out: the others wait.
         """
 
+    def search_each(
+        self, queries: Sequence[Query], folder: VaultPath | None, limit: int, progress: Progress
+    ) -> list[Found]:
+        """Return the first page for each query, as ``search`` does, but without looking for changes.
+
+        For a few more searches right after one; with a ``limit`` of 0 only to count.
+        """
+
     def find(self, wanted: NoteFilter, folder: VaultPath | None, progress: Progress) -> Listed[NamedNote]:
         """Return the notes that meet the conditions, in the order asked for."""
 

@@ -30,7 +30,7 @@ from vaultwire.vault.search.query import (
     Query,
     Within,
 )
-from vaultwire.vault.search.snippets import add_lines, first_columns, snippets
+from vaultwire.vault.search.snippets import MAX_LINES_SHOWN, add_lines, best_lines, first_columns, leaf_weight, snippets
 from vaultwire.vault.search.terms import (
     REGEX_SECONDS,
     AnyNeedle,
@@ -51,11 +51,15 @@ LeafTest: TypeAlias = Callable[[Expression], bool]
 
 
 class Match(NamedTuple):
-    """How well a note matches: its score, how many lines match, and the first few of them."""
+    """How well a note matches: its score, how many lines match, and the best few of them, in their order.
+
+    ``missing``: which of the query's ``words`` are not in the note.
+    """
 
     score: float
     matches: int
     lines: list[Line]
+    missing: tuple[str, ...] = ()
 
 
 class Matcher:
@@ -68,10 +72,13 @@ class Matcher:
         self._parse = parse
         self._budget = RegexBudget(regex_seconds)
         self._needles: dict[Expression, AnyNeedle] = {}
-        self._prepare(query.expression)
+        self._words = query.words
+        for part in (query.expression, *query.words):
+            self._prepare(part)
         folded = fold_case(query.text)
         self._has_diacritics = strip_diacritics(folded) != folded
         self._ranked = list(_ranked_leaves(query.expression, ""))
+        self._asks_for_pieces = _has_pieces(query.expression)
 
     def _prepare(self, part: Expression) -> None:
         if isinstance(part, Text):
@@ -91,12 +98,20 @@ class Matcher:
         lines = self._lines(note)
         score = sum(self._weight(leaf, operator, note) for leaf, operator in self._ranked)
         score += min(len(lines), _MAX_MENTIONS)
-        return Match(score + 1 if as_written else score / (score + 1), len(lines), snippets(lines, text))
+        score = score + 1 if as_written else score / (score + 1)
+        return Match(score, len(lines), self._shown(lines, note), self._missing(note))
 
     def match_known(self, path: str, text: str) -> Match:
         """Return the matching lines of a note that is known to match; the score is 0, the caller has one."""
-        lines = self._lines(self._begin(path, text))
-        return Match(0.0, len(lines), snippets(lines, text))
+        note = self._begin(path, text)
+        lines = self._lines(note)
+        return Match(0.0, len(lines), self._shown(lines, note), self._missing(note))
+
+    def _missing(self, note: NoteParts) -> tuple[str, ...]:
+        texts = (note.name, note.body)
+        return tuple(
+            word.text for word in self._words if not any(self._is_in(word, text, UNACCENTED) for text in texts)
+        )
 
     def _begin(self, path: str, text: str) -> NoteParts:
         self._budget.begin(path)
@@ -193,6 +208,18 @@ class Matcher:
         self._collect_lines(self._query, note, lines)
         return lines
 
+    def _shown(self, lines: dict[int, int], note: NoteParts) -> list[Line]:
+        """Return the lines to show of those that match: the first, or those with most and rarest words."""
+        if len(lines) <= MAX_LINES_SHOWN or self._asks_for_pieces:
+            return snippets(lines, note.text)
+        says: dict[int, float] = {}
+        for leaf, _ in self._ranked:
+            columns = self._columns_in_body(leaf, note)
+            rare = leaf_weight(leaf, len(columns), note.text)
+            for index in columns:
+                says[index + 1] = says.get(index + 1, 0.0) + rare
+        return snippets(best_lines(lines, says, note.frontmatter_lines), note.text)
+
     def _collect_lines(self, part: Expression, note: NoteParts, lines: dict[int, int]) -> None:
         if isinstance(part, (Text, Pattern)):
             add_lines(1, self._columns_in_body(part, note), lines)
@@ -228,10 +255,7 @@ class Matcher:
             return 0
         weight = 0.0
         lines = note.body.lines(self._needles[leaf].form(UNACCENTED))
-        # The line that may end the frontmatter: most words stand below it, and need no look into the block.
-        top = (
-            next((at for at, line in enumerate(lines) if at and line.startswith("---")), 0) if lines[0] == "---" else 0
-        )
+        top = note.frontmatter_lines  # most words stand below it, and need no look into the block
         for index, column in self._columns_in_body(leaf, note).items():
             line = lines[index]
             if note.is_heading(index, line):
@@ -305,6 +329,13 @@ def _has_lines(part: Expression) -> bool:
     if isinstance(part, Within):
         return part.operator not in ("file", "path", "tag")
     return isinstance(part, (Text, Pattern))
+
+
+def _has_pieces(part: Expression) -> bool:
+    """Tell whether lines are shown because a line, block, section or task has them, not for their words alone."""
+    if isinstance(part, (And, Or)):
+        return any(map(_has_pieces, part.parts))
+    return isinstance(part, Within) and part.operator not in ("file", "path", "tag", "content")
 
 
 def _name_for(operator: str, path: str) -> str:

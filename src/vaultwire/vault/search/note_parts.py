@@ -86,6 +86,14 @@ class NoteParts:
         return frozenset(each.line + more for each in headings for more in range(each.more + 1))
 
     @cached_property
+    def frontmatter_lines(self) -> int:
+        """How many lines at the top may be frontmatter."""
+        if not self.text.startswith("---\n"):
+            return 0
+        end = self.text.find("\n---", 3)
+        return self.text.count("\n", 0, end) + 2 if end >= 0 else 0
+
+    @cached_property
     def frontmatter(self) -> Frontmatter:
         """The parsed properties."""
         return parse_frontmatter(self.text)

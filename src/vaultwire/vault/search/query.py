@@ -81,10 +81,11 @@ Expression: TypeAlias = And | Or | Not | Within | Property | Null | Compared | T
 
 
 class Query(NamedTuple):
-    """A query as written, and its expression."""
+    """A query as written, and its expression. What is found says which of ``words`` it lacks."""
 
     text: str
     expression: Expression
+    words: tuple[Text, ...] = ()
 
 
 class _Context(NamedTuple):

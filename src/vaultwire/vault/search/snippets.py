@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from vaultwire.vault.search.terms import AnyNeedle
+from math import log
+
+from vaultwire.vault.search.terms import AnyNeedle, Leaf, Text
 from vaultwire.vault.value_types import Line
 
 # Shown per note; all matching lines are counted. A long line is cut to this many characters around its match.
 MAX_LINES_SHOWN = 5
 _MAX_LINE_CHARACTERS = 200
+_PATTERN_LENGTH = 5  # a regular expression says as much as a word of so many characters
 
 
 def first_columns(whole: str, needle: AnyNeedle, form: int) -> dict[int, int]:
@@ -28,6 +31,22 @@ def add_lines(first: int, columns: dict[int, int], lines: dict[int, int]) -> Non
     for index, column in columns.items():
         number = first + index
         lines[number] = min(column, lines.get(number, column))
+
+
+def leaf_weight(leaf: Leaf, found: int, text: str) -> float:
+    """Return what it says of a line of the text that it holds the leaf, which ``found`` of the lines do.
+
+    The rarer in this note, the more; and the longer, the more: the little words of most languages are short. No other note
+    counts, so the same note and query always show the same lines.
+    """
+    length = len(leaf.text) if isinstance(leaf, Text) else _PATTERN_LENGTH
+    return length * log(1 + (text.count("\n") + 1) / found) if found else 0.0
+
+
+def best_lines(lines: dict[int, int], says: dict[int, float], top: int) -> dict[int, int]:
+    """Return the lines that say most; of equal ones the first. Lines up to ``top`` come last."""
+    ranked = sorted(lines, key=lambda number: (number <= top, -says.get(number, 0.0), number))
+    return {number: lines[number] for number in ranked[:MAX_LINES_SHOWN]}
 
 
 def snippets(lines: dict[int, int], text: str) -> list[Line]:

@@ -10,9 +10,10 @@ import weakref
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import product
-from typing import Any
+from typing import Any, TypeAlias
 
 from vaultwire.vault.index.store.search_plan import (
+    BODY,
     WEIGHTS,
     AllOf,
     AnyOf,
@@ -53,6 +54,10 @@ _TABLES = {"notes": _FIELDS, "ngrams": NGRAM_FIELDS}
 _RANK = f"bm25(notes, {', '.join(str(WEIGHTS.get(field, 1.0)) for field in _FIELDS)})"
 # The score of a note that only contains the word inside others: ranking by a thousand words takes seconds here.
 _UNRANKED = 0.2
+# A word that more of the notes have is not ranked by. FTS5 would count it as rare in a field where it is rare.
+_COMMON = 0.6
+
+_Leaf: TypeAlias = AnyWord | Phrase | ExactValue
 
 
 class Fts5Text:
@@ -81,7 +86,7 @@ class Fts5Text:
         """See the port."""
         with self._reading, _checked():
             found = self._ids(plan)
-            ranking = " OR ".join(f"({_match(leaf)})" for leaf in _leaves(plan))
+            ranking = " OR ".join(f"({_match(leaf)})" for leaf in self._says_something(_leaves(plan)))
             rows = self._rows(f"SELECT rowid, {_RANK} FROM notes WHERE notes MATCH ?", ranking) if ranking else []
             ranks = {note_id: -rank for note_id, rank in rows}
             first = self._ids(as_written(plan)) if has_loose(plan) else found
@@ -95,6 +100,17 @@ class Fts5Text:
     def ranking(self, plan: Plan, without: Collection[int]) -> Ranking:
         """See the port."""
         return kept_ranking(self.search(plan, without, 0, None))
+
+    def _says_something(self, leaves: list[_Leaf]) -> list[_Leaf]:
+        """Return the leaves without the words that most notes have, in every field, and the words that begin with them."""
+        words = {leaf.same[0] for leaf in leaves if isinstance(leaf, AnyWord) and leaf.same}
+        if not words:
+            return leaves
+        (notes,) = self._reader.execute("SELECT count(*) FROM notes_docsize").fetchone()
+        statement = "SELECT doc FROM words WHERE term = ? AND col = ?"
+        rows = {word: self._reader.execute(statement, (_stored(word), BODY)).fetchone() for word in words}
+        common = {word for word, row in rows.items() if row and row[0] > notes * _COMMON}
+        return [leaf for leaf in leaves if not (isinstance(leaf, AnyWord) and common.intersection(leaf.same))]
 
     def _ids(self, plan: Plan) -> set[int]:
         """Return the ids that the plan finds. As sets, because FTS5 cannot parse expressions nested a few dozen deep."""
@@ -215,7 +231,7 @@ def _connect(place: str) -> sqlite3.Connection:
     return connection
 
 
-def _leaves(plan: Plan) -> list[AnyWord | Phrase | ExactValue]:
+def _leaves(plan: Plan) -> list[_Leaf]:
     """Return the parts of the plan to rank by. Notes that only these find are left out later."""
     if isinstance(plan, Boosted):
         return [leaf for part in (plan.plan, *plan.boosts) for leaf in _leaves(part)]

@@ -21,6 +21,8 @@ from vaultwire.vault.index.store.index_folder import IndexParts
 from vaultwire.vault.index.store.ngrams import NgramFilter
 from vaultwire.vault.index.store.schema import FileRow
 from vaultwire.vault.index.store.search_plan import FOLDER, AllOf, ExactValue, make_plan
+from vaultwire.vault.index.store.text_index import TextIndex
+from vaultwire.vault.index.store.updater import IndexUpdater
 from vaultwire.vault.paged_results import expired
 from vaultwire.vault.search.matching import Match, Matcher
 from vaultwire.vault.search.query import Query
@@ -66,7 +68,7 @@ class Snapshot(NamedTuple):
     rows: list[FileRow]
     left_out: frozenset[int]
     counts: dict[VaultPath | None, catalog_queries.Counts]
-    results: dict[tuple[str, VaultPath | None], SearchResults]
+    results: dict[tuple[Query, VaultPath | None], SearchResults]
     so_far: IndexedSoFar | None
     lacks_changes: bool
 
@@ -111,13 +113,13 @@ class Snapshot(NamedTuple):
         self, files: Files, parts: IndexParts, query: Query, folder: VaultPath | None, progress: Progress
     ) -> SearchResults:
         """Return the results of a query in this state."""
-        results = self.results.get((query.text, folder))
+        results = self.results.get((query, folder))
         if results is None:
             results = SearchResults(files, parts, query, folder, self, progress)
             if len(self.results) >= _CACHED_SEARCHES:
                 oldest, *_ = self.results  # unpacked at once: other threads add searches, too
                 self.results.pop(oldest, None)
-            self.results[query.text, folder] = results
+            self.results[query, folder] = results
         return results
 
 
@@ -129,13 +131,43 @@ class Page(NamedTuple):
     exact_total: bool = False
 
 
-def kept_by(parts: IndexParts, kept: KeptResults | None) -> SearchResults | None:
-    """Return the kept results. Raises VaultError (CURSOR_EXPIRED) if they are not of this index."""
-    if kept is None:
-        return None
-    if not isinstance(kept, SearchResults) or kept.parts is not parts:
-        raise expired()
-    return kept
+class Searches:
+    """The searches of one index, each in its latest state."""
+
+    def __init__(self, files: Files, parts: IndexParts, updater: IndexUpdater) -> None:
+        self._files = files
+        self._parts = parts
+        self._updater = updater
+        self._snapshot: Snapshot | None = None
+
+    def page(
+        self,
+        query: Query,
+        folder: VaultPath | None,
+        page: Page,
+        progress: Progress,
+        lacks: Lacks = Lacks(may_be_first_build=False, has_changes=False),  # noqa: B008 - cannot be changed
+        kept: KeptResults | None = None,
+    ) -> Found:
+        """Return a page of the results, or of those that are ``kept``.
+
+        Raises VaultError (CURSOR_EXPIRED) if they are not of this index.
+        """
+        parts = self._parts
+        if kept is not None and not (isinstance(kept, SearchResults) and kept.parts is parts):
+            raise expired()
+        snapshot = self._latest(lacks)
+        results = kept or snapshot.search(self._files, parts, query, folder, progress)
+        return results.page(page, progress, snapshot.version)
+
+    def newest_text(self) -> TextIndex:
+        """Return the text index as of now."""
+        self._latest(Lacks(may_be_first_build=False, has_changes=False))
+        return self._parts.text
+
+    def _latest(self, lacks: Lacks) -> Snapshot:
+        self._snapshot = Snapshot.latest(self._snapshot, self._parts, self._updater.committed, lacks)
+        return self._snapshot
 
 
 class _Ranked:
@@ -233,7 +265,8 @@ class SearchResults:
                 raise
         is_counted = self._is_exact or self._is_complete  # of an exact plan the text index gives the number
         total = (self._total if self._is_exact else len(self._matched.ids)) - len(self._dropped)
-        has_more = not self._is_complete or (len(hits) == asked.limit and ends[-1] < len(self._matched.ids))
+        end = ends[-1] if ends else asked.offset
+        has_more = not self._is_complete or (len(hits) == asked.limit and end < len(self._matched.ids))
         read = ReadSoFar(self._checked, self._total) if len(hits) < asked.limit and not self._is_complete else None
         so_far, lacks = self._so_far, self._lacks_changes
         return Found(hits, total, *self._counts, is_counted, ends, has_more, self, so_far, read, lacks)
@@ -334,7 +367,7 @@ class SearchResults:
                 if stat is None or match is None:
                     self._dropped.add(note_id)
                 else:
-                    hits.append(Hit(stat.path, score, match.matches, match.lines))
+                    hits.append(Hit(stat.path, score, match.matches, match.lines, match.missing))
                     ends.append(offset)
         return hits, ends
 

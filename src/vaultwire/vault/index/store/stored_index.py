@@ -28,9 +28,8 @@ from vaultwire.vault.index.store.link_graph_builder import GraphKeeper
 from vaultwire.vault.index.store.note_finder import NoteNames
 from vaultwire.vault.index.store.queued_changes import QueuedChanges
 from vaultwire.vault.index.store.remembered import Answers
-from vaultwire.vault.index.store.searching import Lacks, Page, Snapshot, kept_by
+from vaultwire.vault.index.store.searching import Lacks, Page, Searches
 from vaultwire.vault.index.store.surveying import StoredSurvey
-from vaultwire.vault.index.store.text_index import TextIndex
 from vaultwire.vault.index.store.until_closed import UntilClosed
 from vaultwire.vault.index.store.updater import IndexUpdater
 from vaultwire.vault.link_graph import LinkGraph
@@ -88,7 +87,7 @@ class StoredIndex:
         """Open the index or begin a new one. The first check of all files tells whether it is sound."""
         self._parts: IndexParts = self._folder.open()
         self._updater = IndexUpdater(self._files, self._parts, self._excludes)
-        self._snapshot: Snapshot | None = None
+        self._searches = Searches(self._files, self._parts, self._updater)
         self._answers, self._names, self._graph = Answers(self._ask), NoteNames(), GraphKeeper()
         self._is_checked = False
 
@@ -129,27 +128,25 @@ class StoredIndex:
         """See the port."""
 
         def answer(_: Catalog) -> Found:
-            parts = self._parts
-            snapshot = self._latest(Lacks(patience.is_over, patience.is_over and bool(self._queued)))
-            results = kept_by(parts, kept) or snapshot.search(self._files, parts, query, folder, progress)
-            return results.page(Page(offset, limit, exact_total), progress, snapshot.version)
+            lacks = Lacks(patience.is_over, patience.is_over and bool(self._queued))
+            return self._searches.page(query, folder, Page(offset, limit, exact_total), progress, lacks, kept)
 
         patience = Patience(progress, self._can_answer_in_part)
         return self._ask(answer, patience)
 
-    def _latest(self, lacks: Lacks) -> Snapshot:
-        """Return the text index's state of now, with what it may lack."""
-        self._snapshot = Snapshot.latest(self._snapshot, self._parts, self._updater.committed, lacks)
-        return self._snapshot
-
-    def _newest_text(self) -> TextIndex:
-        self._latest(Lacks(may_be_first_build=False, has_changes=False))
-        return self._parts.text
+    def search_each(
+        self, queries: Sequence[Query], folder: VaultPath | None, limit: int, progress: Progress
+    ) -> list[Found]:
+        """See the port."""
+        page = Page(0, limit)
+        return self._ask(
+            lambda _: [self._searches.page(query, folder, page, progress) for query in queries], progress, check=False
+        )
 
     @property
     def survey(self) -> StoredSurvey:
         """See the port."""
-        return StoredSurvey(self._ask, self._answers, self._newest_text)
+        return StoredSurvey(self._ask, self._answers, self._searches.newest_text)
 
     def _can_answer_in_part(self) -> bool:
         """Tell whether a search can be answered before the first build or many changes are applied."""

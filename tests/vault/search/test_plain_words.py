@@ -1,0 +1,45 @@
+"""The plain words of a query, and the conditions beside them."""
+
+from __future__ import annotations
+
+import pytest
+
+from vaultwire.vault.search.plain_words import plain_words
+from vaultwire.vault.search.query import And, Not, Or, Within, parse_query
+
+
+@pytest.mark.parametrize(
+    ("query", "words"),
+    [
+        (
+            "how do I resolve conflicts between devices?",
+            ["how", "do", "I", "resolve", "conflicts", "between", "devices"],
+        ),
+        ("(red blue) green", ["red", "blue", "green"]),
+        ('"red apple" tree, tree!', ["red apple", "tree"]),
+        ("Red red RED", ["Red"]),
+        ("well-known 2026-03-01.", ["well-known", "2026-03-01"]),
+        ("sync* ?! -", ["sync"]),
+        ("日本、語", ["日本、語"]),
+        ("café’s", ["café’s"]),  # noqa: RUF001 - an apostrophe as people type it
+        ("red OR blue", []),
+        ("match-case:Red", []),
+    ],
+)
+def test_words_are_taken_without_the_punctuation_around_them(query: str, words: list[str]) -> None:
+    assert [word.text for word in plain_words(parse_query(query)).words] == words
+
+
+def test_operators_stay_conditions() -> None:
+    found = plain_words(parse_query("red -blue tag:#a (b OR c) [d] /e/"))
+    assert [word.text for word in found.words] == ["red"]
+    assert [type(part) for part in found.conditions[:3]] == [Not, Within, Or]
+    assert len(found.conditions) == 5
+    asked = found.any_of(parse_query("x"), found.words, found.words).expression
+    assert isinstance(asked, And)
+    assert asked.parts[:5] == found.conditions
+
+
+def test_of_a_long_text_the_longest_words_count() -> None:
+    text = " ".join("w" * length for length in range(1, 40))
+    assert [len(word.text) for word in plain_words(parse_query(text)).words] == list(range(20, 40))
