@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from vaultwire.vault.disk.paths import fold
-from vaultwire.vault.index.store.schema import FACTS, IN_LIST, IS_OPEN, KIND, Record
+from vaultwire.vault.index.store.schema import FACTS, IN_LIST, KIND, Record
 
 
 class CatalogWriter:
@@ -69,6 +69,7 @@ class CatalogWriter:
                 record.is_racy,
                 record.problem,
                 record.suspect,
+                *_task_lines(record),
             )
         )
         for table, facts in zip(FACTS, record.facts or (), strict=False):
@@ -88,12 +89,19 @@ class CatalogWriter:
                 execute(f"INSERT OR REPLACE INTO {table} {columns} VALUES ({marks})", rows)
         _count_facts(self._connection, self._visible, 1)
         execute(
-            "INSERT INTO files VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET"
+            "INSERT INTO files VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET"
             " size = excluded.size, modified = excluded.modified, stamp = excluded.stamp, is_note = excluded.is_note,"
             " hidden = excluded.hidden, state = excluded.state, digest = excluded.digest, is_racy = excluded.is_racy,"
-            " problem = excluded.problem, suspect = excluded.suspect",
+            " problem = excluded.problem, suspect = excluded.suspect, open_tasks = excluded.open_tasks,"
+            " done_tasks = excluded.done_tasks",
             self._files,
         )
+
+
+def _task_lines(record: Record) -> list[str | None]:
+    """Return the lines of a note's open tasks and of its others, with commas between them; None for none."""
+    tasks = record.facts[FACTS.index("tasks")] if record.facts else []
+    return [",".join(str(line) for line, *_, is_open in tasks if is_open == wanted) or None for wanted in (True, False)]
 
 
 def remove_facts(connection: sqlite3.Connection, notes: dict[int, bool]) -> None:
@@ -131,7 +139,7 @@ def _count_facts(connection: sqlite3.Connection, note_ids: list[int], sign: int)
         values,
     )
     connection.execute(
-        f"INSERT INTO task_counts SELECT {IS_OPEN} AS is_open, ? * count(*) FROM tasks WHERE note {IN_LIST} GROUP BY is_open"
+        f"INSERT INTO task_counts SELECT is_open, ? * count(*) FROM tasks WHERE note {IN_LIST} GROUP BY is_open"
         " ON CONFLICT (is_open) DO UPDATE SET tasks = tasks + excluded.tasks",
         values,
     )

@@ -94,7 +94,7 @@ class StoredIndex:
 
     def notes(self, folder: VaultPath | None, progress: Progress) -> Listed[NoteStat]:
         """See the port."""
-        find = partial(catalog_queries.note_paths, folder=folder)
+        find = partial(catalog_queries.notes, folder=folder)
         return self._answers.listed(("notes", folder), find, catalog_queries.to_stats, progress)
 
     def named(self, names: Collection[str], progress: Progress) -> list[VaultPath] | None:
