@@ -7,7 +7,7 @@ import shutil
 import sqlite3
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from hypothesis import given
@@ -183,7 +183,9 @@ def test_properties_and_tasks_are_counted_when_notes_are_written_not_when_somebo
 
 
 @pytest.mark.parametrize("sort", ["path", "name", "modified", "size"])
-def test_a_list_of_all_notes_is_read_from_an_index_in_its_order(sort: str) -> None:
+def test_a_list_of_all_notes_is_read_from_an_index_in_its_order(
+    sort: Literal["path", "name", "modified", "size"],
+) -> None:
     catalog = _ExplainingCatalog()
     catalog.store(record_of(f"{number % 3}/{number % 4}.md") for number in range(12))
     catalog.scans.clear()

@@ -104,7 +104,9 @@ class StagedChange:
         try:
             for step, place in stages.each(stages.FINISHING, "checked the old text of", found, may_stop=False):
                 self._check_displaced(step, place)
-            for step, place in found:  # noqa: B007 - the error names it
+            for step, place in stages.each(  # noqa: B007 - the error names it
+                stages.CLEANING, "removed the old text of", found, may_stop=False
+            ):
                 os.unlink(place)
         except OSError as error:
             raise cannot("delete" if step.new is None else "write", step.path, error) from error

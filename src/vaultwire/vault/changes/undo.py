@@ -23,10 +23,10 @@ from vaultwire.vault.errors import (
     UNDO_CONFLICT,
     VaultError,
 )
-from vaultwire.vault.value_types import VaultPath
+from vaultwire.vault.value_types import NO_PROGRESS, Progress, Stages, VaultPath
 
 
-def plan_undo(changes: Changes, files: Files, number: int) -> list[Step]:
+def plan_undo(changes: Changes, files: Files, number: int, progress: Progress = NO_PROGRESS) -> list[Step]:
     """Return the steps that undo a change; execute them with ``undoes=number``.
 
     Later edits elsewhere in its notes stay. Raises VaultError: FILE_NOT_FOUND if the change is not on
@@ -41,7 +41,7 @@ def plan_undo(changes: Changes, files: Files, number: int) -> list[Step]:
             id=number,
             changes=[undone_by],
         )
-    steps = simplified(_UndoPlanner(detailed, _in_effect(changes.since(number)), files).plan())
+    steps = simplified(_UndoPlanner(detailed, _in_effect(changes.since(number)), files).plan(Stages(progress)))
     if not steps:
         raise VaultError(
             UNDO_CONFLICT, f"Nothing is left of change {number}: its files are as they were before it.", id=number
@@ -59,11 +59,11 @@ class _UndoPlanner:
         self._tree = ProjectedTree(files)
         self._steps: list[Step] = []
 
-    def plan(self) -> list[Step]:
+    def plan(self, stages: Stages) -> list[Step]:
         """Return the steps that undo those of the change, in reverse order."""
         steps = self._detailed.steps
         moves = MovePaths((number, step) for number, step in enumerate(steps) if isinstance(step, Move))
-        for number in reversed(range(len(steps))):
+        for number in stages.each(stages.READING, "compared", range(len(steps))[::-1]):
             step, content = steps[number], self._detailed.contents[number]
             end = moves.after(paths_of(step)[-1], number + 1)
             now = self._moved_later.after(end)

@@ -26,7 +26,7 @@ class History:
         """Undo a change. See ``plan_undo``."""
         bench = self._bench
         with bench.locked(progress):
-            steps = plan_undo(bench.changes, bench.files, number)
+            steps = plan_undo(bench.changes, bench.files, number, progress)
             return bench.finish(steps, [], progress, dry_run=dry_run, undoes=number)
 
     def restore(self, path: str, number: int | None, to: str, progress: Progress, *, dry_run: bool) -> Done:

@@ -148,16 +148,22 @@ def tags_of(catalog: Catalog, ids: Sequence[int]) -> dict[int, list[str]]:
     return tags
 
 
-def excluded_with(catalog: Catalog, tag: str, name: str) -> list[VaultPath]:
-    """Return the excluded notes that have the tag, or one below it, or else the property of that name, in path order."""
-    if not tag:
+def notes_with(catalog: Catalog, tag: str, name: str) -> tuple[list[VaultPath], list[VaultPath]]:
+    """Return the notes that have the tag, or one below it, or else the property of that name, in path order.
+
+    First those that are not excluded, then those that are.
+    """
+    if tag:
+        wanted = fold(tag)
+        rows = catalog.rows("SELECT path, 0 FROM files JOIN tagged ON note = id WHERE tagged.tag = ?", [wanted])
+        excluded = catalog.rows("SELECT path, tag FROM files JOIN tags ON note = id WHERE hidden")
+        rows += {(path, 1) for path, other in excluded if f"{fold(other)}/".startswith(f"{wanted}/")}
+    else:
         rows = catalog.rows(
-            "SELECT path FROM files JOIN properties ON note = id WHERE hidden AND properties.name = ?", [fold(name)]
+            "SELECT path, hidden FROM files JOIN properties ON note = id WHERE properties.name = ?", [fold(name)]
         )
-        return sorted(path for (path,) in rows)
-    wanted = fold(tag)
-    found = catalog.rows("SELECT path, tag FROM files JOIN tags ON note = id WHERE hidden")
-    return sorted({path for path, other in found if f"{fold(other)}/".startswith(f"{wanted}/")})
+    rows.sort()
+    return [path for path, hidden in rows if not hidden], [path for path, hidden in rows if hidden]
 
 
 def count_tags(catalog: Catalog, folder: VaultPath | None) -> list[TagCount]:
