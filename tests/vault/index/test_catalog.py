@@ -161,24 +161,18 @@ class _ExplainingCatalog(Catalog):
         return super().rows(statement, values)
 
 
-def test_properties_and_tasks_are_counted_when_notes_are_written_not_when_somebody_asks() -> None:
+def test_properties_tasks_and_links_are_counted_when_notes_are_written_not_when_somebody_asks() -> None:
     catalog = _ExplainingCatalog()
-    facts: Facts = (
-        [],
-        [],
-        [],
-        [],
-        [(0, "colour", "Colour", '"red"')],
-        [(3, " ", "", "pick", True), (4, "x", "", "sow", False)],
-    )
+    colour, tasks = (0, "colour", "Colour", '"red"'), [(3, " ", "", "pick", True), (4, "x", "", "sow", False)]
+    facts: Facts = ([(0, 1, "other", "Other", "", 0)], [], [], [], [colour], tasks)
     catalog.store(record_of(f"{number}.md")._replace(facts=facts) for number in range(5))
     catalog.forget(["0.md"])
     catalog.store([record_of("1.md", hidden=True)._replace(facts=facts)])
     catalog.scans.clear()
     assert summaries.properties(catalog, "", None) == [("Colour", ["red"], 3)]
     found = summaries.stats(catalog, 5)
-    assert (found.properties, found.tasks_open, found.tasks_done) == (1, 3, 3)
-    assert not [scan for scan in catalog.scans if scan.split()[1] in ("properties", "tasks")]
+    assert (found.properties, found.tasks_open, found.tasks_done, found.links) == (1, 3, 3, 3)
+    assert not [scan for scan in catalog.scans if scan.split()[1] in ("properties", "tasks", "links")]
     catalog.close()
 
 

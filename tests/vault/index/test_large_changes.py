@@ -53,9 +53,9 @@ class ReadFiles(Files):
         self.walked: Callable[[str], object] = str
         self.reached, self.may_go_on = threading.Event(), threading.Event()
 
-    def walk_folders(self, start: Any = None) -> Any:
-        self.walked(start or "")
-        return super().walk_folders(start)
+    def walk_folders(self, folder: Any = None, *options: Any, **others: Any) -> Any:
+        self.walked(folder or "")
+        return super().walk_folders(folder, *options, **others)
 
     def read(self, path: Any, max_bytes: int | None = None) -> Any:
         self.reads[path] += 1

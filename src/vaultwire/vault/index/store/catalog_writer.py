@@ -130,8 +130,9 @@ def _count_tags(connection: sqlite3.Connection, notes: Counter[str], sign: int) 
 
 
 def _count_facts(connection: sqlite3.Connection, note_ids: list[int], sign: int) -> None:
-    """Add the properties and tasks of these notes, which are not hidden, to their counts, or subtract them."""
+    """Add the properties, tasks and links of these notes, which are not hidden, to their counts, or subtract them."""
     values = (sign, json.dumps(note_ids))
+    in_notes = IN_LIST.replace("?", "?2")
     connection.execute(
         f"INSERT INTO property_counts SELECT name, {KIND} AS kind, min(value), ? * count(*) FROM properties"
         f" WHERE note {IN_LIST} GROUP BY name, kind"
@@ -139,8 +140,9 @@ def _count_facts(connection: sqlite3.Connection, note_ids: list[int], sign: int)
         values,
     )
     connection.execute(
-        f"INSERT INTO task_counts SELECT is_open, ? * count(*) FROM tasks WHERE note {IN_LIST} GROUP BY is_open"
-        " ON CONFLICT (is_open) DO UPDATE SET tasks = tasks + excluded.tasks",
+        "INSERT INTO counts SELECT CASE WHEN is_open THEN 'open' ELSE 'done' END, ?1 * count(*) FROM tasks"
+        f" WHERE note {in_notes} GROUP BY is_open UNION ALL SELECT 'links', ?1 * count(*) FROM links WHERE note {in_notes}"
+        " ON CONFLICT (what) DO UPDATE SET number = number + excluded.number",
         values,
     )
     if sign < 0:

@@ -79,7 +79,7 @@ CREATE TABLE properties (note INTEGER NOT NULL, place INTEGER NOT NULL, name TEX
 CREATE TABLE property_counts (name TEXT NOT NULL, kind TEXT NOT NULL, example TEXT NOT NULL, notes INTEGER NOT NULL,
     PRIMARY KEY (name, kind)) WITHOUT ROWID;
 
-CREATE TABLE task_counts (is_open INTEGER PRIMARY KEY, tasks INTEGER NOT NULL);
+CREATE TABLE counts (what TEXT PRIMARY KEY, number INTEGER NOT NULL) WITHOUT ROWID;
 
 CREATE TABLE tasks (note INTEGER NOT NULL, line INTEGER NOT NULL, mark TEXT NOT NULL, heading TEXT NOT NULL,
     text TEXT NOT NULL, is_open INTEGER NOT NULL, PRIMARY KEY (note, line)) WITHOUT ROWID;
@@ -107,9 +107,9 @@ INDEXES = {
     "properties_value": "properties (name, value, note)",
 }
 
-# ``tag_counts``, ``property_counts`` and ``task_counts`` count what notes have that are not hidden. To count it in 100,000
-# notes takes 0.2 s. An ``example`` is a value that some note has or had. ``open_tasks`` and ``done_tasks`` have the lines of
-# a note's tasks, with commas: a list of 180,000 tasks is made of them in 15 ms, and of the tasks themselves in 140.
+# ``tag_counts``, ``property_counts`` and ``counts`` (links, open and done tasks) count what notes have that are not hidden. To
+# count it in 100,000 notes takes 0.2 s. An ``example`` is a value that some note has or had. ``open_tasks`` and ``done_tasks``
+# have the lines of a note's tasks, with commas: a list of 180,000 tasks is made of them in 15 ms, of the tasks in 140.
 
 # The tables of a note's facts: what was read from it. ``tagged`` has each tag and its parent tags, of notes that are not
 # hidden. Headings and block ids are not stored: callers that need them read the note anyway.

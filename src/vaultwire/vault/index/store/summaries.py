@@ -167,23 +167,20 @@ def stats(catalog: Catalog, limit: int) -> VaultStats:
     folders = catalog.rows(
         "SELECT folder, count(*), sum(size) FROM files WHERE is_note AND NOT hidden GROUP BY folder ORDER BY 2 DESC, folder"
     )
-    visible, _ = _within(catalog, None)
     odd = "count(*) FROM files WHERE problem IS NOT NULL AND NOT hidden"
     unreadable = one(f"{odd} AND digest = {UNREAD}")
-    ((tasks_in_all, tasks_open),) = catalog.rows(
-        "SELECT ifnull(sum(tasks), 0), ifnull(sum(tasks * is_open), 0) FROM task_counts"
-    )
+    counts = Counter(dict(catalog.rows("SELECT what, number FROM counts")))
     return VaultStats(
         notes=sum(notes for _, notes, _ in folders),
         size=sum(size for *_, size in folders),
         excluded=one("count(*) FROM files WHERE hidden AND is_note"),
         unreadable=unreadable,
         odd=one(odd) - unreadable,
-        links=one(f"count(*) FROM links WHERE {visible}"),
+        links=counts["links"],
         tags=one("count(*) FROM tag_counts"),
         properties=one("count(DISTINCT name) FROM property_counts"),
-        tasks_open=tasks_open,
-        tasks_done=tasks_in_all - tasks_open,
+        tasks_open=counts["open"],
+        tasks_done=counts["done"],
         modified_ns=one("max(modified) FROM files WHERE is_note AND NOT hidden"),
         attachments=_attachments(catalog),
         folders=[FolderSize(*row) for row in folders[: max(limit, 0)]],
