@@ -12,6 +12,7 @@ import shutil
 import signal
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
@@ -47,6 +48,10 @@ class NoIndex:
 
     def queue_changes(self, paths: Any, folders: Any = ()) -> None:
         """Hear nothing."""
+
+    def hold_changes(self) -> AbstractContextManager[None]:
+        """Hold nothing."""
+        return nullcontext()
 
 
 def open_changes(root: Path, state: Path) -> tuple[Files, Changes]:

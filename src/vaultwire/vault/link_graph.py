@@ -17,7 +17,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from vaultwire.vault.disk.paths import NOTE_SUFFIX, fold
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
-from vaultwire.vault.listed import BETWEEN_PATHS, ItemKeys, Listed, NumberedPathKeys, PathKeys
+from vaultwire.vault.listed import BETWEEN_PATHS, ItemKeys, Listed, PairedKeys, PathKeys
 from vaultwire.vault.value_types import Progress, VaultPath
 
 Direction: TypeAlias = Literal["both", "out", "in"]
@@ -172,7 +172,7 @@ class LinkGraph:
         """Return the notes that link to no other note or attachment, in path order."""
         return self._notes_without(self._out)
 
-    def hubs(self) -> NumberedPathKeys:
+    def hubs(self) -> PairedKeys:
         """Return the notes that others link to, each with their number, the most linked first, ties in path order."""
         counts = Counter(_firsts(self._into))
         ranked = sorted(
@@ -181,7 +181,7 @@ class LinkGraph:
             reverse=True,
         )
         paths = PathKeys(BETWEEN_PATHS.join([self._paths[number] for number in ranked]))
-        return NumberedPathKeys(paths, array("l", [counts[number] for number in ranked]))
+        return PairedKeys(paths, array("l", [counts[number] for number in ranked]))
 
     def unresolved(self) -> list[Unresolved]:
         """Return the names that links ask for and no file has, the most frequent first, ties in the order of the names."""

@@ -13,9 +13,6 @@ Item = TypeVar("Item")
 
 BETWEEN_PATHS = "//"
 """Stands between joined paths: no path in a vault holds it."""
-BETWEEN_NOTES = "///"
-"""Stands between notes with their lines: no path begins or ends with a slash."""
-
 # The size of a long list is estimated from so many of its items.
 _SAMPLE = 200
 
@@ -120,52 +117,74 @@ class PathKeys:
         return [VaultPath(path) for path in self._joined.split(BETWEEN_PATHS, min(stop, self._count))[start:stop]]
 
 
-class NumberedPathKeys:
-    """Paths, each with a number."""
-
-    __slots__ = ("_numbers", "_paths", "size")
-
-    def __init__(self, paths: PathKeys, numbers: array[int]) -> None:
-        self._paths = paths
-        self._numbers = numbers
-        self.size = paths.size + sys.getsizeof(numbers)
-
-    def __len__(self) -> int:
-        """See ``Keys``."""
-        return len(self._paths)
-
-    def part(self, start: int, stop: int) -> list[tuple[VaultPath, int]]:
-        """See ``Keys``."""
-        return list(zip(self._paths.part(start, stop), self._numbers[start:stop], strict=True))
-
-
-class LineKeys:
-    """Places in notes: paths and lines, kept as one text."""
+class IdKeys:
+    """Numbers that the index has given to files, kept as one text. No number is given twice."""
 
     __slots__ = ("_count", "_joined", "size")
 
-    def __init__(self, joined: str | None, count: int) -> None:
-        """``joined``: each path, ``BETWEEN_PATHS``, its lines with commas, and ``BETWEEN_NOTES`` between two notes."""
+    def __init__(self, joined: str | None) -> None:
+        """``joined``: the numbers with commas; None or empty for none."""
         self._joined = joined or ""
-        self._count = count
+        self._count = self._joined.count(",") + 1 if joined else 0
         self.size = sys.getsizeof(self._joined)
 
     def __len__(self) -> int:
         """See ``Keys``."""
         return self._count
 
-    def part(self, start: int, stop: int) -> list[tuple[VaultPath, int]]:
+    def part(self, start: int, stop: int) -> list[int]:
         """See ``Keys``."""
-        found: list[tuple[VaultPath, int]] = []
+        if start >= self._count:
+            return []
+        return [int(number) for number in self._joined.split(",", min(stop, self._count))[start:stop]]
+
+
+class PairedKeys:
+    """Keys, each with a number that tells more of the result."""
+
+    __slots__ = ("_keys", "_numbers", "size")
+
+    def __init__(self, keys: Keys, numbers: array[int]) -> None:
+        self._keys = keys
+        self._numbers = numbers
+        self.size = keys.size + sys.getsizeof(numbers)
+
+    def __len__(self) -> int:
+        """See ``Keys``."""
+        return len(self._keys)
+
+    def part(self, start: int, stop: int) -> list[tuple[Any, int]]:
+        """See ``Keys``."""
+        return list(zip(self._keys.part(start, stop), self._numbers[start:stop], strict=True))
+
+
+class LineKeys:
+    """Places in notes: the numbers of the notes (see ``IdKeys``) and lines, kept as one text."""
+
+    __slots__ = ("_count", "_joined", "size")
+
+    def __init__(self, joined: str | None) -> None:
+        """``joined``: each note's number, a colon and its lines with commas; a semicolon between two notes."""
+        self._joined = joined or ""
+        self._count = self._joined.count(",") + self._joined.count(";") + 1 if joined else 0
+        self.size = sys.getsizeof(self._joined)
+
+    def __len__(self) -> int:
+        """See ``Keys``."""
+        return self._count
+
+    def part(self, start: int, stop: int) -> list[tuple[int, int]]:
+        """See ``Keys``."""
+        found: list[tuple[int, int]] = []
         before = 0  # places in the notes before this one
         # A page needs at most as many notes as places: the rest of the text is not split.
-        for note in self._joined.split(BETWEEN_NOTES, max(stop, 0) if stop < self._count else -1):
+        for note in self._joined.split(";", max(stop, 0) if stop < self._count else -1):
             if before >= stop:
                 break
-            path, _, lines = note.partition(BETWEEN_PATHS)
+            note_id, _, lines = note.partition(":")
             here = lines.count(",") + 1
             if lines and before + here > start:
                 numbers = sorted(map(int, lines.split(",")))[max(start - before, 0) : stop - before]
-                found += [(VaultPath(path), line) for line in numbers]
+                found += [(int(note_id), line) for line in numbers]
             before += here
         return found

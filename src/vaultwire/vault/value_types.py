@@ -357,7 +357,7 @@ def asking(progress: Progress, items: Iterable[_Item]) -> Iterator[_Item]:
 class Stages:
     """The progress of a change of files in its stages: reported on one scale, a hundred times in each stage at most."""
 
-    READING, CHECKING, RECORDING, STAGING, RENAMING, FINISHING, ROLLING_BACK = range(7)
+    READING, CHECKING, RECORDING, STAGING, RENAMING, FINISHING, CLEANING, ROLLING_BACK = range(8)
 
     def __init__(self, progress: Progress) -> None:
         self._progress = progress

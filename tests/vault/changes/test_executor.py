@@ -8,7 +8,8 @@ import stat
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -414,6 +415,23 @@ def test_the_index_hears_of_every_file_that_a_change_touched(root: Path, tmp_pat
         Move(path("B.md"), path(".trash/B.md")),
     )
     assert index.heard == (["A.md", "B.md"], ["Folder", "Other"])
+
+
+def test_the_index_is_held_back_from_before_the_first_step_until_after_the_last(root: Path, tmp_path: Path) -> None:
+    class Holding(NoIndex):
+        def __init__(self) -> None:
+            self.seen: list[bytes] = []
+
+        @contextmanager
+        def hold_changes(self) -> Iterator[None]:
+            self.seen.append((root / "A.md").read_bytes())
+            yield
+            self.seen.append((root / "A.md").read_bytes())
+
+    index = Holding()
+    changes = Changes(Files(str(root), 1000), index, str(tmp_path / "state"))  # type: ignore[arg-type]
+    execute(changes, Write(path("A.md"), b"a\n", b"new\n"))
+    assert index.seen == [b"a\n", b"new\n"]
 
 
 def test_trouble_of_the_index_fails_no_change_and_is_over_with_its_cause(root: Path) -> None:

@@ -157,8 +157,19 @@ def test_a_change_reports_its_progress_in_every_stage(root: Path) -> None:
     reports = [report for report in listening.reports if "index" not in report[2]]
     assert [done for done, _, _ in reports] == sorted({done for done, _, _ in reports})
     assert all(done < total for done, total, _ in reports)
-    assert {message.split()[0] for _, _, message in reports} == {"read", "checked", "recorded", "wrote", "renamed"}
-    assert len(reports) <= 600
+    verbs = {"checked", "recorded", "wrote", "renamed", "removed"}
+    assert {message.split()[0] for _, _, message in reports} == {"read", *verbs}
+    assert len(reports) <= 700
+
+
+def test_an_undo_reports_its_progress_in_every_stage(root: Path) -> None:
+    vault = open_vault(root)
+    _, done = vault.arranging.rename_property("old", "new", NO_PROGRESS, dry_run=False)
+    assert done.change is not None
+    listening = Listening()
+    vault.history.undo([done.change.id], "", listening, dry_run=False)
+    verbs = {message.split()[0] for _, _, message in listening.reports if "index" not in message}
+    assert verbs == {"compared", "checked", "recorded", "wrote", "renamed", "removed"}
 
 
 @pytest.mark.parametrize("stage", ["read", "checked", "recorded", "wrote"])

@@ -48,16 +48,16 @@ class Desk:
     def replace(self, name: str, old: str, new: str) -> int:
         text = (self.root / name).read_text()
         assert old in text
-        return self.vault.writing.write(name, text.replace(old, new), "overwrite").change
+        return number_of(self.vault.writing.write(name, text.replace(old, new), "overwrite").done.change)
 
     def move(self, name: str, to: str) -> int:
         return number_of(self.vault.arranging.move(name, to, NO_PROGRESS, dry_run=False)[1].change)
 
     def create(self, name: str, text: str) -> int:
-        return self.vault.writing.write(name, text, "create").change
+        return number_of(self.vault.writing.write(name, text, "create").done.change)
 
     def delete(self, name: str) -> int:
-        return self.vault.writing.delete(name, permanent=False).change
+        return number_of(self.vault.writing.delete(name, permanent=False).done.change)
 
 
 def number_of(change: Change | None) -> int:
@@ -255,14 +255,18 @@ def done(desk: Desk, kind: str, one: int, other: int) -> int:
     )
     new = NAMES[other % len(NAMES)]
     if kind == "create":
-        return 0 if f"{new}.md" in there else desk.vault.writing.write(f"./{new}.md", f"{one}\nx\ny\n", "create").change
+        return (
+            0
+            if f"{new}.md" in there
+            else number_of(desk.vault.writing.write(f"./{new}.md", f"{one}\nx\ny\n", "create").done.change)
+        )
     if not there:
         return 0
     name = there[one % len(there)]
     if kind == "append":
-        return desk.vault.writing.write(name, f"more {other}\n", "append").change
+        return number_of(desk.vault.writing.write(name, f"more {other}\n", "append").done.change)
     if kind == "replace":
-        return desk.vault.writing.write(name, f"{other}\n", "overwrite").change
+        return number_of(desk.vault.writing.write(name, f"{other}\n", "overwrite").done.change)
     if kind == "delete":
         return desk.delete(name)
     new = new if "/" in new else f"Other/{new}"

@@ -205,7 +205,7 @@ def test_an_attachment_is_moved_to_the_trash_and_back(root: Path, name: str) -> 
     before, vault = snapshot(root), open_vault(root)
     assert vault.writing.delete(name, permanent=False).trash_path == ".trash/photo.png"
     assert not (root / "Files" / "photo.png").exists()
-    vault.history.undo(1, NO_PROGRESS, dry_run=False)
+    vault.history.undo([1], "", NO_PROGRESS, dry_run=False)
     assert snapshot(root) == before
 
 

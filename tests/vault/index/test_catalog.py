@@ -7,19 +7,19 @@ import shutil
 import sqlite3
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from support.stores import open_stored
-from vaultwire.vault.index.store import summaries
+from vaultwire.vault.index.store import catalog_queries, note_finder, summaries
 from vaultwire.vault.index.store.catalog import Catalog
 from vaultwire.vault.index.store.note_finder import NoteNames
 from vaultwire.vault.index.store.schema import INDEXES, UNREAD, Facts, Record
 from vaultwire.vault.index.store.updater import must_be_read
-from vaultwire.vault.search.filters import NoteFilter
+from vaultwire.vault.search.filters import NoteFilter, TaskFilter
 from vaultwire.vault.search.searchable import is_searchable
 from vaultwire.vault.value_types import NO_PROGRESS, NoteStat, VaultPath
 from vaultwire.vault.visibility.excludes import Excludes
@@ -147,29 +147,74 @@ def test_after_a_change_only_the_names_of_the_changed_notes_are_read() -> None:
 
 
 class _ExplainingCatalog(Catalog):
-    """A catalog that says which tables and indexes its queries went through from end to end."""
+    """A catalog that says which tables and indexes its queries went through from end to end, and what they sorted."""
 
     def __init__(self) -> None:
         self.scans: list[str] = []
+        self.sorts: list[str] = []
         super().__init__(None)
 
     def rows(self, statement: str, values: Sequence[Any] = ()) -> list[Any]:
         plan = super().rows(f"EXPLAIN QUERY PLAN {statement}", values)
         self.scans += [step[3] for step in plan if step[3].startswith("SCAN")]
+        self.sorts += [step[3] for step in plan if "TEMP B-TREE" in step[3]]
         return super().rows(statement, values)
 
 
-def test_properties_and_tasks_are_counted_when_notes_are_written_not_when_somebody_asks() -> None:
+def test_properties_tasks_and_links_are_counted_when_notes_are_written_not_when_somebody_asks() -> None:
     catalog = _ExplainingCatalog()
-    facts: Facts = ([], [], [], [], [(0, "colour", "Colour", '"red"')], [(3, " ", "", "pick"), (4, "x", "", "sow")])
+    colour, tasks = (0, "colour", "Colour", '"red"'), [(3, " ", "", "pick", True), (4, "x", "", "sow", False)]
+    facts: Facts = ([(0, 1, "other", "Other", "", 0)], [], [], [], [colour], tasks)
     catalog.store(record_of(f"{number}.md")._replace(facts=facts) for number in range(5))
     catalog.forget(["0.md"])
     catalog.store([record_of("1.md", hidden=True)._replace(facts=facts)])
     catalog.scans.clear()
     assert summaries.properties(catalog, "", None) == [("Colour", ["red"], 3)]
     found = summaries.stats(catalog, 5)
-    assert (found.properties, found.tasks_open, found.tasks_done) == (1, 3, 3)
-    assert not [scan for scan in catalog.scans if scan.split()[1] in ("properties", "tasks")]
+    assert (found.properties, found.tasks_open, found.tasks_done, found.links) == (1, 3, 3, 3)
+    assert not [scan for scan in catalog.scans if scan.split()[1] in ("properties", "tasks", "links")]
+    catalog.close()
+
+
+@pytest.mark.parametrize("sort", ["path", "name", "modified", "size"])
+def test_a_list_of_all_notes_is_read_from_an_index_in_its_order(
+    sort: Literal["path", "name", "modified", "size"],
+) -> None:
+    catalog = _ExplainingCatalog()
+    catalog.store(record_of(f"{number % 3}/{number % 4}.md") for number in range(12))
+    catalog.scans.clear()
+    found = note_finder.find(catalog, NoteNames(), NoteFilter(sort=sort), None)
+    assert len(note_finder.to_notes(catalog, found.part(0, 12))) == 12
+    if sort == "path":
+        assert catalog_queries.notes(catalog, None).part(0, 12) == [note_id for note_id, _ in found.part(0, 12)]
+    assert all("INDEX files_" in scan for scan in catalog.scans if scan.startswith("SCAN files"))
+    assert not [each for each in catalog.sorts if "ORDER BY" in each]
+    catalog.close()
+
+
+@pytest.mark.parametrize("is_done", [True, False])
+def test_a_list_of_tasks_reads_no_row_of_a_task_before_its_page(is_done: bool) -> None:
+    catalog = _ExplainingCatalog()
+    facts: Facts = (
+        [],
+        [],
+        [],
+        [],
+        [],
+        [(3, " ", "", "pick", True), (4, "x", "", "sow", False), (9, " ", "", "eat", True)],
+    )
+    catalog.store(record_of(f"{number}.md")._replace(facts=facts) for number in range(5))
+    catalog.store([record_of("1.md", hidden=True)._replace(facts=facts), record_of("2.md")])
+    catalog.scans.clear()
+    found = summaries.tasks(catalog, TaskFilter(is_done=is_done), None, None)
+    assert [scan for scan in catalog.scans if scan.startswith("SCAN tasks")] == []
+    assert [scan for scan in catalog.scans if scan.startswith("SCAN files") and "_tasks" not in scan] == []
+    assert catalog.sorts == []
+    lines = [4] if is_done else [3, 9]
+    assert len(found) == 3 * len(lines)
+    places = [(task.path, task.line) for task in summaries.to_tasks(catalog, found.part(0, len(found)))]
+    assert places == [(f"{name}.md", line) for name in (0, 3, 4) for line in lines]
+    assert found.part(1, 2) == found.part(0, len(found))[1:2]
     catalog.close()
 
 

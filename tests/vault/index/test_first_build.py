@@ -240,7 +240,7 @@ class Waits(NoProgress):
         lambda index, progress: index.count_tags(None, progress),
         lambda index, progress: index.stats(9, progress),
         lambda index, progress: index.links_asking(["000"], [], progress),
-        lambda index, progress: index.excluded_with("n1", "", progress),
+        lambda index, progress: index.notes_with("n1", "", progress),
     ],
 )
 def test_all_other_calls_wait_for_the_whole_index_and_report_how_far_it_is(

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -49,7 +50,12 @@ class ReadFiles(Files):
         super().__init__(root, 100_000)
         self.reads: Counter[str] = Counter()
         self.held = ""
+        self.walked: Callable[[str], object] = str
         self.reached, self.may_go_on = threading.Event(), threading.Event()
+
+    def walk_folders(self, folder: Any = None, *options: Any, **others: Any) -> Any:
+        self.walked(folder or "")
+        return super().walk_folders(folder, *options, **others)
 
     def read(self, path: Any, max_bytes: int | None = None) -> Any:
         self.reads[path] += 1
@@ -209,3 +215,67 @@ def test_an_index_that_is_not_watched_is_searched_whole(files: ReadFiles, index:
     index.queue_changes(PATHS)
     found = search(index, "green")
     assert (found.lacks_changes, found.total) == (False, NOTES)
+
+
+# ---------------------------------------------------------------------- while a change takes its steps
+
+
+def test_nothing_is_applied_while_a_change_takes_its_steps_and_nobody_waits_for_it(
+    files: ReadFiles, watched: StoredIndex
+) -> None:
+    files.reads.clear()
+    with watched.hold_changes():
+        change_all(files)
+        watched.queue_changes(PATHS)
+        found = search(watched, "file:00")
+        assert (found.lacks_changes, [hit.path for hit in found.hits]) == (False, [PATHS[0]])
+        assert len(watched.notes(None, NO_PROGRESS)) == NOTES
+        assert sum(files.reads.values()) == 1  # the note that is shown
+    assert search_when_applied(watched, "green").total == NOTES
+
+
+def test_changes_wait_until_the_last_of_several_holders_is_done(files: ReadFiles, index: StoredIndex) -> None:
+    queue = QueuedChanges()
+    change_all(files)
+    with queue.held():
+        with queue.held():
+            queue.add(PATHS, ())
+        assert not queue
+        assert not queue.is_empty
+    assert queue
+    queue.apply(index._updater, NO_PROGRESS)
+    assert queue.is_empty
+
+
+def test_after_lost_events_searches_need_not_wait_until_all_changes_are_applied(
+    files: ReadFiles, watched: StoredIndex
+) -> None:
+    assert watched._watch is not None
+    watched._watch._most = 0  # as if the kernel had dropped events
+    files.held = PATHS[30]
+    change_all(files)
+    assert files.reached.wait(PATIENCE)
+    found = search(watched, "file:00")
+    assert (found.lacks_changes, [hit.path for hit in found.hits]) == (True, [PATHS[0]])
+    files.may_go_on.set()
+    assert search_when_applied(watched, "green").total == NOTES
+    assert difference(answers(watched, QUERIES), answers_of_new(Path(files.root), QUERIES)) == {}
+
+
+def test_settings_that_exclude_the_same_notes_have_no_file_checked(files: ReadFiles, watched: StoredIndex) -> None:
+    checks: list[str] = []
+    files.walked = checks.append
+    Path(files.root, ".obsidian").mkdir()
+    Path(files.root, ".obsidian", "app.json").write_text("{}")
+    Path(files.root, "last.md").write_text("the last one")
+    until = time.monotonic() + PATIENCE
+    while not search(watched, "last").total:
+        assert time.monotonic() < until
+    assert watched._is_checked
+    assert "" not in checks
+
+
+def search_when_applied(index: StoredIndex, query: str) -> Found:
+    """Search after all changes are applied, for which lists wait."""
+    index.notes(None, NO_PROGRESS)
+    return search(index, query)

@@ -127,22 +127,8 @@ class Changes:
         progress.check()
         with self._journal_errors():
             self._journal.begin(intent, stages)
-        staged = StagedChange(self._files, intent)
-        begun = 0
-        try:
-            staged.prepare(stages)
-            progress.check()
-            with self._journal_errors():
-                self._journal.mark_ready(number)
-            for begun in stages.each(stages.RENAMING, "renamed", range(1, len(needed) + 1), may_stop=False):
-                staged.take(begun - 1)
-            begun = len(needed) + 1
-            staged.finish(stages)
-        except BaseException as error:
-            # A step that raises VaultError was not taken; any other exception may come in the middle of one.
-            taken = begun - 1 if begun and isinstance(error, VaultError) else begun
-            self._try_to_roll_back(intent, staged, stages, min(taken, len(needed)))
-            raise
+        with self._index.hold_changes():
+            self._take(intent, stages, progress)
         try:
             self._journal.end(number, Ending(is_undone=False))
         except OSError:  # a full disk: the next process sees from the files that the change is done
@@ -151,6 +137,26 @@ class Changes:
         if len(needed) != len(planned):
             self._index.queue_changes(path for step in planned for path in paths_of(step))
         return Change(number, now, author, files_of(intent.steps), undoes)
+
+    def _take(self, intent: Intent, stages: Stages, progress: Progress) -> None:
+        """Take the steps of a recorded change, or none of them."""
+        staged = StagedChange(self._files, intent)
+        count = len(intent.steps)
+        begun = 0
+        try:
+            staged.prepare(stages)
+            progress.check()
+            with self._journal_errors():
+                self._journal.mark_ready(intent.id)
+            for begun in stages.each(stages.RENAMING, "renamed", range(1, count + 1), may_stop=False):
+                staged.take(begun - 1)
+            begun = count + 1
+            staged.finish(stages)
+        except BaseException as error:
+            # A step that raises VaultError was not taken; any other exception may come in the middle of one.
+            taken = begun - 1 if begun and isinstance(error, VaultError) else begun
+            self._try_to_roll_back(intent, staged, stages, min(taken, count))
+            raise
 
     def _try_to_roll_back(self, intent: Intent, staged: StagedChange, stages: Stages, begun: int) -> None:
         try:

@@ -104,7 +104,7 @@ class StagedChange:
         try:
             for step, place in stages.each(stages.FINISHING, "checked the old text of", found, may_stop=False):
                 self._check_displaced(step, place)
-            for step, place in found:  # noqa: B007 - the error names it
+            for step, place in stages.each(stages.CLEANING, "removed", found, may_stop=False):  # noqa: B007 - see below
                 os.unlink(place)
         except OSError as error:
             raise cannot("delete" if step.new is None else "write", step.path, error) from error

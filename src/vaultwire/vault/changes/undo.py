@@ -18,7 +18,7 @@ from vaultwire.vault.disk.contents import Content
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.disk.paths import TRASH, lies_in
 from vaultwire.vault.errors import UNDO_CONFLICT, VaultError
-from vaultwire.vault.value_types import NO_PROGRESS, Progress, VaultPath
+from vaultwire.vault.value_types import NO_PROGRESS, Progress, Stages, VaultPath
 
 # How many conflicts an error explains; the numbers of the others are in its details.
 _MAX_EXPLAINED = 10
@@ -52,7 +52,7 @@ def plan_undo_all(
     wanted = sorted(set(numbers), reverse=True)
     later = changes.since(wanted[-1]) if wanted else []
     plan = UndoPlan([], [], [])
-    tree = ProjectedTree(files)
+    tree, stages = ProjectedTree(files), Stages(progress)
     conflicts: dict[int, _Refusal] = {}
     for detailed in changes.show_all(wanted):
         progress.check()
@@ -62,7 +62,7 @@ def plan_undo_all(
             if change.undone_by is not None and change.undone_by not in undone:
                 _refuse_undone(change)
             since = [each for each in later if each.id > change.id]
-            steps = simplified(_UndoPlanner(detailed, in_effect(since, undone), tree).plan())
+            steps = simplified(_UndoPlanner(detailed, in_effect(since, undone), tree).plan(stages))
         except _Refusal as refusal:
             conflicts[change.id] = refusal
             tree = ProjectedTree(files)  # without the steps of the failed plan
@@ -137,11 +137,11 @@ class _UndoPlanner:
         self._tree = tree
         self._steps: list[Step] = []
 
-    def plan(self) -> list[Step]:
+    def plan(self, stages: Stages) -> list[Step]:
         """Return the steps that undo those of the change, in reverse order."""
         steps = self._detailed.steps
         moves = MovePaths((number, step) for number, step in enumerate(steps) if isinstance(step, Move))
-        for number in reversed(range(len(steps))):
+        for number in stages.each(stages.READING, "compared", range(len(steps))[::-1]):
             step, content = steps[number], self._detailed.contents[number]
             end = moves.after(paths_of(step)[-1], number + 1)
             now = self._moved_later.after(end)

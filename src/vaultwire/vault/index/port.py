@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import Protocol, TypeAlias
 
 from vaultwire.markdown.parsed_note import Link
@@ -45,7 +46,7 @@ class Index(Protocol):
     ``folder`` limits an answer to the notes below it. A call may have to wait until all files are checked: it calls
     ``progress.report`` meanwhile, and ``progress.check``, which raises when the call should stop. Notes that the vault's
     own rules exclude are in ``notes``, ``named``, ``paths``, ``files_after``, ``links_asking``, ``resolver`` and
-    ``excluded_with``, and in ``tasks`` of one note; no other answer has them.
+    ``notes_with``, and in ``tasks`` of one note; no other answer has them.
     """
 
     def notes(self, folder: VaultPath | None, progress: Progress) -> Listed[NoteStat]:
@@ -117,10 +118,11 @@ class Index(Protocol):
     ) -> Listed[Tagged]:
         """Return the notes that have every one of the tags, or any of them, in path order. ``a/b`` counts as ``a``, too."""
 
-    def excluded_with(self, tag: str, name: str, progress: Progress) -> list[VaultPath]:
-        """Return the notes that the vault's rules exclude and that have the tag, or one below it, or else the property.
+    def notes_with(self, tag: str, name: str, progress: Progress) -> tuple[list[VaultPath], list[VaultPath]]:
+        """Return the notes that have the tag, or one below it, or else the property, for changes to all that have it.
 
-        In path order, for changes to all notes that have it. Either ``tag`` or ``name`` is empty.
+        First those that the vault's rules do not exclude, then those that they exclude, both in path order. Either ``tag``
+        or ``name`` is empty.
         """
 
     def count_tags(self, folder: VaultPath | None, progress: Progress) -> list[TagCount]:
@@ -155,6 +157,9 @@ class Index(Protocol):
 
     def listing_version(self, progress: Progress) -> Hashable:
         """Return a value that differs once a file has come, gone or been renamed."""
+
+    def hold_changes(self) -> AbstractContextManager[object]:
+        """While the block runs, do not apply what a watch sees: a large change would have to share its time with that."""
 
     def queue_changes(self, paths: Iterable[str], folders: Iterable[str] = ()) -> None:
         """Note that this process has just changed these files, and files anywhere below these folders.

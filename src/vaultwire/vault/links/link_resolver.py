@@ -45,6 +45,10 @@ class LinkResolver:
             return known
         if not linkpath:
             return source
+        found = self._only_file(linkpath)
+        if found is not None:
+            self._from_anywhere[linkpath] = found
+            return found
         folder = source.rpartition("/")[0]
         if linkpath.startswith("/"):
             return self._exact(linkpath.lstrip("/"))
@@ -59,6 +63,13 @@ class LinkResolver:
         if found is not None:
             self._from_anywhere[linkpath] = found
         return found
+
+    def _only_file(self, linkpath: str) -> VaultPath | None:
+        """Return the only file of the name, for a link that is no more than a name: the other rules say the same."""
+        if "/" in linkpath:
+            return None
+        found = [path for spelling in _spellings(linkpath) for _, path in self._by_name.get(spelling, ())]
+        return found[0] if len(found) == 1 else None
 
     def _ending(self, folder: str, linkpath: str) -> VaultPath | None:
         """Return a file whose path ends so: the one in the folder, else the one with the shortest path."""
@@ -80,7 +91,11 @@ class LinkResolver:
         It does if its path is the whole path, or if only one file's path ends so. A relative link counts as unambiguous.
         """
         linkpath = linkpath.strip()
-        if linkpath.startswith(("/", *_RELATIVE)) or self._exact(linkpath) is not None:
+        if (
+            linkpath in self._from_anywhere
+            or linkpath.startswith(("/", *_RELATIVE))
+            or self._exact(linkpath) is not None
+        ):
             return True
         ending = {
             path

@@ -79,9 +79,8 @@ def plan_moves(context: PlanContext, wanted: Sequence[Move]) -> MovePlan:
     # What a canvas or base asks for is known only when it is read.
     is_any_name_possible = any(is_canvas_or_base(path) for path in moved)
     # A relative link asks for another name from its new place if it left the vault before.
-    asked = {
-        link_name(place, text) for note, text in asking(progress, links) for place in {note, moved.get(note, note)}
-    }
+    asked = {link_name(note, text) for note, text in asking(progress, links)}
+    asked |= {link_name(moved[note], text) for note, text in links if text.lstrip().startswith(".") and note in moved}
     rules = MovedLinks(
         context,
         paths,

@@ -23,7 +23,6 @@ from vaultwire.vault.links.sections import parse_structure
 from vaultwire.vault.plans.context import PlanContext
 from vaultwire.vault.plans.heading_links import NewSubpath, new_heading_subpaths, with_heading_links
 from vaultwire.vault.plans.link_rewriting import LinkChange
-from vaultwire.vault.search.filters import Condition, NoteFilter
 from vaultwire.vault.value_types import Problem, Progress, Stages, TagCount, VaultPath, asking
 
 # A longer list of notes to repair helps nobody.
@@ -84,9 +83,8 @@ def plan_rename_tag(context: PlanContext, old: str, new: str) -> TagPlan:
         new = check_tag(new)
     except TagError as error:
         raise VaultError(INVALID_ARGUMENTS, f"new: {error}", argument="new") from None
-    tagged = index.tagged([old], None, progress, every=True).all(progress) if old else []
-    excluded = index.excluded_with(old, "", progress) if old else []
-    if not tagged and not excluded:
+    paths, excluded = index.notes_with(old, "", progress) if old else ([], [])
+    if not paths and not excluded:
         raise _no_such_tag(index, old, progress)
 
     def renamed_to_end(text: str) -> str:
@@ -94,7 +92,6 @@ def plan_rename_tag(context: PlanContext, old: str, new: str) -> TagPlan:
             raise TagError(unread_problem(text, end))
         return rename_tag(text, old, new)
 
-    paths = [note.path for note in tagged]
     found = _rename_all(
         context, paths, renamed_to_end, excluded, lambda text: rename_tag(text, old, new), f"#{old} cannot be renamed"
     )
@@ -124,17 +121,13 @@ def plan_rename_property(context: PlanContext, old: str, new: str) -> PropertyPl
     old, new = old.strip(), new.strip()
     if not old or not new:
         raise VaultError(INVALID_ARGUMENTS, "A property needs a name.", argument="old" if not old else "new")
-    having = NoteFilter(conditions=(Condition(fold(old), ""),), sort="path")
-    hits = index.find(having, None, progress).all(progress)
-    excluded = index.excluded_with("", old, progress)
-    if not hits and not excluded:
+    paths, excluded = index.notes_with("", old, progress)
+    if not paths and not excluded:
         raise VaultError(INVALID_ARGUMENTS, f"old: no note has a property {old!r}.", argument="old")
 
     def renamed(text: str) -> str:
         return rename_property(text, old, new)
 
-    paths = [hit.stat.path for hit in hits]
-    del hits  # of 70,000 notes
     found = _rename_all(
         context, paths, renamed, excluded, renamed, f"The property {old!r} cannot be renamed to {new!r}"
     )

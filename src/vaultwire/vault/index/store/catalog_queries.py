@@ -15,7 +15,7 @@ from vaultwire.vault.disk.paths import fold
 from vaultwire.vault.index.store.catalog import Catalog
 from vaultwire.vault.index.store.schema import IN_LIST, INDEXED, UNREAD
 from vaultwire.vault.links.link_resolver import LinkResolver, file_names_for, link_name, link_names_to, linkpath_of
-from vaultwire.vault.listed import BETWEEN_PATHS, PathKeys
+from vaultwire.vault.listed import IdKeys
 from vaultwire.vault.value_types import NoteStat, TagCount, Tagged, VaultPath
 
 
@@ -26,26 +26,32 @@ def below(folder: VaultPath | None, column: str = "path") -> tuple[str, list[Any
     return f"({column} > ? AND {column} < ?)", [f"{folder}/", f"{folder}0"]
 
 
-def joined_paths(catalog: Catalog, where: str, values: Sequence[Any], order: str) -> PathKeys:
-    """Return the paths of the files that meet a condition. SQLite joins them: rows would take three times as long."""
-    inner = f"SELECT path FROM files WHERE {where} ORDER BY {order}"
-    ((joined,),) = catalog.rows(f"SELECT group_concat(path, '{BETWEEN_PATHS}') FROM ({inner})", values)
-    return PathKeys(joined)
+def joined_ids(catalog: Catalog, where: str, values: Sequence[Any], order: str) -> IdKeys:
+    """Return the ids of the files that meet a condition. SQLite joins them: rows would take three times as long."""
+    ((joined,),) = catalog.rows(
+        f"SELECT group_concat(id) FROM (SELECT id FROM files WHERE {where} ORDER BY {order})", values
+    )
+    return IdKeys(joined)
 
 
-def note_paths(catalog: Catalog, folder: VaultPath | None) -> PathKeys:
-    """Return the path of every note below the folder, in path order."""
+def notes(catalog: Catalog, folder: VaultPath | None) -> IdKeys:
+    """Return the id of every note below the folder, in path order."""
     condition, values = below(folder)
     has_hidden = catalog.rows("SELECT 1 FROM files WHERE hidden LIMIT 1")
     visible = "" if has_hidden else "NOT hidden AND "  # lets SQLite use the index of these
-    return joined_paths(catalog, f"is_note AND {visible}{condition}", values, "path")
+    return joined_ids(catalog, f"is_note AND {visible}{condition}", values, "path")
 
 
-def to_stats(catalog: Catalog, page: Sequence[VaultPath]) -> list[NoteStat]:
+def stats_of(catalog: Catalog, ids: Sequence[int]) -> dict[int, NoteStat]:
+    """Return the stats of the files with these ids, without those that are gone."""
+    rows = catalog.rows(f"SELECT id, path, size, modified, stamp FROM files WHERE id {IN_LIST}", [json.dumps(ids)])
+    return {note_id: NoteStat(*stat) for note_id, *stat in rows}
+
+
+def to_stats(catalog: Catalog, page: Sequence[int]) -> list[NoteStat]:
     """Return the stats of the files of a page, without those that are gone."""
-    rows = catalog.rows(f"SELECT path, size, modified, stamp FROM files WHERE path {IN_LIST}", [json.dumps(page)])
-    found = {row[0]: NoteStat(*row) for row in rows}
-    return [found[path] for path in page if path in found]
+    found = stats_of(catalog, page)
+    return [found[note_id] for note_id in page if note_id in found]
 
 
 def named(catalog: Catalog, names: Iterable[str]) -> list[VaultPath]:
@@ -118,40 +124,46 @@ def recent(catalog: Catalog, folder: VaultPath | None, limit: int) -> tuple[list
     return [NoteStat(*row) for row in rows], count_notes(catalog, folder)
 
 
-def tagged(catalog: Catalog, tags: Sequence[str], folder: VaultPath | None, *, every: bool) -> PathKeys:
-    """Return the paths of the notes below the folder that have every one of the tags, or any of them, in path order."""
+def tagged(catalog: Catalog, tags: Sequence[str], folder: VaultPath | None, *, every: bool) -> IdKeys:
+    """Return the ids of the notes below the folder that have every one of the tags, or any of them, in path order."""
     wanted = sorted({fold(tag.removeprefix("#").strip("/")) for tag in tags})
     condition, values = below(folder)
     notes = f"SELECT note FROM tagged WHERE tag {IN_LIST} GROUP BY note HAVING count(*) >= ?"
     least = len(wanted) if every else 1
-    return joined_paths(catalog, f"id IN ({notes}) AND {condition}", [json.dumps(wanted), least, *values], "path")
+    return joined_ids(catalog, f"id IN ({notes}) AND {condition}", [json.dumps(wanted), least, *values], "path")
 
 
-def to_tagged(catalog: Catalog, page: Sequence[VaultPath]) -> list[Tagged]:
+def to_tagged(catalog: Catalog, page: Sequence[int]) -> list[Tagged]:
     """Return the notes of a page with their tags, without those that are gone."""
-    found = dict(catalog.rows(f"SELECT path, id FROM files WHERE path {IN_LIST}", [json.dumps(page)]))
-    tags = tags_of(catalog, [json.dumps([*found.values()])])
-    return [Tagged(path, tags.get(found[path], [])) for path in page if path in found]
+    tags = tags_of(catalog, page)
+    return [Tagged(stat.path, tags.get(note_id, [])) for note_id, stat in stats_of(catalog, page).items()]
 
 
-def tags_of(catalog: Catalog, ids: list[str]) -> dict[int, list[str]]:
-    """Return the tags of each of these notes that has some. ``ids``: their ids as JSON."""
+def tags_of(catalog: Catalog, ids: Sequence[int]) -> dict[int, list[str]]:
+    """Return the tags of each of these notes that has some."""
     tags: dict[int, list[str]] = {}
-    for note_id, tag in catalog.rows(f"SELECT note, tag FROM tags WHERE note {IN_LIST} ORDER BY note, place", ids):
+    of_notes = f"SELECT note, tag FROM tags WHERE note {IN_LIST} ORDER BY note, place"
+    for note_id, tag in catalog.rows(of_notes, [json.dumps(ids)]):
         tags.setdefault(note_id, []).append(tag)
     return tags
 
 
-def excluded_with(catalog: Catalog, tag: str, name: str) -> list[VaultPath]:
-    """Return the excluded notes that have the tag, or one below it, or else the property of that name, in path order."""
-    if not tag:
+def notes_with(catalog: Catalog, tag: str, name: str) -> tuple[list[VaultPath], list[VaultPath]]:
+    """Return the notes that have the tag, or one below it, or else the property of that name, in path order.
+
+    First those that are not excluded, then those that are.
+    """
+    if tag:
+        wanted = fold(tag)
+        rows = catalog.rows("SELECT path, 0 FROM files JOIN tagged ON note = id WHERE tagged.tag = ?", [wanted])
+        excluded = catalog.rows("SELECT path, tag FROM files JOIN tags ON note = id WHERE hidden")
+        rows += {(path, 1) for path, other in excluded if f"{fold(other)}/".startswith(f"{wanted}/")}
+    else:
         rows = catalog.rows(
-            "SELECT path FROM files JOIN properties ON note = id WHERE hidden AND properties.name = ?", [fold(name)]
+            "SELECT path, hidden FROM files JOIN properties ON note = id WHERE properties.name = ?", [fold(name)]
         )
-        return sorted(path for (path,) in rows)
-    wanted = fold(tag)
-    found = catalog.rows("SELECT path, tag FROM files JOIN tags ON note = id WHERE hidden")
-    return sorted({path for path, other in found if f"{fold(other)}/".startswith(f"{wanted}/")})
+    rows.sort()
+    return [path for path, hidden in rows if not hidden], [path for path, hidden in rows if hidden]
 
 
 def count_tags(catalog: Catalog, folder: VaultPath | None) -> list[TagCount]:

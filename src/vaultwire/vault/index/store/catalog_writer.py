@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from vaultwire.vault.disk.paths import fold
-from vaultwire.vault.index.store.schema import FACTS, IN_LIST, IS_OPEN, KIND, Record
+from vaultwire.vault.index.store.schema import FACTS, IN_LIST, KIND, Record
 
 
 class CatalogWriter:
@@ -69,6 +69,7 @@ class CatalogWriter:
                 record.is_racy,
                 record.problem,
                 record.suspect,
+                *_task_lines(record),
             )
         )
         for table, facts in zip(FACTS, record.facts or (), strict=False):
@@ -88,12 +89,19 @@ class CatalogWriter:
                 execute(f"INSERT OR REPLACE INTO {table} {columns} VALUES ({marks})", rows)
         _count_facts(self._connection, self._visible, 1)
         execute(
-            "INSERT INTO files VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET"
+            "INSERT INTO files VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET"
             " size = excluded.size, modified = excluded.modified, stamp = excluded.stamp, is_note = excluded.is_note,"
             " hidden = excluded.hidden, state = excluded.state, digest = excluded.digest, is_racy = excluded.is_racy,"
-            " problem = excluded.problem, suspect = excluded.suspect",
+            " problem = excluded.problem, suspect = excluded.suspect, open_tasks = excluded.open_tasks,"
+            " done_tasks = excluded.done_tasks",
             self._files,
         )
+
+
+def _task_lines(record: Record) -> list[str | None]:
+    """Return the lines of a note's open tasks and of its others, with commas between them; None for none."""
+    tasks = record.facts[FACTS.index("tasks")] if record.facts else []
+    return [",".join(str(line) for line, *_, is_open in tasks if is_open == wanted) or None for wanted in (True, False)]
 
 
 def remove_facts(connection: sqlite3.Connection, notes: dict[int, bool]) -> None:
@@ -122,8 +130,9 @@ def _count_tags(connection: sqlite3.Connection, notes: Counter[str], sign: int) 
 
 
 def _count_facts(connection: sqlite3.Connection, note_ids: list[int], sign: int) -> None:
-    """Add the properties and tasks of these notes, which are not hidden, to their counts, or subtract them."""
+    """Add the properties, tasks and links of these notes, which are not hidden, to their counts, or subtract them."""
     values = (sign, json.dumps(note_ids))
+    in_notes = IN_LIST.replace("?", "?2")
     connection.execute(
         f"INSERT INTO property_counts SELECT name, {KIND} AS kind, min(value), ? * count(*) FROM properties"
         f" WHERE note {IN_LIST} GROUP BY name, kind"
@@ -131,8 +140,9 @@ def _count_facts(connection: sqlite3.Connection, note_ids: list[int], sign: int)
         values,
     )
     connection.execute(
-        f"INSERT INTO task_counts SELECT {IS_OPEN} AS is_open, ? * count(*) FROM tasks WHERE note {IN_LIST} GROUP BY is_open"
-        " ON CONFLICT (is_open) DO UPDATE SET tasks = tasks + excluded.tasks",
+        "INSERT INTO counts SELECT CASE WHEN is_open THEN 'open' ELSE 'done' END, ?1 * count(*) FROM tasks"
+        f" WHERE note {in_notes} GROUP BY is_open UNION ALL SELECT 'links', ?1 * count(*) FROM links WHERE note {in_notes}"
+        " ON CONFLICT (what) DO UPDATE SET number = number + excluded.number",
         values,
     )
     if sign < 0:

@@ -61,13 +61,13 @@ def may_have_faults(parsed: ParsedNote) -> bool:
     )
 
 
-def _tasks(parsed: ParsedNote) -> list[tuple[int, str, str, str]]:
-    """Return line, mark, heading above and text of each task."""
+def _tasks(parsed: ParsedNote) -> list[tuple[int, str, str, str, bool]]:
+    """Return line, mark, heading above and text of each task, and whether it is open."""
     rows = []
     headings = iter(parsed.headings)
     above, following = "", next(headings, None)
     for task in parsed.tasks:
         while following is not None and following.line < task.line:
             above, following = following.text, next(headings, None)
-        rows.append((task.line, task.mark, above, task.text))
+        rows.append((task.line, task.mark, above, task.text, not task.mark.strip()))
     return rows

@@ -15,13 +15,13 @@ from typing import Any
 from vaultwire.markdown.yaml_core import PropertyValue
 from vaultwire.vault.disk.paths import NOTE_SUFFIX, fold
 from vaultwire.vault.index.store.catalog import Catalog
-from vaultwire.vault.index.store.catalog_queries import below, joined_paths, tags_of
+from vaultwire.vault.index.store.catalog_queries import below, joined_ids, stats_of, tags_of
 from vaultwire.vault.index.store.schema import IN_LIST
 from vaultwire.vault.links.fuzzy_names import FuzzyNames
-from vaultwire.vault.listed import BETWEEN_PATHS, NumberedPathKeys, PathKeys
+from vaultwire.vault.listed import IdKeys, PairedKeys
 from vaultwire.vault.search.filters import Condition, NoteFilter
 from vaultwire.vault.search.text_forms import strip_diacritics
-from vaultwire.vault.value_types import NamedNote, NoteStat, VaultPath
+from vaultwire.vault.value_types import NamedNote, VaultPath
 
 _ORDER = {
     "relevance": "path",
@@ -131,8 +131,8 @@ def _read_names(catalog: Catalog, wanted: Collection[int] | None) -> tuple[array
         if rows[0][0] is not None
     ]
     ids, alias_places = array("q"), array("l")
-    for joined_ids, joined_places, _ in found:
-        ids.extend(map(int, joined_ids.split(",")))
+    for its_ids, joined_places, _ in found:
+        ids.extend(map(int, its_ids.split(",")))
         alias_places.extend(map(int, joined_places.split(",")) if joined_places else repeat(_IS_NAME, len(ids)))
     return ids, alias_places, "\n".join(lines for _, _, lines in found)
 
@@ -141,16 +141,16 @@ def _line(column: str) -> str:
     return f"replace(substr({column}, 1, {_MAX_NAME}), char(10), ' ')"
 
 
-def find(catalog: Catalog, names: NoteNames, wanted: NoteFilter, folder: VaultPath | None) -> NumberedPathKeys:
-    """Return the paths of the notes that meet the conditions, in the order asked for, each with the place of an alias.
+def find(catalog: Catalog, names: NoteNames, wanted: NoteFilter, folder: VaultPath | None) -> PairedKeys:
+    """Return the ids of the notes that meet the conditions, in the order asked for, each with the place of an alias.
 
     It is the alias that matches, or -1.
     """
     tests, values = _tests(catalog, wanted, folder)
     where = " AND ".join(["is_note AND NOT hidden", *tests])
     if not wanted.name:
-        paths = joined_paths(catalog, where, values, _ORDER[wanted.sort])
-        return NumberedPathKeys(paths, array("l", [_IS_NAME]) * len(paths))
+        found = joined_ids(catalog, where, values, _ORDER[wanted.sort])
+        return PairedKeys(found, array("l", [_IS_NAME]) * len(found))
     allowed = None
     if tests:
         allowed = {note_id for (note_id,) in catalog.rows(f"SELECT id FROM files WHERE {where}", values)}
@@ -161,13 +161,12 @@ def find(catalog: Catalog, names: NoteNames, wanted: NoteFilter, folder: VaultPa
         "SELECT json_extract(given.value, '$[1]') AS rank, files.* FROM json_each(?) AS given"
         " CROSS JOIN files ON files.id = json_extract(given.value, '$[0]')"
     )
-    ((ids, joined),) = catalog.rows(
-        f"SELECT group_concat(id), group_concat(path, '{BETWEEN_PATHS}') FROM (SELECT id, path FROM ({given})"
-        f" ORDER BY {order})",
+    ((ids,),) = catalog.rows(
+        f"SELECT group_concat(id) FROM (SELECT id FROM ({given}) ORDER BY {order})",
         [json.dumps([(note_id, rank) for note_id, (rank, _) in matches.items()])],
     )
     numbers = array("l", (matches[note_id][1] for note_id in map(int, ids.split(",")))) if ids else array("l")
-    return NumberedPathKeys(PathKeys(joined), numbers)
+    return PairedKeys(IdKeys(ids), numbers)
 
 
 def _tests(catalog: Catalog, wanted: NoteFilter, folder: VaultPath | None) -> tuple[list[str], list[Any]]:
@@ -218,25 +217,18 @@ def from_stored(value: str) -> PropertyValue:
     return found
 
 
-def to_notes(catalog: Catalog, page: Sequence[tuple[VaultPath, int]]) -> list[NamedNote]:
+def to_notes(catalog: Catalog, page: Sequence[tuple[int, int]]) -> list[NamedNote]:
     """Return the notes of a page with names, aliases and tags, without those that are gone."""
-    paths = [path for path, _ in page]
-    found = {
-        path: (note_id, NoteStat(path, *stat))
-        for note_id, path, *stat in catalog.rows(
-            f"SELECT id, path, size, modified, stamp FROM files WHERE path {IN_LIST}", [json.dumps(paths)]
-        )
-    }
-    ids = [json.dumps([note_id for note_id, _ in found.values()])]
-    tags = tags_of(catalog, ids)
+    ids = [note_id for note_id, _ in page]
+    found, tags = stats_of(catalog, ids), tags_of(catalog, ids)
     aliases = {
         (note_id, place): spelling
         for note_id, place, spelling in catalog.rows(
-            f"SELECT note, place, spelling FROM aliases WHERE note {IN_LIST}", ids
+            f"SELECT note, place, spelling FROM aliases WHERE note {IN_LIST}", [json.dumps(ids)]
         )
     }
     return [
-        NamedNote(found[path][1], aliases.get((found[path][0], place)), tags.get(found[path][0], []))
-        for path, place in page
-        if path in found
+        NamedNote(found[note_id], aliases.get((note_id, place)), tags.get(note_id, []))
+        for note_id, place in page
+        if note_id in found
     ]

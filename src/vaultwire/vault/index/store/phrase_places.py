@@ -45,7 +45,8 @@ class _Found(NamedTuple):
     def of(cls, written: Sequence[str], every: Sequence[str], typed: str, form: str) -> Self:
         """``form``: how a pattern for the words is made of one for the typed text."""
         as_typed = Place(tuple(written), form.format(re.escape(typed)))
-        loose = tuple(word for word in every if word not in set(written)) if len(every) > len(written) else ()
+        known = set(written)
+        loose = tuple(word for word in every if word not in known) if len(every) > len(written) else ()
         if not loose:
             return cls(as_typed, None, as_typed)
         pattern = form.format(_pattern(strip_diacritics(typed), every))

@@ -8,7 +8,7 @@ from vaultwire.vault.value_types import NoteStat
 
 # Part of the cache folder's name. Raise it when the tables change, or what is read from notes: a catalog of another format is
 # never opened or migrated. A new one is built, and the old one is deleted.
-FORMAT = 12
+FORMAT = 13
 
 # The state of a note: the text index has it; it does not have this version yet; it cannot have it, so each search reads
 # the file.
@@ -30,10 +30,6 @@ KIND = (
 )
 """The kind of a property's value. Values of one kind have one type (``markdown.properties.property_type``)."""
 
-# The spaces that ``str.strip`` would remove, as far as one key of an editor can put them into a task's box.
-IS_OPEN = "trim(mark, char(9, 32, 160, 12288)) = ''"
-"""Whether a task is open, by the mark in its box."""
-
 # ``meta`` has its rows apart from its index of names: some values have a megabyte, which a search for other names would read.
 TABLES = """
 CREATE TABLE meta (name TEXT PRIMARY KEY, value);
@@ -52,7 +48,9 @@ CREATE TABLE files (
     digest INTEGER NOT NULL,
     is_racy INTEGER NOT NULL,
     problem TEXT,
-    suspect INTEGER NOT NULL
+    suspect INTEGER NOT NULL,
+    open_tasks TEXT,
+    done_tasks TEXT
 );
 
 CREATE TABLE gone (id INTEGER PRIMARY KEY);
@@ -81,10 +79,10 @@ CREATE TABLE properties (note INTEGER NOT NULL, place INTEGER NOT NULL, name TEX
 CREATE TABLE property_counts (name TEXT NOT NULL, kind TEXT NOT NULL, example TEXT NOT NULL, notes INTEGER NOT NULL,
     PRIMARY KEY (name, kind)) WITHOUT ROWID;
 
-CREATE TABLE task_counts (is_open INTEGER PRIMARY KEY, tasks INTEGER NOT NULL);
+CREATE TABLE counts (what TEXT PRIMARY KEY, number INTEGER NOT NULL) WITHOUT ROWID;
 
 CREATE TABLE tasks (note INTEGER NOT NULL, line INTEGER NOT NULL, mark TEXT NOT NULL, heading TEXT NOT NULL,
-    text TEXT NOT NULL, PRIMARY KEY (note, line)) WITHOUT ROWID;
+    text TEXT NOT NULL, is_open INTEGER NOT NULL, PRIMARY KEY (note, line)) WITHOUT ROWID;
 
 CREATE TABLE words (id INTEGER PRIMARY KEY, word TEXT NOT NULL, of_paths INTEGER NOT NULL);
 """
@@ -92,7 +90,8 @@ CREATE TABLE words (id INTEGER PRIMARY KEY, word TEXT NOT NULL, of_paths INTEGER
 # Apart from the tables: a first build creates them after all rows are inserted, which takes a third of the time.
 INDEXES = {
     "files_folder": "files (folder, is_note, hidden, size)",
-    "files_name": "files (name)",
+    "files_name": "files (name, path, is_note, hidden)",
+    "files_size": "files (size DESC, path) WHERE is_note AND NOT hidden",
     "files_state": "files (state) WHERE state > 0",
     "files_latest": "files (modified DESC, path) WHERE is_note AND NOT hidden",
     "files_visible": "files (path) WHERE is_note AND NOT hidden",
@@ -100,13 +99,17 @@ INDEXES = {
     "files_hidden": "files (id) WHERE hidden",
     "files_problem": "files (id) WHERE problem IS NOT NULL",
     "files_suspect": "files (path) WHERE suspect",
+    "files_open_tasks": "files (path, open_tasks) WHERE open_tasks IS NOT NULL AND NOT hidden",
+    "files_done_tasks": "files (path, done_tasks) WHERE done_tasks IS NOT NULL AND NOT hidden",
+    "files_attachments": "files (name, size) WHERE NOT is_note AND NOT hidden",
     "links_name": "links (name)",
     "tagged_note": "tagged (note)",
     "properties_value": "properties (name, value, note)",
 }
 
-# ``tag_counts``, ``property_counts`` and ``task_counts`` count what notes have that are not hidden. To count it in 100,000
-# notes takes 0.2 s. An ``example`` is a value that some note has or had.
+# ``tag_counts``, ``property_counts`` and ``counts`` (links, open and done tasks) count what notes have that are not hidden. To
+# count it in 100,000 notes takes 0.2 s. An ``example`` is a value that some note has or had. ``open_tasks`` and ``done_tasks``
+# have the lines of a note's tasks, with commas: a list of 180,000 tasks is made of them in 15 ms, of the tasks in 140.
 
 # The tables of a note's facts: what was read from it. ``tagged`` has each tag and its parent tags, of notes that are not
 # hidden. Headings and block ids are not stored: callers that need them read the note anyway.

@@ -10,7 +10,7 @@ import threading
 import time
 from array import array
 from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from functools import partial
 from typing import TypeVar
 
@@ -95,7 +95,7 @@ class StoredIndex:
 
     def notes(self, folder: VaultPath | None, progress: Progress) -> Listed[NoteStat]:
         """See the port."""
-        find = partial(catalog_queries.note_paths, folder=folder)
+        find = partial(catalog_queries.notes, folder=folder)
         return self._answers.listed(("notes", folder), find, catalog_queries.to_stats, progress)
 
     def named(self, names: Collection[str], progress: Progress) -> list[VaultPath] | None:
@@ -198,9 +198,9 @@ class StoredIndex:
         find = partial(catalog_queries.tagged, tags=tags, folder=folder, every=every)
         return self._answers.listed(("tagged", *tags, folder, every), find, catalog_queries.to_tagged, progress)
 
-    def excluded_with(self, tag: str, name: str, progress: Progress) -> list[VaultPath]:
+    def notes_with(self, tag: str, name: str, progress: Progress) -> tuple[list[VaultPath], list[VaultPath]]:
         """See the port."""
-        return self._ask(lambda catalog: catalog_queries.excluded_with(catalog, tag, name), progress)
+        return self._ask(lambda catalog: catalog_queries.notes_with(catalog, tag, name), progress)
 
     def count_tags(self, folder: VaultPath | None, progress: Progress) -> list[TagCount]:
         """See the port."""
@@ -238,6 +238,10 @@ class StoredIndex:
     def queue_changes(self, paths: Iterable[str], folders: Iterable[str] = ()) -> None:
         """See the port. Where the vault is watched, the watch loop mostly applies the change before the next call does."""
         self._queued.add(paths, folders)
+
+    def hold_changes(self) -> AbstractContextManager[None]:
+        """See the port."""
+        return self._queued.held()
 
     def run_watch_loop(self, on_change: OnChange | None = None) -> None:
         """See the port."""
@@ -282,16 +286,18 @@ class StoredIndex:
     def _watch_once(self, watch: Watch) -> None:
         """Wait for changes and apply them; when there are none, flush the text index or check all files."""
         has_pending = self._ask(lambda catalog: catalog.has_pending(), NO_PROGRESS, check=False)
-        is_in_burst = has_pending or self._reporter.has_news
+        is_in_burst = has_pending or self._reporter.has_news or not self._queued.is_empty
         changes = self._next_changes(watch, _QUIET_SECONDS if is_in_burst else _LONG_SECONDS)
         if self.is_closed:
             return
-        if changes.settings_changed or "" in changes.rescan:
+        self._queued.add(changes.paths, changes.rescan)
+        if changes.settings_changed and self._ask(lambda _: self._updater.has_new_rules(), NO_PROGRESS, check=False):
             self._is_checked = False
             self._ask(lambda _: None, UntilClosed(self._closing))
-        elif changes.paths or changes.rescan:
-            self._ask(lambda _: self._updater.check(changes.paths, changes.rescan), NO_PROGRESS, check=False)
+        elif self._queued:
             self._ask(lambda _: self._queued.apply(self._updater, UntilClosed(self._closing)), NO_PROGRESS, check=False)
+        elif any(changes):
+            pass  # held back
         elif has_pending:
             self._ask(lambda _: self._updater.flush(UntilClosed(self._closing)), NO_PROGRESS, check=False)
         elif not is_in_burst:

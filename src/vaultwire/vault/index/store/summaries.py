@@ -14,8 +14,8 @@ from vaultwire.vault.disk.paths import fold
 from vaultwire.vault.index.store.catalog import Catalog
 from vaultwire.vault.index.store.catalog_queries import below
 from vaultwire.vault.index.store.note_finder import from_stored
-from vaultwire.vault.index.store.schema import IN_LIST, IS_OPEN, KIND, UNREAD
-from vaultwire.vault.listed import BETWEEN_NOTES, BETWEEN_PATHS, ItemKeys, Keys, LineKeys
+from vaultwire.vault.index.store.schema import IN_LIST, KIND, UNREAD
+from vaultwire.vault.listed import ItemKeys, Keys, LineKeys
 from vaultwire.vault.search.filters import TaskFilter, scalar_texts
 from vaultwire.vault.search.text_forms import fold_case, strip_diacritics
 from vaultwire.vault.value_types import (
@@ -91,18 +91,22 @@ def tasks(catalog: Catalog, wanted: TaskFilter, path: VaultPath | None, folder: 
 
     With a ``path``, only those of that note, even if it is hidden.
     """
-    tests = ["is_note AND NOT hidden"] if path is None else ["path = ?"]
+    of_notes = "NOT hidden" if path is None else "path = ?"
     values: list[Any] = [] if path is None else [path]
     if folder is not None:
         test, of_test = below(folder)
-        tests.append(test)
+        of_notes = f"{of_notes} AND {test}"
         values += of_test
+    tag, text = wanted.tag.removeprefix("#").strip("/"), strip_diacritics(fold_case(wanted.text))
+    if not (tag or text) and wanted.mark is None:
+        return _task_lines(catalog, wanted.is_done, of_notes, values)
+    tests = [of_notes]
     if wanted.mark is not None:
         tests.append("mark = ?")
         values.append(wanted.mark)
     if wanted.is_done is not None:
-        tests.append(f"NOT {IS_OPEN}" if wanted.is_done else IS_OPEN)
-    tag, text = wanted.tag.removeprefix("#").strip("/"), strip_diacritics(fold_case(wanted.text))
+        tests.append("is_open = ?")
+        values.append(not wanted.is_done)
     if tag and path is None:  # ``tagged`` lacks hidden notes, and one note needs no index
         tests.append("note IN (SELECT note FROM tagged WHERE tag = ?)")
         values.append(fold(tag))
@@ -111,25 +115,36 @@ def tasks(catalog: Catalog, wanted: TaskFilter, path: VaultPath | None, folder: 
             # SQLite folds the case of ASCII only; tasks with other characters are compared below.
             tests.append(f"(instr(lower(tasks.text), ?) OR tasks.text GLOB {_OTHER_THAN_ASCII})")
             values.append(part)
-    joined = f"files JOIN tasks ON note = id WHERE {' AND '.join(tests)}"
-    if tag or text:
-        rows = catalog.rows(f"SELECT path, line, tasks.text FROM {joined} ORDER BY path, line", values)
-        return ItemKeys([(path, line) for path, line, task in rows if _holds(task, tag, text)])
-    lines = f"SELECT path, group_concat(line) AS lines, count(*) AS uses FROM {joined} GROUP BY path ORDER BY path"
-    ((places, total),) = catalog.rows(
-        f"SELECT group_concat(path || '{BETWEEN_PATHS}' || lines, '{BETWEEN_NOTES}'), sum(uses) FROM ({lines})", values
-    )
-    return LineKeys(places, total or 0)
-
-
-def to_tasks(catalog: Catalog, page: Sequence[tuple[VaultPath, int]]) -> list[TaskPlace]:
-    """Return the tasks at the places of a page, without those that are gone."""
-    paths = json.dumps(list(dict.fromkeys(path for path, _ in page)))
     rows = catalog.rows(
-        f"SELECT path, line, mark, tasks.text, heading FROM files JOIN tasks ON note = id WHERE path {IN_LIST}",
-        [paths],
+        "SELECT id, line, tasks.text FROM files JOIN tasks ON note = id"
+        f" WHERE {' AND '.join(tests)} ORDER BY path, line",
+        values,
     )
-    found = {(row[0], row[1]): TaskPlace(*row) for row in rows}
+    return ItemKeys([(note_id, line) for note_id, line, task in rows if _holds(task, tag, text)])
+
+
+def _task_lines(catalog: Catalog, is_done: bool | None, of_notes: str, values: Sequence[Any]) -> LineKeys:
+    """Return the places of the tasks that are done or not, or of all, by what the notes' rows say of them."""
+    lines = {
+        True: "done_tasks",
+        False: "open_tasks",
+        None: "ifnull(open_tasks || ',' || done_tasks, ifnull(open_tasks, done_tasks))",
+    }[is_done]
+    ((places,),) = catalog.rows(
+        "SELECT group_concat(id || ':' || lines, ';') FROM"
+        f" (SELECT id, {lines} AS lines FROM files WHERE {of_notes} AND {lines} IS NOT NULL ORDER BY path)",
+        values,
+    )
+    return LineKeys(places)
+
+
+def to_tasks(catalog: Catalog, page: Sequence[tuple[int, int]]) -> list[TaskPlace]:
+    """Return the tasks at the places of a page, without those that are gone."""
+    rows = catalog.rows(
+        f"SELECT id, path, line, mark, tasks.text, heading FROM files JOIN tasks ON note = id WHERE id {IN_LIST}",
+        [json.dumps([*{note_id for note_id, _ in page}])],
+    )
+    found = {(note_id, task[1]): TaskPlace(*task) for note_id, *task in rows}
     return [found[place] for place in page if place in found]
 
 
@@ -152,23 +167,20 @@ def stats(catalog: Catalog, limit: int) -> VaultStats:
     folders = catalog.rows(
         "SELECT folder, count(*), sum(size) FROM files WHERE is_note AND NOT hidden GROUP BY folder ORDER BY 2 DESC, folder"
     )
-    visible, _ = _within(catalog, None)
     odd = "count(*) FROM files WHERE problem IS NOT NULL AND NOT hidden"
     unreadable = one(f"{odd} AND digest = {UNREAD}")
-    ((tasks_in_all, tasks_open),) = catalog.rows(
-        "SELECT ifnull(sum(tasks), 0), ifnull(sum(tasks * is_open), 0) FROM task_counts"
-    )
+    counts = Counter(dict(catalog.rows("SELECT what, number FROM counts")))
     return VaultStats(
         notes=sum(notes for _, notes, _ in folders),
         size=sum(size for *_, size in folders),
         excluded=one("count(*) FROM files WHERE hidden AND is_note"),
         unreadable=unreadable,
         odd=one(odd) - unreadable,
-        links=one(f"count(*) FROM links WHERE {visible}"),
+        links=counts["links"],
         tags=one("count(*) FROM tag_counts"),
         properties=one("count(DISTINCT name) FROM property_counts"),
-        tasks_open=tasks_open,
-        tasks_done=tasks_in_all - tasks_open,
+        tasks_open=counts["open"],
+        tasks_done=counts["done"],
         modified_ns=one("max(modified) FROM files WHERE is_note AND NOT hidden"),
         attachments=_attachments(catalog),
         folders=[FolderSize(*row) for row in folders[: max(limit, 0)]],

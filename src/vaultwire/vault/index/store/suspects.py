@@ -11,11 +11,11 @@ from array import array
 from vaultwire.vault.disk.paths import CANVAS_SUFFIX
 from vaultwire.vault.index.port import Misfits
 from vaultwire.vault.index.store.catalog import Catalog
-from vaultwire.vault.index.store.catalog_queries import below, joined_paths
+from vaultwire.vault.index.store.catalog_queries import below
 from vaultwire.vault.index.store.note_finder import from_stored
 from vaultwire.vault.index.store.schema import IN_LIST, UNREAD
 from vaultwire.vault.link_graph import LinkGraph
-from vaultwire.vault.listed import PathKeys
+from vaultwire.vault.listed import BETWEEN_PATHS, PathKeys
 from vaultwire.vault.value_types import VaultPath
 
 
@@ -25,7 +25,12 @@ def suspects(
     """Return every note and canvas below the folder, in path order, and the numbers of those that may have a fault."""
     condition, values = below(folder)
     canvas = f"(NOT is_note AND name GLOB '*{CANVAS_SUFFIX}')"
-    checked = joined_paths(catalog, f"({canvas} OR (is_note AND NOT hidden)) AND {condition}", values, "path")
+    ((joined,),) = catalog.rows(
+        f"SELECT group_concat(path, '{BETWEEN_PATHS}') FROM (SELECT path FROM files"
+        f" WHERE ({canvas} OR (is_note AND NOT hidden)) AND {condition} ORDER BY path)",
+        values,
+    )
+    checked = PathKeys(joined)
     suspected = graph.with_lost_links()
     # A link to a heading or a block: the catalog does not know which ones a note has.
     to_part = "id IN (SELECT note FROM links WHERE instr(linktext, '#'))"

@@ -74,19 +74,22 @@ class IndexUpdater:
         with self.working(progress), lock.held(progress) if lock else nullcontext():
             rules = self._excludes()
             self._check_folder("", rules, progress)
-            if rules.stamp != (self._catalog.meta(_EXCLUDES) or ""):
+            if self.has_new_rules():
                 self._catalog.set_meta(_EXCLUDES, rules.stamp)
 
     def check_all_in_background(self, progress: Progress) -> None:
         """Check every file as ``check_all`` does, but make callers wait only while changes are applied."""
-        rules = self._excludes()
-        if rules.stamp != (self._catalog.meta(_EXCLUDES) or ""):
+        if self.has_new_rules():
             self.check_all(progress)
             return
-        changed, lost = self._changes_below("", rules, progress)
+        changed, lost = self._changes_below("", self._excludes(), progress)
         if changed or lost:
             # Each is checked again: others may have changed it meanwhile, and have applied that.
             self.check([*changed.paths, *lost], progress=progress)
+
+    def has_new_rules(self) -> bool:
+        """Tell whether other notes may be excluded than when all files were checked last."""
+        return self._excludes().stamp != (self._catalog.meta(_EXCLUDES) or "")
 
     def check_part(self, paths: Iterable[str], done: int, total: int, progress: Progress) -> None:
         """Check these files as ``check`` does. They are a part of so many, of which so many are done: for the progress."""
