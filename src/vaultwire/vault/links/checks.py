@@ -24,7 +24,7 @@ from vaultwire.vault.disk.paths import fold, is_canvas, is_note
 from vaultwire.vault.errors import SECTION_NOT_FOUND, VaultError
 from vaultwire.vault.index.port import Index, Resolve
 from vaultwire.vault.links.sections import Sections, parse_structure
-from vaultwire.vault.links.suggestions import Suggestion, Suggestions, heading_suggestions
+from vaultwire.vault.links.suggestions import Suggestion, Suggestions
 from vaultwire.vault.listed import PathKeys, size_of
 from vaultwire.vault.value_types import Progress, VaultPath
 
@@ -221,7 +221,11 @@ class _FileChecker:
                 raise
             if subpath.strip().startswith("^"):
                 return MISSING_BLOCK, error.message, []
-            return MISSING_HEADING, error.message, heading_suggestions(linktext, sections.heading_texts)
+            return (
+                MISSING_HEADING,
+                error.message,
+                self._suggestions.for_heading(linktext, target, sections.heading_texts),
+            )
         return None
 
     def _sections_of(self, path: VaultPath) -> Sections | None:

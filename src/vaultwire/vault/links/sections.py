@@ -97,9 +97,8 @@ class Sections:
             path=self._note.path,
         )
 
-    @property
     def heading_texts(self) -> list[str]:
-        """The texts of all headings, in the note's order."""
+        """Return the texts of all headings, in the note's order."""
         return [entry.text for entry in self._note.outline]
 
     def block_ids(self, subpath: str) -> list[BlockId]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
-from typing import NamedTuple
+from typing import Generic, NamedTuple, TypeVar
 
 from vaultwire.vault.disk.paths import fold, stem
 from vaultwire.vault.index.port import Index
@@ -28,6 +28,8 @@ _MOST_LONGER = 3
 _LOOKED_AT = 20
 _MOST = 3
 
+_Named = TypeVar("_Named")
+
 
 class Suggestion(NamedTuple):
     """A link that leads somewhere, in place of one that does not. ``is_sure``: nothing else comes near it."""
@@ -43,6 +45,7 @@ class Suggestions:
         self._index = index
         self._progress = progress
         self._found: dict[str, list[Suggestion]] = {}
+        self._headings: dict[VaultPath, _Names[str]] = {}
 
     def for_link(self, linktext: str) -> list[Suggestion]:
         """Return what may be meant by a link to a file that is not there, best first. A subpath stays as it is."""
@@ -54,6 +57,26 @@ class Suggestions:
         subpath = linktext[len(linkpath_of(linktext)) :]
         return [each._replace(linktext=each.linktext + subpath) for each in self._found[key]]
 
+    def for_heading(self, linktext: str, target: VaultPath, headings: Callable[[], Iterable[str]]) -> list[Suggestion]:
+        """Return what may be meant by a link to a heading that is not in its target, best first."""
+        linkpath, _, subpath = linktext.partition("#")
+        if target not in self._headings:
+            by_letters: dict[str, list[str]] = {}
+            for heading in dict.fromkeys(headings()):
+                by_letters.setdefault(_letters(heading), []).append(heading)
+            self._headings[target] = _Names(by_letters)
+        names = self._headings[target]
+        letters = _letters(subpath.rpartition("#")[2])
+        found = [
+            (heading, _likeness(letters, other)) for other in names.near(letters) for heading in names.named[other]
+        ]
+        near = sorted((likeness, heading) for heading, likeness in found if likeness < _UNLIKE)
+        sure = [likeness for likeness, _ in near if likeness < _BEGINS]
+        return [
+            Suggestion(f"{linkpath}#{_NOT_IN_LINKS.sub(' ', heading).strip()}", len(sure) == 1 and likeness < _BEGINS)
+            for likeness, heading in near[:_MOST]
+        ]
+
     def _alike(self, name: str) -> list[Suggestion]:
         letters = _letters(name)
         if not letters:
@@ -61,12 +84,12 @@ class Suggestions:
         near: dict[VaultPath, int] = {}
         for other in self._names.near(letters):
             likeness = _likeness(letters, other)
-            for path in self._names.paths[other]:
+            for path in self._names.named[other]:
                 near[path] = min(near.get(path, _UNLIKE), likeness)
         return _ranked([(path, likeness) for path, likeness in near.items() if likeness < _UNLIKE])
 
     @cached_property
-    def _names(self) -> _Names:
+    def _names(self) -> _Names[VaultPath]:
         paths: dict[str, list[VaultPath]] = {}
         for name, path in asking(self._progress, self._index.survey.names(self._progress)):
             if letters := _letters(name):
@@ -74,12 +97,12 @@ class Suggestions:
         return _Names(paths)
 
 
-class _Names:
-    """The letters of all names, each with the files that have such a name."""
+class _Names(Generic[_Named]):
+    """The letters of all names, each with what has such a name."""
 
-    def __init__(self, paths: dict[str, list[VaultPath]]) -> None:
-        self.paths = paths
-        self._sorted = sorted(paths)
+    def __init__(self, named: dict[str, list[_Named]]) -> None:
+        self.named = named
+        self._sorted = sorted(named)
         uses = Counter(character for letters in self._sorted for character in letters if not character.isdigit())
         self._alphabet = [character for character, _ in uses.most_common(_MOST_LETTERS)]
 
@@ -89,12 +112,12 @@ class _Names:
         To make all that have one letter more, less or another and to look them up takes 0.3 ms; to compare all names of a
         large vault, a hundred times as long.
         """
-        found = {each for each in self._one_typo(letters) if each in self.paths} | {letters} & self.paths.keys()
+        found = {each for each in self._one_typo(letters) if each in self.named} | {letters} & self.named.keys()
         start = bisect_left(self._sorted, letters)
         while start < len(self._sorted) and self._sorted[start].startswith(letters) and len(found) < _LOOKED_AT:
             found.add(self._sorted[start])
             start += 1
-        return found | {letters[:end] for end in range(_LEAST_FOR_TYPO, len(letters))} & self.paths.keys()
+        return found | {letters[:end] for end in range(_LEAST_FOR_TYPO, len(letters))} & self.named.keys()
 
     def _one_typo(self, letters: str) -> Iterator[str]:
         if len(letters) < _LEAST_FOR_TYPO - 1:
@@ -106,19 +129,6 @@ class _Names:
             for character in self._alphabet:
                 yield before + character + after
                 yield before + character + after[1:]
-
-
-def heading_suggestions(linktext: str, headings: Iterable[str]) -> list[Suggestion]:
-    """Return what may be meant by a link to a heading that is not there, best first."""
-    linkpath, _, subpath = linktext.partition("#")
-    wanted = _letters(subpath.rpartition("#")[2])
-    found = [(heading, _likeness(wanted, _letters(heading))) for heading in dict.fromkeys(headings)]
-    near = sorted((each for each in found if each[1] < _UNLIKE), key=lambda each: each[1])
-    sure = [each for each in near if each[1] < _BEGINS]
-    return [
-        Suggestion(f"{linkpath}#{_NOT_IN_LINKS.sub(' ', heading).strip()}", len(sure) == 1 and likeness < _BEGINS)
-        for heading, likeness in near[:_MOST]
-    ]
 
 
 _SAME, _TYPO, _BEGINS, _UNLIKE = range(4)
