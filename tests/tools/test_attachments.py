@@ -135,6 +135,10 @@ def test_a_folder_without_notes_says_which_other_files_it_has(root: Path, vault:
         "0 notes in Files.",
         "8 other files there: list_attachments shows them.",
     ]
+    assert call(vault, "find_notes", folder="Files").texts[0].splitlines()[1:] == [
+        "8 other files there: list_attachments shows them."
+    ]
+    assert "other files" not in call(vault, "find_notes", folder="Files", name="x").texts[0]
     (root / "Empty").mkdir()
     assert call(vault, "list_notes", folder="Empty").texts[0] == "0 notes in Empty."
 
@@ -148,6 +152,16 @@ def test_a_picture_is_shown(vault: Vault, name: str) -> None:
     assert outcome.more == [{"type": "image", "data": base64.b64encode(PNG).decode(), "mimeType": "image/png"}]
     assert outcome.texts == [f"(Files/photo.png, image/png, 28 bytes, etag {outcome.data['etag']})"]
     assert (outcome.data["path"], outcome.data["content"]) == ("Files/photo.png", "")
+
+
+def test_several_pictures_are_shown_beside_notes_as_far_as_there_is_room(root: Path, vault: Vault) -> None:
+    outcome = call(vault, "read_notes", paths=["photo.png"])
+    assert [block["type"] for block in outcome.more] == ["image"]
+    (root / "large.png").write_bytes(PNG + bytes(MOST_SHOWN_BYTES - len(PNG)))
+    outcome = call(vault, "read_notes", paths=["Trip", "photo.png", "data.csv", "large.png", "none.png"])
+    assert [block["data"] for block in outcome.more] == [base64.b64encode(PNG).decode()]
+    assert [one.get("error") for one in outcome.data["notes"]] == [None, None, None, TOO_LARGE, FILE_NOT_FOUND]
+    assert "![[photo.png]]" in outcome.texts[1]
 
 
 def test_a_recording_is_played(root: Path, vault: Vault) -> None:

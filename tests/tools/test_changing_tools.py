@@ -94,6 +94,8 @@ CHANGES: list[tuple[str, dict[str, Any]]] = [
     ("add_attachment", {"name": "bed.png", "data": base64.b64encode(PNG).decode()}),
     ("move_note", {"path": "Garden", "to": "Sub/Yard"}),
     ("move_note", {"path": "Templates/", "to": "Forms"}),
+    ("move_notes", {"paths": ["Garden"], "to": "Sub/Yard"}),
+    ("rename", {"what": "tag", "old": "work", "new": "job"}),
     ("rename_heading", {"path": "Garden", "heading": "Beds", "to": "Raised beds"}),
     ("rename_tag", {"old": "work", "new": "job"}),
     ("rename_property", {"old": "status", "new": "state"}),
@@ -155,9 +157,21 @@ def test_a_dry_run_shows_the_change_and_makes_none(
     }
 
 
+def test_a_dry_run_of_several_undone_changes_makes_none(root: Path, vault: Vault) -> None:
+    call(vault, "write_note", path="One", content="x")
+    call(vault, "write_note", path="Two", content="x")
+    before, index = snapshot(root), indexed(vault)
+    outcome = call(vault, "undo_changes", changes=[1, 2], dry_run=True)
+    assert not outcome.data["changed"]
+    assert all(text.startswith("Dry run, nothing was changed.") for text in outcome.texts[::2])
+    assert (snapshot(root), indexed(vault)) == (before, index)
+    assert len(call(vault, "list_changes").data["changes"]) == 2
+
+
 def test_every_tool_that_changes_something_has_a_dry_run() -> None:
     changing = {name for name, each in DESCRIPTIONS.items() if not each["annotations"]["readOnlyHint"]}
-    assert changing == {tool for tool, _ in (*CHANGES, *OF_EARLIER)}
+    changing.remove("more_tools")  # it runs another tool, among whose arguments is dry_run
+    assert changing == {tool for tool, _ in (*CHANGES, *OF_EARLIER)} | {"undo_changes"}
     assert {name for name in changing if "dry_run" not in DESCRIPTIONS[name]["inputSchema"]["properties"]} == set()
 
 

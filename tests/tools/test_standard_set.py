@@ -163,7 +163,7 @@ def test_without_a_tool_it_tells_what_there_is(server: Server) -> None:
     assert len(text.encode()) <= 2048
     unknown = server.call(MORE, tool="add a picture")
     assert unknown["isError"]
-    assert "add_attachment(name, data" in text_of(unknown)
+    assert "add_attachment(name?, data?" in text_of(unknown)
     assert server.call(MORE, tool=MORE)["isError"]
 
 

@@ -158,3 +158,9 @@ def show_attachment(vault: Vault, path: VaultPath, progress: Progress) -> Note |
     smaller = "" if shown is data else ", shown smaller"
     facts = f"({path}, {media_type_of(path)}, {len(data)} bytes{smaller}, etag {note.etag})"
     return Shown(note, facts, {"type": kind, "data": base64.b64encode(shown).decode(), "mimeType": media_type})
+
+
+def attachments_instead(vault: Vault, folder: str, progress: Progress) -> list[str]:
+    """Return a line that says which other files are in a folder without notes."""
+    count = vault.overview.count_attachments(folder, progress)
+    return [f"{counted(count, 'other file')} there: list_attachments shows them."] if count else []

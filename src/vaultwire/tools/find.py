@@ -9,6 +9,7 @@ from vaultwire.toolkit.argument_types import Folder, Limit
 from vaultwire.toolkit.paging import Cursor, page_of
 from vaultwire.toolkit.phrases import counted, iso_time, local_time, shortened
 from vaultwire.toolkit.registry import Bounds, Outcome, tool
+from vaultwire.tools.attachments import attachments_instead
 from vaultwire.vault import value_types
 from vaultwire.vault.disk.paths import stem
 from vaultwire.vault.search.filters import NoteFilterText, Sort, scalar_texts
@@ -103,6 +104,8 @@ def find_notes(
         lines.append(
             "  ".join([f"{local_time(note['modified'])}  {note['path']}{alias}", *(f"#{tag}" for tag in note["tags"])])
         )
+    if folder and not page.total and asked._replace(sort=NoteFilterText().sort) == NoteFilterText():
+        lines += attachments_instead(vault, folder, progress)
     return page.outcome(NamedNotes(notes=notes, total=page.total), lines)
 
 

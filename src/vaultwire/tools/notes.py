@@ -11,6 +11,7 @@ from vaultwire.toolkit.argument_types import DryRun, IfMatch, Limit, Name, NoteN
 from vaultwire.toolkit.paging import Cursor, page_of
 from vaultwire.toolkit.phrases import add_other_files, counted, iso_time
 from vaultwire.toolkit.registry import Bounds, Outcome, tool
+from vaultwire.tools.attachments import attachments_instead
 from vaultwire.tools.changes import change_texts, to_changed
 from vaultwire.vault.value_types import Progress, WriteMode
 from vaultwire.vault.vault import Vault
@@ -87,12 +88,6 @@ def list_notes(
     }
     lines = [f"{counted(page.total, 'note')} {where}{page.text}", *(note.path for note in page.items)]
     return page.outcome(data, lines + ([] if page.total else attachments_instead(vault, folder, progress)))
-
-
-def attachments_instead(vault: Vault, folder: str, progress: Progress) -> list[str]:
-    """Return a line that says which other files are in a folder without notes."""
-    count = vault.overview.count_attachments(folder, progress)
-    return [f"{counted(count, 'other file')} there: list_attachments shows them."] if count else []
 
 
 @tool(title="Write note", destructive=True)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import date
 from typing import Annotated, Any
 
 from vaultwire.toolkit.argument_types import Name
 from vaultwire.toolkit.phrases import counted
 from vaultwire.toolkit.registry import Bounds, Outcome, tool
+from vaultwire.tools.attachments import MOST_SHOWN_BYTES
 from vaultwire.tools.daily import daily_note
 from vaultwire.tools.reading import (
     DEFAULT_CHARACTERS,
@@ -19,7 +21,7 @@ from vaultwire.tools.reading import (
     read_many,
     read_note,
 )
-from vaultwire.vault.errors import FILE_NOT_FOUND, INVALID_ARGUMENTS, VaultError
+from vaultwire.vault.errors import FILE_NOT_FOUND, INVALID_ARGUMENTS, TOO_LARGE, VaultError
 from vaultwire.vault.value_types import Progress, VaultPath
 from vaultwire.vault.vault import Vault
 
@@ -46,7 +48,7 @@ def read_notes(
     A long note is cut, and the result says how to go on. Before a long note, read its outline, then the section needed.
 
     Args:
-        paths: Notes, or days: "today", "2026-03-31", "-1", "last 7 days", "2026-03-01..2026-03-10".
+        paths: Notes, pictures, PDFs, or days: "today", "2026-03-31", "-1", "last 7 days", "2026-03-01..2026-03-10".
         section: Heading ("Plan#Next") or block ("^id").
         lines: "10-20", "10-" or "10".
         part: "outline" has headings with their lines, tags, numbers of links and tasks.
@@ -115,17 +117,20 @@ def _read_all(
 ) -> Outcome[ReadMany]:
     if len(paths) == 1:
         outcome = _read(vault, progress, paths[0], section, lines, part, max_characters)
-        return Outcome(outcome.texts, ReadMany(notes=[_one(paths[0], outcome.data)], read=1, cut=0))
-    if part == "all" and not section and not lines:
+        return Outcome(outcome.texts, ReadMany(notes=[_one(paths[0], outcome.data)], read=1, cut=0), outcome.more)
+    is_whole = part == "all" and not section and not lines
+    if is_whole and not any(_is_attachment(vault, progress, path) for path in paths):
         return read_many(vault, progress, [_day_or_name(vault, progress, path) for path in paths], max_characters)
     limit = max(max_characters // len(paths), _LEAST_CHARACTERS)
     notes: list[OneOfMany] = []
     texts: list[str] = []
+    more: list[Mapping[str, Any]] = []
     for number, path in enumerate(paths):
         progress.check()
         progress.report(number, len(paths), "notes read")
         try:
             outcome = _read(vault, progress, path, section, lines, part, limit)
+            _check_size(path, [*more, *outcome.more])
         except VaultError as error:
             if error.code == INVALID_ARGUMENTS:
                 raise
@@ -134,8 +139,22 @@ def _read_all(
         else:
             notes.append(_one(path, outcome.data))
             texts += outcome.texts
+            more += outcome.more
     data = ReadMany(notes=notes, read=sum("error" not in one for one in notes), cut=0)
-    return Outcome([headline(data), *texts], data)
+    return Outcome([headline(data), *texts], data, more)
+
+
+def _is_attachment(vault: Vault, progress: Progress, path: str) -> bool:
+    try:
+        return vault.find_attachment(path, progress) is not None
+    except VaultError:
+        return False
+
+
+def _check_size(path: str, blocks: list[Mapping[str, Any]]) -> None:
+    """Refuse one picture or recording more than fits into an answer. The first one always does."""
+    if len(blocks) > 1 and sum(len(block["data"]) for block in blocks) > MOST_SHOWN_BYTES * 4 / 3:
+        raise VaultError(TOO_LARGE, f"There is no room for {path!r} besides the others: read it alone.", path=path)
 
 
 def _read(
