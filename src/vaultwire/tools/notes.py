@@ -120,7 +120,7 @@ def write_note(
         "etag": written.etag,
         "size": written.size,
     }
-    text = f"{done}: {written.path} ({written.size} bytes, etag {written.etag})"
+    text = f"{done}: {written.path} ({counted(written.size, 'byte')}, etag {written.etag})"
     if written.change:
         data["change"] = written.change
         text += f". To take it back: undo_changes {written.change}"

@@ -73,17 +73,20 @@ class Piece(NamedTuple):
 
     @classmethod
     def of(cls, note: Note, span: Span, limit: int, total: int | None = None) -> Piece:
-        """Return these lines of the note, at most ``limit`` characters. ``total``: its lines, if ``note.text`` is shortened."""
+        """Return these lines of the note, at most ``limit`` characters.
+
+        With ``total``, the lines of the whole note, ``note.text`` is only the text of these lines, or its beginning.
+        """
+        text = note.text if total else _text_of(note, span)
         total = total or line_count(note.text)
         is_whole = span == (1, total)
-        text = note.text if is_whole else "\n".join(note.text.split("\n")[span.first - 1 : span.last]) + "\n"
         is_cut = len(text) > limit
         if is_cut:
             # At the end of a line, if there is one: the next call can continue there.
             end = text.rfind("\n", 0, limit) + 1 or limit
             text, is_whole = text[:end], False
         last_line = span.first + line_count(text) - 1
-        facts = f"{note.path}, {note.size} bytes, "
+        facts = f"{note.path}, {counted(note.size, 'byte')}, "
         etag = note.etag if is_whole else part_etag(note.etag)
         facts += "" if is_whole else f"lines {span.first} to {last_line} of {total}, "
         facts += f"etag {etag}"
@@ -119,8 +122,8 @@ def read_note(
     look at its outline first and read the section needed.
 
     Args:
-        path: The note: its path in the vault ("Folder/Note.md"), its name ("Note"), or wikilink text ("[[Note]]"). Or a
-            canvas with its extension ("Board.canvas"), which is read as the JSON it is.
+        path: The note: its path in the vault ("Folder/Note.md"), its name ("Note"), or wikilink text ("[[Note]]",
+            "[[Note#Heading]]" for that section). Or a canvas with its extension ("Board.canvas"), read as the JSON it is.
         section: Read only this section ("Heading", or "Heading#Subheading") or block ("^id").
         lines: Read only these lines: "10-20", "10-" or "10". Not together with section.
         part: "outline" for its headings with their lines, "frontmatter" for its properties as written. Not together with
@@ -143,7 +146,8 @@ def read_note(
         if not end:
             data = _facts(note, "", part_etag(note.etag))
             return Outcome(
-                [f"({note.path}, {note.size} bytes, etag {data['etag']})\nThe note has no frontmatter."], data
+                [f"({note.path}, {counted(note.size, 'byte')}, etag {data['etag']})\nThe note has no frontmatter."],
+                data,
             )
         span = Span(1, line_count(note.text[:end]))
     piece = Piece.of(note, span, max_characters)
@@ -163,22 +167,22 @@ def read_many(
     """Read several notes at once. If one cannot be read, its place says why; the others are read all the same.
 
     Args:
-        paths: The notes, each named as for read_note.
+        paths: The notes, each named as for read_note; "Note#Heading" reads only that section.
         max_characters: Read at most this much of all together. Long notes are cut to the same length, short ones come
             whole; the result says where to go on with read_note.
     """
-    read: list[tuple[Note, int] | VaultError] = []
+    read: list[tuple[Note, Span, int] | VaultError] = []
     for number, name in enumerate(paths):
         progress.check()
         progress.report(number, len(paths), "notes read")
         try:
-            note = vault.read(name, progress)
+            note, span = vault.read_part(name, None, None, progress)
         except VaultError as error:
             read.append(error)
         else:
             # Keep only what can be shown: fifty of the largest notes would need too much memory.
-            total = line_count(note.text)
-            read.append((note._replace(text=note.text[: max_characters + 1]), total))
+            shown = _text_of(note, span)[: max_characters + 1]
+            read.append((note._replace(text=shown), span, line_count(note.text)))
     limit = _share([len(each[0].text) for each in read if isinstance(each, tuple)], max_characters)
     notes: list[OneOfMany] = []
     texts: list[str] = []
@@ -188,8 +192,8 @@ def read_many(
             notes.append(OneOfMany(name=name, error=each.code, message=each.message))
             texts.append(f"({name!r}: {each.code}: {each.message})")
             continue
-        note, total = each
-        piece = Piece.of(note, Span(1, total), limit, total)
+        note, span, total = each
+        piece = Piece.of(note, span, limit, total)
         one = OneOfMany(name=name, path=note.path, content=piece.text, last_line=piece.last_line, total_lines=total)
         one["etag"] = piece.etag
         cut += not piece.is_whole
@@ -203,6 +207,13 @@ def headline(data: ReadMany) -> str:
     """Return how many of several notes were read."""
     cut = f", {data['cut']} of them cut." if data["cut"] else "."
     return f"{data['read']} of {counted(len(data['notes']), 'note')} read{cut}"
+
+
+def _text_of(note: Note, span: Span) -> str:
+    """Return the text of these lines of the note."""
+    if span == (1, line_count(note.text)):
+        return note.text
+    return "\n".join(note.text.split("\n")[span.first - 1 : span.last]) + "\n"
 
 
 def _share(lengths: list[int], total: int) -> int:

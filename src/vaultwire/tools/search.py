@@ -104,7 +104,7 @@ def search_notes(
     left = max_tokens * _BYTES_A_TOKEN
     for hit in found.hits:
         unshown = hit.matches - len(hit.lines)
-        head = f"{hit.path} (+{unshown} more lines)" if unshown > 0 else hit.path
+        head = f"{hit.path} (+{counted(unshown, 'more line')})" if unshown > 0 else hit.path
         text = "\n".join([head, *[f"  {number}: {line}" for number, line in hit.lines]])
         left -= len(text.encode()) - len(hit.lines)
         if left < 0 and shown:

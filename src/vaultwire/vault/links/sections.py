@@ -8,6 +8,7 @@ from itertools import accumulate
 
 from vaultwire.markdown.block_edits import block_of_id
 from vaultwire.markdown.bounds import end_of_reading
+from vaultwire.markdown.nearest import nearest
 from vaultwire.markdown.parse import parse_note
 from vaultwire.markdown.parsed_note import BlockId, Heading, Span
 from vaultwire.vault.disk.paths import fold
@@ -19,6 +20,9 @@ _RANGE = re.compile(r"(\d{1,9})(?:(-)(\d{1,9})?)?")
 _SPECIAL = re.compile(r"[!\"#$%&()*+,.:;<=>?@^`{|}~/\[\]\\\s]+")
 # A longer list of headings in a message does not help a person choose.
 _MAX_NAMED = 30
+_MAX_NEAR = 3
+# Beside near ones a longer list only hides them.
+_MAX_BESIDE_NEAR = 10
 _MAX_LEVELS = 6
 # A subpath of more parts leads nowhere: rewriting it would try each of its parts.
 _MAX_PARTS = 100
@@ -93,7 +97,7 @@ class Sections:
             return found
         raise VaultError(
             SECTION_NOT_FOUND,
-            f"{self._note.path} has no section {_shown(subpath)!r}. {_named(self._note.parsed.headings)}",
+            f"{self._note.path} has no section {_shown(subpath)!r}. {_named(self._note.parsed.headings, subpath)}",
             path=self._note.path,
         )
 
@@ -103,8 +107,10 @@ class Sections:
         found = self._block_ids.get(fold(name))
         if found:
             return found
-        there = ", ".join("^" + block_id.name for block_id in self._note.parsed.block_ids[:_MAX_NAMED])
-        hint = f"Its blocks are: {there}." if there else "It has no block ids."
+        names = [block_id.name for block_id in self._note.parsed.block_ids]
+        named = [names[near] for near in nearest(name, names, _MAX_NEAR)] if len(names) > _MAX_NAMED else []
+        there = ", ".join("^" + each for each in named or names[:_MAX_NAMED])
+        hint = f"{'Near ones' if named else 'Its blocks'} are: {there}." if there else "It has no block ids."
         raise VaultError(
             SECTION_NOT_FOUND, f"{self._note.path} has no block '^{_shown(name)}'. {hint}", path=self._note.path
         )
@@ -177,12 +183,18 @@ def _comparable(heading: str) -> str:
     return fold(_SPECIAL.sub(" ", heading).strip())
 
 
-def _named(headings: list[Heading]) -> str:
+def _named(headings: list[Heading], subpath: str) -> str:
+    """Return which headings there are, for an error: the near ones first, and the others if they are few."""
     if not headings:
         return "It has no headings."
+    sought = subpath.rpartition("#")[2] or subpath
+    near = [repr(headings[position].text) for position in nearest(sought, (each.text for each in headings), _MAX_NEAR)]
+    hint = f"Did you mean {' or '.join(dict.fromkeys(near))}? " if near else ""
+    if hint and len(headings) > _MAX_BESIDE_NEAR:
+        return f"{hint}It has {len(headings)} headings."
     shown = ", ".join(repr(heading.text) for heading in headings[:_MAX_NAMED])
     more = f" and {len(headings) - _MAX_NAMED} more" if len(headings) > _MAX_NAMED else ""
-    return f"Its headings are: {shown}{more}."
+    return f"{hint}Its headings are: {shown}{more}."
 
 
 def _shown(text: str) -> str:
