@@ -391,7 +391,7 @@ def test_a_bare_name_that_links_use_for_another_note_makes_no_second_one(
     assert code == NOTE_EXISTS
     assert "'Projects/X.md'" in message  # the note that has the name
     assert "3 files link" in message  # what would be edited
-    assert "'./" in message  # how to make another all the same
+    assert "'/X.md'" in message.replace("x.md", "X.md")  # how to make another all the same
     assert snapshot(namesakes) == before
 
 
@@ -415,9 +415,15 @@ def test_a_number_makes_a_note_that_no_link_means(namesakes: Path) -> None:
     assert (outcome.data["path"], outcome.data["file_count"]) == ("X 1.md", 1)
 
 
-def test_a_name_that_no_link_uses_alone_is_free_in_another_folder(namesakes: Path) -> None:
+@pytest.mark.parametrize("tool", ["write_note", "create_note"])
+def test_a_bare_name_that_a_note_elsewhere_has_is_taken_also_without_links(namesakes: Path, tool: str) -> None:
     (namesakes / "Sub/Lonely.md").write_text("x")
-    assert call(open_vault(namesakes), "write_note", path="Lonely", content="y").data["path"] == "Lonely.md"
+    code, message = refusal(open_vault(namesakes), tool, path="Lonely", content="y")
+    assert code == NOTE_EXISTS
+    assert "'Sub/Lonely.md'" in message
+    assert "link" not in message
+    outcome = call(open_vault(namesakes), tool, path="/Lonely", content="y")
+    assert (outcome.data["path"], (namesakes / "Lonely.md").read_text()) == ("Lonely.md", "y")
 
 
 @pytest.mark.parametrize(

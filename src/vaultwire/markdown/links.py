@@ -46,6 +46,11 @@ def unbracketed(text: str) -> str:
     return text.removeprefix("!")[2:-2] if is_wikilink(text) and text.endswith("]]") else text
 
 
+def linkpath_written(text: str) -> str:
+    """Return the linkpath of a text that is written as a wikilink; any other text as it is, without spaces around it."""
+    return parse_linktext(text).linkpath if is_wikilink(text) else text.strip()
+
+
 def split_display(text: str) -> tuple[str, str]:
     """Split ``linktext|display`` at its first bar, which a table writes ``\\|`` (engine facts §2.1)."""
     if "|" not in text:

@@ -90,6 +90,11 @@ NAMES = [
     ("Node.js", "Node.js.md"),
     ("twice.md", "twice.md.md"),
     ("twice", ""),
+    # right in the vault's own folder
+    ("/Note", "Note.md"),
+    ("[[/Note#A]]", "Note.md"),
+    ("/Note.md", "Note.md"),
+    ("/Plan", ""),  # that is Projects/Plan.md
     # no note
     ("picture.png", ""),
     ("Projects", ""),

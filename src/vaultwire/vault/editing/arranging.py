@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from vaultwire.markdown.links import is_wikilink
 from vaultwire.markdown.merging import Where
 from vaultwire.vault.changes.change import Step
-from vaultwire.vault.disk.files import Files
-from vaultwire.vault.disk.paths import NOTE_SUFFIX, is_note, parse_note_path, parse_path
+from vaultwire.vault.disk.paths import NOTE_SUFFIX, parse_note_path, parse_path, place_of
 from vaultwire.vault.editing.workbench import Done, Workbench
 from vaultwire.vault.editing.writing import free_trash_path
 from vaultwire.vault.errors import FILE_NOT_FOUND, INVALID_ARGUMENTS, VaultError
@@ -19,6 +19,7 @@ from vaultwire.vault.plans.extracting import ExtractPlan, Leave, Part, plan_extr
 from vaultwire.vault.plans.merging import MergePlan, plan_merge
 from vaultwire.vault.plans.moved_links import ResolvedLink
 from vaultwire.vault.plans.moving import MovePlan, plan_move
+from vaultwire.vault.plans.new_names import check_name_is_free, place_of_note, target_of_move
 from vaultwire.vault.plans.renaming_headings import RenamePlan, plan_rename_block, plan_rename_heading
 from vaultwire.vault.plans.renaming_metadata import PropertyPlan, TagPlan, plan_rename_property, plan_rename_tag
 from vaultwire.vault.value_types import Problem, Progress, VaultPath
@@ -36,12 +37,11 @@ class Arranging:
     def move(self, name: str, to: str, progress: Progress, *, dry_run: bool) -> tuple[MovePlan, Done]:
         """Give a note, attachment or folder another path; every link leads where it led. See ``plan_move``.
 
-        ``name`` is a path, or names a note as for ``locate``. ``to`` is a path from the vault's root; one that ends with
-        ``/`` is the folder to move it to, one that begins with ``./`` a name in the folder where it is.
+        ``name`` is a path, or names a note as for ``locate``. For ``to`` see ``target_of_move``.
         """
         with self._bench.locked(progress, dry_run=dry_run) as context:
-            source = _existing(context, name)
-            plan = plan_move(context, source, _target(context.files, source, to))
+            source, is_folder = _existing(context, name)
+            plan = plan_move(context, source, target_of_move(context.files, source, to, is_folder=is_folder))
             notices = _link_notices(plan.newly_resolved, plan.skipped)
             return plan, self._finish(context, plan.steps, notices, progress, dry_run=dry_run)
 
@@ -109,7 +109,7 @@ class Arranging:
         with self._bench.locked(progress, dry_run=dry_run) as context:
             path = context.locate(name)
             self._bench.read(path, if_match)
-            plan = plan_extract(context, path, parse_note_path(_from_root(path, to)), part, leave)
+            plan = plan_extract(context, path, _new_note(context, path, to), part, leave)
             notices = _link_notices(plan.newly_resolved, plan.skipped)
             return plan, self._finish(context, plan.steps, notices, progress, dry_run=dry_run)
 
@@ -127,50 +127,34 @@ class Arranging:
         return done._replace(unread=context.unread)
 
 
-def _existing(context: PlanContext, name: str) -> VaultPath:
-    """Return the file or folder that is meant: the one at exactly this path, else the note of this name."""
+def _existing(context: PlanContext, name: str) -> tuple[VaultPath, bool]:
+    """Return the file or folder that is meant, and whether it is a folder: the one at this path, else the note of this name."""
     files = context.files
     name = name.strip()
-    if not name.startswith(("[[", "![[")):
-        found, is_file = files.spell(parse_path(name.rstrip("/") or name))
-        if is_file or files.is_folder(found):
-            if not is_file and files.spell(VaultPath(found + NOTE_SUFFIX))[1] and not name.endswith("/"):
-                raise VaultError(
-                    INVALID_ARGUMENTS,
-                    f"{name!r} is a folder and a note; write {found + '/'!r} or {found + NOTE_SUFFIX!r}.",
-                    argument="path",
-                )
-            return found
+    if not is_wikilink(name):
+        found, is_file = files.spell(parse_path(place_of(name.rstrip("/") or name, "")[1]))
+        is_folder = not is_file and files.is_folder(found)
+        if is_folder and files.spell(VaultPath(found + NOTE_SUFFIX))[1] and not name.endswith("/"):
+            raise VaultError(
+                INVALID_ARGUMENTS,
+                f"{name!r} is a folder and a note; write {found + '/'!r} or {found + NOTE_SUFFIX!r}.",
+                argument="path",
+            )
+        if is_file or is_folder:
+            return found, is_folder
         if name.endswith("/"):
             raise VaultError(FILE_NOT_FOUND, f"There is no folder {name!r} in the vault.", path=name)
-    return context.locate(name)
+    return context.locate(name), False
 
 
-def _target(files: Files, source: VaultPath, to: str) -> VaultPath:
-    """Return the new path that ``to`` means for a file or folder."""
-    to = to.strip()
-    if to.endswith(("/", "\\")) and to.strip("/\\") in ("", "."):
-        return VaultPath(source.rpartition("/")[2])
-    target = parse_path(_from_root(source, to))
-    if to.endswith(("/", "\\")):
-        return parse_path(f"{target}/{source.rpartition('/')[2]}")
-    found, _ = files.spell(target)
-    if is_note(source) and not is_note(target) and files.is_folder(found):
-        raise VaultError(
-            INVALID_ARGUMENTS,
-            f"There is a folder {found!r}. Write {to + '/'!r} to move {source!r} into it, {to + NOTE_SUFFIX!r} to give "
-            "it that name.",
-            argument="to",
-        )
-    return target
-
-
-def _from_root(source: VaultPath, to: str) -> str:
-    """Return a path from the vault's root; ``./Name`` lies in the folder of the source."""
-    if not to.startswith(("./", ".\\")):
-        return to
-    folder = source.rpartition("/")[0]
-    return f"{folder}/{to[2:]}" if folder else to[2:]
+def _new_note(context: PlanContext, source: VaultPath, to: str) -> VaultPath:
+    """Return the path of a note that is made of a part of another; ``./Name`` lies in the folder of that."""
+    if to.startswith(("./", ".\\")):
+        folder = source.rpartition("/")[0]
+        return parse_note_path(f"{folder}/{to[2:]}" if folder else to[2:])
+    path = place_of_note(context, to, source)
+    check_name_is_free(context, to, path)
+    return path
 
 
 def _excluded_notices(plan: TagPlan | PropertyPlan) -> list[str]:

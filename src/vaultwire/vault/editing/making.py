@@ -18,7 +18,8 @@ from vaultwire.vault.plans.creating import (
     plan_create,
     plan_insert_template,
 )
-from vaultwire.vault.plans.moving import is_path, plan_arrival
+from vaultwire.vault.plans.moving import plan_arrival
+from vaultwire.vault.plans.new_names import check_takes_no_links
 from vaultwire.vault.plans.note_text import decode_note, with_bom
 from vaultwire.vault.plans.templates import below
 from vaultwire.vault.settings.daily_notes import parse_day
@@ -43,12 +44,11 @@ class Making:
     def create(self, new: NewNote, progress: Progress, *, dry_run: bool, may_have_namesake: bool = False) -> Made:
         """Make a note, from a template if one is named. See ``plan_create``.
 
-        A name without a folder that links use for another note counts as taken, unless it ``may_have_namesake``.
+        A name without a folder that a note elsewhere has counts as taken, unless it ``may_have_namesake``.
         """
-        may_have_namesake = may_have_namesake or is_path(new.name)
         with self._bench.locked(progress) as context:
             plan = plan_create(context, new, self._bench.now(), may_have_namesake=may_have_namesake)
-            return self._finish(context, plan, dry_run=dry_run, may_have_namesake=may_have_namesake)
+            return self._finish(context, plan, dry_run=dry_run)
 
     def rewrite(
         self, name: str, content: str, if_match: str | None, progress: Progress, *, appends: bool, dry_run: bool
@@ -66,6 +66,8 @@ class Making:
         now = self._bench.now()
         with self._bench.locked(progress) as context:
             plan = plan_append_daily(context, parse_day(day, now.date()), content, now, heading)
+            if plan.is_new:
+                check_takes_no_links(context, plan.path)
             return self._finish(context, plan, dry_run=dry_run)
 
     def insert_template(
@@ -94,9 +96,7 @@ class Making:
             plan = plan_attachment(context, name, data, self._bench.max_attachment_bytes, beside)
             return self._finish(context, plan, dry_run=dry_run)
 
-    def _finish(self, context: PlanContext, plan: FilePlan, *, dry_run: bool, may_have_namesake: bool = True) -> Made:
-        steps = plan.steps
-        if plan.is_new:
-            steps = [*steps, *plan_arrival(context, plan.path, may_have_namesake=may_have_namesake)]
+    def _finish(self, context: PlanContext, plan: FilePlan, *, dry_run: bool) -> Made:
+        steps = [*plan.steps, *plan_arrival(context, plan.path)] if plan.is_new else plan.steps
         done = self._bench.finish(steps, plan.notices, context.progress, dry_run=dry_run)
         return Made(plan.path, plan.is_new, plan.link, done)

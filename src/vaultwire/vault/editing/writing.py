@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from vaultwire.markdown import edits
-from vaultwire.markdown.links import parse_linktext
+from vaultwire.markdown.links import linkpath_written
 from vaultwire.vault.changes.change import Move, Step, Write
 from vaultwire.vault.disk.etags import etag_of
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.disk.note_text import to_bytes
-from vaultwire.vault.disk.paths import MAX_NAME_BYTES, TRASH, fold, parse_note_path
+from vaultwire.vault.disk.paths import MAX_NAME_BYTES, TRASH, fold, is_rooted, parse_note_path
 from vaultwire.vault.editing.confirmation import confirmation_of_removal
 from vaultwire.vault.editing.workbench import Workbench
 from vaultwire.vault.errors import (
@@ -21,8 +21,9 @@ from vaultwire.vault.errors import (
     VaultError,
 )
 from vaultwire.vault.links.note_lookup import candidate_paths, find
-from vaultwire.vault.plans.context import PlanContext, check_new_path
-from vaultwire.vault.plans.moving import is_path, plan_arrival
+from vaultwire.vault.plans.context import PlanContext
+from vaultwire.vault.plans.moving import plan_arrival
+from vaultwire.vault.plans.new_names import check_name_is_free, place_of_note
 from vaultwire.vault.plans.note_text import BOM, decode_note, with_bom
 from vaultwire.vault.value_types import NO_PROGRESS, Confirmation, Deleted, Progress, VaultPath, WriteMode, Written
 
@@ -54,7 +55,7 @@ class Writing:
         with self._bench.locked(progress) as context:
             if mode in ("append", "prepend"):
                 return self._edit(context.locate(name), content, mode, if_match, progress)
-            path, exists = self._files.spell(parse_note_path(_unlinked(name)))
+            path, exists = self._place(context, name, mode)
             if not exists:
                 return self._create(context, path, name, content, mode, if_match)
             if mode == "create":
@@ -91,16 +92,28 @@ class Writing:
         done = self._bench.finish(steps, [], progress, dry_run=False, confirmation=confirmation)
         return 0 if done.change is None else done.change.id, done.notices
 
+    def _place(self, context: PlanContext, name: str, mode: WriteMode) -> tuple[VaultPath, bool]:
+        """Return the path of the note to write, and whether it exists: one at exactly this path, else a new note's place."""
+        written = linkpath_written(name)
+        is_exact = is_rooted(written)
+        if not is_exact:
+            path, exists = self._files.spell(parse_note_path(written))
+            if exists:
+                return path, True
+        path, exists = self._files.spell(place_of_note(context, name))
+        if mode == "overwrite" and not is_exact:
+            _check_not_elsewhere(context, path, name)
+        return path, exists
+
     def _create(
         self, context: PlanContext, path: VaultPath, name: str, content: str, mode: WriteMode, if_match: str | None
     ) -> Written:
-        if mode == "overwrite":
-            _check_not_elsewhere(context, path, name)
+        if mode == "create":
+            check_name_is_free(context, name, path)
         if if_match is not None:
             raise VaultError(STALE_EDIT, f"There is no note {path!r} any more, so if_match cannot hold.", path=path)
-        check_new_path(self._files, path)
         data = to_bytes(content)
-        relinked = plan_arrival(context, path, may_have_namesake=is_path(_unlinked(name)))
+        relinked = plan_arrival(context, path)
         change, notices = self._finish([Write(path, None, data), *relinked], context.progress)
         also = [write.path for write in relinked]
         return Written(
@@ -128,9 +141,9 @@ class Writing:
 
 
 def _check_not_elsewhere(context: PlanContext, path: VaultPath, name: str) -> None:
-    """Refuse to overwrite a note by its name alone: the caller may mean that note, or a new one in the vault's own folder."""
+    """Refuse to overwrite a note by a part of its path: the caller may mean that note, or a new one."""
     elsewhere = find(context.files, context.index, name, context.progress)
-    if elsewhere is None:
+    if elsewhere is None or elsewhere == path:
         return
     raise VaultError(
         AMBIGUOUS_NAME,
@@ -139,11 +152,6 @@ def _check_not_elsewhere(context: PlanContext, path: VaultPath, name: str) -> No
         name=name,
         candidates=[elsewhere],
     )
-
-
-def _unlinked(name: str) -> str:
-    """Return the path in a wikilink's text; any other name is returned as it is."""
-    return parse_linktext(name).linkpath if name.strip().startswith(("[[", "![[")) else name
 
 
 def free_trash_path(files: Files, path: VaultPath) -> VaultPath:

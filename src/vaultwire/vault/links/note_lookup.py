@@ -8,16 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from vaultwire.markdown.links import is_wikilink, parse_linktext, split_display, unbracketed
+from vaultwire.markdown.links import is_wikilink, linkpath_written, parse_linktext, split_display, unbracketed
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.disk.paths import (
     NOTE_SUFFIX,
     fold,
     is_canvas,
     is_note,
+    is_rooted,
     not_found,
     parse_folder,
     parse_path,
+    place_of,
     stem,
 )
 from vaultwire.vault.errors import AMBIGUOUS_NAME, FILE_NOT_FOUND, VaultError
@@ -59,7 +61,7 @@ def locate_file(files: Files, index: Index, name: str, progress: Progress) -> Va
     for text, _ in _readings(name):
         if "." not in text.rpartition("/")[2] or is_note(text.rstrip()):
             continue
-        candidate = parse_path(text)
+        candidate = _to_path(text)
         path, exists = files.spell(candidate)
         if exists:
             return path
@@ -105,7 +107,7 @@ def subpath_of(name: str, path: VaultPath) -> str:
     """
     key = fold(path)
     for text, subpath in _readings(name):
-        candidates = [fold(each) for each in (parse_path(text), *_spelled(text))]
+        candidates = [fold(each) for each in (_to_path(text), *_spelled(text))]
         if any(key == each or key.endswith("/" + each) for each in candidates):
             return subpath
     return ""
@@ -151,7 +153,7 @@ def _readings(name: str) -> list[tuple[str, str]]:
 
 def _is_path(reading: tuple[str, str]) -> bool:
     try:
-        parse_path(reading[0])
+        _to_path(reading[0])
     except VaultError:
         return False
     return True
@@ -159,10 +161,15 @@ def _is_path(reading: tuple[str, str]) -> bool:
 
 def _spelled(text: str) -> list[VaultPath]:
     """Return the paths of notes that a linkpath may spell."""
-    path = parse_path(text)
+    path = _to_path(text)
     with_suffix = VaultPath(path + NOTE_SUFFIX)
     # `.md` may be written or left out; `v1.2` has no extension, so both are tried, the written one first.
     return [path, with_suffix] if path.lower().endswith(NOTE_SUFFIX) else [with_suffix]
+
+
+def _to_path(text: str) -> VaultPath:
+    """Return the vault path of a linkpath: ``/Name`` is right in the vault's own folder."""
+    return parse_path(place_of(text, "")[1])
 
 
 def _look_for(files: Files, index: Index, name: str, progress: Progress) -> tuple[VaultPath | None, bool]:
@@ -172,6 +179,8 @@ def _look_for(files: Files, index: Index, name: str, progress: Progress) -> tupl
         path, exists = files.spell(candidate)
         if exists and is_note(path):
             return path, True
+    if is_rooted(linkpath_written(name).partition("#")[0]):
+        return None, False
     named = index.named({candidate.rpartition("/")[2] for candidate in candidates}, progress)
     is_indexed = named is not None
     if named is None:  # a lookup by name does not wait for the index of a large vault

@@ -125,7 +125,7 @@ def _read(path: VaultPath, text: str) -> _Note:
     end = parse_frontmatter(plain).end
     top = plain.count("\n", 0, end) + (1 if end and plain[end - 1] != "\n" else 0)
     built = parse_structure(path, plain)
-    return _Note(built, Sections(built), plain, plain.split("\n")[: len(starts) - 1], starts, top)
+    return _Note(built, Sections(built, suggests=True), plain, plain.split("\n")[: len(starts) - 1], starts, top)
 
 
 def _check(edit: Edit, *, can_change_properties: bool) -> None:
