@@ -193,7 +193,7 @@ def test_an_edit_that_changes_nothing_writes_nothing_and_says_so(root: Path, vau
     before = (root / "Plan.md").stat()
     outcome = call(vault, "set_properties", path="Plan", properties=[{"name": "status", "value": "draft"}])
     assert (outcome.data["changed"], outcome.data["files"]) == (False, [])
-    assert outcome.texts[0].startswith("Nothing to change")
+    assert outcome.texts[0] == f"Nothing to change: Plan.md is so already (etag {outcome.data['etag']})."
     assert (root / "Plan.md").stat().st_mtime_ns == before.st_mtime_ns
     assert outcome.data["etag"] == call(vault, "read_note", path="Plan").data["etag"]
 

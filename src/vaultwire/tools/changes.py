@@ -78,7 +78,10 @@ def to_touched(file: FileChange) -> TouchedFile:
 def change_texts(done: Done, what: str, data: Changed) -> list[str]:
     """Return the change in words. ``what`` is the end of a sentence: "3 properties of Note.md"."""
     if not done.steps:
-        return ["\n".join([f"Nothing to change: {what}.", *done.notices])]
+        facts = cast("dict[str, str]", data)
+        etag = f" (etag {facts['etag']})" if "etag" in facts else ""
+        already = f": {facts['path']} is so already{etag}" if "path" in facts else ""
+        return ["\n".join([f"Nothing to change{already}.", *done.notices])]
     if done.change is None:
         head = f"Dry run, nothing was changed. It would change {counted(data['file_count'], 'file')}: {what}."
         return ["\n".join([head, *done.notices]), data.get("diff", "")]

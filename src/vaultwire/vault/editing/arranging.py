@@ -11,7 +11,7 @@ from vaultwire.markdown.links import is_wikilink
 from vaultwire.markdown.merging import Where
 from vaultwire.vault.changes.change import Step
 from vaultwire.vault.disk.paths import NOTE_SUFFIX, parse_note_path, parse_path, place_of
-from vaultwire.vault.editing.workbench import Done, Workbench
+from vaultwire.vault.editing.workbench import Asked, Done, Workbench
 from vaultwire.vault.editing.writing import free_trash_path
 from vaultwire.vault.errors import FILE_NOT_FOUND, INVALID_ARGUMENTS, VaultError
 from vaultwire.vault.plans.context import SAMPLE, PlanContext
@@ -43,7 +43,8 @@ class Arranging:
             source, is_folder = _existing(context, name)
             plan = plan_move(context, source, target_of_move(context.files, source, to, is_folder=is_folder))
             notices = _link_notices(plan.newly_resolved, plan.skipped)
-            return plan, self._finish(context, plan.steps, notices, progress, dry_run=dry_run)
+            asked = Asked(f"Moving {plan.source!r} to {plan.target!r}")
+            return plan, self._finish(context, plan.steps, notices, asked, dry_run=dry_run)
 
     def rename_heading(
         self, name: str, heading: str, text: str, if_match: str | None, progress: Progress, *, dry_run: bool
@@ -55,7 +56,8 @@ class Arranging:
             is_block = heading.strip().removeprefix("#").startswith("^")
             plan_rename = plan_rename_block if is_block else plan_rename_heading
             plan = plan_rename(context, path, heading, text)
-            return plan, self._finish(context, plan.steps, _link_notices([], plan.skipped), progress, dry_run=dry_run)
+            asked = Asked(f"Renaming {heading!r} of {path!r} to {text!r}", named=(path,))
+            return plan, self._finish(context, plan.steps, _link_notices([], plan.skipped), asked, dry_run=dry_run)
 
     def rename_tag(self, old: str, new: str, progress: Progress, *, dry_run: bool) -> tuple[TagPlan, Done]:
         """Give a tag, and those below it, another name in every note. See ``plan_rename_tag``."""
@@ -69,7 +71,8 @@ class Arranging:
                 links = "1 link" if len(plan.links) == 1 else f"{len(plan.links)} links"
                 notices.append(f"Rewrote {links} to headings that hold the tag.")
             notices += _excluded_notices(plan) + _link_notices([], plan.skipped)
-            return plan, self._finish(context, plan.steps, notices, progress, dry_run=dry_run)
+            asked = Asked(f"Renaming #{plan.old} to #{plan.new}", "it has the tag, or a link to a heading with it")
+            return plan, self._finish(context, plan.steps, notices, asked, dry_run=dry_run)
 
     def rename_property(self, old: str, new: str, progress: Progress, *, dry_run: bool) -> tuple[PropertyPlan, Done]:
         """Give a property another name in every note. See ``plan_rename_property``."""
@@ -77,7 +80,8 @@ class Arranging:
             plan = plan_rename_property(context, old, new)
             notices = [f"{new!r} was in use already, in {plan.in_use} notes."] if plan.in_use else []
             notices += _excluded_notices(plan)
-            return plan, self._finish(context, plan.steps, notices, progress, dry_run=dry_run)
+            asked = Asked(f"Renaming the property {plan.old!r} to {plan.new!r}", "it has the property")
+            return plan, self._finish(context, plan.steps, notices, asked, dry_run=dry_run)
 
     def merge(
         self, source: str, target: str, where: Where, progress: Progress, *, dry_run: bool
@@ -92,7 +96,8 @@ class Arranging:
             notices += [f"Block ^{old} is ^{new} now." for old, new in plan.block_ids.items()]
             notices += [f"Property {name!r}: {plan.target} kept its own value." for name in plan.kept_properties]
             notices += _link_notices(plan.newly_resolved, plan.skipped)
-            return plan, self._finish(context, plan.steps, notices, progress, dry_run=dry_run)
+            asked = Asked(f"Merging {plan.source!r} into {plan.target!r}", named=(plan.source, plan.target))
+            return plan, self._finish(context, plan.steps, notices, asked, dry_run=dry_run)
 
     def extract(
         self,
@@ -111,10 +116,11 @@ class Arranging:
             self._bench.read(path, if_match)
             plan = plan_extract(context, path, _new_note(context, path, to), part, leave)
             notices = _link_notices(plan.newly_resolved, plan.skipped)
-            return plan, self._finish(context, plan.steps, notices, progress, dry_run=dry_run)
+            asked = Asked(f"Moving a part of {plan.path!r} to {plan.new_path!r}", named=(plan.path,))
+            return plan, self._finish(context, plan.steps, notices, asked, dry_run=dry_run)
 
     def _finish(
-        self, context: PlanContext, steps: list[Step], notices: list[str], progress: Progress, *, dry_run: bool
+        self, context: PlanContext, steps: list[Step], notices: list[str], asked: Asked, *, dry_run: bool
     ) -> Done:
         if len(notices) > _MAX_NOTICES:
             notices = [*notices[:_MAX_NOTICES], f"There are {len(notices) - _MAX_NOTICES} more such notices."]
@@ -123,7 +129,7 @@ class Arranging:
                 f"This shows the first {SAMPLE} notes; {context.unread} more would be changed, and are counted once each. "
                 "Should one of them have to stay as it is, nothing will be changed, and the error will name it."
             )
-        done = self._bench.finish(steps, notices, progress, dry_run=dry_run)
+        done = self._bench.finish(steps, notices, context.progress, dry_run=dry_run, asked=asked)
         return done._replace(unread=context.unread)
 
 

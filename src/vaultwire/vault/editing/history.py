@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from vaultwire.vault.changes.change import Change, DetailedChange
 from vaultwire.vault.changes.undo import plan_restore, plan_undo
-from vaultwire.vault.editing.workbench import Done, Workbench
+from vaultwire.vault.editing.workbench import Asked, Done, Workbench
 from vaultwire.vault.value_types import Progress
 
 
@@ -27,7 +27,8 @@ class History:
         bench = self._bench
         with bench.locked(progress):
             steps = plan_undo(bench.changes, bench.files, number)
-            return bench.finish(steps, [], progress, dry_run=dry_run, undoes=number)
+            asked = Asked(f"Undoing change {number}", "that change edited it", undoes=number)
+            return bench.finish(steps, [], progress, dry_run=dry_run, asked=asked)
 
     def restore(self, path: str, number: int | None, to: str, progress: Progress, *, dry_run: bool) -> Done:
         """Restore a file from the trash or the journal. See ``plan_restore``; ``path`` and ``to`` may be empty."""

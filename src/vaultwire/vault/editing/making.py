@@ -7,7 +7,7 @@ from typing import NamedTuple
 from vaultwire.markdown import edits
 from vaultwire.vault.changes.change import Write
 from vaultwire.vault.disk.note_text import to_bytes
-from vaultwire.vault.editing.workbench import Done, Workbench
+from vaultwire.vault.editing.workbench import OTHER_LINKS, Asked, Done, Workbench
 from vaultwire.vault.plans.attachment_types import decode_base64
 from vaultwire.vault.plans.context import PlanContext
 from vaultwire.vault.plans.creating import (
@@ -98,5 +98,6 @@ class Making:
 
     def _finish(self, context: PlanContext, plan: FilePlan, *, dry_run: bool) -> Made:
         steps = [*plan.steps, *plan_arrival(context, plan.path)] if plan.is_new else plan.steps
-        done = self._bench.finish(steps, plan.notices, context.progress, dry_run=dry_run)
+        asked = Asked(f"Making {plan.path!r}", OTHER_LINKS) if plan.is_new else Asked()
+        done = self._bench.finish(steps, plan.notices, context.progress, dry_run=dry_run, asked=asked)
         return Made(plan.path, plan.is_new, plan.link, done)

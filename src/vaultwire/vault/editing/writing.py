@@ -12,7 +12,7 @@ from vaultwire.vault.disk.files import Files
 from vaultwire.vault.disk.note_text import to_bytes
 from vaultwire.vault.disk.paths import MAX_NAME_BYTES, TRASH, fold, is_rooted, parse_note_path
 from vaultwire.vault.editing.confirmation import confirmation_of_removal
-from vaultwire.vault.editing.workbench import Workbench
+from vaultwire.vault.editing.workbench import OTHER_LINKS, Asked, Workbench
 from vaultwire.vault.errors import (
     AMBIGUOUS_NAME,
     INVALID_ARGUMENTS,
@@ -25,7 +25,7 @@ from vaultwire.vault.plans.context import PlanContext
 from vaultwire.vault.plans.moving import plan_arrival
 from vaultwire.vault.plans.new_names import check_name_is_free, place_of_note
 from vaultwire.vault.plans.note_text import BOM, decode_note, with_bom
-from vaultwire.vault.value_types import NO_PROGRESS, Confirmation, Deleted, Progress, VaultPath, WriteMode, Written
+from vaultwire.vault.value_types import NO_PROGRESS, Deleted, Progress, VaultPath, WriteMode, Written
 
 _EDITS: dict[str, Callable[[str, str], str]] = {
     "overwrite": edits.rewrite,
@@ -80,16 +80,14 @@ class Writing:
                 )
             data = self._bench.read(path, if_match)
             if permanent:
-                question = confirmation_of_removal(self._files.name, path, data)
-                return Deleted(path, None, self._finish([Write(path, data, None)], progress, question)[0])
+                asked = Asked(confirmation=confirmation_of_removal(self._files.name, path, data))
+                return Deleted(path, None, self._finish([Write(path, data, None)], progress, asked)[0])
             trash_path = free_trash_path(self._files, path)
             return Deleted(path, trash_path, self._finish([Move(path, trash_path)], progress)[0])
 
-    def _finish(
-        self, steps: list[Step], progress: Progress, confirmation: Confirmation | None = None
-    ) -> tuple[int, list[str]]:
+    def _finish(self, steps: list[Step], progress: Progress, asked: Asked | None = None) -> tuple[int, list[str]]:
         """Execute the steps; return the change's number and what the caller should know."""
-        done = self._bench.finish(steps, [], progress, dry_run=False, confirmation=confirmation)
+        done = self._bench.finish(steps, [], progress, dry_run=False, asked=asked or Asked())
         return 0 if done.change is None else done.change.id, done.notices
 
     def _place(self, context: PlanContext, name: str, mode: WriteMode) -> tuple[VaultPath, bool]:
@@ -114,7 +112,9 @@ class Writing:
             raise VaultError(STALE_EDIT, f"There is no note {path!r} any more, so if_match cannot hold.", path=path)
         data = to_bytes(content)
         relinked = plan_arrival(context, path)
-        change, notices = self._finish([Write(path, None, data), *relinked], context.progress)
+        change, notices = self._finish(
+            [Write(path, None, data), *relinked], context.progress, Asked(f"Making {path!r}", OTHER_LINKS)
+        )
         also = [write.path for write in relinked]
         return Written(
             path, etag_of(data), len(data), created=True, changed=True, change=change, also=also, notices=notices

@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple, TypeAlias, TypeVar
 
 from vaultwire.markdown.block_edits import above_id, block_of_id, in_shape, indented_like, set_apart, with_id
 from vaultwire.markdown.edits import Change, replace_spans, to_plain
-from vaultwire.markdown.nearest import nearest
+from vaultwire.markdown.nearest import hint_at
 from vaultwire.markdown.properties import parse_frontmatter
 from vaultwire.vault.errors import AMBIGUOUS_TARGET, INVALID_ARGUMENTS, TEXT_NOT_FOUND, VaultError
 from vaultwire.vault.links.sections import Sections, line_span, parse_structure
@@ -306,7 +306,7 @@ def _text_changes(note: _Note, edit: Edit) -> list[Change]:
     if not found:
         raise VaultError(
             TEXT_NOT_FOUND,
-            f"{note.structure.path} has no text {_shortened(text)!r}.{_near(note, text)}",
+            f"{note.structure.path} has no text {_shortened(text)!r}.{hint_at(text, note.lines)}",
             path=note.structure.path,
         )
     if len(found) > _MOST_PLACES:
@@ -331,34 +331,6 @@ def _in_file(note: _Note, plain_starts: list[int], position: int) -> int:
     """Return the position in the file's text of a position in the plain text: the same column of the same line."""
     line = bisect_right(plain_starts, position) - 1
     return note.starts[line] + position - plain_starts[line]
-
-
-def _near(note: _Note, text: str) -> str:
-    """Return a hint at a place that has the text except for case and spaces, else at the line most like it."""
-    key = " ".join(text.lower().split())
-    flat = " ".join(note.plain.lower().split())
-    place = flat.find(key) if key else -1
-    if place < 0:
-        return _most_alike(note, text)
-    words = flat.count(" ", 0, place)  # before it
-    counts = itertools.accumulate(len(line.split()) for line in note.lines)
-    line = next(number for number, count in enumerate(counts, 1) if count > words)
-    return f" Except for case and spaces it is in line {line}: {_shortened(note.lines[line - 1])!r}."
-
-
-def _most_alike(note: _Note, text: str) -> str:
-    """Return a hint at the line that is most like the text; of several lines, like the first that is nowhere in the note."""
-    sought = [line for line in text.split("\n") if line.strip()]
-    if not sought:
-        return ""
-    missing = next((line for line in sought if line.strip() not in note.plain), None)
-    if missing is None:
-        return " Each of its lines is there, but they do not follow each other so."
-    found = nearest(missing, note.lines)
-    if not found:
-        return ""
-    which = f" to {_shortened(missing.strip())!r}" if len(sought) > 1 else ""
-    return f" The nearest{which} is line {found[0] + 1}: {_shortened(note.lines[found[0]])!r}."
 
 
 _Match = TypeVar("_Match")
