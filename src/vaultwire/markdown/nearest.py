@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 # Two letters that are swapped in a short word leave 0.43; texts that have nothing to do with each other share 0.1 to 0.2.
 _LEAST_ALIKE = 0.4
@@ -14,31 +16,64 @@ _MAX_CHARACTERS = 100_000
 _MAX_LINES = 50
 # Characters of a line in a hint.
 _MAX_SHOWN = 80
+_BEFORE = 10
+
+
+class _Likeness(NamedTuple):
+    """How much of the sought text is not in a line's best part, the line's length and position, and where that part begins."""
+
+    missing: float
+    length: int
+    position: int
+    start: int
 
 
 def nearest(text: str, lines: Iterable[str], most: int = 1) -> list[int]:
-    """Return the positions of the lines that are most like a text or a part of it, the best first; none if none is.
+    """Return the positions of the lines that are most like a text or have a part like it, the best first; none if none is.
 
     They are compared by their trigrams, without case: neither typos nor the order of words hide a likeness. Only the first
     lines are compared, 100,000 characters in all.
     """
-    sought = _trigrams(text[:_MAX_LINE])
-    found: list[tuple[float, int, int]] = []
+    return [found.position for found in _ranked(text, lines)[:most]]
+
+
+def _ranked(text: str, lines: Iterable[str]) -> list[_Likeness]:
+    sought = set(_trigrams(text))
+    width = 2 * len(sought)
+    found: list[_Likeness] = []
     compared = 0
     for position, line in enumerate(lines):
-        line_trigrams = _trigrams(line[:_MAX_LINE])
-        alike = len(sought & line_trigrams) / len(sought) if sought else 0
-        if alike >= _LEAST_ALIKE:
-            found.append((-alike, len(line_trigrams), position))
+        trigrams = _trigrams(line)
+        if sought and len(sought.intersection(trigrams)) >= _LEAST_ALIKE * len(sought):
+            share, start = _best_part(sought, trigrams, width)
+            if share >= _LEAST_ALIKE:
+                found.append(_Likeness(1 - share, len(trigrams), position, start))
         compared += len(line) + 1
         if compared > _MAX_CHARACTERS:
             break
-    return [position for _, _, position in sorted(found)[:most]]
+    return sorted(found)
 
 
-def _trigrams(text: str) -> set[str]:
-    padded = f" {' '.join(text.casefold().split())} "
-    return {padded[start : start + 3] for start in range(len(padded) - 2)}
+def _best_part(sought: set[str], trigrams: list[str], width: int) -> tuple[float, int]:
+    """Return how many of the sought trigrams the best part of a line has, as a share, and where that part begins."""
+    hits = [start for start, trigram in enumerate(trigrams) if trigram in sought]
+    within: Counter[str] = Counter()
+    best, begin, first = 0, 0, 0
+    for hit in hits:
+        within[trigrams[hit]] += 1
+        while hit - hits[first] > width:
+            within[trigrams[hits[first]]] -= 1
+            if not within[trigrams[hits[first]]]:
+                del within[trigrams[hits[first]]]
+            first += 1
+        if len(within) > best:
+            best, begin = len(within), hits[first]
+    return best / len(sought), begin
+
+
+def _trigrams(text: str) -> list[str]:
+    padded = f" {text[:_MAX_LINE].strip().casefold()} "
+    return [padded[start : start + 3] for start in range(len(padded) - 2)]
 
 
 def hint_at(text: str, lines: Sequence[str]) -> str:
@@ -60,12 +95,18 @@ def hint_at(text: str, lines: Sequence[str]) -> str:
     missing = next((line for line in sought if line not in plain), None)
     if missing is None:
         return " Each of its lines is there, but they do not follow each other so." if sought else ""
-    found = nearest(missing, lines)
+    found = _ranked(missing, lines)
     if not found:
         return ""
     which = f" to {_shown(missing)}" if len(sought) > 1 else ""
-    return f" The nearest{which} is line {found[0] + 1}: {_shown(lines[found[0]])}."
+    return f" The nearest{which} is line {found[0].position + 1}: {_shown(lines[found[0].position], found[0].start)}."
 
 
-def _shown(line: str) -> str:
-    return repr(line if len(line) <= _MAX_SHOWN else line[:_MAX_SHOWN] + "…")
+def _shown(line: str, start: int = 0) -> str:
+    """Return a line to show; of a long one, the part that begins a little before ``start``."""
+    line = line.strip()
+    if len(line) <= _MAX_SHOWN:
+        return repr(line)
+    start = min(max(0, start - _BEFORE), len(line) - _MAX_SHOWN)
+    end = start + _MAX_SHOWN
+    return repr(("…" if start else "") + line[start:end] + ("…" if end < len(line) else ""))

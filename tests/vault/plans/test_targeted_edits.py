@@ -631,6 +631,7 @@ NEAR = "# Plan\n\nCall Anna about the website relaunch.\n- buy seeds\n- order a 
         ("Call Ana about the websiet relaunch", " The nearest is line 3: 'Call Anna about the website relaunch.'."),
         ("- buy seeds\n- order the basket", " The nearest to '- order the basket' is line 5: '- order a basket'."),
         ("# Plan\n- buy seeds", " Each of its lines is there, but they do not follow each other so."),
+        ("Cll Anna abuot the site", " The nearest is line 3: 'Call Anna about the website relaunch.'."),
         ("quarterly tax return", ""),
         ("\n\n\n", ""),
     ],
@@ -639,6 +640,18 @@ def test_a_text_that_is_not_there_is_told_with_the_nearest_line(text: str, hint:
     error = refusal(edited, NEAR, Edit("replace", "x", text=text))
     assert error.code == TEXT_NOT_FOUND
     assert error.message.endswith(f"has no text {text!r}.{hint}")
+
+
+def test_of_a_long_line_the_part_is_shown_that_is_like_the_text() -> None:
+    line = (
+        "water the garden and feed the cat " * 10
+        + "then call Anna about the relaunch of the site "
+        + "and rest a bit " * 10
+    )
+    message = refusal(edited, f"one\n{line}\n", Edit("delete", text="call Ana about the relanch")).message
+    assert "The nearest is line 2: '…" in message
+    assert "call Anna about the relaunch of the site" in message
+    assert len(message) < 200
 
 
 def test_the_nearest_line_is_sought_in_a_bounded_part_of_a_note() -> None:
