@@ -18,8 +18,6 @@ from vaultwire.vault.plans.creating import (
     plan_create,
     plan_insert_template,
 )
-from vaultwire.vault.plans.moving import plan_arrival
-from vaultwire.vault.plans.new_names import check_takes_no_links
 from vaultwire.vault.plans.note_text import decode_note, with_bom
 from vaultwire.vault.plans.templates import below
 from vaultwire.vault.settings.daily_notes import parse_day
@@ -61,13 +59,22 @@ class Making:
             plan = FilePlan(path, [Write(path, before, with_bom(to_bytes(new, before), before))], [], is_new=False)
             return self._finish(context, plan, dry_run=dry_run)
 
-    def append_daily(self, day: str, content: str, heading: str, progress: Progress, *, dry_run: bool) -> Made:
+    def append_daily(
+        self,
+        day: str,
+        content: str,
+        heading: str,
+        progress: Progress,
+        *,
+        dry_run: bool,
+        may_have_namesake: bool = False,
+    ) -> Made:
         """Add lines to the note of a day (``parse_day``), which is made if it is not there. See ``plan_append_daily``."""
         now = self._bench.now()
         with self._bench.locked(progress) as context:
-            plan = plan_append_daily(context, parse_day(day, now.date()), content, now, heading)
-            if plan.is_new:
-                check_takes_no_links(context, plan.path)
+            plan = plan_append_daily(
+                context, parse_day(day, now.date()), content, now, heading, may_have_namesake=may_have_namesake
+            )
             return self._finish(context, plan, dry_run=dry_run)
 
     def insert_template(
@@ -97,7 +104,6 @@ class Making:
             return self._finish(context, plan, dry_run=dry_run)
 
     def _finish(self, context: PlanContext, plan: FilePlan, *, dry_run: bool) -> Made:
-        steps = [*plan.steps, *plan_arrival(context, plan.path)] if plan.is_new else plan.steps
         asked = Asked(f"Making {plan.path!r}", OTHER_LINKS) if plan.is_new else Asked()
-        done = self._bench.finish(steps, plan.notices, context.progress, dry_run=dry_run, asked=asked)
+        done = self._bench.finish(plan.steps, plan.notices, context.progress, dry_run=dry_run, asked=asked)
         return Made(plan.path, plan.is_new, plan.link, done)

@@ -10,7 +10,7 @@ from vaultwire.vault.changes.change import Move, Step, Write
 from vaultwire.vault.disk.etags import etag_of
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.disk.note_text import to_bytes
-from vaultwire.vault.disk.paths import MAX_NAME_BYTES, TRASH, fold, is_rooted, parse_note_path
+from vaultwire.vault.disk.paths import MAX_NAME_BYTES, TRASH, fold, is_rooted, parse_note_path, says_folder
 from vaultwire.vault.editing.confirmation import confirmation_of_removal
 from vaultwire.vault.editing.workbench import OTHER_LINKS, Asked, Workbench
 from vaultwire.vault.errors import (
@@ -106,12 +106,13 @@ class Writing:
     def _create(
         self, context: PlanContext, path: VaultPath, name: str, content: str, mode: WriteMode, if_match: str | None
     ) -> Written:
-        if mode == "create":
+        is_bare = mode == "create" and not says_folder(linkpath_written(name))
+        if is_bare:
             check_name_is_free(context, name, path)
         if if_match is not None:
             raise VaultError(STALE_EDIT, f"There is no note {path!r} any more, so if_match cannot hold.", path=path)
         data = to_bytes(content)
-        relinked = plan_arrival(context, path)
+        relinked = [] if is_bare else plan_arrival(context, path)  # no other file has a bare name
         change, notices = self._finish(
             [Write(path, None, data), *relinked], context.progress, Asked(f"Making {path!r}", OTHER_LINKS)
         )

@@ -1,7 +1,7 @@
 """Plans for what is new in the vault: notes, the note of a day, templates put into notes, attachments.
 
-A plan is a list of steps; nothing is written here. A new file may take a name that short links to another file use; the steps
-that rewrite those (engine facts §2.4) are planned by ``moving.plan_arrival`` from ``FilePlan.path``.
+A plan is a list of steps; nothing is written here. A new file may take a name that short links to another file use; its plan
+then has the steps that rewrite those (engine facts §2.4).
 """
 
 from __future__ import annotations
@@ -31,7 +31,13 @@ from vaultwire.vault.plans.attachment_types import check_attachment
 from vaultwire.vault.plans.context import PlanContext
 from vaultwire.vault.plans.linktexts import link_to
 from vaultwire.vault.plans.moving import namesakes, plan_arrival
-from vaultwire.vault.plans.new_names import check_name_is_free, new_path, place_of_note, suggested_name
+from vaultwire.vault.plans.new_names import (
+    check_name_is_free,
+    check_takes_no_links,
+    new_path,
+    place_of_note,
+    suggested_name,
+)
 from vaultwire.vault.plans.note_text import read_text, with_bom
 from vaultwire.vault.plans.templates import below, fill, find_template, insert
 from vaultwire.vault.settings.daily_notes import daily_note_path, daily_template_path
@@ -98,15 +104,19 @@ def plan_create(context: PlanContext, new: NewNote, now: datetime, *, may_have_n
             text = edits.append(filled, new.content)
     odd = [character for character in _NOT_IN_LINKS if character in stem(path)]
     notices = [f"Links cannot name this note: its name has {' '.join(odd)}."] if odd else []
-    return FilePlan(path, [Write(path, None, to_bytes(text))], notices, is_new=True)
+    relinked = plan_arrival(context, path) if may_have_namesake else []  # no other file has the name
+    return FilePlan(path, [Write(path, None, to_bytes(text)), *relinked], notices, is_new=True)
 
 
-def plan_append_daily(context: PlanContext, day: date, content: str, now: datetime, heading: str = "") -> FilePlan:
+def plan_append_daily(
+    context: PlanContext, day: date, content: str, now: datetime, heading: str = "", *, may_have_namesake: bool = True
+) -> FilePlan:
     """Plan to add lines to the day's note. If there is none, it is made, from its template if the settings name one.
 
     In the template ``{{date}}`` is the day, ``{{time}}`` the time of ``now``, and ``{{title}}`` the note's name. The lines
     go to the end, or to the end of the heading's section; a heading that is not there is added at the end, with level 2
-    (``templates.below``). Raises VaultError: those of ``daily_note_path``, ``read_text`` and ``below``.
+    (``templates.below``). Raises VaultError: those of ``daily_note_path``, ``read_text`` and ``below``; without
+    ``may_have_namesake``, NOTE_EXISTS if links use the name of the note that would be made for another.
     """
     files, settings = context.files, context.settings
     path, exists = files.spell(daily_note_path(settings, day))
@@ -119,7 +129,8 @@ def plan_append_daily(context: PlanContext, day: date, content: str, now: dateti
     place = below(heading, path) if heading.strip() else edits.append
     after = to_bytes(place(text, content), before or b"")
     if before is None:
-        return FilePlan(path, [Write(path, None, after)], notices, is_new=True)
+        relinked = plan_arrival(context, path) if may_have_namesake else check_takes_no_links(context, path)
+        return FilePlan(path, [Write(path, None, after), *relinked], notices, is_new=True)
     return _edited(path, before, after)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from vaultwire.markdown.links import linkpath_written
+from vaultwire.vault.changes.change import Write
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.disk.paths import (
     NOTE_SUFFIX,
@@ -47,11 +48,12 @@ def check_name_is_free(context: PlanContext, name: str, path: VaultPath) -> None
         raise _taken(path, others, len(plan_arrival(context, path)))
 
 
-def check_takes_no_links(context: PlanContext, path: VaultPath) -> None:
-    """Raise VaultError (NOTE_EXISTS) if links use the new note's name for another, for tools that never edit other notes."""
-    count = len(plan_arrival(context, path))
-    if count:
-        raise _taken(path, namesakes(context, path), count)
+def check_takes_no_links(context: PlanContext, path: VaultPath) -> list[Write]:
+    """Raise VaultError (NOTE_EXISTS) if links use the new note's name for another; else no link has to follow."""
+    relinked = plan_arrival(context, path)
+    if relinked:
+        raise _taken(path, namesakes(context, path), len(relinked))
+    return relinked
 
 
 def _taken(path: VaultPath, others: list[VaultPath], links: int) -> VaultError:
