@@ -343,6 +343,12 @@ def test_a_name_with_a_heading_or_block_reads_that_part(root: Path, name: str, e
     assert many.data["notes"][0]["etag"] == data["etag"]
 
 
+def test_an_outline_of_a_part_has_the_headings_in_it(root: Path) -> None:
+    assert read(root, path="[[Plan#Autumn]]", part="outline")["content"] == "# Autumn  (13-15)\n## Tools  (14-15)\n"
+    for part in ("outline", "frontmatter"):
+        assert isinstance(invoked(root, path="[[Plan#No such]]", part=part), Failure)
+
+
 def test_a_sign_in_a_notes_own_name_begins_no_part(root: Path) -> None:
     (root / "C# notes.md").write_text("# A\n# Plan\n")
     assert read(root, path="C# notes")["total_lines"] == read(root, path="C# notes")["last_line"] == 2

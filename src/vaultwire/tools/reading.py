@@ -140,7 +140,7 @@ def read_note(
         )
     note, span = vault.read_part(path, section, lines, progress)
     if part == "outline":
-        return _outline(note, max_characters)
+        return _outline(note, span, max_characters)
     if part == "frontmatter":
         end = parse_frontmatter(note.text).end
         if not end:
@@ -239,9 +239,10 @@ def _facts(note: Note, content: str, etag: str) -> ReadNote:
     )
 
 
-def _outline(note: Note, max_characters: int) -> Outcome[ReadNote]:
+def _outline(note: Note, span: Span, max_characters: int) -> Outcome[ReadNote]:
     built = parse_structure(note.path, note.text)
-    text = "".join(f"{'#' * entry.level} {entry.text}  ({entry.line}-{entry.last_line})\n" for entry in built.outline)
+    shown = [entry for entry in built.outline if span.first <= entry.line <= span.last]
+    text = "".join(f"{'#' * entry.level} {entry.text}  ({entry.line}-{entry.last_line})\n" for entry in shown)
     etag = part_etag(note.etag)
     tasks, done = built.parsed.tasks, sum(bool(task.mark.strip()) for task in built.parsed.tasks)
     facts = [counted(built.lines, "line"), counted(len(built.parsed.links), "link")]
