@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, NotRequired, TypedDict, cast
 
-from vaultwire.toolkit.phrases import MAX_FILES_SHOWN, counted
+from vaultwire.toolkit.phrases import MAX_FILES_SHOWN, MAX_FILES_TOLD, counted
 from vaultwire.vault.changes.change import FileChange, Write, files_of
 from vaultwire.vault.changes.rendering import diff_of
 from vaultwire.vault.disk.etags import etag_of
@@ -88,9 +88,10 @@ def change_texts(done: Done, what: str, data: Changed) -> list[str]:
     lines = [f"Done: {what}. To take it back: undo_changes {done.change.id}."]
     if data["file_count"] > 1:
         lines.append(f"{counted(data['file_count'], 'file')} changed:")
-        lines += [_line(file) for file in data["files"]]
-        if data["file_count"] > len(data["files"]):
-            lines.append(f"… and {data['file_count'] - len(data['files'])} more.")
+        told = data["files"][:MAX_FILES_TOLD]
+        lines += [_line(file) for file in told]
+        if data["file_count"] > len(told):
+            lines.append(f"… and {data['file_count'] - len(told)} more.")
     return ["\n".join([*lines, *done.notices])]
 
 
