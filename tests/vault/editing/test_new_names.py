@@ -165,3 +165,28 @@ def test_a_tool_that_changes_a_note_takes_no_part_for_the_whole(root: Path) -> N
         assert (code, "'Home.md'" in message, snapshot(root) == before) == (INVALID_ARGUMENTS, True, True), tool
     (root / "C# notes.md").write_text("x")
     assert call(vault, "delete_note", path="C# notes").data["path"] == "C# notes.md"
+
+
+def test_the_standard_tools_have_the_same_rules(root: Path) -> None:
+    vault = open_vault(root)
+    for to, path in (("Budget 2027", "Projects/Budget 2027.md"), ("Archive/", "Archive/Budget 2027.md")):
+        name = "Budget 2026" if to == "Budget 2027" else "Budget 2027"
+        assert call(vault, "move_notes", paths=[name], to=to).data["path"] == path
+    assert call(vault, "move_notes", paths=["Garden/"], to="Yard/").data["path"] == "Yard"
+    code, message = refusal(vault, "create_note", path="Old", content="x", if_exists="overwrite")
+    assert (code, "'/Old.md'" in message) == (NOTE_EXISTS, True)
+    assert call(vault, "create_note", path="Old", content="x", if_exists="number").data["path"] == "Old 1.md"
+    (root / "Long.md").write_text("# A\none\n# B\ntwo ^id\n")
+    for paths, expected in (
+        (["[[Long#B]]"], ["# B\ntwo ^id\n"]),
+        (["Long#^id", "Long#A"], ["two ^id\n", "# A\none\n"]),
+    ):
+        read = call(vault, "read_notes", paths=paths).data["notes"]
+        assert [note["content"] for note in read] == expected
+    failed = call(vault, "read_notes", paths=["Long#C", "Long"]).data["notes"][0]
+    assert (failed["error"], "'A', 'B'" in failed["message"]) == ("SECTION_NOT_FOUND", True)
+    assert (
+        call(vault, "read_notes", paths=["Long#B", "Long#A"], part="outline")
+        .data["notes"][1]["content"]
+        .startswith("# A")
+    )

@@ -80,8 +80,8 @@ def test_a_dry_run_shows_what_is_edited_and_then_the_same_change_may_be_made(
     done = call(vault, tool, **arguments)
     assert done.data["file_count"] >= 20
     assert "Daily/00.md" in done.texts[0]
-    told = done.texts[0].count("edit ")  # a few of them, and how many in all
-    assert 10 <= told < done.data["file_count"]
+    count = done.texts[0].count("edit ")  # a few of them, and how many in all
+    assert 10 <= count < done.data["file_count"]
     assert f"{done.data['file_count']} files changed:" in done.texts[0]
     # Their text was not seen by that: an edit of one needs a look at it.
     if tool.startswith("rename_"):

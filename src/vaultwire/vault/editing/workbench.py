@@ -199,7 +199,7 @@ class Workbench:
             raise VaultError(
                 NOT_READ,
                 f"{path!r} was not read in this session, and this server edits only notes that were. "
-                "Read it with read_note first.",
+                "Read it with read_notes first.",
                 path=path,
             )
         if if_match is not None:
@@ -232,7 +232,7 @@ class Workbench:
         raise VaultError(
             NOT_READ,
             f"{also} {named}{more}, not read in this session{why}. This server edits only notes that were. "
-            f"Read them with read_note first{or_show}.",
+            f"Read them with read_notes first{or_show}.",
             path=unread[0],
             candidates=unread[:_MAX_NAMED],
         )
