@@ -116,7 +116,7 @@ def test_a_part_that_is_not_there_is_said_as_a_person_can_put_it_right(
         ("a#Sub#L2", "give lines or a part of the note, not both"),
         ("Folder/My Pla", "Folder/My Plan.md?"),
         ("Zzz", "no note is named 'Zzz'. Give its path as Obsidian shows it, such as Folder/Note.md"),
-        ("Zzz#Sub", "no note is named 'Zzz'."),
+        ("Zzz#Sub", "no note is named 'Zzz#Sub'."),
     ):
         assert run(vault, "mention", note) == 1
         told = capsys.readouterr().err

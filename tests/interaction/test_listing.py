@@ -15,9 +15,10 @@ from vaultwire.toolkit.tool_sets import STANDARD
 
 TOOLS = [*STANDARD]
 # The tools that change the vault but can lose no text, and those that may.
-ADDING = ["create_note", "append_daily_note"]
+ADDING = ["append_daily_note"]
 CHANGING = [
     *ADDING,
+    "create_note",
     *("delete_note", "edit_note", "set_properties", "undo_changes", "move_notes", "rename", "more_tools"),
 ]
 DEFAULTS = {"readOnlyHint": False, "destructiveHint": True, "idempotentHint": False, "openWorldHint": True}

@@ -166,7 +166,7 @@ def test_a_page_behind_the_end_is_empty(vault: Vault) -> None:
 
 
 def test_read_note_gives_the_text_and_the_etag_a_write_takes(vault: Vault) -> None:
-    outcome = call(vault, "read_note", path="[[Water#Top]]")
+    outcome = call(vault, "read_note", path="[[Water|shown]]")
     assert outcome.texts[0] == outcome.data["content"] == "Water the garden. #plan/summer #work\n"
     assert outcome.data["path"] in outcome.texts[1]
     assert outcome.data["etag"] in outcome.texts[1]

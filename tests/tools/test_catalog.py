@@ -32,7 +32,8 @@ KEYWORDS = {
 # The tools that change the vault, and whether text may be lost by it.
 CHANGING = {
     **dict.fromkeys(["write_note", "delete_note", "edit_note", "set_properties", "remove_properties"], True),
-    **dict.fromkeys(["create_note", "append_daily_note", "insert_template", "add_attachment", "restore_note"], False),
+    **dict.fromkeys(["append_daily_note", "insert_template", "add_attachment", "restore_note"], False),
+    "create_note": True,  # links in other notes may follow
     **dict.fromkeys(["move_note", "rename_heading", "rename_tag", "rename_property"], True),
     **dict.fromkeys(["merge_notes", "extract_section", "undo_change", "fix_links", "edit_canvas"], True),
     **dict.fromkeys(["move_notes", "rename", "undo_changes", "more_tools"], True),

@@ -234,7 +234,7 @@ def test_an_edit_that_changes_nothing_writes_nothing_and_says_so(root: Path, vau
     before = (root / "Plan.md").stat()
     outcome = call(vault, "set_properties", path="Plan", properties=[{"name": "status", "value": "draft"}])
     assert (outcome.data["changed"], outcome.data["files"]) == (False, [])
-    assert outcome.texts[0].startswith("Nothing to change")
+    assert outcome.texts[0] == f"Nothing to change: Plan.md is so already (etag {outcome.data['etag']})."
     assert (root / "Plan.md").stat().st_mtime_ns == before.st_mtime_ns
     assert outcome.data["etag"] == call(vault, "read_note", path="Plan").data["etag"]
 
@@ -432,7 +432,7 @@ def test_a_bare_name_that_links_use_for_another_note_makes_no_second_one(
     assert code == NOTE_EXISTS
     assert "'Projects/X.md'" in message  # the note that has the name
     assert "3 files link" in message  # what would be edited
-    assert "'./" in message  # how to make another all the same
+    assert "'/X.md'" in message.replace("x.md", "X.md")  # how to make another all the same
     assert snapshot(namesakes) == before
 
 
@@ -456,9 +456,15 @@ def test_a_number_makes_a_note_that_no_link_means(namesakes: Path) -> None:
     assert (outcome.data["path"], outcome.data["file_count"]) == ("X 1.md", 1)
 
 
-def test_a_name_that_no_link_uses_alone_is_free_in_another_folder(namesakes: Path) -> None:
+@pytest.mark.parametrize("tool", ["write_note", "create_note"])
+def test_a_bare_name_that_a_note_elsewhere_has_is_taken_also_without_links(namesakes: Path, tool: str) -> None:
     (namesakes / "Sub/Lonely.md").write_text("x")
-    assert call(open_vault(namesakes), "write_note", path="Lonely", content="y").data["path"] == "Lonely.md"
+    code, message = refusal(open_vault(namesakes), tool, path="Lonely", content="y")
+    assert code == NOTE_EXISTS
+    assert "'Sub/Lonely.md'" in message
+    assert "link" not in message
+    outcome = call(open_vault(namesakes), tool, path="/Lonely", content="y")
+    assert (outcome.data["path"], (namesakes / "Lonely.md").read_text()) == ("Lonely.md", "y")
 
 
 @pytest.mark.parametrize(

@@ -320,3 +320,57 @@ def test_a_canvas_is_no_note_otherwise(tmp_path: Path, tool: str) -> None:
     outcome = invoke(TOOLS[tool], DESCRIPTIONS[tool], arguments, open_vault(tmp_path), NO_PROGRESS)
     assert isinstance(outcome, Failure)
     assert outcome.code == "FILE_NOT_FOUND"
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("[[Plan#Tools]]", (6, 10)),
+        ("[[Plan#Tools|the tools]]", (6, 10)),
+        ("![[Plan#^rake]]", (9, 9)),
+        ("Plan#Autumn#Tools", (14, 15)),
+        ("Plan.md#autumn", (13, 15)),
+        ("[[Plan]]", (1, 15)),
+        ("Plan#", (1, 15)),
+    ],
+)
+def test_a_name_with_a_heading_or_block_reads_that_part(root: Path, name: str, expected: tuple[int, int]) -> None:
+    data = read(root, path=name)
+    assert (data["first_line"], data["last_line"]) == expected
+    many = invoke(TOOLS["read_many"], DESCRIPTIONS["read_many"], {"paths": [name]}, open_vault(root), NO_PROGRESS)
+    assert isinstance(many, Outcome)
+    assert many.data["notes"][0]["content"] == data["content"]
+    assert many.data["notes"][0]["etag"] == data["etag"]
+
+
+def test_an_outline_of_a_part_has_the_headings_in_it(root: Path) -> None:
+    assert read(root, path="[[Plan#Autumn]]", part="outline")["content"] == "# Autumn  (13-15)\n## Tools  (14-15)\n"
+    for part in ("outline", "frontmatter"):
+        assert isinstance(invoked(root, path="[[Plan#No such]]", part=part), Failure)
+
+
+def test_a_sign_in_a_notes_own_name_begins_no_part(root: Path) -> None:
+    (root / "C# notes.md").write_text("# A\n# Plan\n")
+    assert read(root, path="C# notes")["total_lines"] == read(root, path="C# notes")["last_line"] == 2
+    assert read(root, path="C# notes#Plan")["content"] == "# Plan\n"
+    assert read(root, path="[[C# notes#Plan]]")["content"] == "# Plan\n"
+
+
+def test_a_part_beside_another_part_is_asked_back(root: Path) -> None:
+    assert read(root, path="Plan#Tools", section="Tools")["first_line"] == 6
+    for other in ({"section": "Autumn"}, {"lines": "1-2"}):
+        failure = invoked(root, path="Plan#Tools", **other)
+        assert isinstance(failure, Failure)
+        assert failure.code == "INVALID_ARGUMENTS"
+        assert "'Plan.md'" in failure.message
+
+
+def test_a_heading_that_is_not_there_is_an_error_with_near_ones(root: Path) -> None:
+    failure = invoked(root, path="[[Plan#Autum]]")
+    assert isinstance(failure, Failure)
+    assert failure.code == "SECTION_NOT_FOUND"
+    assert "Did you mean 'Autumn'? Its headings are: " in failure.message
+    (root / "Long.md").write_text("".join(f"## Chapter {number}\n" for number in range(200)) + "## Harvest\n")
+    failure = invoked(root, path="Long", section="Havrest")
+    assert isinstance(failure, Failure)
+    assert failure.message == "Long.md has no section 'Havrest'. Did you mean 'Harvest'? It has 201 headings."

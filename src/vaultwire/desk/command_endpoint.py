@@ -18,10 +18,8 @@ from websockets.sync.server import ServerConnection
 from vaultwire.desk.command_api import KEY_HEADER, NOBODY, PATH, PRIVATE, SENT
 from vaultwire.desk.review_endpoint import answer
 from vaultwire.editor.state import EditorState, Mention, select_lines
-from vaultwire.markdown.links import split_display
-from vaultwire.vault.disk.paths import NOTE_SUFFIX, fold
 from vaultwire.vault.errors import FILE_NOT_FOUND, VaultError
-from vaultwire.vault.value_types import Note
+from vaultwire.vault.links.note_lookup import subpath_of
 from vaultwire.vault.vault import Vault
 
 _MAX_LINE_DIGITS = 9
@@ -95,7 +93,8 @@ class CommandEndpoint:
 
 def _find_lines(vault: Vault, given: str, first: int, last: int) -> tuple[Mention, str]:
     """Return the note or lines that a person named, and the note's text. Raises VaultError, ValueError."""
-    note, subpath = _note_of(vault, given)
+    note = vault.read(given)
+    subpath = subpath_of(given, note.path)
     if subpath and first:
         raise ValueError(f"give lines or a part of the note, not both: #L{first} or #{subpath}")
     if subpath:
@@ -106,29 +105,6 @@ def _find_lines(vault: Vault, given: str, first: int, last: int) -> tuple[Mentio
     if last > (total := note.text.count("\n") + 1):
         raise ValueError(f"{note.path} has lines 1 to {total}")
     return Mention(note.path, first, last), note.text
-
-
-def _note_of(vault: Vault, given: str) -> tuple[Note, str]:
-    """Return the note that a text names, and the part: a heading, or ``^id`` for a block. Raises VaultError.
-
-    A name may contain ``#``: the longest text that is a note's name is used, and the rest is the part.
-    """
-    text = given.strip()
-    if text.startswith(("[[", "![[")) and text.endswith("]]"):
-        text = split_display(text.removeprefix("!")[2:-2])[0]
-    name = text
-    while "#" in name:
-        try:
-            note = vault.read(name)
-        except VaultError as error:
-            if error.code != FILE_NOT_FOUND:
-                raise
-        else:
-            # Else the engine found the note by the text before the "#".
-            if fold(name.removesuffix(NOTE_SUFFIX)) in fold(note.path):
-                return note, text[len(name) + 1 :]
-        name = name.rpartition("#")[0]
-    return vault.read(name), text[len(name) + 1 :]
 
 
 def _to_text(error: VaultError) -> str:

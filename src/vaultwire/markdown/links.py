@@ -30,12 +30,25 @@ def parse_linktext(text: str) -> LinkText:
     The display text is split off first, then the path ends at the first ``#`` (obsidian.d.ts ``parseLinktext``). Inside
     a table the bar is written ``\\|``.
     """
-    text = text.strip()
-    if text.startswith(("[[", "![[")) and text.endswith("]]"):
-        text = text.removeprefix("!")[2:-2]
-    target, display = split_display(text)
+    target, display = split_display(unbracketed(text))
     linkpath, _, subpath = target.partition("#")
     return LinkText(linkpath.strip(), subpath.strip(), display)
+
+
+def is_wikilink(text: str) -> bool:
+    """Tell whether a text is written as a wikilink or an embed."""
+    return text.strip().startswith(("[[", "![["))
+
+
+def unbracketed(text: str) -> str:
+    """Return the text without the brackets of a wikilink, and without the ``!`` of an embed, if it has them."""
+    text = text.strip()
+    return text.removeprefix("!")[2:-2] if is_wikilink(text) and text.endswith("]]") else text
+
+
+def linkpath_written(text: str) -> str:
+    """Return the linkpath of a text that is written as a wikilink; any other text as it is, without spaces around it."""
+    return parse_linktext(text).linkpath if is_wikilink(text) else text.strip()
 
 
 def split_display(text: str) -> tuple[str, str]:

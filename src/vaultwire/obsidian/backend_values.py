@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable
 from typing import Any, Literal, TypeAlias
 
-from vaultwire.vault.disk.paths import NOTE_SUFFIX, fold, is_note
+from vaultwire.vault.disk.paths import NOTE_SUFFIX, fold, is_note, says_folder
 from vaultwire.vault.editing.revising import GivenProperty, ValueKind
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
 
@@ -50,7 +50,9 @@ def shown_line(text: str) -> str:
 def to_target(to: str) -> str:
     """Return a destination for the engine. As with the command, a text with a dot is a path, another one is a folder."""
     to = to.strip().strip("/")
-    return to if "." in to else f"{to}/"
+    if "." not in to:
+        return f"{to}/"
+    return to if says_folder(to) else f"/{to}"
 
 
 def to_name(name: str) -> str:

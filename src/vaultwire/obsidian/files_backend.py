@@ -150,7 +150,7 @@ class FilesBackend:
 
     def new_daily(self, content: str, where: Where, progress: Progress) -> str:
         """Return the text of a new note of today: its template with the content added."""
-        made = self.vault.making.append_daily("today", "", "", progress, dry_run=True)
+        made = self.vault.making.append_daily("today", "", "", progress, dry_run=True, may_have_namesake=True)
         text = "".join(
             plain_text(step.after)
             for step in made.done.steps

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
 # A rename may edit thousands of notes; a model gets the first of them.
 MAX_FILES_SHOWN = 50
+MAX_FILES_TOLD = 12  # in the text, where each costs tokens
 _THOUSAND = 1000
 _FEW = 10  # of these the part behind the point says something
 _MAX_SHOWN = 200  # characters of a line or value
@@ -48,8 +49,8 @@ def add_other_files(data: Any, paths: Sequence[str]) -> str:
         return ""
     data["also_edited"] = list(paths[:MAX_FILES_SHOWN])
     data["also_edited_count"] = len(paths)
-    more = f" and {len(paths) - MAX_FILES_SHOWN} more" if len(paths) > MAX_FILES_SHOWN else ""
-    return f"\n{counted(len(paths), 'other file')} edited, links only: {', '.join(paths[:MAX_FILES_SHOWN])}{more}"
+    more = f" and {len(paths) - MAX_FILES_TOLD} more" if len(paths) > MAX_FILES_TOLD else ""
+    return f"\n{counted(len(paths), 'other file')} edited, links only: {', '.join(paths[:MAX_FILES_TOLD])}{more}"
 
 
 def iso_time(nanoseconds: int) -> str:

@@ -42,7 +42,8 @@ def move_note(vault: Vault, progress: Progress, /, path: Name, to: Name, dry_run
 
     Args:
         path: What to move: a note named as for read_note, or the path of an attachment or folder ("Folder/").
-        to: Its new path from the vault's root, such as "Archive/New name". "Archive/" keeps the name, "./New name" the folder.
+        to: "New name" renames it in its folder, "Archive/" moves it there, "Archive/New name" does both, "/New name" is the
+            vault's own folder. A folder moved to "Yard/" goes into Yard if that is there, else becomes it.
         dry_run: Only show what would be changed. Useful before moving a folder.
     """
     plan, done = vault.arranging.move(path, to, progress, dry_run=dry_run)
@@ -153,7 +154,7 @@ def extract_section(
     """Move a part of a note into a note of its own. Links to headings and blocks in it then lead to the new note.
 
     Args:
-        to: Path of the new note from the vault's root; "./Name" for the same folder.
+        to: The new note, named as for create_note; "./Name" for the same folder.
         section: A heading's section with the heading, such as "Plan"; or a block by its id, such as "^a1".
         lines: Or line numbers, such as "10-20".
         leave: What stays in its place: a "link" to the new note, an "embed" of it, or "nothing".

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, NotRequired, TypedDict, cast
 
-from vaultwire.toolkit.phrases import MAX_FILES_SHOWN, counted
+from vaultwire.toolkit.phrases import MAX_FILES_SHOWN, MAX_FILES_TOLD, counted
 from vaultwire.vault.changes.change import FileChange, Write, files_of
 from vaultwire.vault.changes.rendering import diff_of
 from vaultwire.vault.disk.etags import etag_of
@@ -78,16 +78,20 @@ def to_touched(file: FileChange) -> TouchedFile:
 def change_texts(done: Done, what: str, data: Changed) -> list[str]:
     """Return the change in words. ``what`` is the end of a sentence: "3 properties of Note.md"."""
     if not done.steps:
-        return ["\n".join([f"Nothing to change: {what}.", *done.notices])]
+        facts = cast("dict[str, str]", data)
+        etag = f" (etag {facts['etag']})" if "etag" in facts else ""
+        already = f": {facts['path']} is so already{etag}" if "path" in facts else ""
+        return ["\n".join([f"Nothing to change{already}.", *done.notices])]
     if done.change is None:
         head = f"Dry run, nothing was changed. It would change {counted(data['file_count'], 'file')}: {what}."
         return ["\n".join([head, *done.notices]), data.get("diff", "")]
     lines = [f"Done: {what}. To take it back: undo_changes {done.change.id}."]
     if data["file_count"] > 1:
         lines.append(f"{counted(data['file_count'], 'file')} changed:")
-        lines += [_line(file) for file in data["files"]]
-        if data["file_count"] > len(data["files"]):
-            lines.append(f"… and {data['file_count'] - len(data['files'])} more.")
+        told = data["files"][:MAX_FILES_TOLD]
+        lines += [_line(file) for file in told]
+        if data["file_count"] > len(told):
+            lines.append(f"… and {data['file_count'] - len(told)} more.")
     return ["\n".join([*lines, *done.notices])]
 
 

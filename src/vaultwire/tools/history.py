@@ -166,7 +166,7 @@ def restore_note(
     Args:
         path: The path the note had, or its path in .trash (".trash/Note.md").
         change: Number of the change that deleted it, if the path alone is not enough.
-        to: Path to bring it back to. Empty for the one it had.
+        to: Path to bring it back to; a name alone keeps the folder. Empty for the path it had.
     """
     done = vault.history.restore(path, change, to, progress, dry_run=dry_run)
     data = to_changed(done)

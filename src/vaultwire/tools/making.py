@@ -28,7 +28,7 @@ class MadeFile(Changed):
     link: Annotated[NotRequired[str], "Of an attachment: the link that shows it in a note"]
 
 
-@tool(title="Create note")
+@tool(title="Create note", destructive=True)
 def create_note(
     vault: Vault,
     progress: Progress,
@@ -44,12 +44,11 @@ def create_note(
 ) -> Outcome[MadeFile]:
     """Make a note, with a template if one is named.
 
-    A name alone goes to the folder that the person has set in Obsidian for new notes; it counts as taken, too, if links use
-    it for a note elsewhere. With a folder ("./Name" for the vault's own) a second note of that name is made and those links
-    are rewritten to lead where they did.
+    A name alone goes to the folder that the person has set in Obsidian for new notes, and is refused if a note elsewhere has
+    it. "Folder/Name", or "/Name" for the vault's own folder, makes a second one on purpose; links that used the name follow.
 
     Args:
-        path: "Folder/Name", or a name alone.
+        path: "Name", "Folder/Name" or "/Name".
         content: Markdown text; with a template, it comes below the template's.
         properties: {"status": "open", "tags": ["a"]}
         template: Name of a note in the person's templates folder; {{title}}, {{date}} and {{time}} in it are filled in.

@@ -105,12 +105,11 @@ def write_note(
 
     By default only a new note is made: if it exists, nothing happens and an error says so. Prefer append or prepend to
     overwrite; before overwrite, read the note and pass its etag. A note keeps its line ends and the rest of its bytes.
-    A name without a folder is refused if links use it for a note elsewhere. With a folder ("./Note" for the vault's own)
-    a second note of that name is made and those links are rewritten to lead where they did; the result names the files.
+    A new note is named as for create_note: a name alone is refused if a note elsewhere has it.
 
     Args:
-        path: Where: a path in the vault ("Folder/Note.md"; ".md" may be left out). For append and prepend any name
-            that read_note takes.
+        path: Where: "Name", "Folder/Name" or "/Name"; ".md" may be left out. For append and prepend any name that
+            read_note takes.
         content: Markdown text.
         mode: "create" a new note, "append" lines at the end, "prepend" lines at the top (below the frontmatter), or
             "overwrite" the whole text, making the note if it is not there.
@@ -130,7 +129,7 @@ def write_note(
     if "diff" in changed:
         data["diff"] = changed["diff"]
         return Outcome(change_texts(written.done, f"{done.lower()} {written.path}", changed), data)
-    text = f"{done}: {written.path} ({written.size} bytes, etag {written.etag})"
+    text = f"{done}: {written.path} ({counted(written.size, 'byte')}, etag {written.etag})"
     if "change" in changed:
         data["change"] = changed["change"]
         text += f". To take it back: undo_changes {changed['change']}"

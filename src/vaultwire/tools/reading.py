@@ -74,17 +74,20 @@ class Piece(NamedTuple):
 
     @classmethod
     def of(cls, note: Note, span: Span, limit: int, total: int | None = None) -> Piece:
-        """Return these lines of the note, at most ``limit`` characters. ``total``: its lines, if ``note.text`` is shortened."""
+        """Return these lines of the note, at most ``limit`` characters.
+
+        With ``total``, the lines of the whole note, ``note.text`` is only the text of these lines, or its beginning.
+        """
+        text = note.text if total else _text_of(note, span)
         total = total or line_count(note.text)
         is_whole = span == (1, total)
-        text = note.text if is_whole else "\n".join(note.text.split("\n")[span.first - 1 : span.last]) + "\n"
         is_cut = len(text) > limit
         if is_cut:
             # At the end of a line, if there is one: the next call can continue there.
             end = text.rfind("\n", 0, limit) + 1 or limit
             text, is_whole = text[:end], False
         last_line = span.first + line_count(text) - 1
-        facts = f"{note.path}, {note.size} bytes, "
+        facts = f"{note.path}, {counted(note.size, 'byte')}, "
         etag = note.etag if is_whole else part_etag(note.etag)
         facts += "" if is_whole else f"lines {span.first} to {last_line} of {total}, "
         facts += f"etag {etag}"
@@ -120,8 +123,9 @@ def read_note(
     look at its outline first and read the section needed.
 
     Args:
-        path: The note: its path in the vault ("Folder/Note.md"), its name ("Note"), or wikilink text ("[[Note]]"). Or an
-            attachment with its extension: pictures ("photo.png") are shown, PDFs read as text, a canvas as its JSON.
+        path: The note: its path in the vault ("Folder/Note.md"), its name ("Note"), or wikilink text ("[[Note]]",
+            "[[Note#Heading]]" for that section). Or an attachment with its extension: pictures ("photo.png") are shown, PDFs
+            read as text, a canvas as its JSON.
         section: Read only this section ("Heading", or "Heading#Subheading") or block ("^id").
         lines: Read only these lines: "10-20", "10-" or "10". Not together with section.
         part: "outline" for its headings with their lines, "frontmatter" for its properties as written. Not together with
@@ -143,13 +147,14 @@ def read_note(
         )
     note, span = vault.read_part(path, section, lines, progress)
     if part == "outline":
-        return _outline(note, max_characters)
+        return _outline(note, span, max_characters)
     if part == "frontmatter":
         end = parse_frontmatter(note.text).end
         if not end:
             data = _facts(note, "", part_etag(note.etag))
             return Outcome(
-                [f"({note.path}, {note.size} bytes, etag {data['etag']})\nThe note has no frontmatter."], data
+                [f"({note.path}, {counted(note.size, 'byte')}, etag {data['etag']})\nThe note has no frontmatter."],
+                data,
             )
         span = Span(1, line_count(note.text[:end]))
     return _piece(note, span, max_characters)
@@ -166,22 +171,22 @@ def read_many(
     """Read several notes at once. If one cannot be read, its place says why; the others are read all the same.
 
     Args:
-        paths: The notes, each named as for read_note.
+        paths: The notes, each named as for read_note; "Note#Heading" reads only that section.
         max_characters: Read at most this much of all together. Long notes are cut to the same length, short ones come
             whole; the result says where to go on with read_note.
     """
-    read: list[tuple[Note, int] | VaultError] = []
+    read: list[tuple[Note, Span, int] | VaultError] = []
     for number, name in enumerate(paths):
         progress.check()
         progress.report(number, len(paths), "notes read")
         try:
-            note = vault.read(name, progress)
+            note, span = vault.read_part(name, None, None, progress)
         except VaultError as error:
             read.append(error)
         else:
             # Keep only what can be shown: fifty of the largest notes would need too much memory.
-            total = line_count(note.text)
-            read.append((note._replace(text=note.text[: max_characters + 1]), total))
+            shown = _text_of(note, span)[: max_characters + 1]
+            read.append((note._replace(text=shown), span, line_count(note.text)))
     limit = _share([len(each[0].text) for each in read if isinstance(each, tuple)], max_characters)
     notes: list[OneOfMany] = []
     texts: list[str] = []
@@ -191,8 +196,8 @@ def read_many(
             notes.append(OneOfMany(name=name, error=each.code, message=each.message))
             texts.append(f"({name!r}: {each.code}: {each.message})")
             continue
-        note, total = each
-        piece = Piece.of(note, Span(1, total), limit, total)
+        note, span, total = each
+        piece = Piece.of(note, span, limit, total)
         one = OneOfMany(name=name, path=note.path, content=piece.text, last_line=piece.last_line, total_lines=total)
         one["etag"] = piece.etag
         cut += not piece.is_whole
@@ -206,6 +211,13 @@ def headline(data: ReadMany) -> str:
     """Return how many of several notes were read."""
     cut = f", {data['cut']} of them cut." if data["cut"] else "."
     return f"{data['read']} of {counted(len(data['notes']), 'note')} read{cut}"
+
+
+def _text_of(note: Note, span: Span) -> str:
+    """Return the text of these lines of the note."""
+    if span == (1, line_count(note.text)):
+        return note.text
+    return "\n".join(note.text.split("\n")[span.first - 1 : span.last]) + "\n"
 
 
 def _share(lengths: list[int], total: int) -> int:
@@ -251,9 +263,10 @@ def _facts(note: Note, content: str, etag: str) -> ReadNote:
     )
 
 
-def _outline(note: Note, max_characters: int) -> Outcome[ReadNote]:
+def _outline(note: Note, span: Span, max_characters: int) -> Outcome[ReadNote]:
     built = parse_structure(note.path, note.text)
-    text = "".join(f"{'#' * entry.level} {entry.text}  ({entry.line}-{entry.last_line})\n" for entry in built.outline)
+    shown = [entry for entry in built.outline if span.first <= entry.line <= span.last]
+    text = "".join(f"{'#' * entry.level} {entry.text}  ({entry.line}-{entry.last_line})\n" for entry in shown)
     etag = part_etag(note.etag)
     tasks, done = built.parsed.tasks, sum(bool(task.mark.strip()) for task in built.parsed.tasks)
     facts = [counted(built.lines, "line"), counted(len(built.parsed.links), "link")]

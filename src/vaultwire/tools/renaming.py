@@ -37,7 +37,8 @@ def move_notes(
 
     Args:
         paths: What to move.
-        to: New path: "Archive/New name"; "Archive/" keeps the name, "./New name" the folder.
+        to: "New name" renames it in its folder, "Archive/" moves it, "Archive/New name" both, "/New name" is the top. A folder
+            moved to "Yard/" goes into Yard if that is there, else becomes it.
     """
     if len(paths) == 1:
         return move_note(vault, progress, paths[0], to, dry_run)

@@ -15,6 +15,8 @@ _MAX_TEXT_BYTES = 4_000_000
 _MAX_READ = 20_000
 # Folders in which it is remembered that the client has changed something. No session changes so many.
 _MAX_FOLDERS = 500
+# Changes that a dry run has shown. Nobody looks at so many before making them.
+_MAX_SHOWN = 500
 # The memory of a note that was read, without its text: a path, an etag, entries in two dictionaries.
 _NOTE_BYTES = 400
 
@@ -26,7 +28,17 @@ class Caller:
     difference, and where notes must be read before they are edited, they must be read again.
     """
 
-    __slots__ = ("__weakref__", "_etags", "_folders", "_read_bytes", "_text_bytes", "_texts", "client", "paged")
+    __slots__ = (
+        "__weakref__",
+        "_etags",
+        "_folders",
+        "_read_bytes",
+        "_shown",
+        "_text_bytes",
+        "_texts",
+        "client",
+        "paged",
+    )
 
     def __init__(self, client: str = "") -> None:
         """``client``: its name for the journal of changes; empty if it is unknown."""
@@ -34,6 +46,7 @@ class Caller:
         self.paged = PagedResults()
         self._etags: dict[VaultPath, str] = {}  # as last read, the note read longest ago first
         self._folders: set[str] = set()
+        self._shown: set[str] = set()
         self._texts: dict[tuple[VaultPath, str], bytes] = {}
         self._read_bytes = 0
         self._text_bytes = 0
@@ -78,13 +91,25 @@ class Caller:
                 MEMORY_BUDGET.record(self, self._read_bytes + self._text_bytes)
             return True
 
+    def was_shown(self, what: str) -> bool:
+        """Tell whether a dry run has shown the client what this change would do to other notes."""
+        return what in self._shown
+
+    def show(self, what: str) -> None:
+        """Remember that a dry run has shown the client this change."""
+        with MEMORY_BUDGET.lock:
+            if what not in self._shown and len(self._shown) < _MAX_SHOWN:
+                self._shown.add(what)
+                self._read_bytes += _cost(what)
+                MEMORY_BUDGET.record(self, self._read_bytes + self._text_bytes)
+
     def text_of(self, path: VaultPath, etag: str) -> bytes | None:
         """Return the bytes that the note had with this etag, None if they are not remembered."""
         return self._texts.get((path, etag))
 
     def evict(self) -> int:
         """Forget everything. See ``MemoryHolder``."""
-        self._etags, self._texts, self._folders = {}, {}, set()
+        self._etags, self._texts, self._folders, self._shown = {}, {}, set(), set()
         self._read_bytes = self._text_bytes = 0
         return 0
 

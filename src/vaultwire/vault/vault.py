@@ -18,7 +18,7 @@ from vaultwire.vault.disk.files import FileBytes
 from vaultwire.vault.disk.note_text import first_invalid_byte, plain_text
 from vaultwire.vault.disk.paths import is_canvas, is_note, parse_path
 from vaultwire.vault.editing.workbench import Workbench
-from vaultwire.vault.errors import FILE_NOT_FOUND, VaultError
+from vaultwire.vault.errors import FILE_NOT_FOUND, INVALID_ARGUMENTS, VaultError
 from vaultwire.vault.index.port import OnChange
 from vaultwire.vault.links.note_links import backlinks, outgoing_links
 from vaultwire.vault.links.note_lookup import (
@@ -28,6 +28,7 @@ from vaultwire.vault.links.note_lookup import (
     locate_file,
     locate_folder,
     locate_readable,
+    subpath_of,
 )
 from vaultwire.vault.links.sections import line_count, line_span, parse_structure, section_span
 from vaultwire.vault.listed import ItemKeys, Listed
@@ -148,9 +149,18 @@ class Vault:
     ) -> tuple[Note, Span]:
         """Return the note that ``name`` means, and the lines that a section or range names; all lines if neither is given.
 
-        Raises VaultError as ``read`` does, SECTION_NOT_FOUND, and INVALID_ARGUMENTS for an invalid range.
+        A name may say the section itself: ``Note#Heading``, ``[[Note#^id]]``. Raises VaultError as ``read`` does,
+        SECTION_NOT_FOUND, and INVALID_ARGUMENTS for an invalid range, or for a second part beside that in the name.
         """
         note = self.read(name, progress)
+        subpath = subpath_of(name, note.path) if "#" in name else ""
+        if subpath and (lines or section not in (None, "", subpath)):
+            raise VaultError(
+                INVALID_ARGUMENTS,
+                f"{name!r} names the part {subpath!r} already. Give {note.path!r} to read another part of it.",
+                argument="lines" if lines else "section",
+            )
+        section = section or subpath
         if section:
             return note, section_span(parse_structure(note.path, note.text), section, note.text)
         total = line_count(note.text)

@@ -243,8 +243,11 @@ def test_nothing_is_restored_over_anything(desk: Desk) -> None:
     (desk.root / "Folder/B.md").write_text("new\n")
     for what in ({"path": "Folder/B.md"}, {"path": ".trash/B.md"}, {"number": 1}):
         assert refused(desk.restore, **what) == NOTE_EXISTS
-    assert refused(desk.restore, path=".trash/B.md", to="A.md") == NOTE_EXISTS
-    desk.restore(path=".trash/B.md", to="Elsewhere/B old")
+    assert refused(desk.restore, path=".trash/B.md", to="/A.md") == NOTE_EXISTS
+    desk.restore(path=".trash/B.md", to="B older")
+    assert (desk.root / "Folder/B older.md").read_text() == "b\n"
+    desk.vault.writing.delete("Folder/B older.md", permanent=False)
+    desk.restore(path=".trash/B older.md", to="Elsewhere/B old")
     assert (desk.root / "Elsewhere/B old.md").read_text() == "b\n"
     assert (desk.root / "Folder/B.md").read_text() == "new\n"
 

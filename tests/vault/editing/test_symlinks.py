@@ -55,7 +55,7 @@ def test_a_change_of_many_notes_edits_a_note_and_the_links_to_it_once(linked: Pa
         ("Link", "Sub/Link", False),
         ("Link", "Renamed", True),
         ("Folder/Up", "Other/Up", True),  # "../A.md" is the same file from there
-        ("Folder/Up", "Up", False),
+        ("Folder/Up", "/Up", False),
         ("Folder/", "Deep/Folder", False),  # with a link in it that leads out of it
         ("Folder/", "Renamed", True),
     ],

@@ -17,6 +17,7 @@ from vaultwire.vault.errors import (
     INVALID_ARGUMENTS,
     NOT_UTF8,
     NOTE_EXISTS,
+    PATH_OUTSIDE_VAULT,
     STALE_EDIT,
     Stopped,
 )
@@ -53,8 +54,15 @@ CASES = [
     ("create", "folder/New", ("Folder/New.md", "text")),  # the folder that is there, however it is spelt
     ("create", "Note", NOTE_EXISTS),
     ("create", "note.MD", NOTE_EXISTS),
-    ("create", "Inner", ("Inner.md", "text")),  # one in a folder is another note
-    ("create", "Twin", ("Twin.md", "text")),
+    ("create", "Inner", NOTE_EXISTS),  # the one in a folder may be meant
+    ("create", "Twin", NOTE_EXISTS),
+    ("create", "/Inner", ("Inner.md", "text")),
+    ("create", "./Twin", ("Twin.md", "text")),
+    ("create", "[[/Inner]]", ("Inner.md", "text")),
+    ("create", "/Folder/Inner", PATH_OUTSIDE_VAULT),
+    ("create", "/Note", NOTE_EXISTS),
+    ("overwrite", "/Note", ("Note.md", "text\n")),
+    ("overwrite", "/Inner", ("Inner.md", "text")),
     ("overwrite", "New", ("New.md", "text")),
     ("overwrite", "Note", ("Note.md", "text\n")),
     ("overwrite", "NOTE.md", ("Note.md", "text\n")),
@@ -64,7 +72,8 @@ CASES = [
     ("overwrite", "Other/Inner", ("Other/Inner.md", "text")),
     ("append", "Note", ("Note.md", OLD + "text\n")),
     ("append", "Inner", ("Folder/Inner.md", "inner\ntext\n")),
-    ("append", "[[Inner#Part]]", ("Folder/Inner.md", "inner\ntext\n")),
+    ("append", "[[Inner]]", ("Folder/Inner.md", "inner\ntext\n")),
+    ("append", "[[Inner#Part]]", INVALID_ARGUMENTS),  # the lines would not be added to that part
     ("append", "New", FILE_NOT_FOUND),
     ("append", "Twin", AMBIGUOUS_NAME),
     ("prepend", "Note", ("Note.md", "---\nx: y\n---\ntext\nold\n")),

@@ -82,11 +82,19 @@ NAMES = [
     ("C# notes.md", "C# notes.md"),
     ("[[C# notes]]", "C.md"),  # Obsidian: a heading of C
     ("C#", "C.md"),
+    ("C# notes#Goals", "C# notes.md"),
+    ("[[Plan#and/../or]]", "Projects/Plan.md"),
+    ("Plan#and/../or", "Projects/Plan.md"),  # only a path may not leave the vault
     ("v1.2", "v1.2.md"),
     ("v1.2 release", "v1.2 release.md"),
     ("Node.js", "Node.js.md"),
     ("twice.md", "twice.md.md"),
     ("twice", ""),
+    # right in the vault's own folder
+    ("/Note", "Note.md"),
+    ("[[/Note#A]]", "Note.md"),
+    ("/Note.md", "Note.md"),
+    ("/Plan", ""),  # that is Projects/Plan.md
     # no note
     ("picture.png", ""),
     ("Projects", ""),

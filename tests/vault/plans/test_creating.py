@@ -229,7 +229,9 @@ NO_NOTES = [
     ("./image.png", INVALID_ARGUMENTS),
     ("Work/", INVALID_ARGUMENTS),
     ("../Plan", PATH_OUTSIDE_VAULT),
-    ("/Plan", PATH_OUTSIDE_VAULT),
+    ("/Work/Plan", PATH_OUTSIDE_VAULT),
+    ("//Plan", PATH_OUTSIDE_VAULT),
+    ("\\Plan", PATH_OUTSIDE_VAULT),
 ]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from random import Random
 
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 
 from support.refusals import refusal
 from vaultwire.markdown.edits import append, line_end, prepend, to_plain
+from vaultwire.markdown.nearest import nearest
 from vaultwire.markdown.parse import parse_note
 from vaultwire.vault.editing.revising import apply_diff
 from vaultwire.vault.errors import AMBIGUOUS_TARGET, INVALID_ARGUMENTS, SECTION_NOT_FOUND, TEXT_NOT_FOUND, VaultError
@@ -618,3 +620,49 @@ def test_sections_of_one_name_are_told_apart_by_the_headings_above_them() -> Non
 def test_texts_put_in_one_place_stand_in_the_order_in_which_they_are_given() -> None:
     edits = [Edit("append", "second in the alphabet", section="A"), Edit("append", "first", section="A")]
     assert edited("# A\nx\n# B\n", *edits) == "# A\nx\nsecond in the alphabet\nfirst\n# B\n"
+
+
+NEAR = "# Plan\n\nCall Anna about the website relaunch.\n- buy seeds\n- order a basket\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("Call Ana about the websiet relaunch", " The nearest is line 3: 'Call Anna about the website relaunch.'."),
+        ("- buy seeds\n- order the basket", " The nearest to '- order the basket' is line 5: '- order a basket'."),
+        ("# Plan\n- buy seeds", " Each of its lines is there, but they do not follow each other so."),
+        ("Cll Anna abuot the site", " The nearest is line 3: 'Call Anna about the website relaunch.'."),
+        ("quarterly tax return", ""),
+        ("\n\n\n", ""),
+    ],
+)
+def test_a_text_that_is_not_there_is_told_with_the_nearest_line(text: str, hint: str) -> None:
+    error = refusal(edited, NEAR, Edit("replace", "x", text=text))
+    assert error.code == TEXT_NOT_FOUND
+    assert error.message.endswith(f"has no text {text!r}.{hint}")
+
+
+def test_of_a_long_line_the_part_is_shown_that_is_like_the_text() -> None:
+    line = (
+        "water the garden and feed the cat " * 10
+        + "then call Anna about the relaunch of the site "
+        + "and rest a bit " * 10
+    )
+    message = refusal(edited, f"one\n{line}\n", Edit("delete", text="call Ana about the relanch")).message
+    assert "The nearest is line 2: '…" in message
+    assert "call Anna about the relaunch of the site" in message
+    assert len(message) < 200
+
+
+def test_the_nearest_line_is_sought_in_a_bounded_part_of_a_note() -> None:
+    class Lines:
+        read = 0
+
+        def __iter__(self) -> Iterator[str]:
+            while True:
+                self.read += 1
+                yield "word " * 20
+
+    lines = Lines()
+    assert nearest("something else", lines) == []
+    assert lines.read < 2_000

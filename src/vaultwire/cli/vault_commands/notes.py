@@ -13,7 +13,9 @@ _WHOLE = 10_000_000  # the most that the tool gives
 
 def add_read(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of ``read``."""
-    parser.add_argument("note", metavar="NOTE", help="a path in the vault, a name, or [[wikilink]]")
+    parser.add_argument(
+        "note", metavar="NOTE", help="a path in the vault, a name, or [[wikilink]]; Note#Heading for a part"
+    )
     parts = parser.add_mutually_exclusive_group()
     parts.add_argument("--section", metavar="HEADING", help="only this section, such as Plan or 'Plan#Next'; or ^block")
     parts.add_argument("--lines", metavar="A-B", help="only these lines, such as 10-20, 10- or 10")
@@ -47,7 +49,9 @@ def read(options: argparse.Namespace) -> int:
 def add_mv(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of ``mv``."""
     parser.add_argument("source", metavar="FROM", help="a note, an attachment, or a folder (Folder/)")
-    parser.add_argument("target", metavar="TO", help="its new path in the vault; Folder/ keeps the name")
+    parser.add_argument(
+        "target", metavar="TO", help="a new name; Folder/ moves it there; Folder/Name; /Name at the top"
+    )
     add_options(parser, changes=True, dry_run=True)
 
 

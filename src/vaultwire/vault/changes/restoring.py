@@ -9,7 +9,7 @@ from vaultwire.vault.changes.executor import Changes
 from vaultwire.vault.changes.undo import in_effect, moves_in
 from vaultwire.vault.disk.contents import Content
 from vaultwire.vault.disk.files import Files
-from vaultwire.vault.disk.paths import NOTE_SUFFIX, TRASH, fold, is_note, lies_in, parse_path
+from vaultwire.vault.disk.paths import NOTE_SUFFIX, TRASH, fold, is_note, lies_in, parse_path, place_of
 from vaultwire.vault.errors import FILE_NOT_FOUND, INVALID_ARGUMENTS, NOTE_EXISTS, VaultError
 from vaultwire.vault.value_types import VaultPath
 
@@ -20,11 +20,11 @@ def plan_restore(
     """Return the steps that restore a file from the trash, or from the journal if it is not in the trash any more.
 
     The file is the one last deleted at ``path``, or the one at ``path`` in ``.trash``, or every file that change ``number``
-    deleted. It comes back to its old path, or, if it is only one, to the path ``to``; never over another file.
+    deleted. It comes back to its old path, or, if it is only one, to the path ``to`` (``place_of``: a name alone lies in the
+    folder it was in); never over another file.
 
     Raises VaultError: FILE_NOT_FOUND, NOTE_EXISTS, INVALID_ARGUMENTS, and those of naming a path.
     """
-    target = _note_like(parse_path(to.strip())) if to.strip() else None
     if number is not None:
         steps = _restored_by_change(changes.show(number), in_effect(changes.since(number)), files)
         if not steps:
@@ -35,12 +35,16 @@ def plan_restore(
         steps = [_restored_by_path(changes, files, path.strip().replace("\\", "/"))]
     else:
         raise VaultError(INVALID_ARGUMENTS, "Name the note to restore by path, or the change that deleted it.")
-    if target is not None:
+    if to.strip():
         if len(steps) != 1:
             raise VaultError(
                 INVALID_ARGUMENTS, f"Change {number} deleted {len(steps)} files; they cannot all be {to!r}."
             )
         step = steps[0]
+        folder, name = place_of(to.strip(), paths_of(step)[-1].rpartition("/")[0])
+        target = _note_like(parse_path(name))
+        if folder:
+            target = VaultPath(f"{folder}/{target}")
         steps = [Move(step.source, target) if isinstance(step, Move) else Write(target, step.old, step.new)]
     for step in steps:
         spelt, _ = files.spell(paths_of(step)[-1])

@@ -102,6 +102,28 @@ def parse_note_path(text: str) -> VaultPath:
     return path
 
 
+def says_folder(name: str) -> bool:
+    """Tell whether a new name says in which folder the file is to be: it has a slash."""
+    return "/" in name.strip() or "\\" in name
+
+
+def is_rooted(name: str) -> bool:
+    """Tell whether a name is ``/Name``: right in the vault's own folder. A longer path that begins so is an absolute one."""
+    rest = name.strip()[1:].rstrip("/")
+    return name.strip().startswith("/") and bool(rest) and not says_folder(rest)
+
+
+def place_of(name: str, usual: str) -> tuple[str, str]:
+    """Return the folder in which a new name lies, ``""`` for the vault's own, and the name, which may be a path in it.
+
+    The one rule for new names: a name alone goes to the ``usual`` folder (of a note that moves, its own; of a new note, the one
+    that the person has set), ``/Name`` to the vault's own folder, and ``Folder/Name`` is a path from there.
+    """
+    if is_rooted(name):
+        return "", name.strip()[1:]
+    return ("" if says_folder(name) else usual), name
+
+
 def check_new_names(parts: list[str]) -> None:
     """Raise VaultError (INVALID_ARGUMENTS) for a *new* name that not every system can store."""
     for part in parts:

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from vaultwire.markdown.links import is_wikilink
 from vaultwire.markdown.merging import Where
 from vaultwire.vault.changes.change import Move, Step
-from vaultwire.vault.disk.files import Files
-from vaultwire.vault.disk.paths import NOTE_SUFFIX, is_note, parse_note_path, parse_path
-from vaultwire.vault.editing.workbench import Done, Workbench
+from vaultwire.vault.disk.paths import NOTE_SUFFIX, is_note, parse_note_path, parse_path, place_of
+from vaultwire.vault.editing.workbench import Asked, Done, Workbench
 from vaultwire.vault.editing.writing import free_trash_path
 from vaultwire.vault.errors import FILE_NOT_FOUND, INVALID_ARGUMENTS, VaultError
 from vaultwire.vault.plans.context import SAMPLE, PlanContext
@@ -19,6 +19,7 @@ from vaultwire.vault.plans.extracting import ExtractPlan, Leave, Part, plan_extr
 from vaultwire.vault.plans.merging import MergePlan, plan_merge
 from vaultwire.vault.plans.moved_links import ResolvedLink
 from vaultwire.vault.plans.moving import MovePlan, plan_move, plan_moves
+from vaultwire.vault.plans.new_names import check_name_is_free, place_of_note, target_of_move
 from vaultwire.vault.plans.renaming_headings import RenamePlan, plan_rename_block, plan_rename_heading
 from vaultwire.vault.plans.renaming_metadata import PropertyPlan, TagPlan, plan_rename_property, plan_rename_tag
 from vaultwire.vault.value_types import Problem, Progress, VaultPath, asking
@@ -38,13 +39,13 @@ class Arranging:
     def move(self, name: str, to: str, progress: Progress, *, dry_run: bool) -> tuple[MovePlan, Done]:
         """Give a note, attachment or folder another path; every link leads where it led. See ``plan_move``.
 
-        ``name`` is a path, or names a note as for ``locate``. ``to`` is a path from the vault's root; one that ends with
-        ``/`` is the folder to move it to, one that begins with ``./`` a name in the folder where it is.
+        ``name`` is a path, or names a note as for ``locate``. For ``to`` see ``target_of_move``.
         """
         with self._bench.locked(progress, dry_run=dry_run) as context:
-            source = _existing(context, name)
-            plan = plan_move(context, source, _target(context.files, source, to))
-            return plan, self._finish_move(context, plan, [], progress, dry_run=dry_run)
+            source, is_folder = _existing(context, name)
+            plan = plan_move(context, source, target_of_move(context.files, source, to, is_folder=is_folder))
+            asked = Asked(f"Moving {plan.source!r} to {plan.target!r}")
+            return plan, self._finish_move(context, plan, [], asked, dry_run=dry_run)
 
     def move_all(self, names: Sequence[str], to: str, progress: Progress, *, dry_run: bool) -> tuple[MovePlan, Done]:
         """Move notes, attachments and folders into the folder ``to`` as one change. See ``plan_moves``.
@@ -57,21 +58,22 @@ class Arranging:
                 INVALID_ARGUMENTS, f"{to!r} is a note's name; several things can only move to a folder.", argument="to"
             )
         with self._bench.locked(progress, dry_run=dry_run) as context:
-            sources = list(dict.fromkeys(_existing(context, name) for name in asking(progress, names)))
+            sources = list(dict.fromkeys(_existing(context, name)[0] for name in asking(progress, names)))
             folder = f"{to.strip()}/"
-            moves = [Move(source, _target(context.files, source, folder)) for source in sources]
+            moves = [Move(source, target_of_move(context.files, source, folder, is_folder=False)) for source in sources]
             there = [move.source for move in moves if move.source == move.target]
             notices = [f"{', '.join(there[:_MAX_NAMED])}{_more(there)}: already in that folder."] if there else []
             if len(there) == len(moves):
                 raise VaultError(INVALID_ARGUMENTS, f"Nothing to move. {notices[0]}", argument="to")
             plan = plan_moves(context, [move for move in moves if move.source != move.target])
-            return plan, self._finish_move(context, plan, notices, progress, dry_run=dry_run)
+            asked = Asked(f"Moving {', '.join(repr(move.source) for move in plan.moves)} to {to.strip()!r}")
+            return plan, self._finish_move(context, plan, notices, asked, dry_run=dry_run)
 
     def _finish_move(
-        self, context: PlanContext, plan: MovePlan, notices: list[str], progress: Progress, *, dry_run: bool
+        self, context: PlanContext, plan: MovePlan, notices: list[str], asked: Asked, *, dry_run: bool
     ) -> Done:
         notices = [*notices, *_link_notices(plan.newly_resolved, plan.skipped)]
-        return self._finish(context, plan.steps, notices, progress, dry_run=dry_run)
+        return self._finish(context, plan.steps, notices, asked, dry_run=dry_run)
 
     def rename_heading(
         self, name: str, heading: str, text: str, if_match: str | None, progress: Progress, *, dry_run: bool
@@ -83,7 +85,8 @@ class Arranging:
             is_block = heading.strip().removeprefix("#").startswith("^")
             plan_rename = plan_rename_block if is_block else plan_rename_heading
             plan = plan_rename(context, path, heading, text)
-            return plan, self._finish(context, plan.steps, _link_notices([], plan.skipped), progress, dry_run=dry_run)
+            asked = Asked(f"Renaming {heading!r} of {path!r} to {text!r}", named=(path,))
+            return plan, self._finish(context, plan.steps, _link_notices([], plan.skipped), asked, dry_run=dry_run)
 
     def rename_tag(self, old: str, new: str, progress: Progress, *, dry_run: bool) -> tuple[TagPlan, Done]:
         """Give a tag, and those below it, another name in every note. See ``plan_rename_tag``."""
@@ -97,7 +100,8 @@ class Arranging:
                 links = "1 link" if len(plan.links) == 1 else f"{len(plan.links)} links"
                 notices.append(f"Rewrote {links} to headings that hold the tag.")
             notices += _excluded_notices(plan) + _link_notices([], plan.skipped)
-            return plan, self._finish(context, plan.steps, notices, progress, dry_run=dry_run)
+            asked = Asked(f"Renaming #{plan.old} to #{plan.new}", "it has the tag, or a link to a heading with it")
+            return plan, self._finish(context, plan.steps, notices, asked, dry_run=dry_run)
 
     def rename_property(self, old: str, new: str, progress: Progress, *, dry_run: bool) -> tuple[PropertyPlan, Done]:
         """Give a property another name in every note. See ``plan_rename_property``."""
@@ -105,7 +109,8 @@ class Arranging:
             plan = plan_rename_property(context, old, new)
             notices = [f"{new!r} was in use already, in {plan.in_use} notes."] if plan.in_use else []
             notices += _excluded_notices(plan)
-            return plan, self._finish(context, plan.steps, notices, progress, dry_run=dry_run)
+            asked = Asked(f"Renaming the property {plan.old!r} to {plan.new!r}", "it has the property")
+            return plan, self._finish(context, plan.steps, notices, asked, dry_run=dry_run)
 
     def merge(
         self, source: str, target: str, where: Where, progress: Progress, *, dry_run: bool
@@ -120,7 +125,8 @@ class Arranging:
             notices += [f"Block ^{old} is ^{new} now." for old, new in plan.block_ids.items()]
             notices += [f"Property {name!r}: {plan.target} kept its own value." for name in plan.kept_properties]
             notices += _link_notices(plan.newly_resolved, plan.skipped)
-            return plan, self._finish(context, plan.steps, notices, progress, dry_run=dry_run)
+            asked = Asked(f"Merging {plan.source!r} into {plan.target!r}", named=(plan.source, plan.target))
+            return plan, self._finish(context, plan.steps, notices, asked, dry_run=dry_run)
 
     def extract(
         self,
@@ -137,12 +143,13 @@ class Arranging:
         with self._bench.locked(progress, dry_run=dry_run) as context:
             path = context.locate(name)
             self._bench.read(path, if_match)
-            plan = plan_extract(context, path, parse_note_path(_from_root(path, to)), part, leave)
+            plan = plan_extract(context, path, _new_note(context, path, to), part, leave)
             notices = _link_notices(plan.newly_resolved, plan.skipped)
-            return plan, self._finish(context, plan.steps, notices, progress, dry_run=dry_run)
+            asked = Asked(f"Moving a part of {plan.path!r} to {plan.new_path!r}", named=(plan.path,))
+            return plan, self._finish(context, plan.steps, notices, asked, dry_run=dry_run)
 
     def _finish(
-        self, context: PlanContext, steps: list[Step], notices: list[str], progress: Progress, *, dry_run: bool
+        self, context: PlanContext, steps: list[Step], notices: list[str], asked: Asked, *, dry_run: bool
     ) -> Done:
         if len(notices) > _MAX_NOTICES:
             notices = [*notices[:_MAX_NOTICES], f"There are {len(notices) - _MAX_NOTICES} more such notices."]
@@ -151,7 +158,7 @@ class Arranging:
                 f"This shows the first {SAMPLE} notes; {context.unread} more would be changed, and are counted once each. "
                 "Should one of them have to stay as it is, nothing will be changed, and the error will name it."
             )
-        done = self._bench.finish(steps, notices, progress, dry_run=dry_run)
+        done = self._bench.finish(steps, notices, context.progress, dry_run=dry_run, asked=asked)
         return done._replace(unread=context.unread)
 
 
@@ -159,50 +166,34 @@ def _more(paths: Sequence[VaultPath]) -> str:
     return f" and {len(paths) - _MAX_NAMED} more" if len(paths) > _MAX_NAMED else ""
 
 
-def _existing(context: PlanContext, name: str) -> VaultPath:
-    """Return the file or folder that is meant: the one at exactly this path, else the note of this name."""
+def _existing(context: PlanContext, name: str) -> tuple[VaultPath, bool]:
+    """Return the file or folder that is meant, and whether it is a folder: the one at this path, else the note of this name."""
     files = context.files
     name = name.strip()
-    if not name.startswith(("[[", "![[")):
-        found, is_file = files.spell(parse_path(name.rstrip("/") or name))
-        if is_file or files.is_folder(found):
-            if not is_file and files.spell(VaultPath(found + NOTE_SUFFIX))[1] and not name.endswith("/"):
-                raise VaultError(
-                    INVALID_ARGUMENTS,
-                    f"{name!r} is a folder and a note; write {found + '/'!r} or {found + NOTE_SUFFIX!r}.",
-                    argument="path",
-                )
-            return found
+    if not is_wikilink(name):
+        found, is_file = files.spell(parse_path(place_of(name.rstrip("/") or name, "")[1]))
+        is_folder = not is_file and files.is_folder(found)
+        if is_folder and files.spell(VaultPath(found + NOTE_SUFFIX))[1] and not name.endswith("/"):
+            raise VaultError(
+                INVALID_ARGUMENTS,
+                f"{name!r} is a folder and a note; write {found + '/'!r} or {found + NOTE_SUFFIX!r}.",
+                argument="path",
+            )
+        if is_file or is_folder:
+            return found, is_folder
         if name.endswith("/"):
             raise VaultError(FILE_NOT_FOUND, f"There is no folder {name!r} in the vault.", path=name)
-    return context.locate(name)
+    return context.locate(name), False
 
 
-def _target(files: Files, source: VaultPath, to: str) -> VaultPath:
-    """Return the new path that ``to`` means for a file or folder."""
-    to = to.strip()
-    if to.endswith(("/", "\\")) and to.strip("/\\") in ("", "."):
-        return VaultPath(source.rpartition("/")[2])
-    target = parse_path(_from_root(source, to))
-    if to.endswith(("/", "\\")):
-        return parse_path(f"{target}/{source.rpartition('/')[2]}")
-    found, _ = files.spell(target)
-    if is_note(source) and not is_note(target) and files.is_folder(found):
-        raise VaultError(
-            INVALID_ARGUMENTS,
-            f"There is a folder {found!r}. Write {to + '/'!r} to move {source!r} into it, {to + NOTE_SUFFIX!r} to give "
-            "it that name.",
-            argument="to",
-        )
-    return target
-
-
-def _from_root(source: VaultPath, to: str) -> str:
-    """Return a path from the vault's root; ``./Name`` lies in the folder of the source."""
-    if not to.startswith(("./", ".\\")):
-        return to
-    folder = source.rpartition("/")[0]
-    return f"{folder}/{to[2:]}" if folder else to[2:]
+def _new_note(context: PlanContext, source: VaultPath, to: str) -> VaultPath:
+    """Return the path of a note that is made of a part of another; ``./Name`` lies in the folder of that."""
+    if to.startswith(("./", ".\\")):
+        folder = source.rpartition("/")[0]
+        return parse_note_path(f"{folder}/{to[2:]}" if folder else to[2:])
+    path = place_of_note(context, to, source)
+    check_name_is_free(context, to, path)
+    return path
 
 
 def _excluded_notices(plan: TagPlan | PropertyPlan) -> list[str]:

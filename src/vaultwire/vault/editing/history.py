@@ -8,7 +8,7 @@ from typing import NamedTuple
 from vaultwire.vault.changes.change import Change, DetailedChange
 from vaultwire.vault.changes.restoring import plan_restore
 from vaultwire.vault.changes.undo import in_effect, plan_undo_all
-from vaultwire.vault.editing.workbench import Done, Workbench
+from vaultwire.vault.editing.workbench import Asked, Done, Workbench
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
 from vaultwire.vault.search.filters import parse_time
 from vaultwire.vault.value_types import Progress
@@ -63,7 +63,11 @@ class History:
             plan = plan_undo_all(bench.changes, bench.files, numbers, progress)
             notices = [f"Nothing is left of change {change.id} to undo." for change in plan.empty]
             ids = tuple(change.id for change in plan.changes)
-            return Undone(bench.finish(plan.steps, notices, progress, dry_run=dry_run, undoes=ids), plan.changes)
+            if len(ids) == 1:
+                asked = Asked(f"Undoing change {ids[0]}", "that change edited it", undoes=ids)
+            else:
+                asked = Asked(f"Undoing changes {', '.join(map(str, ids))}", "they edited it", undoes=ids)
+            return Undone(bench.finish(plan.steps, notices, progress, dry_run=dry_run, asked=asked), plan.changes)
 
     def restore(self, path: str, number: int | None, to: str, progress: Progress, *, dry_run: bool) -> Done:
         """Restore a file from the trash or the journal. See ``plan_restore``; ``path`` and ``to`` may be empty."""

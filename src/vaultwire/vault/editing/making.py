@@ -7,7 +7,7 @@ from typing import NamedTuple
 from vaultwire.markdown import edits
 from vaultwire.vault.changes.change import Write
 from vaultwire.vault.disk.note_text import to_bytes
-from vaultwire.vault.editing.workbench import Done, Workbench
+from vaultwire.vault.editing.workbench import OTHER_LINKS, Asked, Done, Workbench
 from vaultwire.vault.plans.context import PlanContext
 from vaultwire.vault.plans.creating import (
     FilePlan,
@@ -18,7 +18,6 @@ from vaultwire.vault.plans.creating import (
     plan_create,
     plan_insert_template,
 )
-from vaultwire.vault.plans.moving import is_path, plan_arrival
 from vaultwire.vault.plans.note_text import decode_note, with_bom
 from vaultwire.vault.plans.templates import below
 from vaultwire.vault.settings.daily_notes import parse_day
@@ -55,12 +54,11 @@ class Making:
     def create(self, new: NewNote, progress: Progress, *, dry_run: bool, may_have_namesake: bool = False) -> Made:
         """Make a note, from a template if one is named. See ``plan_create``.
 
-        A name without a folder that links use for another note counts as taken, unless it ``may_have_namesake``.
+        A name without a folder that a note elsewhere has counts as taken, unless it ``may_have_namesake``.
         """
-        may_have_namesake = may_have_namesake or is_path(new.name)
         with self._bench.locked(progress) as context:
             plan = plan_create(context, new, self._bench.now(), may_have_namesake=may_have_namesake)
-            return self._finish(context, plan, dry_run=dry_run, may_have_namesake=may_have_namesake)
+            return self._finish(context, plan, dry_run=dry_run)
 
     def rewrite(
         self, name: str, content: str, if_match: str | None, progress: Progress, *, appends: bool, dry_run: bool
@@ -73,11 +71,22 @@ class Making:
             plan = FilePlan(path, [Write(path, before, with_bom(to_bytes(new, before), before))], [], is_new=False)
             return self._finish(context, plan, dry_run=dry_run)
 
-    def append_daily(self, day: str, content: str, heading: str, progress: Progress, *, dry_run: bool) -> Made:
+    def append_daily(
+        self,
+        day: str,
+        content: str,
+        heading: str,
+        progress: Progress,
+        *,
+        dry_run: bool,
+        may_have_namesake: bool = False,
+    ) -> Made:
         """Add lines to the note of a day (``parse_day``), which is made if it is not there. See ``plan_append_daily``."""
         now = self._bench.now()
         with self._bench.locked(progress) as context:
-            plan = plan_append_daily(context, parse_day(day, now.date()), content, now, heading)
+            plan = plan_append_daily(
+                context, parse_day(day, now.date()), content, now, heading, may_have_namesake=may_have_namesake
+            )
             return self._finish(context, plan, dry_run=dry_run)
 
     def insert_template(
@@ -122,18 +131,13 @@ class Making:
                 return self._finish(context, plan, dry_run=dry_run)
             before = self._bench.read(note, embedding.if_match)
             link = plan.link if not beside.strip() else link_in(context, note, plan.path)
-            relinked = {write.path: write for write in plan_arrival(context, plan.path)}
-            own = relinked.pop(note, None)  # its links to another file of that name change, too
-            text_before = before if own is None or own.after is None else own.after
             place = below(embedding.section, note) if embedding.section.strip() else edits.append
-            after = with_bom(to_bytes(place(decode_note(note, text_before), link), before), before)
-            steps = [*plan.steps, *relinked.values(), Write(note, before, after)]
+            after = with_bom(to_bytes(place(decode_note(note, before), link), before), before)
+            steps = [*plan.steps, Write(note, before, after)]
             done = self._bench.finish(steps, plan.notices, progress, dry_run=dry_run)
             return Made(plan.path, True, link, done, note)
 
-    def _finish(self, context: PlanContext, plan: FilePlan, *, dry_run: bool, may_have_namesake: bool = True) -> Made:
-        steps = plan.steps
-        if plan.is_new:
-            steps = [*steps, *plan_arrival(context, plan.path, may_have_namesake=may_have_namesake)]
-        done = self._bench.finish(steps, plan.notices, context.progress, dry_run=dry_run)
+    def _finish(self, context: PlanContext, plan: FilePlan, *, dry_run: bool) -> Made:
+        asked = Asked(f"Making {plan.path!r}", OTHER_LINKS) if plan.is_new else Asked()
+        done = self._bench.finish(plan.steps, plan.notices, context.progress, dry_run=dry_run, asked=asked)
         return Made(plan.path, plan.is_new, plan.link, done)

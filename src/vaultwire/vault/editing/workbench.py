@@ -23,7 +23,7 @@ from vaultwire.vault.disk.note_text import plain_text
 from vaultwire.vault.disk.paths import is_note
 from vaultwire.vault.editing.confirmation import MAX_UNASKED_NOTES, confirmation_of_many
 from vaultwire.vault.editing.guides import guides_for
-from vaultwire.vault.errors import NOT_READ, STALE_EDIT, VaultError
+from vaultwire.vault.errors import NOT_READ, POLICY_DENIED, STALE_EDIT, VaultError
 from vaultwire.vault.index.port import Index
 from vaultwire.vault.plans.context import PlanContext
 from vaultwire.vault.settings.obsidian_settings import CachedSettings
@@ -33,6 +33,9 @@ from vaultwire.vault.value_types import Confirmation, Progress, VaultPath
 _MAX_SHOWN_DIFF = 4_000
 # How many notes an error names; a rename may edit thousands.
 _MAX_NAMED = 20
+
+OTHER_LINKS = "links in it use that name for another note and would lead to the new one"
+"""Why a file is edited when a new note is made. See ``Asked``."""
 
 
 class Done(NamedTuple):
@@ -51,6 +54,37 @@ class Done(NamedTuple):
         """Return the files that are edited, without the one at ``path``."""
         edits = (step for step in self.steps if isinstance(step, Write) and step.old is not None)
         return [step.path for step in edits if step.path != path]
+
+
+class Asked(NamedTuple):
+    """What a caller asked for, beside the steps: it explains why files are edited that the caller has not named.
+
+    ``what`` is the start of a sentence, such as "Moving 'A.md' to 'B.md'"; it also identifies the change from its dry run to
+    the change itself. ``named`` are the notes that the caller wants edited, and ``why`` says what any other has to do with it.
+    A person is asked for the ``confirmation``. ``undoes`` are the numbers of changes.
+    """
+
+    what: str = ""
+    why: str = "links in it have to follow"
+    named: tuple[VaultPath, ...] = ()
+    confirmation: Confirmation | None = None
+    undoes: tuple[int, ...] = ()
+
+    @contextmanager
+    def explaining(self, steps: Iterable[Step]) -> Iterator[None]:
+        """Say in the error of a file that may not be changed why it would be, if the caller has not named that file."""
+        try:
+            yield
+        except VaultError as error:
+            path = error.details.get("path")
+            edited = {step.path for step in steps if isinstance(step, Write) and step.old is not None}
+            if error.code != POLICY_DENIED or not self.what or path in self.named or path not in edited:
+                raise
+            message = f"{self.what} also edits {path!r}, because {self.why}. {error.message} Nothing was changed."
+            raise VaultError(error.code, message, **error.details) from None
+
+
+_NOTHING_MORE = Asked()
 
 
 class Workbench:
@@ -98,27 +132,20 @@ class Workbench:
         progress: Progress,
         *,
         dry_run: bool,
-        undoes: tuple[int, ...] = (),
-        confirmation: Confirmation | None = None,
+        asked: Asked = _NOTHING_MORE,
     ) -> Done:
         """Execute a plan's steps, inside ``locked``; with ``dry_run`` only return them. See ``Changes.execute``.
 
-        A person is asked first for the ``confirmation``, or for one of their own if the steps change many notes. Raises
-        VaultError (NOT_READ) if the caller must have read every note that is edited, and has not; and what
-        ``Progress.confirm`` raises.
+        A person is asked first for the confirmation in ``asked``, or for one of their own if the steps change many notes.
+        Raises VaultError (NOT_READ) if the caller must have read every note that is edited, and has not, nor seen a dry run
+        of what it asked; and what ``Progress.confirm`` raises.
         """
         needed = simplified(list(steps))
-        self._check_read(needed)
-        question = confirmation or confirmation_of_many(self.files, needed, self.tool)
-        if dry_run or question is not None:
-            for step in needed:
-                for path in paths_of(step):
-                    self.files.check_change(path)
-        if dry_run:
+        self._check_read(needed, asked, dry_run=dry_run)
+        with asked.explaining(needed):
+            change = self._change(needed, progress, asked, dry_run=dry_run)
+        if change is None:
             return Done(None, needed, list(notices))
-        if question is not None:
-            progress.confirm(question)
-        change = self.changes.execute(needed, Author(self.caller.client, self.tool), progress, undoes)
         # So many texts would drive out those that the caller has read. A note under its second name is not written.
         written = {file.path for file in change.files} if len(needed) <= MAX_UNASKED_NOTES else set()
         for step in needed:
@@ -127,6 +154,21 @@ class Workbench:
             elif step.new is not None:
                 self.caller.saw(step.path, step.new.digest.hex(), step.new.data if step.path in written else None)
         return Done(change, needed, [*notices, *guides_for(self.files, self.caller, needed)])
+
+    def _change(self, steps: list[Step], progress: Progress, asked: Asked, *, dry_run: bool) -> Change | None:
+        """Execute the steps, after a person was asked if they must be; with ``dry_run`` only check them, and return None."""
+        question = asked.confirmation or confirmation_of_many(self.files, steps, self.tool)
+        if dry_run or question is not None:
+            for step in steps:
+                for path in paths_of(step):
+                    self.files.check_change(path)
+        if dry_run:
+            if asked.what:
+                self.caller.show(asked.what)
+            return None
+        if question is not None:
+            progress.confirm(question)
+        return self.changes.execute(steps, Author(self.caller.client, self.tool), progress, asked.undoes)
 
     def read(self, path: VaultPath, if_match: str | None, *, is_overwritten: bool = False) -> bytes:
         """Return a note's bytes for an edit, after checking that this caller may edit it.
@@ -157,16 +199,19 @@ class Workbench:
             raise VaultError(
                 NOT_READ,
                 f"{path!r} was not read in this session, and this server edits only notes that were. "
-                "Read it with read_note first.",
+                "Read it with read_notes first.",
                 path=path,
             )
         if if_match is not None:
             self.caller.saw(path, now, data)  # a caller with its etag has read it, perhaps in another session
         return data
 
-    def _check_read(self, steps: list[Step]) -> None:
-        """Refuse to edit notes that the caller must have read and has not, also where only links change."""
-        if not self._read_first:
+    def _check_read(self, steps: list[Step], asked: Asked, *, dry_run: bool) -> None:
+        """Refuse to edit notes that the caller must have read and has not, also where only links change.
+
+        What a dry run of the same change has shown counts as read: nobody could read all notes that link to a folder.
+        """
+        if not self._read_first or (asked.what and (dry_run or self.caller.was_shown(asked.what))):
             return
         moves = MovePaths()
         unread: list[VaultPath] = []
@@ -177,15 +222,20 @@ class Workbench:
                 path = moves.before(step.path)  # the one under which the caller has read it
                 if is_note(path) and not self.caller.has_read(path):
                     unread.append(path)
-        if unread:
-            more = f" and {len(unread) - _MAX_NAMED} more" if len(unread) > _MAX_NAMED else ""
-            raise VaultError(
-                NOT_READ,
-                f"This would edit {', '.join(map(repr, unread[:_MAX_NAMED]))}{more}, not read in this session, and this "
-                "server edits only notes that were. Read them with read_note first.",
-                path=unread[0],
-                candidates=unread[:_MAX_NAMED],
-            )
+        if not unread:
+            return
+        named = ", ".join(map(repr, unread[:_MAX_NAMED]))
+        more = f" and {len(unread) - _MAX_NAMED} more" if len(unread) > _MAX_NAMED else ""
+        also = f"{asked.what} also edits" if asked.what else "This would edit"
+        why = f", because {asked.why}" if asked.what else ""
+        or_show = ", or make the same call with dry_run first, which shows what would be edited" if asked.what else ""
+        raise VaultError(
+            NOT_READ,
+            f"{also} {named}{more}, not read in this session{why}. This server edits only notes that were. "
+            f"Read them with read_notes first{or_show}.",
+            path=unread[0],
+            candidates=unread[:_MAX_NAMED],
+        )
 
     def _what_changed(self, path: VaultPath, etag: str, data: bytes) -> str:
         before = self.caller.text_of(path, etag)

@@ -6,14 +6,23 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from vaultwire.markdown import edits
-from vaultwire.markdown.links import parse_linktext
+from vaultwire.markdown.links import linkpath_written
 from vaultwire.vault.changes.change import Move, Step, Write
 from vaultwire.vault.disk.etags import etag_of
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.disk.note_text import to_bytes
-from vaultwire.vault.disk.paths import MAX_NAME_BYTES, TRASH, fold, is_note, parse_note_path, parse_path
+from vaultwire.vault.disk.paths import (
+    MAX_NAME_BYTES,
+    TRASH,
+    fold,
+    is_note,
+    is_rooted,
+    parse_note_path,
+    parse_path,
+    says_folder,
+)
 from vaultwire.vault.editing.confirmation import confirmation_of_removal
-from vaultwire.vault.editing.workbench import Done, Workbench
+from vaultwire.vault.editing.workbench import OTHER_LINKS, Asked, Done, Workbench
 from vaultwire.vault.errors import (
     AMBIGUOUS_NAME,
     INVALID_ARGUMENTS,
@@ -22,8 +31,9 @@ from vaultwire.vault.errors import (
     VaultError,
 )
 from vaultwire.vault.links.note_lookup import candidate_paths, find, locate_file
-from vaultwire.vault.plans.context import PlanContext, check_new_path
-from vaultwire.vault.plans.moving import is_path, plan_arrival
+from vaultwire.vault.plans.context import PlanContext
+from vaultwire.vault.plans.moving import plan_arrival
+from vaultwire.vault.plans.new_names import check_name_is_free, place_of_note
 from vaultwire.vault.plans.note_text import BOM, decode_note, with_bom
 from vaultwire.vault.value_types import NO_PROGRESS, Progress, VaultPath, WriteMode
 
@@ -100,7 +110,7 @@ class Writing:
             given = _Given(name, content, mode, if_match, dry_run)
             if mode in ("append", "prepend"):
                 return self._edit(context, context.locate(name), given)
-            path, exists = self._files.spell(parse_note_path(_unlinked(name)))
+            path, exists = self._place(context, name, mode)
             if not exists:
                 return self._create(context, path, given)
             if mode == "create":
@@ -126,7 +136,7 @@ class Writing:
         """
         with self._bench.locked(progress) as context:
             path = locate_file(self._files, context.index, name, progress)
-            given = candidate_paths(name) if is_note(path) else [parse_path(_unlinked(name))]
+            given = candidate_paths(name) if is_note(path) else [parse_path(linkpath_written(name))]
             if permanent and fold(path) not in map(fold, given):
                 kind = "a note" if is_note(path) else "a file"
                 raise VaultError(
@@ -138,25 +148,37 @@ class Writing:
             # A recording may be too large to read, and need not be read to be moved.
             data = self._bench.read(path, if_match) if permanent or if_match or is_note(path) else b""
             if permanent:
-                question = confirmation_of_removal(self._files.name, path, data)
+                asked = Asked(confirmation=confirmation_of_removal(self._files.name, path, data))
                 steps = [Write(path, data, None)]
-                return Deleted(
-                    path, None, self._bench.finish(steps, [], progress, dry_run=dry_run, confirmation=question)
-                )
+                return Deleted(path, None, self._bench.finish(steps, [], progress, dry_run=dry_run, asked=asked))
             trash_path = free_trash_path(self._files, path)
             steps = [Move(path, trash_path)]
             return Deleted(path, trash_path, self._bench.finish(steps, [], progress, dry_run=dry_run))
 
+    def _place(self, context: PlanContext, name: str, mode: WriteMode) -> tuple[VaultPath, bool]:
+        """Return the path of the note to write, and whether it exists: one at exactly this path, else a new note's place."""
+        written = linkpath_written(name)
+        is_exact = is_rooted(written)
+        if not is_exact:
+            path, exists = self._files.spell(parse_note_path(written))
+            if exists:
+                return path, True
+        path, exists = self._files.spell(place_of_note(context, name))
+        if mode == "overwrite" and not is_exact:
+            _check_not_elsewhere(context, path, name)
+        return path, exists
+
     def _create(self, context: PlanContext, path: VaultPath, new: _Given) -> Written:
-        if new.mode == "overwrite":
-            _check_not_elsewhere(context, path, new.name)
+        is_bare = new.mode == "create" and not says_folder(linkpath_written(new.name))
+        if is_bare:
+            check_name_is_free(context, new.name, path)
         if new.if_match is not None:
             raise VaultError(STALE_EDIT, f"There is no note {path!r} any more, so if_match cannot hold.", path=path)
-        check_new_path(self._files, path)
         data = to_bytes(new.content)
-        relinked = plan_arrival(context, path, may_have_namesake=is_path(_unlinked(new.name)))
+        relinked = [] if is_bare else plan_arrival(context, path)  # no other file has a bare name
         steps: list[Step] = [Write(path, None, data), *relinked]
-        done = self._bench.finish(steps, [], context.progress, dry_run=new.dry_run)
+        asked = Asked(f"Making {path!r}", OTHER_LINKS)
+        done = self._bench.finish(steps, [], context.progress, dry_run=new.dry_run, asked=asked)
         return Written(path, etag_of(data), len(data), created=True, changed=True, done=done)
 
     def _edit(self, context: PlanContext, path: VaultPath, new: _Given) -> Written:
@@ -168,9 +190,9 @@ class Writing:
 
 
 def _check_not_elsewhere(context: PlanContext, path: VaultPath, name: str) -> None:
-    """Refuse to overwrite a note by its name alone: the caller may mean that note, or a new one in the vault's own folder."""
+    """Refuse to overwrite a note by a part of its path: the caller may mean that note, or a new one."""
     elsewhere = find(context.files, context.index, name, context.progress)
-    if elsewhere is None:
+    if elsewhere is None or elsewhere == path:
         return
     raise VaultError(
         AMBIGUOUS_NAME,
@@ -179,11 +201,6 @@ def _check_not_elsewhere(context: PlanContext, path: VaultPath, name: str) -> No
         name=name,
         candidates=[elsewhere],
     )
-
-
-def _unlinked(name: str) -> str:
-    """Return the path in a wikilink's text; any other name is returned as it is."""
-    return parse_linktext(name).linkpath if name.strip().startswith(("[[", "![[")) else name
 
 
 def free_trash_path(files: Files, path: VaultPath) -> VaultPath:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from vaultwire.markdown.links import parse_linktext
+from vaultwire.markdown.links import is_wikilink, linkpath_written, parse_linktext, split_display, unbracketed
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.disk.paths import (
     CANVAS_SUFFIX,
@@ -17,9 +17,11 @@ from vaultwire.vault.disk.paths import (
     has_extension,
     is_canvas,
     is_note,
+    is_rooted,
     not_found,
     parse_folder,
     parse_path,
+    place_of,
     stem,
 )
 from vaultwire.vault.errors import AMBIGUOUS_NAME, FILE_NOT_FOUND, INVALID_ARGUMENTS, VaultError
@@ -30,6 +32,8 @@ from vaultwire.vault.value_types import Progress, VaultPath
 # Longer lists of names do not help a person choose.
 _MAX_CANDIDATES = 20
 _MAX_NEAR = 5
+# No name has more signs # in it; each is one more name to look for.
+_MAX_MARKS = 8
 
 
 def locate(files: Files, index: Index, name: str, progress: Progress) -> VaultPath:
@@ -57,10 +61,10 @@ def locate_file(files: Files, index: Index, name: str, progress: Progress) -> Va
 
     A name with an extension means that file before a note, as in a link. Raises VaultError as ``locate`` does.
     """
-    for text in _readings(name):
+    for text, _ in _readings(name):
         if "." not in text.rpartition("/")[2] or is_note(text.rstrip()):
             continue
-        path, exists = files.spell(parse_path(text))
+        path, exists = files.spell(_to_path(text))
         if exists:
             return path
         alike = _attachment_alike(index, name, text, progress)
@@ -75,10 +79,10 @@ def find_attachment(files: Files, index: Index, name: str, progress: Progress) -
     A note whose name only looks like that of a file ("node.js") comes before a file elsewhere; a picture, recording, video
     or PDF comes before a note of that name ("photo.png.md"). Raises VaultError as ``locate`` does.
     """
-    texts = [text.strip() for text in _readings(name)]
+    texts = [text.strip() for text, _ in _readings(name)]
     texts = [text for text in texts if has_extension(text) and not is_note(text) and not is_canvas(text)]
     for text in texts:
-        path, exists = files.spell(parse_path(text))
+        path, exists = files.spell(_to_path(text))
         if exists:
             return path
     for text in texts:
@@ -92,7 +96,7 @@ def find_attachment(files: Files, index: Index, name: str, progress: Progress) -
 
 def _attachment_alike(index: Index, name: str, text: str, progress: Progress) -> VaultPath | None:
     """Return the one attachment whose path ends so, None if there is none."""
-    key = fold(parse_path(text))
+    key = fold(_to_path(text))
     alike = [path for path in index.paths(progress) if fold(path).endswith("/" + key) and not is_note(path)]
     if len(alike) > 1:
         raise _ambiguous(name, alike, "files")
@@ -142,13 +146,20 @@ def candidate_paths(name: str) -> list[VaultPath]:
     ``C# notes`` is tried as a name before its ``#`` is read as the start of a subpath. Raises VaultError for a name that
     cannot lie in the vault.
     """
-    paths: list[VaultPath] = []
-    for text in _readings(name) or [name]:
-        path = parse_path(text)
-        with_suffix = VaultPath(path + NOTE_SUFFIX)
-        # `.md` may be written or left out; `v1.2` has no extension, so both are tried, the written one first.
-        paths += [path, with_suffix] if path.lower().endswith(NOTE_SUFFIX) else [with_suffix]
-    return paths
+    return [path for text, _ in _readings(name) or [(name, "")] for path in _spelled(text)]
+
+
+def subpath_of(name: str, path: VaultPath) -> str:
+    """Return the part of the file that ``name`` means: ``Heading``, ``Heading#Sub`` or ``^id``; empty for the whole file.
+
+    ``path`` is the file that ``name`` has been found to mean: it tells which ``#`` in the name is a part of the file's name.
+    """
+    key = fold(path)
+    for text, subpath in _readings(name):
+        candidates = [fold(each) for each in (_to_path(text), *_spelled(text))]
+        if any(key == each or key.endswith("/" + each) for each in candidates):
+            return subpath
+    return ""
 
 
 def resolve_name(name: str, paths: Iterable[VaultPath]) -> VaultPath:
@@ -173,11 +184,41 @@ def resolve_name(name: str, paths: Iterable[VaultPath]) -> VaultPath:
     raise not_found(name, [])
 
 
-def _readings(name: str) -> list[str]:
-    """Return the name as it stands, unless it is a wikilink, and its linkpath."""
-    texts = [] if name.strip().startswith(("[[", "![[")) else [name]
-    linkpath = parse_linktext(name).linkpath
-    return [*texts, linkpath] if linkpath and linkpath not in texts else texts
+def _readings(name: str) -> list[tuple[str, str]]:
+    """Return the linkpaths and subpaths that the name may be made of, the likeliest first.
+
+    A name may contain ``#``, so it is read as it stands first, then up to its last ``#``. In a wikilink the linkpath ends at
+    the first ``#``, as in Obsidian, if there is such a note.
+    """
+    target, _ = split_display(unbracketed(name))
+    marks = [mark for mark, character in enumerate(target) if character == "#"]
+    parts = [(target[:mark].strip(), target[mark + 1 :].strip()) for mark in marks[:_MAX_MARKS]]
+    readings = [reading for reading in [*parts, (target, "")] if reading[0]]
+    if not is_wikilink(name):
+        readings = list(dict.fromkeys([(name, ""), *reversed(readings)]))
+    # What cannot be a path, because of a heading's own signs, is no error where a shorter linkpath can be one.
+    return [*filter(_is_path, readings)] or readings[-1:]
+
+
+def _is_path(reading: tuple[str, str]) -> bool:
+    try:
+        _to_path(reading[0])
+    except VaultError:
+        return False
+    return True
+
+
+def _spelled(text: str) -> list[VaultPath]:
+    """Return the paths of notes that a linkpath may spell."""
+    path = _to_path(text)
+    with_suffix = VaultPath(path + NOTE_SUFFIX)
+    # `.md` may be written or left out; `v1.2` has no extension, so both are tried, the written one first.
+    return [path, with_suffix] if path.lower().endswith(NOTE_SUFFIX) else [with_suffix]
+
+
+def _to_path(text: str) -> VaultPath:
+    """Return the vault path of a linkpath: ``/Name`` is right in the vault's own folder."""
+    return parse_path(place_of(text, "")[1])
 
 
 def _look_for(files: Files, index: Index, name: str, progress: Progress) -> tuple[VaultPath | None, bool]:
@@ -187,6 +228,8 @@ def _look_for(files: Files, index: Index, name: str, progress: Progress) -> tupl
         path, exists = files.spell(candidate)
         if exists and is_note(path):
             return path, True
+    if is_rooted(linkpath_written(name).partition("#")[0]):
+        return None, False
     named = index.named({candidate.rpartition("/")[2] for candidate in candidates}, progress)
     is_indexed = named is not None
     if named is None:  # a lookup by name does not wait for the index of a large vault

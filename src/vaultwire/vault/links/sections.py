@@ -8,6 +8,7 @@ from itertools import accumulate
 
 from vaultwire.markdown.block_edits import block_of_id
 from vaultwire.markdown.bounds import end_of_reading
+from vaultwire.markdown.nearest import nearest
 from vaultwire.markdown.parse import parse_note
 from vaultwire.markdown.parsed_note import BlockId, Heading, Span
 from vaultwire.vault.disk.paths import fold
@@ -19,6 +20,9 @@ _RANGE = re.compile(r"(\d{1,9})(?:(-)(\d{1,9})?)?")
 _SPECIAL = re.compile(r"[!\"#$%&()*+,.:;<=>?@^`{|}~/\[\]\\\s]+")
 # A longer list of headings in a message does not help a person choose.
 _MAX_NAMED = 30
+_MAX_NEAR = 3
+# Beside near ones a longer list only hides them.
+_MAX_BESIDE_NEAR = 10
 _MAX_LEVELS = 6
 # A subpath of more parts leads nowhere: rewriting it would try each of its parts.
 _MAX_PARTS = 100
@@ -48,8 +52,10 @@ class Sections:
     A lookup takes no longer in a note with more headings.
     """
 
-    def __init__(self, note: Structure) -> None:
+    def __init__(self, note: Structure, *, suggests: bool = False) -> None:
+        """With ``suggests`` an error names near headings and blocks, which takes some milliseconds: for a caller's own text."""
         self._note = note
+        self._suggests = suggests
         self._headings: dict[str, list[OutlineEntry]] = {}  # by their compared text, in the note's order
         for entry in note.outline:
             self._headings.setdefault(_comparable(entry.text), []).append(entry)
@@ -91,9 +97,10 @@ class Sections:
             found = found or self._headings.get(_comparable(subpath), [])
         if found:
             return found
+        sought = subpath.rpartition("#")[2] if self._suggests else ""
         raise VaultError(
             SECTION_NOT_FOUND,
-            f"{self._note.path} has no section {_shown(subpath)!r}. {_named(self._note.parsed.headings)}",
+            f"{self._note.path} has no section {_shown(subpath)!r}. {_named(self._note.parsed.headings, sought)}",
             path=self._note.path,
         )
 
@@ -107,8 +114,14 @@ class Sections:
         found = self._block_ids.get(fold(name))
         if found:
             return found
-        there = ", ".join("^" + block_id.name for block_id in self._note.parsed.block_ids[:_MAX_NAMED])
-        hint = f"Its blocks are: {there}." if there else "It has no block ids."
+        blocks = self._note.parsed.block_ids
+        near = nearest(name, (each.name for each in blocks), _MAX_NEAR) if self._suggests else []
+        hint = _hint(
+            "blocks",
+            [f"^{each.name}" for each in blocks[:_MAX_NAMED]],
+            len(blocks),
+            [f"^{blocks[at].name}" for at in near],
+        )
         raise VaultError(
             SECTION_NOT_FOUND, f"{self._note.path} has no block '^{_shown(name)}'. {hint}", path=self._note.path
         )
@@ -155,7 +168,7 @@ def _line(entry: OutlineEntry) -> int:
 
 def section_span(note: Structure, subpath: str, text: str = "") -> Span:
     """Return ``Sections.span``, for a single lookup."""
-    return Sections(note).span(subpath, text)
+    return Sections(note, suggests=True).span(subpath, text)
 
 
 def line_count(text: str) -> int:
@@ -181,12 +194,21 @@ def _comparable(heading: str) -> str:
     return fold(_SPECIAL.sub(" ", heading).strip())
 
 
-def _named(headings: list[Heading]) -> str:
-    if not headings:
-        return "It has no headings."
-    shown = ", ".join(repr(heading.text) for heading in headings[:_MAX_NAMED])
-    more = f" and {len(headings) - _MAX_NAMED} more" if len(headings) > _MAX_NAMED else ""
-    return f"Its headings are: {shown}{more}."
+def _named(headings: list[Heading], sought: str) -> str:
+    near = nearest(sought, (each.text for each in headings), _MAX_NEAR) if sought else []
+    first = [repr(each.text) for each in headings[:_MAX_NAMED]]
+    return _hint("headings", first, len(headings), [repr(headings[position].text) for position in near])
+
+
+def _hint(what: str, first: list[str], count: int, near: list[str]) -> str:
+    """Return which headings or blocks there are, for an error: the near ones, and the first of all unless they are many."""
+    if not count:
+        return f"It has no {'block ids' if what == 'blocks' else what}."
+    hint = f"Did you mean {' or '.join(dict.fromkeys(near))}? " if near else ""
+    if near and count > _MAX_BESIDE_NEAR:
+        return f"{hint}It has {count} {what}."
+    more = f" and {count - len(first)} more" if count > len(first) else ""
+    return f"{hint}Its {what} are: {', '.join(first)}{more}."
 
 
 def _shown(text: str) -> str:

@@ -10,8 +10,9 @@ from typing import TypeVar
 
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.disk.paths import check_new_names
+from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
 from vaultwire.vault.index.port import Index
-from vaultwire.vault.links.note_lookup import locate
+from vaultwire.vault.links.note_lookup import locate, subpath_of
 from vaultwire.vault.settings.obsidian_settings import Settings
 from vaultwire.vault.value_types import NO_PROGRESS, Progress, VaultPath
 
@@ -53,9 +54,21 @@ class PlanContext:
         self.unread += len(items) - SAMPLE
         return items[:SAMPLE]
 
-    def locate(self, name: str) -> VaultPath:
-        """Return the path of the note that ``name`` means. See ``note_lookup.locate``, also for what it raises."""
-        return locate(self.files, self.index, name, self.progress)
+    def locate(self, name: str, *, may_name_part: bool = False) -> VaultPath:
+        """Return the path of the note that ``name`` means. See ``note_lookup.locate``, also for what it raises.
+
+        A name with a heading or block is refused unless it ``may_name_part``: the caller would change the whole note.
+        """
+        path = locate(self.files, self.index, name, self.progress)
+        part = subpath_of(name, path) if "#" in name and not may_name_part else ""
+        if part:
+            raise VaultError(
+                INVALID_ARGUMENTS,
+                f"{name!r} names the part {part!r} of {path!r}, but this changes the note. Give {path!r}, and a part by an "
+                "argument of its own, such as section.",
+                path=path,
+            )
+        return path
 
 
 def check_new_path(files: Files, path: VaultPath) -> None:

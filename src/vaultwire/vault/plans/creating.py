@@ -1,7 +1,7 @@
 """Plans for what is new in the vault: notes, the note of a day, templates put into notes, attachments.
 
-A plan is a list of steps; nothing is written here. A new file may take a name that short links to another file use; the steps
-that rewrite those (engine facts §2.4) are planned by ``moving.plan_arrival`` from ``FilePlan.path``.
+A plan is a list of steps; nothing is written here. A new file may take a name that short links to another file use; its plan
+then has the steps that rewrite those (engine facts §2.4).
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from itertools import count
 from typing import Literal, NamedTuple, TypeAlias
 
 from vaultwire.markdown import edits
+from vaultwire.markdown.links import linkpath_written
 from vaultwire.markdown.properties import parse_frontmatter
 from vaultwire.vault.changes.change import Step, Write
 from vaultwire.vault.disk.files import Files
@@ -19,17 +20,24 @@ from vaultwire.vault.disk.note_text import to_bytes
 from vaultwire.vault.disk.paths import (
     check_new_names,
     fold,
-    parse_note_path,
     parse_path,
     parse_set_folder,
-    safe_name,
+    place_of,
+    says_folder,
     stem,
 )
 from vaultwire.vault.errors import INVALID_ARGUMENTS, NOTE_EXISTS, VaultError
 from vaultwire.vault.plans.attachment_types import check_attachment
-from vaultwire.vault.plans.context import PlanContext, check_new_path
+from vaultwire.vault.plans.context import PlanContext
 from vaultwire.vault.plans.linktexts import link_to
-from vaultwire.vault.plans.moving import is_path, plan_arrival
+from vaultwire.vault.plans.moving import namesakes, plan_arrival
+from vaultwire.vault.plans.new_names import (
+    check_name_is_free,
+    check_takes_no_links,
+    new_path,
+    place_of_note,
+    suggested_name,
+)
 from vaultwire.vault.plans.note_text import read_text, with_bom
 from vaultwire.vault.plans.templates import below, fill, find_template, insert
 from vaultwire.vault.settings.daily_notes import daily_note_path, daily_template_path
@@ -68,23 +76,24 @@ class NewNote(NamedTuple):
 def plan_create(context: PlanContext, new: NewNote, now: datetime, *, may_have_namesake: bool = True) -> FilePlan:
     """Plan a new note: its content below the text of the template.
 
-    A name with ``/`` is a path from the vault's own folder (``./Name`` lies right in it). A bare name goes where Obsidian's
-    "Default location for new notes" says; "same folder as current file" means the folder of ``beside``. The content's own
-    properties win over the template's. For a name that is taken, in whatever case and Unicode form, ``number`` finds the
-    next free one, as Obsidian does: ``Name 1``. Without ``may_have_namesake`` it also passes over names that links use for
-    another note.
+    Where it goes: ``place_of_note``. The content's own properties win over the template's. For a name that is taken, in
+    whatever case and Unicode form, ``number`` finds the next free one, as Obsidian does: ``Name 1``. Without
+    ``may_have_namesake`` a name alone also counts as taken if a note elsewhere has it.
 
     Raises VaultError: NOTE_EXISTS; INVALID_ARGUMENTS and those of naming a path, with a name that would do; those of
     ``find_template`` and ``locate``.
     """
     files, settings = context.files, context.settings
-    beside = context.locate(new.beside) if new.beside.strip() else None
-
-    def is_free(path: VaultPath) -> bool:
-        return may_have_namesake or not plan_arrival(context, path)
-
-    folder = "" if is_path(new.name) else _note_folder(settings, beside)
-    path = _free(files, _new_path(files, folder, new.name, parse_note_path), new.on_collision, is_free)
+    beside = context.locate(new.beside, may_name_part=True) if new.beside.strip() else None
+    path = place_of_note(context, new.name, beside)
+    may_have_namesake = may_have_namesake or says_folder(linkpath_written(new.name))
+    if new.on_collision == "number":
+        path = _numbered(files, path, lambda free: may_have_namesake or not namesakes(context, free))
+        check_new_names([path.rpartition("/")[2]])
+    else:
+        check_is_free(files, path)
+        if not may_have_namesake:
+            check_name_is_free(context, new.name, path)
     text = new.content
     if new.template:
         _, template = read_text(files, find_template(files, settings, new.template))
@@ -95,15 +104,19 @@ def plan_create(context: PlanContext, new: NewNote, now: datetime, *, may_have_n
             text = edits.append(filled, new.content)
     odd = [character for character in _NOT_IN_LINKS if character in stem(path)]
     notices = [f"Links cannot name this note: its name has {' '.join(odd)}."] if odd else []
-    return FilePlan(path, [Write(path, None, to_bytes(text))], notices, is_new=True)
+    relinked = plan_arrival(context, path) if may_have_namesake else []  # no other file has the name
+    return FilePlan(path, [Write(path, None, to_bytes(text)), *relinked], notices, is_new=True)
 
 
-def plan_append_daily(context: PlanContext, day: date, content: str, now: datetime, heading: str = "") -> FilePlan:
+def plan_append_daily(
+    context: PlanContext, day: date, content: str, now: datetime, heading: str = "", *, may_have_namesake: bool = True
+) -> FilePlan:
     """Plan to add lines to the day's note. If there is none, it is made, from its template if the settings name one.
 
     In the template ``{{date}}`` is the day, ``{{time}}`` the time of ``now``, and ``{{title}}`` the note's name. The lines
     go to the end, or to the end of the heading's section; a heading that is not there is added at the end, with level 2
-    (``templates.below``). Raises VaultError: those of ``daily_note_path``, ``read_text`` and ``below``.
+    (``templates.below``). Raises VaultError: those of ``daily_note_path``, ``read_text`` and ``below``; without
+    ``may_have_namesake``, NOTE_EXISTS if links use the name of the note that would be made for another.
     """
     files, settings = context.files, context.settings
     path, exists = files.spell(daily_note_path(settings, day))
@@ -116,7 +129,8 @@ def plan_append_daily(context: PlanContext, day: date, content: str, now: dateti
     place = below(heading, path) if heading.strip() else edits.append
     after = to_bytes(place(text, content), before or b"")
     if before is None:
-        return FilePlan(path, [Write(path, None, after)], notices, is_new=True)
+        relinked = plan_arrival(context, path) if may_have_namesake else check_takes_no_links(context, path)
+        return FilePlan(path, [Write(path, None, after), *relinked], notices, is_new=True)
     return _edited(path, before, after)
 
 
@@ -139,21 +153,23 @@ def plan_attachment(context: PlanContext, name: str, data: bytes, max_bytes: int
     """Plan a new attachment, with the link that embeds it in the note ``beside``, which may be empty.
 
     A name with ``/`` is a path from the vault's own folder. A bare name goes where Obsidian's "Default location for new
-    attachments" says: next to ``beside`` or, without it, to the vault's own folder. A name that is taken is numbered, as
-    Obsidian does: ``image 1.png``. ``max_bytes`` is the caller's limit.
+    attachments" says: next to ``beside`` or, without it, to the vault's own folder. A name that is taken, or that links use for
+    another file, is numbered, as Obsidian does: ``image 1.png``. ``max_bytes`` is the caller's limit.
 
     Raises VaultError as ``check_attachment`` and ``plan_create`` do; INVALID_ARGUMENTS also for a name no link can name.
     """
     files, settings = context.files, context.settings
-    note = context.locate(beside) if beside.strip() else None
+    note = context.locate(beside, may_name_part=True) if beside.strip() else None
     check_attachment(name, data, max_bytes)
-    folder = "" if is_path(name) else _attachment_folder(settings, note)
-    path = _free(files, _new_path(files, folder, name, parse_path), "number", lambda _: True)
+    usual = "" if says_folder(name) else _attachment_folder(settings, note)
+    path = new_path(files, *place_of(name, usual), parse_path)
+    path = _numbered(files, path, lambda free: not plan_arrival(context, free))
+    check_new_names([path.rpartition("/")[2]])
     odd = [character for character in _NOT_IN_LINKS if character in stem(path)]
     if odd:
         raise VaultError(
             INVALID_ARGUMENTS,
-            f"No link can name {path!r}, because of {' '.join(odd)}. A name that would do: {_suggested(path)!r}.",
+            f"No link can name {path!r}, because of {' '.join(odd)}. A name that would do: {suggested_name(path)!r}.",
         )
     link = link_in(context, note or VaultPath(""), path)
     return FilePlan(path, [Write(path, None, data)], [], is_new=True, link=link)
@@ -186,14 +202,6 @@ def _daily_text(files: Files, settings: Settings, path: VaultPath, moment: datet
 # ---------------------------------------------------------------------- places
 
 
-def _note_folder(settings: Settings, beside: VaultPath | None) -> str:
-    if settings.new_file_location == "folder":
-        return parse_set_folder(settings.new_file_folder, "Folder to create new notes in") or ""
-    if settings.new_file_location == "current" and beside is not None:
-        return beside.rpartition("/")[0]
-    return ""
-
-
 def _attachment_folder(settings: Settings, beside: VaultPath | None) -> str:
     written = settings.attachment_folder.strip().replace("\\", "/")
     folder = parse_set_folder(written, "Default location for new attachments") or ""
@@ -203,36 +211,21 @@ def _attachment_folder(settings: Settings, beside: VaultPath | None) -> str:
     return folder
 
 
-def _new_path(files: Files, folder: str, name: str, parse: Callable[[str], VaultPath]) -> VaultPath:
-    """Return the path of a new file, spelt as the disk spells what is there of it; the file itself may be there too."""
-    try:
-        named = parse(name)  # without the folder: after one, a drive letter would not be recognised
-        path, _ = files.spell(parse_path(f"{folder}/{named}" if folder else named))
-        check_new_path(files, path)
-    except VaultError as error:
-        suggested = _suggested(name)
-        hint = "" if suggested == "/".join(_parts(name)) else f" A name that would do: {suggested!r}."
-        raise VaultError(error.code, error.message + hint, **error.details) from None
-    parts = path.split("/")
-    for depth in range(1, len(parts)):
-        if files.look_at(VaultPath("/".join(parts[:depth]))):
-            raise VaultError(INVALID_ARGUMENTS, f"{'/'.join(parts[:depth])!r} is a file, so nothing can lie in it.")
-    return path
+def check_is_free(files: Files, path: VaultPath) -> None:
+    """Raise VaultError (NOTE_EXISTS) if something is at the path, with a name that is free."""
+    if files.look_at(path) is None and not files.is_folder(path):
+        return
+    free = _numbered(files, path, lambda _: True)
+    raise VaultError(
+        NOTE_EXISTS,
+        f"{path!r} exists already. Edit that one, or give a name that is free, such as {free!r}.",
+        path=path,
+    )
 
 
-def _suggested(name: str) -> str:
-    return "/".join(safe_name(part) for part in _parts(name))
-
-
-def _parts(name: str) -> list[str]:
-    """Return the names in a path, without parts that name nothing (``.``, ``..``, empty); at least one."""
-    return [part for part in name.replace("\\", "/").split("/") if part.strip() not in ("", ".", "..")] or [""]
-
-
-def _free(files: Files, path: VaultPath, on_collision: OnCollision, is_free: Callable[[VaultPath], bool]) -> VaultPath:
-    """Return the path, or the first free one after it. Raises VaultError (NOTE_EXISTS)."""
-    is_taken = files.look_at(path) is not None or files.is_folder(path)
-    if not is_taken and (on_collision == "error" or is_free(path)):
+def _numbered(files: Files, path: VaultPath, is_free: Callable[[VaultPath], bool]) -> VaultPath:
+    """Return the path, or the first free one after it: ``Name 1``. ``is_free`` refuses paths at which there is nothing."""
+    if files.look_at(path) is None and not files.is_folder(path) and is_free(path):
         return path
     folder = VaultPath(path.rpartition("/")[0])
     # The folder is listed once for all numbers; it is the first that the walk yields.
@@ -240,12 +233,4 @@ def _free(files: Files, path: VaultPath, on_collision: OnCollision, is_free: Cal
     taken = {fold(file.path) for file in there}
     dot = path.rindex(".")
     numbered = (VaultPath(f"{path[:dot]} {number}{path[dot:]}") for number in count(1))
-    free = next(each for each in numbered if fold(each) not in taken and not files.is_folder(each) and is_free(each))
-    if on_collision == "number":
-        check_new_names([free.rpartition("/")[2]])
-        return free
-    raise VaultError(
-        NOTE_EXISTS,
-        f"{path!r} exists already. Edit that one, or give a name that is free, such as {free!r}.",
-        path=path,
-    )
+    return next(each for each in numbered if fold(each) not in taken and not files.is_folder(each) and is_free(each))

@@ -100,44 +100,24 @@ def plan_moves(context: PlanContext, wanted: Sequence[Move]) -> MovePlan:
     return MovePlan(moves, len(moved), steps, sorted(found.links), newly_resolved, found.skipped)
 
 
-def plan_arrival(context: PlanContext, path: VaultPath, *, may_have_namesake: bool = True) -> list[Write]:
+def plan_arrival(context: PlanContext, path: VaultPath) -> list[Write]:
     """Plan how links change so that they still lead where they did once there is a new file at ``path``.
 
     As Obsidian does it (release notes 0.8.3): a link that would lead to the new file, or whose bare name would fit both,
     gets the path of the file it led to. Only where another file has the same name; then all canvases and bases are read
     as well. Raises VaultError as ``plan_move`` does.
-
-    Without ``may_have_namesake`` a note is refused (NOTE_EXISTS) if links would have to change: for callers that gave its
-    name without a folder, most of whom do not know of the other note.
     """
-    namesakes = _namesakes(context, path)
-    if not namesakes:
+    if not namesakes(context, path):
         return []
     links = context.index.links_asking({*link_names_to(path)}, [], context.progress)
     paths = context.index.paths(context.progress)
     rules = MovedLinks(context, paths, {}, added=[path])
     found = RewrittenLinks([], [], [])
     rewrite_files(context, rules, rules.by_note(links), paths, found)
-    if not found.writes or may_have_namesake:
-        return found.writes
-    count = "1 file links" if len(found.writes) == 1 else f"{len(found.writes)} files link"
-    explicit = path if "/" in path else f"./{path}"
-    raise VaultError(
-        NOTE_EXISTS,
-        f"There is a note of this name already: {', '.join(map(repr, namesakes))}; {count} to it by its name alone. "
-        f"To change that note, edit {namesakes[0]!r}. To make a second note of this name on purpose, give its path with the "
-        f"folder, {explicit!r}: then those links are rewritten, so that they still lead where they lead now.",
-        path=namesakes[0],
-        candidates=namesakes,
-    )
+    return found.writes
 
 
-def is_path(name: str) -> bool:
-    """Tell whether a name says in which folder its note lies; ``./Name`` says the vault's own."""
-    return "/" in name.strip() or "\\" in name
-
-
-def _namesakes(context: PlanContext, path: VaultPath) -> list[VaultPath]:
+def namesakes(context: PlanContext, path: VaultPath) -> list[VaultPath]:
     """Return the files that have the name of a new one, in path order."""
     name = path.rpartition("/")[2]
     index, progress = context.index, context.progress

@@ -130,7 +130,7 @@ def _with_line(text: str, number: int, renamed: Callable[[str], str]) -> str:
 
 def _one_line_heading(note: Structure, path: VaultPath, subpath: str) -> OutlineEntry:
     """Return the first heading a subpath fits. Raises VaultError for one whose text goes over several lines."""
-    heading = Sections(note).headings(subpath)[0]
+    heading = Sections(note, suggests=True).headings(subpath)[0]
     if heading.more > 1:
         lines = f"{heading.line}-{heading.line + heading.more}"
         raise VaultError(

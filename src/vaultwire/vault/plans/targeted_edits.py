@@ -14,6 +14,7 @@ from typing import Literal, NamedTuple, TypeAlias, TypeVar
 
 from vaultwire.markdown.block_edits import above_id, block_of_id, in_shape, indented_like, set_apart, with_id
 from vaultwire.markdown.edits import Change, replace_spans, to_plain
+from vaultwire.markdown.nearest import hint_at
 from vaultwire.markdown.properties import parse_frontmatter
 from vaultwire.vault.errors import AMBIGUOUS_TARGET, INVALID_ARGUMENTS, TEXT_NOT_FOUND, VaultError
 from vaultwire.vault.links.sections import Sections, line_span, parse_structure
@@ -124,7 +125,7 @@ def _read(path: VaultPath, text: str) -> _Note:
     end = parse_frontmatter(plain).end
     top = plain.count("\n", 0, end) + (1 if end and plain[end - 1] != "\n" else 0)
     built = parse_structure(path, plain)
-    return _Note(built, Sections(built), plain, plain.split("\n")[: len(starts) - 1], starts, top)
+    return _Note(built, Sections(built, suggests=True), plain, plain.split("\n")[: len(starts) - 1], starts, top)
 
 
 def _check(edit: Edit, *, can_change_properties: bool) -> None:
@@ -305,7 +306,7 @@ def _text_changes(note: _Note, edit: Edit) -> list[Change]:
     if not found:
         raise VaultError(
             TEXT_NOT_FOUND,
-            f"{note.structure.path} has no text {_shortened(text)!r}.{_near(note, text)}",
+            f"{note.structure.path} has no text {_shortened(text)!r}.{hint_at(text, note.lines)}",
             path=note.structure.path,
         )
     if len(found) > _MOST_PLACES:
@@ -330,19 +331,6 @@ def _in_file(note: _Note, plain_starts: list[int], position: int) -> int:
     """Return the position in the file's text of a position in the plain text: the same column of the same line."""
     line = bisect_right(plain_starts, position) - 1
     return note.starts[line] + position - plain_starts[line]
-
-
-def _near(note: _Note, text: str) -> str:
-    """Return a hint at a place that has the text except for case and spaces."""
-    key = " ".join(text.lower().split())
-    flat = " ".join(note.plain.lower().split())
-    place = flat.find(key) if key else -1
-    if place < 0:
-        return ""
-    words = flat.count(" ", 0, place)  # before it
-    counts = itertools.accumulate(len(line.split()) for line in note.lines)
-    line = next(number for number, count in enumerate(counts, 1) if count > words)
-    return f" Except for case and spaces it is in line {line}: {_shortened(note.lines[line - 1])!r}."
 
 
 _Match = TypeVar("_Match")
