@@ -41,15 +41,21 @@ class ChangedFiles:
         """Yield all of them in path order, in parts, each for one transaction.
 
         A part ends after each of these numbers of files. In path order, because search shows notes of equal rank in the
-        order in which they were indexed.
+        order in which they were indexed. When the last part is yielded, they are forgotten: a build ends with what takes
+        most memory.
         """
         batch: list[Change] = []
         size = 0
-        for number, place in enumerate(sorted(range(len(self)), key=self.paths.__getitem__), 1):
+        last = len(self)
+        places = sorted(range(last), key=self.paths.__getitem__, reverse=True)
+        for number in range(1, last + 1):
+            place = places.pop()
             path = self.paths[place]
             stat = NoteStat(path, *self._numbers[3 * place : 3 * place + 3])
             batch.append((stat, self._known.get(path)))
             size += stat.size if is_note(path) else 0
-            if len(batch) == _BATCH or size > _BATCH_BYTES or number in ends or number == len(self):
+            if number == last:
+                self.paths, self._numbers, self._known = [], array("q"), {}
+            if len(batch) == _BATCH or size > _BATCH_BYTES or number in ends or number == last:
                 yield batch
                 batch, size = [], 0

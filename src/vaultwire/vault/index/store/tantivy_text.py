@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+import sys
+import threading
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy
 from functools import partial
 from itertools import product
+from weakref import WeakSet
 
 from tantivy import Document, Index, IndexWriter, Occur, Query, SchemaBuilder, TextAnalyzerBuilder, Tokenizer
 
@@ -38,6 +41,7 @@ from vaultwire.vault.index.store.text_index import (
     Ranking,
     TextDocument,
     TextHits,
+    kept_ranking,
 )
 
 _ID = "id"
@@ -49,6 +53,21 @@ _LEAST_WRITER_BYTES = 15_000_000  # the library's own limit
 # From so many words on, the words of a field are looked up as a set. That walks the dictionary (0.4 ms for 34,000 words, so a
 # hundred words take twice as long), but then takes a third less time for each word, and far less memory.
 _MANY_WORDS = 600
+
+
+class _Ranking:
+    """A ranking (``text_index.Ranking``) that can let go of the files of its state."""
+
+    def __init__(self, find: Ranking) -> None:
+        self._find = find
+
+    def __call__(self, offset: int, limit: int) -> TextHits:
+        """Return the notes from an offset on."""
+        return self._find(offset, limit)
+
+    def keep_all(self) -> None:
+        """Keep all notes in memory, at twelve bytes a note, and none of the files."""
+        self._find = kept_ranking(self._find(0, sys.maxsize))
 
 
 class TantivyText:
@@ -75,6 +94,8 @@ class TantivyText:
         self._searcher = self._index.searcher()
         self._writer: IndexWriter | None = None
         self._commits = 0  # of this writer
+        self._rankings = WeakSet[_Ranking]()  # that are of a state on disk
+        self._rankings_lock = threading.Lock()
 
     def search(self, plan: Plan, without: Collection[int], offset: int, limit: int | None) -> TextHits:
         """See the port."""
@@ -101,7 +122,10 @@ class TantivyText:
         """See the port."""
         now = copy(self)  # ``refresh`` replaces the searcher of ``self``, and a searcher sees one state
         now._writer = None  # noqa: SLF001 - our own copy; the writer stays with ``self``
-        return partial(now.search, plan, without)
+        ranking = _Ranking(partial(now.search, plan, without))
+        with self._rankings_lock:
+            self._rankings.add(ranking)
+        return ranking
 
     def words(self, field: str) -> set[str]:
         """See the port."""
@@ -158,6 +182,7 @@ class TantivyText:
         """See the port."""
         self.save()
         self.refresh()
+        self._leave_merged_files()
 
     def stop_writing(self) -> None:
         """See the port. After many commits, it waits until their segments are merged."""
@@ -167,8 +192,19 @@ class TantivyText:
         with _checked():
             writer.wait_merging_threads()
             del writer
-            self.refresh()  # it no longer needs the files of segments that were merged
+            self.refresh()
+            self._leave_merged_files()
             self._index.writer(heap_size=_LEAST_WRITER_BYTES, num_threads=1).garbage_collect_files()
+
+    def _leave_merged_files(self) -> None:
+        """After many commits, let go of earlier states: the files of segments that are merged, on disk and in memory."""
+        if self._commits < 2:  # noqa: PLR2004
+            return
+        with self._rankings_lock:
+            rankings = [*self._rankings]
+            self._rankings.clear()
+        for ranking in rankings:
+            ranking.keep_all()
 
     def close(self) -> None:
         """See the port."""
