@@ -215,6 +215,11 @@ class Catalog:
         """Free SQLite's caches, and write its log to the database: after a large build both are full."""
         with self._write_lock, self._read_lock:
             self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+            self.empty_caches()
+
+    def empty_caches(self) -> None:
+        """Free SQLite's caches, as far as nothing in them waits to be written."""
+        with self._write_lock, self._read_lock:
             for connection in (self._writer, self._reader):
                 connection.execute("PRAGMA shrink_memory")
 

@@ -351,7 +351,10 @@ class IndexUpdater:
         with self._unlocked() if unlocks else nullcontext():  # 20 ms, mostly waiting for the disk
             self._text.commit()
         if is_rebuild and is_last:
-            self._text.stop_writing()  # now: merging and reading all words at once would take twice the memory
+            # Now: merging and reading all words at once would take twice the memory.
+            self._catalog.empty_caches()
+            give_back_memory()
+            self._text.stop_writing()
             give_back_memory()
         with self._catalog.writing():
             committed = self._catalog.mark_indexed(indexed, gone)
