@@ -85,7 +85,7 @@ class VocabularyStore:
             vocabularies = []
             for names, fields in zip(_STORED, VOCABULARY_FIELDS, strict=True):
                 words = set[str]()
-                for field in fields:  # one after another: each is tens of megabytes on its way
+                for field in fields:  # one after another: each takes 10 to 20 MB on its way
                     words |= words_of(field)
                 stored = stored_form(words, is_indexed=is_indexed)
                 self._write(names, stored)
