@@ -65,6 +65,7 @@ ONLY = {
     # transports/editor_socket/, app/editors.py: what goes on beside the editors' socket: following the app, telling news.
     # app/companion_door.py: the HTTP server of another editors' protocol beside that socket, and telling its news.
     # transports/oauth.py: the fetching of an issuer's keys, which must hold up neither the event loop nor the end.
+    # vault/index/store/background_call.py: writing a part of the text index while the next notes are read.
     "threading.Thread": (
         "server/dispatcher.py",
         "server/work_queue.py",
@@ -76,6 +77,7 @@ ONLY = {
         "transports/editor_socket/",
         "transports/oauth.py",
         "transports/relay/upstream.py",
+        "vault/index/store/background_call.py",
     ),
     "subprocess.Popen": ("cli/stdio_client.py", "obsidian/command.py"),
     "time.sleep": ("vault/disk/file_operations.py", "vault/disk/process_lock.py"),

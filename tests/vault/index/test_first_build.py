@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -16,12 +17,13 @@ from vaultwire.vault.disk.files import Files
 from vaultwire.vault.errors import Stopped
 from vaultwire.vault.index.store import changed_files, commit_schedule, first_build, updater
 from vaultwire.vault.index.store.index_folder import IndexFolder
+from vaultwire.vault.index.store.search_plan import BODY, AnyWord
 from vaultwire.vault.index.store.stored_index import StoredIndex
 from vaultwire.vault.index.store.tantivy_text import TantivyText
-from vaultwire.vault.index.store.text_index import TextDocument
+from vaultwire.vault.index.store.text_index import VALUE_FIELDS, WORD_FIELDS, BrokenTextIndexError, TextDocument
 from vaultwire.vault.search.query import parse_query
 from vaultwire.vault.settings.obsidian_settings import CachedSettings
-from vaultwire.vault.value_types import NO_PROGRESS, Found, IndexedSoFar, NoProgress
+from vaultwire.vault.value_types import NO_PROGRESS, Found, IndexedSoFar, NoProgress, NoteStat, VaultPath
 from vaultwire.vault.vault import Vault
 from vaultwire.vault.visibility.excludes import Excludes
 
@@ -121,6 +123,54 @@ def test_few_notes_wait_in_memory_and_searches_have_one_segment_in_the_end(root:
     assert len(list(Path(home.folder).rglob("*.idx"))) == 1
 
 
+def document(note_id: int) -> TextDocument:
+    empty = dict.fromkeys(WORD_FIELDS, "")
+    return TextDocument(note_id, {**empty, BODY: f"red number{note_id}"}, {field: [] for field in VALUE_FIELDS})
+
+
+def test_what_a_search_found_during_a_build_stays_as_it_was_and_keeps_no_merged_segment(tmp_path: Path) -> None:
+    text = TantivyText(str(tmp_path))
+    assert text.start_writing()
+    text.put(document(1), is_new=True)
+    text.put(document(2), is_new=True)
+    text.commit()
+    assert text.start_writing()
+    ranking = text.ranking(AnyWord(BODY, ("red",), ()), ())
+    before = ranking(0, 9)
+    for number in range(3, 10):
+        text.put(document(number), is_new=True)
+        text.save()
+    text.stop_writing()
+    assert (text._searcher.num_segments, text._searcher.num_docs) == (1, 9)
+    assert ranking(0, 9) == before
+    assert ranking(1, 9).ids == before.ids[1:]
+    if sys.platform == "linux":
+        maps = Path("/proc/self/maps").read_text(encoding="utf-8", errors="replace")
+        assert not [line for line in maps.splitlines() if str(tmp_path) in line and "(deleted)" in line]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a folder in use cannot be renamed there")
+def test_a_part_that_cannot_be_written_is_reported_with_the_next_note(tmp_path: Path) -> None:
+    text = TantivyText(str(tmp_path / "text"))
+    assert text.start_writing()
+    text.put(document(1), is_new=True)
+    (tmp_path / "text").rename(tmp_path / "elsewhere")
+    text.save()
+    with pytest.raises(BrokenTextIndexError):
+        text.put(document(2), is_new=True)
+    text.stop_writing()
+
+
+def test_files_that_were_read_are_not_in_memory_when_the_last_part_is_written() -> None:
+    changed = changed_files.ChangedFiles()
+    stats = [NoteStat(VaultPath(f"{number}.md"), 1, 2, 3) for number in range(7)]
+    for stat in stats:
+        changed.add(stat, None)
+    left = [(batch, len(changed)) for batch in changed.batches([5])]
+    assert [stat for batch, _ in left for stat, _ in batch] == stats
+    assert [(len(batch), count) for batch, count in left] == [(3, 7), (2, 7), (2, 0)]
+
+
 def test_the_catalogs_log_is_short_after_a_large_build(root: Path, tmp_path: Path) -> None:
     _, index, _ = open_stored(root, tmp_path / "cache")
     index.notes(None, NO_PROGRESS)
@@ -181,6 +231,23 @@ def build(root: Path, tmp_path: Path) -> Iterator[Callable[..., Building]]:
     yield begin
     for building in begun:
         building.end()
+
+
+def test_searches_during_a_build_read_what_is_indexed_once_after_each_commit(build: Callable[..., Building]) -> None:
+    building = build()
+    assert building.files.reached.wait(PATIENCE)
+    first, catalog = search(building.index, "red"), building.index._parts.catalog
+    before = building.index._snapshot
+    catalog.set_meta("changes", catalog.changes() + 1)  # as more notes do that are read
+    assert search(building.index, "red").so_far == first.so_far
+    assert building.index._snapshot is before
+    with catalog.writing():
+        catalog.mark_indexed([], [])
+    assert search(building.index, "red").so_far == first.so_far
+    assert building.index._snapshot is not before
+    building.files.may_go_on.set()
+    assert building.is_ready.wait(PATIENCE)
+    assert (search(building.index, "red").so_far, search(building.index, "red").total) == (None, NOTES)
 
 
 def test_a_search_answers_from_what_is_indexed_and_says_how_much_that_is(build: Callable[..., Building]) -> None:

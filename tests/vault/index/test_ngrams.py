@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from support.stores import BACKENDS, Backend, open_stored
 from support.vaults import write_vault
@@ -61,6 +63,15 @@ def test_a_note_is_stored_with_its_absent_ngrams_and_those_of_its_name() -> None
     assert ngrams.absent("he | r are") == ["er"], "within a word"
     assert ngrams.absent("") == ["a", "er", "re"]
     assert ngrams.present("are") == ["a", "re"]
+
+
+@given(
+    ngrams=st.sets(st.text("abß\xd7ø日", min_size=1, max_size=3), max_size=20),
+    words=st.text("abbß\xd7øÿØß日😀 |", max_size=20),
+)
+def test_absent_ngrams_are_those_that_are_not_in_the_text(ngrams: set[str], words: str) -> None:
+    """Whatever characters are beside them, at even and at odd places."""
+    assert set(NgramFilter(" ".join(ngrams)).absent(words)) == {ngram for ngram in ngrams if ngram not in words}
 
 
 def test_a_word_that_is_a_common_ngram_is_looked_up_as_such_alone() -> None:

@@ -215,6 +215,11 @@ class Catalog:
         """Free SQLite's caches, and write its log to the database: after a large build both are full."""
         with self._write_lock, self._read_lock:
             self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+            self.empty_caches()
+
+    def empty_caches(self) -> None:
+        """Free SQLite's caches, as far as nothing in them waits to be written."""
+        with self._write_lock, self._read_lock:
             for connection in (self._writer, self._reader):
                 connection.execute("PRAGMA shrink_memory")
 
@@ -295,16 +300,17 @@ class Catalog:
         """Return the ids of removed notes that may still be in the text index."""
         return [note_id for (note_id,) in self.rows("SELECT id FROM gone")]
 
-    def mark_indexed(self, taken: Iterable[FileRow], gone: Collection[int]) -> int:
+    def mark_indexed(self, taken: Iterable[tuple[int, ...]], gone: Collection[int]) -> int:
         """Write that the text index has these versions of notes, and no longer has those that are gone.
 
-        A note that has changed since stays PENDING. Return how many commits of the text index there are now.
+        ``taken``: see ``IndexedNotes``. A note that has changed since stays PENDING. Return how many commits of the text
+        index there are now.
         """
         with self.writing() as connection:
             connection.executemany(
                 f"UPDATE files SET state = {INDEXED} WHERE id = ? AND size = ? AND modified = ? AND stamp = ? AND hidden = ?"
                 f" AND digest = ? AND state = {PENDING}",
-                [(row.id, *row.stat[1:], row.hidden, row.digest) for row in taken],
+                taken,
             )
             connection.executemany("DELETE FROM gone WHERE id = ?", [(note_id,) for note_id in gone])
             self._keep_last_id(connection, gone)

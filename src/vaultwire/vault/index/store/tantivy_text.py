@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy
 from functools import partial
 from itertools import product
 from math import inf
+from weakref import WeakSet
 
 from tantivy import Document, Index, IndexWriter, Occur, Query, SchemaBuilder, TextAnalyzerBuilder, Tokenizer
 
 from vaultwire.vault.index.store.allocator import limit_kept_memory
+from vaultwire.vault.index.store.background_call import BackgroundCall
 from vaultwire.vault.index.store.search_plan import (
     BODY,
     FEW_SPELLINGS,
@@ -38,6 +41,7 @@ from vaultwire.vault.index.store.text_index import (
     WORD_FIELDS,
     BrokenTextIndexError,
     Ranking,
+    StateRanking,
     TextDocument,
     TextHits,
 )
@@ -79,6 +83,9 @@ class TantivyText:
         self._searcher = self._index.searcher()
         self._writer: IndexWriter | None = None
         self._commits = 0  # of this writer
+        self._saving: BackgroundCall | None = None
+        self._rankings = WeakSet[StateRanking]()  # that are of a state on disk
+        self._rankings_lock = threading.Lock()
 
     def search(self, plan: Plan, without: Collection[int], offset: int, limit: int | None) -> TextHits:
         """See the port."""
@@ -105,7 +112,10 @@ class TantivyText:
         """See the port."""
         now = copy(self)  # ``refresh`` replaces the searcher of ``self``, and a searcher sees one state
         now._writer = None  # noqa: SLF001 - our own copy; the writer stays with ``self``
-        return partial(now.search, plan, without)
+        ranking = StateRanking(partial(now.search, plan, without))
+        with self._rankings_lock:
+            self._rankings.add(ranking)
+        return ranking
 
     def words(self, field: str) -> set[str]:
         """See the port."""
@@ -167,26 +177,43 @@ class TantivyText:
             self._open_writer().delete_documents_by_term(_ID, note_id)
 
     def save(self) -> None:
-        """See the port. The library has no way to write a segment without a commit."""
-        with _checked():
-            self._open_writer().commit()
+        """See the port. The library has no way to write a segment without a commit.
+
+        Returns at once. The library writes for 0.15 s, and the caller reads more notes meanwhile.
+        """
+        writer = self._open_writer()
         self._commits += 1
+        self._saving = BackgroundCall(writer.commit)
 
     def commit(self) -> None:
         """See the port."""
         self.save()
+        self._wait_until_saved()
         self.refresh()
+        self._leave_merged_files()
 
     def stop_writing(self) -> None:
         """See the port. After many commits, it waits until their segments are merged."""
         writer, self._writer = self._writer, None
+        self._wait_until_saved()
         if writer is None or self._commits < 2:  # noqa: PLR2004
             return
         with _checked():
             writer.wait_merging_threads()
             del writer
-            self.refresh()  # it no longer needs the files of segments that were merged
+            self.refresh()
+            self._leave_merged_files()
             self._index.writer(heap_size=_LEAST_WRITER_BYTES, num_threads=1).garbage_collect_files()
+
+    def _leave_merged_files(self) -> None:
+        """After many commits, let go of earlier states: the files of segments that are merged, on disk and in memory."""
+        if self._commits < 2:  # noqa: PLR2004
+            return
+        with self._rankings_lock:
+            rankings = [*self._rankings]
+            self._rankings.clear()
+        for ranking in rankings:
+            ranking.keep_all()
 
     def close(self) -> None:
         """See the port."""
@@ -194,7 +221,14 @@ class TantivyText:
 
     def _open_writer(self) -> IndexWriter:
         assert self._writer is not None, "start_writing comes first"
+        self._wait_until_saved()
         return self._writer
+
+    def _wait_until_saved(self) -> None:
+        saving, self._saving = self._saving, None
+        if saving is not None:
+            with _checked():
+                saving.wait()
 
     # ------------------------------------------------------------------ plans
 

@@ -5,6 +5,7 @@ A text index belongs to one catalog. One process at a time writes it; any number
 
 from __future__ import annotations
 
+import sys
 from array import array
 from collections.abc import Callable, Collection, Sequence
 from typing import NamedTuple, Protocol, TypeAlias
@@ -117,6 +118,21 @@ def kept_ranking(hits: TextHits) -> Ranking:
     return lambda offset, limit: TextHits(
         ids[offset : offset + limit].tolist(), scores[offset : offset + limit].tolist(), hits.total
     )
+
+
+class StateRanking:
+    """A ranking of a state of the index's files, which can let go of them."""
+
+    def __init__(self, find: Ranking) -> None:
+        self._find = find
+
+    def __call__(self, offset: int, limit: int) -> TextHits:
+        """Return the notes from an offset on."""
+        return self._find(offset, limit)
+
+    def keep_all(self) -> None:
+        """Keep all notes in memory, at sixteen bytes a note, and no file open."""
+        self._find = kept_ranking(self._find(0, sys.maxsize))
 
 
 def to_fields(path: str, text: str, parsed: ParsedNote, ngrams: NgramFilter) -> Fields:

@@ -19,7 +19,7 @@ from vaultwire.vault.disk.paths import is_note
 from vaultwire.vault.index.store import first_build
 from vaultwire.vault.index.store.allocator import give_back_memory
 from vaultwire.vault.index.store.catalog_queries import count_notes
-from vaultwire.vault.index.store.changed_files import Change, ChangedFiles
+from vaultwire.vault.index.store.changed_files import Change, ChangedFiles, IndexedNotes
 from vaultwire.vault.index.store.commit_schedule import commit_points, shown_points
 from vaultwire.vault.index.store.index_folder import IndexParts
 from vaultwire.vault.index.store.ngrams import NgramFilter
@@ -198,7 +198,7 @@ class IndexUpdater:
         if len(points) > 1 and self._catalog.is_empty():
             first_build.begin(self._catalog, len(notes))
         is_writing = True
-        indexed: list[FileRow] = []
+        indexed = IndexedNotes()
         try:
             ngrams = self._ngram_filter(notes)
             del notes
@@ -207,7 +207,7 @@ class IndexUpdater:
                     rows = self._apply_batch(batch, ngrams, rules, progress, for_text=is_writing)
                     for row, each, is_new in rows if is_writing else ():
                         self._put(row, each.fields, is_new=is_new, adds_words=not is_rebuild)
-                        indexed.append(row)
+                        indexed.add(row)
                     if is_writing and self._done in shown:
                         is_last = self._done == self._total
                         self._commit(indexed, [], is_rebuild=is_rebuild, is_last=is_last)
@@ -215,6 +215,7 @@ class IndexUpdater:
                         # If another process takes the right to write now, the other notes wait for the next flush.
                         is_writing = is_last or self._text.start_writing()
                     elif is_writing and self._done in points:
+                        give_back_memory()  # of the commit before: 20 MB
                         self._text.save()
         finally:
             self._text.stop_writing()
@@ -332,14 +333,14 @@ class IndexUpdater:
                     rows[number] = row._replace(digest=UNREAD)
                 fields = None if isinstance(content, str) else content.fields
                 self._put(row, fields, adds_words=not is_rebuild)
-            self._commit(rows, gone, is_rebuild=is_rebuild, unlocks=True)
+            self._commit(IndexedNotes(rows), gone, is_rebuild=is_rebuild, unlocks=True)
         finally:
             self._text.stop_writing()
         return True
 
     def _commit(
         self,
-        indexed: list[FileRow],
+        indexed: IndexedNotes,
         gone: list[int],
         *,
         is_rebuild: bool,
@@ -353,7 +354,11 @@ class IndexUpdater:
         with self._unlocked() if unlocks else nullcontext():  # 20 ms, mostly waiting for the disk
             self._text.commit()
         if is_rebuild and is_last:
-            self._text.stop_writing()  # now: merging and reading all words at once would take twice the memory
+            # Now: merging and reading all words at once would take twice the memory.
+            self._catalog.empty_caches()
+            give_back_memory()
+            self._text.stop_writing()
+            give_back_memory()
         with self._catalog.writing():
             committed = self._catalog.mark_indexed(indexed, gone)
             if is_rebuild:
