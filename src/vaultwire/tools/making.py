@@ -40,7 +40,7 @@ def create_note(
     if_match: IfMatch = None,
     dry_run: DryRun = False,
 ) -> Outcome[MadeFile]:
-    """Make a note, with a template if one is named.
+    """Make a note.
 
     A name alone goes to the folder that the person has set in Obsidian for new notes; it counts as taken, too, if links use
     it for a note elsewhere. With a folder ("./Name" for the vault's own) a second note of that name is made and those links
