@@ -24,6 +24,11 @@ INTRODUCTION = """\
 What a model can do through vaultwire. Generated from the tools' own code by `make generate`; a test fails when it is
 stale. Every result also carries `_meta.executionTime` (milliseconds) and `_meta.timestamp` (ISO 8601, UTC).
 
+The first 17, up to `more_tools`, are the standard set: they are listed to clients, in a shorter form than here (the first
+paragraph of each, and the arguments that are needed often). All others can be called, too, by their names or with
+`more_tools`; `--tools all` lists them. What a tool returns is text; with `--structured`, and in REST and the contracts, the
+data described here comes with it.
+
 Arguments are checked strictly. Where that fails, what can mean only one thing is taken: a number or boolean as text, one
 value for a list, an object for a list of names and values (`"properties": {"status": "done", "tags": ["a"]}`), a list or
 object as JSON in a text, one edit without its list, null for an argument that may be left out, and an argument by another

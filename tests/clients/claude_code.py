@@ -235,12 +235,10 @@ def decide(page: str, new: str | None) -> None:
         assert json.loads(socket.recv(timeout=PATIENCE)) == []
 
 
-def test_it_sees_the_vault_asks_for_changes_hears_of_faults_and_comes_back(tmp_path: Path) -> None:
-    home, vault = tmp_path / "home", write_vault(tmp_path / "vault", f"=== {NAME}\n{NOTE}=== Shelf.md\nOak.\n")
-    home.mkdir()
-    model = Model()
+def private_environment(tmp_path: Path, home: Path, model: Model) -> dict[str, str]:
+    """Return the environment of a client that knows nobody but the scripted model."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("CLAUDE", "ANTHROPIC"))}
-    environment |= {
+    return environment | {
         "HOME": str(home),
         "CLAUDE_CONFIG_DIR": str(home / ".claude"),
         "ANTHROPIC_API_KEY": KEY,
@@ -253,6 +251,13 @@ def test_it_sees_the_vault_asks_for_changes_hears_of_faults_and_comes_back(tmp_p
         "VAULTWIRE_STATE": str(tmp_path / "state"),
         "VAULTWIRE_CACHE": str(tmp_path / "cache"),
     }
+
+
+def test_it_sees_the_vault_asks_for_changes_hears_of_faults_and_comes_back(tmp_path: Path) -> None:
+    home, vault = tmp_path / "home", write_vault(tmp_path / "vault", f"=== {NAME}\n{NOTE}=== Shelf.md\nOak.\n")
+    home.mkdir()
+    model = Model()
+    environment = private_environment(tmp_path, home, model)
     note = vault / NAME
 
     def edit(old: str, new: str) -> list[list[dict[str, Any]]]:
@@ -308,4 +313,55 @@ def test_it_sees_the_vault_asks_for_changes_hears_of_faults_and_comes_back(tmp_p
             assert model.wait_for("still there?"), terminal.shown
     finally:
         door.end(signal.SIGKILL)
+        model.close()
+
+
+def results_of(request: dict[str, Any]) -> list[str]:
+    """Return what the model is told of its calls, each as one text."""
+    found: list[str] = []
+    for message in request["messages"]:
+        for part in message["content"] if isinstance(message["content"], list) else []:
+            if part["type"] == "tool_result":
+                content = part["content"]
+                found.append(content if isinstance(content, str) else "\n".join(each["text"] for each in content))
+    return found
+
+
+def test_its_model_gets_our_text_of_a_note_a_list_and_an_error(tmp_path: Path) -> None:
+    home, vault = tmp_path / "home", write_vault(tmp_path / "vault", f"=== {NAME}\n{NOTE}=== Shelf.md\nOak.\n")
+    home.mkdir()
+    model = Model()
+    (program,) = MODULES.glob("@anthropic-ai/claude-code-*/claude*")
+    server = {"command": sys.executable, "args": ["-m", "vaultwire", "stdio", "--vault", str(vault)]}
+    config = tmp_path / "servers.json"
+    config.write_text(json.dumps({"mcpServers": {"notes": server}}))
+    calls: tuple[tuple[str, dict[str, Any]], ...] = (
+        ("read_notes", {"paths": ["My garden"]}),
+        ("read_note", {"path": "My garden"}),
+        ("find_notes", {}),
+        ("read_notes", {"paths": ["Nowhere"]}),
+    )
+    script = [tool(f"mcp__notes__{name}", **arguments) for name, arguments in calls]
+    model.scripts = {"read my notes": [*script, [{"type": "text", "text": "Done."}]]}
+    command = [str(program), "-p", "read my notes", "--mcp-config", str(config), "--strict-mcp-config"]
+    environment = private_environment(tmp_path, home, model)
+    try:
+        ended = subprocess.run(
+            [*command, "--allowedTools", "mcp__notes", "--tools", ""],
+            env=environment | {"ENABLE_TOOL_SEARCH": "false"},
+            cwd=vault,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=2 * PATIENCE,
+            check=False,
+        )
+        assert ended.returncode == 0, ended.stdout + ended.stderr
+        note, unlisted, listed, missing = results_of(model.requests[-1])
+        assert note.startswith(NOTE)  # as it is, and not in JSON
+        assert "etag " in note
+        assert "No such tool" in unlisted  # the client calls what is listed; the others are run by more_tools
+        assert listed.startswith("2 notes found:")
+        assert "FILE_NOT_FOUND: " in missing
+    finally:
         model.close()

@@ -103,6 +103,16 @@ def test_an_old_rule_lets_nothing_through_by_a_new_name(
     assert {path.name: path.read_bytes() for path in vault.glob("*.md")} == before
 
 
+@pytest.mark.parametrize(("removed", "tool", "arguments"), DENIED)
+def test_a_tool_that_was_removed_does_not_run_by_a_new_name(
+    vault: Path, removed: str, tool: str, arguments: dict[str, Any]
+) -> None:
+    with opened(vault, "--no-tool", removed) as server:
+        server.open("2025-11-25")
+        answer = server.request("tools/call", {"name": tool, "arguments": arguments})
+        assert "error" in answer or code_of(answer["result"]) == "POLICY_DENIED"
+
+
 def test_what_else_the_tool_does_is_still_allowed(vault: Path) -> None:
     with opened(vault, rules='[tools]\ndeny = ["list_backlinks", "write_note"]\n') as server:
         server.open("2025-11-25")

@@ -275,7 +275,7 @@ class Handlers:
             if refusal is not None:
                 return wording.failure(POLICY_DENIED, refusal, {})
         for used in also_used(description["name"], arguments):
-            if not self._may_read_by(used, request):
+            if self.describe(used) is None or not self._may_read_by(used, request):
                 return wording.failure(POLICY_DENIED, f"This call does the work of {used}, which is not allowed.", {})
         try:
             vault, arguments = self.vaults.pick(arguments)

@@ -10,6 +10,7 @@ import json
 import os
 from functools import cached_property
 
+from vaultwire.toolkit.lean import VAULT
 from vaultwire.toolkit.tool_sets import OUTSIDE
 
 TYPE_CHECKING = False
@@ -95,5 +96,5 @@ def _with_vault(description: Description, vaults: Sequence[str]) -> Description:
     if "change" in schema["properties"] or "changes" in schema["properties"]:
         vault["description"] = "Which vault. Needed with the number of a change, because each vault counts its own."
     else:
-        vault |= {"description": "Which vault. The first one if left out.", "default": vaults[0]}
+        vault |= {"description": VAULT, "default": vaults[0]}
     return {**description, "inputSchema": {**schema, "properties": {**schema["properties"], "vault": vault}}}

@@ -19,7 +19,8 @@ LIMIT = "How many to return."
 IF_MATCH = "Etag from read_notes. The note is changed only if it still is what was read."
 DRY_RUN = "Only show what would be changed."
 CURSOR = "next_cursor of the page before. Leave out for the first page."
-SAID_ONCE = frozenset((NOTE_NAME, FOLDER, LIMIT, IF_MATCH, DRY_RUN, CURSOR))
+VAULT = "Which vault. The first one if left out."
+SAID_ONCE = frozenset((NOTE_NAME, FOLDER, LIMIT, IF_MATCH, DRY_RUN, CURSOR, VAULT))
 # Arguments that are taken and not listed: rare ones, and those in whose place another one is listed.
 _NOT_LISTED = {
     "search_notes": ("exact_total", "max_tokens"),
@@ -29,7 +30,7 @@ _NOT_LISTED = {
     "create_note": ("beside",),
     "append_daily_note": ("dry_run",),
     "edit_note": ("diff",),
-    "set_properties": ("properties",),
+    "set_properties": ("properties", "if_match"),
     "rename": ("if_match",),
 }
 # Arguments whose name says to a model what their description says to a reader of the page.
@@ -49,6 +50,7 @@ _SAYS_ITSELF = {
     "rename": ("what", "old", "new"),
     "delete_note": ("path",),
     "list_changes": ("path", "since", "before"),
+    "undo_changes": ("changes",),
     "more_tools": ("arguments",),
 }
 _KEPT = ("type", "description", "enum")

@@ -103,7 +103,7 @@ def more_tools(
     tool: Annotated[str, Bounds(0, 200)] = "",
     arguments: Annotated[Arguments | None, Open()] = None,  # noqa: ARG001 - for the tool that runs in its place
 ) -> Outcome[FoundTools]:
-    """Run a tool that is not listed: to merge notes, extract a section, insert a template, save attachments, restore a note.
+    """Run a tool that is not listed: merge notes, extract a section, insert a template, save attachments, restore a note.
 
     Args:
         tool: Left out: lists them.

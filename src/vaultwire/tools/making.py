@@ -42,7 +42,7 @@ def create_note(
     if_match: IfMatch = None,
     dry_run: DryRun = False,
 ) -> Outcome[MadeFile]:
-    """Make a note, with a template if one is named.
+    """Make a note.
 
     A name alone goes to the folder that the person has set in Obsidian for new notes, and is refused if a note elsewhere has
     it. "Folder/Name", or "/Name" for the vault's own folder, makes a second one on purpose; links that used the name follow.

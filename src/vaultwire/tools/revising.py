@@ -106,7 +106,7 @@ def set_properties(
 
     Args:
         paths: The notes.
-        set: {"status": "done", "tags": ["a", "b"]}
+        set: {"status": "done", "tags": ["a"]}; null: no value.
         remove: Names.
         properties: What to set, with the type of a value that could be taken for another; instead of set.
         if_match: Etag from read_notes. The note is changed only if it still is what was read.
