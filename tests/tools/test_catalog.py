@@ -34,7 +34,7 @@ CHANGING = {
     **dict.fromkeys(["write_note", "delete_note", "edit_note", "set_properties", "remove_properties"], True),
     **dict.fromkeys(["create_note", "append_daily_note", "insert_template", "add_attachment", "restore_note"], False),
     **dict.fromkeys(["move_note", "rename_heading", "rename_tag", "rename_property"], True),
-    **dict.fromkeys(["merge_notes", "extract_section", "undo_change"], True),
+    **dict.fromkeys(["merge_notes", "extract_section", "undo_change", "set_task"], True),
     **dict.fromkeys(["move_notes", "rename", "undo_changes", "more_tools"], True),
 }
 
@@ -110,6 +110,7 @@ def test_tools_that_look_at_the_whole_vault_have_the_longer_deadline() -> None:
         "delete_note",
         "get_outline",
         "edit_note",
+        "set_task",
         "set_properties",
         "remove_properties",
         "create_note",

@@ -121,12 +121,13 @@ def load_tools(may_reach: Callable[[str], bool] = lambda _: False) -> Sequence[A
         history.undo_changes, discovery.more_tools,
     )  # fmt: skip
     others: tuple[AnyTool, ...] = (
-        arranging.merge_notes, arranging.extract_section, making.insert_template, making.add_attachment,
-        history.restore_note, web.make_web_search(may_reach), notes.list_notes, reading.read_note, reading.read_many,
-        daily.daily_note, notes.write_note, search.search_by_tags, structure.get_outline, structure.list_backlinks,
-        graph.graph, structure.list_tags, structure.recent_notes, overview.list_properties, overview.vault_stats,
-        revising.remove_properties, arranging.move_note, arranging.rename_heading, arranging.rename_tag,
-        arranging.rename_property, history.show_change, history.undo_change, discovery.search_tools,
+        revising.set_task, arranging.merge_notes, arranging.extract_section,
+        making.insert_template, making.add_attachment, history.restore_note, web.make_web_search(may_reach),
+        notes.list_notes, reading.read_note, reading.read_many, daily.daily_note, notes.write_note,
+        search.search_by_tags, structure.get_outline, structure.list_backlinks, graph.graph, structure.list_tags,
+        structure.recent_notes, overview.list_properties, overview.vault_stats, revising.remove_properties,
+        arranging.move_note, arranging.rename_heading, arranging.rename_tag, arranging.rename_property,
+        history.show_change, history.undo_change, discovery.search_tools,
         discovery.list_tool_categories,
     )  # fmt: skip
     return (*standard, *others)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from vaultwire.vault.days import Days, parse_day_range, parse_days
 from vaultwire.vault.disk.paths import is_note
 from vaultwire.vault.editing.workbench import Workbench
 from vaultwire.vault.errors import VaultError
@@ -11,10 +12,10 @@ from vaultwire.vault.listed import Listed
 from vaultwire.vault.search.filters import NoteFilterText, TaskFilter, parse_note_filter, property_types
 from vaultwire.vault.value_types import (
     NO_PROGRESS,
-    DailyNote,
     Listing,
     NamedNote,
     NoteStat,
+    PeriodicNote,
     Progress,
     PropertyUse,
     TagCount,
@@ -105,8 +106,22 @@ class Overview:
         """Return the values of a property below ``folder``, most used first; those of a list one by one."""
         return self._index.property_values(name, locate_folder(self._files, folder), progress)
 
+    def due(self, text: str) -> TaskFilter:
+        """Return the filter for the due dates that a caller means: ``overdue``, ``any``, ``none``, or as ``parse_day_range``.
+
+        Raises VaultError (INVALID_ARGUMENTS).
+        """
+        word = text.strip().lower()
+        if word in ("any", "none"):
+            return TaskFilter(has_due=word == "any")
+        today = self._bench.now().date()
+        first, last = parse_day_range(
+            "<today" if word == "overdue" else text, "due", lambda each: parse_days(each, today)
+        )
+        return TaskFilter(has_due=True, due_from=first, due_until=last)
+
     def tasks(self, wanted: TaskFilter, path: str, folder: str, progress: Progress = NO_PROGRESS) -> Listed[TaskPlace]:
-        """Return the tasks that meet the conditions, in path and line order.
+        """Return the tasks that meet the conditions, in path and line order, or by their due dates.
 
         ``path`` names one note, as for ``locate``; ``""`` means all notes. Raises VaultError as ``locate`` does.
         """
@@ -121,32 +136,43 @@ class Overview:
         """Return the graph of all links between notes, and from notes to attachments."""
         return self._index.link_graph(progress)
 
-    def daily_note(self, day: str, progress: Progress = NO_PROGRESS) -> DailyNote:
-        """Return the day's note by Obsidian's settings, even if there is none yet, and the daily notes before and after it.
+    def parse_days(self, text: str) -> Days:
+        """Return the day, week … that a caller means, with weeks as the person's weekly notes count them.
 
-        ``day`` is as for ``daily_notes.parse_day``. Raises VaultError: INVALID_ARGUMENTS for an invalid day, and as
-        ``daily_note_path`` does if the settings are invalid.
+        Raises VaultError (INVALID_ARGUMENTS).
         """
-        from vaultwire.vault.settings import daily_notes  # noqa: PLC0415 - only daily notes need it
+        from vaultwire.vault.settings.periodic_notes import has_iso_weeks  # noqa: PLC0415 - as below
+
+        return parse_days(text, self._bench.now().date(), iso_weeks=has_iso_weeks(self._settings.get()))
+
+    def periodic_note(self, when: str, progress: Progress = NO_PROGRESS, *, core: bool = False) -> PeriodicNote:
+        """Return the note of a day, week … by Obsidian's settings, even if there is none yet, and those before and after it.
+
+        ``when`` is as for ``parse_days``. ``core``: only the settings of the core plugin count. Raises VaultError:
+        INVALID_ARGUMENTS for what is no day, and as ``periodic_note_path`` does if the settings are invalid.
+        """
+        from vaultwire.vault.settings import periodic_notes  # noqa: PLC0415 - only periodic notes need it
 
         settings = self._settings.get()
-        wanted = daily_notes.parse_day(day, self._bench.now().date())
-        path, exists = self._files.spell(daily_notes.daily_note_path(settings, wanted))
-        days = [
-            (its_day, other)
+        if core:
+            settings = settings._replace(periodic_notes={})
+        wanted = self.parse_days(when)
+        path, exists = self._files.spell(periodic_notes.periodic_note_path(settings, wanted))
+        others = [
+            (its_days.first, other)
             for other in self._index.paths(progress)
-            # All daily notes are equally deep in folders. To parse every note's path in a large vault would take a second.
+            # All of them are equally deep in folders. To parse every note's path in a large vault would take a second.
             if other.count("/") == path.count("/")
             and is_note(other)
-            and (its_day := daily_notes.daily_note_day(settings, other))
+            and (its_days := periodic_notes.days_of_note(settings, wanted.period, other))
         ]
-        previous = max((each for each in days if each[0] < wanted), default=(None, None))
-        following = min((each for each in days if each[0] > wanted), default=(None, None))
+        previous = max((each for each in others if each[0] < wanted.first), default=(None, None))
+        following = min((each for each in others if each[0] > wanted.first), default=(None, None))
         template = None
         try:
-            if named := daily_notes.daily_template_path(settings):
+            if named := periodic_notes.periodic_template_path(settings, wanted.period):
                 spelt, is_there = self._files.spell(named)
                 template = spelt if is_there else None
         except VaultError:  # the settings name no note of the vault
             pass
-        return DailyNote(wanted, path, exists, previous[1], following[1], template)
+        return PeriodicNote(wanted.period, wanted.first, path, exists, previous[1], following[1], template)
