@@ -99,6 +99,7 @@ def load_tools(may_reach: Callable[[str], bool] = lambda _: False) -> Sequence[A
         discovery,
         find,
         graph,
+        guide,
         history,
         links,
         making,
@@ -121,7 +122,7 @@ def load_tools(may_reach: Callable[[str], bool] = lambda _: False) -> Sequence[A
         history.undo_changes, discovery.more_tools,
     )  # fmt: skip
     others: tuple[AnyTool, ...] = (
-        revising.set_task, arranging.merge_notes, arranging.extract_section,
+        revising.set_task, guide.vault_guide, arranging.merge_notes, arranging.extract_section,
         making.insert_template, making.add_attachment, history.restore_note, web.make_web_search(may_reach),
         notes.list_notes, reading.read_note, reading.read_many, daily.daily_note, notes.write_note,
         search.search_by_tags, structure.get_outline, structure.list_backlinks, graph.graph, structure.list_tags,
@@ -153,6 +154,14 @@ def open_vault(config: Config, others: Sequence[str] = (), loaded: LoadedPolicy 
         read_first=config.read_first,
     )
     return Vault(bench, next(iter(config.vaults)), others)
+
+
+def read_guide(config: Config) -> str:
+    """Return the head of the default vault's own guide, quoted; empty if there is none. Before the first answer, so quick."""
+    from vaultwire.vault.guides import quoted_head, read_root_guide  # noqa: PLC0415 - not for every command
+
+    found = read_root_guide(config.for_vault(next(iter(config.vaults))).vault)
+    return "" if found is None else quoted_head(*found)
 
 
 def open_settings(files: Files) -> CachedSettings:

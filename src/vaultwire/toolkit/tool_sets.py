@@ -32,7 +32,7 @@ CATEGORIES = {
     "organize": ("move_notes", "move_note", "rename_heading", "merge_notes", "extract_section"),
     "history": ("list_changes", "undo_changes", "show_change", "undo_change", "restore_note"),
     "tasks": ("list_tasks", "set_task"),
-    "overview": ("vault_overview", "check_notes", "vault_stats"),
+    "overview": ("vault_overview", "check_notes", "vault_guide", "vault_stats"),
     "web": ("web_search",),
     "tools": ("more_tools", "search_tools", "list_tool_categories"),
 }

@@ -6,6 +6,7 @@ from vaultwire.vault.days import Days, parse_day_range, parse_days
 from vaultwire.vault.disk.paths import is_note
 from vaultwire.vault.editing.workbench import Workbench
 from vaultwire.vault.errors import VaultError
+from vaultwire.vault.guides import find_guide
 from vaultwire.vault.link_graph import LinkGraph
 from vaultwire.vault.links.note_lookup import locate, locate_folder
 from vaultwire.vault.listed import Listed
@@ -127,6 +128,13 @@ class Overview:
         """
         note = locate(self._files, self._index, path, progress) if path else None
         return self._index.tasks(wanted, note, locate_folder(self._files, folder), progress)
+
+    def guide(self, folder: str = "") -> tuple[VaultPath, str] | None:
+        """Return path and text of the person's own guide to a folder or, without one, the vault. See ``find_guide``.
+
+        Raises VaultError (FILE_NOT_FOUND) if there is no such folder.
+        """
+        return find_guide(self._files, locate_folder(self._files, folder) or "")
 
     def stats(self, limit: int, progress: Progress = NO_PROGRESS) -> VaultStats:
         """Return statistics of the vault, with ``limit`` of the largest folders and of the problems."""
