@@ -178,6 +178,8 @@ def test_tasks_are_lines_with_their_place(run: Run) -> None:
     assert run("tasks", "--done").lines == ["Projects/Garden plan.md:10: [x] build the raised bed"]
     assert len(run("tasks", "--all", "--in", "Projects").lines) == 3
     assert run("tasks", "--text", "nothing such").code == 1
+    assert run("tasks", "--due", "none").lines == open_tasks
+    assert run("tasks", "--due", "any").code == 1
     assert [task["line"] for task in run("tasks", "--json").data["tasks"]] == [9, 5]
 
 

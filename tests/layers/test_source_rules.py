@@ -30,9 +30,11 @@ ONLY = {
     # obsidian/companion.py: the companion plugin, into the settings of the person's Obsidian.
     # transports/lock_file.py: how clients find the editors' socket, in their own folder and in ours.
     # vault/disk/process_lock.py: files that stand for locks, outside of the vault, and since when Linux runs, below /proc.
+    # vault/guides.py: one note before the first answer, without the engine.
     # vault/disk/mounts.py, vault/disk/watch.py: what Linux says of mounts and limits below /proc.
     "open": (
         "vault/disk/files.py",
+        "vault/guides.py",
         "vault/settings/obsidian_settings.py",
         "vault/changes/journal_segments.py",
         "vault/changes/journal_records.py",

@@ -35,7 +35,7 @@ CHANGING = {
     **dict.fromkeys(["append_daily_note", "insert_template", "add_attachment", "restore_note"], False),
     "create_note": True,  # links in other notes may follow
     **dict.fromkeys(["move_note", "rename_heading", "rename_tag", "rename_property"], True),
-    **dict.fromkeys(["merge_notes", "extract_section", "undo_change", "fix_links", "edit_canvas"], True),
+    **dict.fromkeys(["merge_notes", "extract_section", "undo_change", "fix_links", "edit_canvas", "set_task"], True),
     **dict.fromkeys(["move_notes", "rename", "undo_changes", "more_tools"], True),
 }
 
@@ -50,7 +50,7 @@ def test_the_tools_are_there_and_listed_in_the_order_of_the_code() -> None:
     assert set(NAMES) == {
         "search_notes", "list_notes", "read_note", "write_note", "delete_note", "search_by_tags",
         "get_outline", "list_links", "list_backlinks", "list_tags", "recent_notes",
-        "read_many", "daily_note", "graph", "list_attachments", "read_canvas",
+        "read_many", "daily_note", "graph", "list_attachments", "read_canvas", "vault_guide",
         "find_notes", "list_properties", "list_tasks", "check_notes", "vault_stats", "related_notes", "find_duplicates",
         *CHANGING, "list_changes", "show_change",
         "web_search", "search_tools", "list_tool_categories", "read_notes", "vault_overview",
@@ -111,6 +111,7 @@ def test_tools_that_look_at_the_whole_vault_have_the_longer_deadline() -> None:
         "delete_note",
         "get_outline",
         "edit_note",
+        "set_task",
         "set_properties",
         "remove_properties",
         "create_note",

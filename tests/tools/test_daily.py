@@ -57,6 +57,7 @@ def test_todays_note_is_read_where_the_settings_say_with_its_neighbours(root: Pa
     etag = open_vault(root).read("journal/2026/31.03..md").etag
     assert data == {
         "day": "2026-03-31",
+        "period": "day",
         "path": "journal/2026/31.03..md",  # as the disk spells it
         "exists": True,
         "content": "Tuesday.\n",
@@ -102,10 +103,10 @@ def test_a_note_that_is_not_there_is_not_made_and_the_way_to_make_it_is_said(roo
     assert not {"content", "etag"} & set(data)
 
 
-def test_what_it_says_write_note_makes(root: Path) -> None:
+def test_what_it_says_makes_it(root: Path) -> None:
     vault = open_vault(root, today=lambda: TODAY)
-    vault.writing.write(vault.overview.daily_note("tomorrow").path, "April.\n", "create")
-    assert ask(root, day="tomorrow")[1]["content"] == "April.\n"
+    vault.making.append_periodic("tomorrow", "April.", "", NO_PROGRESS, dry_run=False)
+    assert ask(root, day="tomorrow")[1]["content"] == "# 2026-04-01\nApril.\n"
 
 
 def test_without_settings_it_lies_in_the_vault_itself(tmp_path: Path) -> None:
@@ -116,9 +117,9 @@ def test_without_settings_it_lies_in_the_vault_itself(tmp_path: Path) -> None:
 
 def test_settings_are_taken_as_they_are_now(root: Path) -> None:
     vault = open_vault(root, today=lambda: TODAY)
-    assert vault.overview.daily_note("today").exists
+    assert vault.overview.periodic_note("today").exists
     (root / ".obsidian" / "daily-notes.json").write_text('{"folder": "Elsewhere", "template": "gone"}')
-    found = vault.overview.daily_note("today")
+    found = vault.overview.periodic_note("today")
     assert (found.path, found.exists, found.template) == ("Elsewhere/2026-03-31.md", False, None)
 
 
@@ -144,3 +145,67 @@ def test_settings_that_name_no_note_are_named(root: Path) -> None:
     assert isinstance(outcome, Failure)
     assert outcome.code == "PATH_OUTSIDE_VAULT"
     assert "daily-notes.json" in outcome.message
+
+
+PERIODIC = """
+=== .obsidian/plugins/periodic-notes/data.json
+{"daily": {"format": "", "folder": "", "template": ""},
+ "weekly": {"enabled": true, "format": "GGGG-[W]WW", "folder": "Weeks", "template": "Templates/Week.md"},
+ "monthly": {"enabled": false, "format": "[M]YYYY-MM", "folder": "Months", "template": ""},
+ "yearly": {"enabled": true, "format": "", "folder": "", "template": "Templates/Year"}}
+=== Templates/Week.md
+# {{title}} {{date}} {{ Sunday : D.M.YYYY }} {{monday:DD}} {{date:DD}} {{date+1w:[W]W}} {{time}} {{yesterday}} {{other}}
+=== Templates/Year.md
+{{year}} {{year-1y}} {{date+1m:MMM}} {{month}}
+=== Weeks/2026-W12.md
+=== Weeks/2026-W15.md
+=== Weeks/2026-W99.md
+=== 2026-02.md
+February.
+"""
+
+
+def test_a_weeks_note_is_read_where_periodic_notes_says_with_its_neighbours(tmp_path: Path) -> None:
+    texts, data = ask(write_vault(tmp_path, PERIODIC), day="this week")
+    assert data == {
+        "day": "2026-03-30",
+        "period": "week",
+        "path": "Weeks/2026-W14.md",
+        "exists": False,
+        "previous": "Weeks/2026-W12.md",
+        "next": "Weeks/2026-W15.md",
+        "template": "Templates/Week.md",
+    }
+    assert texts[0].startswith(
+        "There is no weekly note of 2026-03-30 yet. append_daily_note makes 'Weeks/2026-W14.md' from"
+    )
+
+
+def test_a_period_that_is_not_switched_on_has_the_usual_name(tmp_path: Path) -> None:
+    texts, data = ask(write_vault(tmp_path, PERIODIC), day="last month")
+    assert (data["path"], data["exists"], data["content"]) == ("2026-02.md", True, "February.\n")
+    assert texts[1].startswith("Monthly note of 2026-02-01: (2026-02.md")
+
+
+@pytest.mark.parametrize("day", ["2026-W14", "week", "+0 weeks"])
+def test_lines_go_to_a_weeks_note_made_from_its_template(tmp_path: Path, day: str) -> None:
+    vault = open_vault(write_vault(tmp_path, PERIODIC), today=lambda: TODAY)
+    made = vault.making.append_periodic(day, "- done", "", NO_PROGRESS, dry_run=False)
+    assert (made.path, made.is_new, made.done.notices) == ("Weeks/2026-W14.md", True, [])
+    text = (tmp_path / made.path).read_text(encoding="utf-8")
+    assert text == "# 2026-W14 2026-W14 5.4.2026 30 30 W15 12:00 {{yesterday}} {{other}}\n- done\n"
+
+
+def test_a_years_template_has_its_year_and_steps_from_it(tmp_path: Path) -> None:
+    vault = open_vault(write_vault(tmp_path, PERIODIC), today=lambda: TODAY)
+    vault.making.append_periodic("2026", "x", "", NO_PROGRESS, dry_run=False)
+    assert (tmp_path / "2026.md").read_text(encoding="utf-8") == "2026 2025 Feb {{month}}\nx\n"
+
+
+def test_where_nothing_is_set_for_a_period_the_answer_says_so(tmp_path: Path) -> None:
+    vault = open_vault(write_vault(tmp_path, PERIODIC), today=lambda: TODAY)
+    made = vault.making.append_periodic("this quarter", "x", "", NO_PROGRESS, dry_run=False)
+    assert made.path == "2026-Q1.md"
+    assert made.done.notices == [
+        "Obsidian has no settings for quarterly notes, so this one has the usual name, in the vault's own folder."
+    ]

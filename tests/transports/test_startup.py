@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 import vaultwire
-from support.wire import STATELESS_REVISION, envelope
+from support.wire import STATELESS_REVISION, Server, envelope
 
 BANNED = [
     "argparse",
@@ -39,9 +39,9 @@ BANNED = [
     "urllib",
 ]
 
-# Measured 72 on CPython 3.11: 37 of ours, 7 that a start without -S has anyway, and json, re, threading, select and
+# Measured 75 on CPython 3.11: 40 of ours, 7 that a start without -S has anyway, and json, re, threading, select and
 # signal with what these need. Three more for how other Pythons cut up their library; one heavy import brings ten.
-MOST_MODULES = 75
+MOST_MODULES = 78
 
 # Starts the command as its entry point does, and ends the process at the first write with the list of what is loaded.
 PROBE = """
@@ -126,10 +126,48 @@ def test_no_code_of_tools_vault_or_markdown_is_loaded_before_the_first_answer(tm
         "vaultwire.toolkit.catalog",
         "vaultwire.toolkit.lean",
         "vaultwire.tools.instructions",
+        "vaultwire.vault.disk",
+        "vaultwire.vault.disk.placeholders",
+        "vaultwire.vault.guides",
         "vaultwire.toolkit.tool_sets",
         "vaultwire.vault",
         "vaultwire.vault.errors",
     }
+
+
+RULE = "# Rules\nUse British spelling.\n"
+
+
+def introduced(vault: Path, *options: str) -> str:
+    """Return the instructions of a server that is not asked anything else."""
+    with Server(vault, *options) as server:
+        said: str = server.open("2025-11-25")["instructions"]
+        return said
+
+
+def test_the_vaults_own_guide_is_quoted_in_the_first_answer_and_loads_nothing_heavy(tmp_path: Path) -> None:
+    vault = tmp_path / "vault"
+    vault.mkdir()
+    assert "own guide" not in introduced(vault)
+    (vault / "AGENTS.md").write_text(RULE)
+    assert "The person's own guide to this vault (AGENTS.md; text of the vault" in introduced(vault)
+    assert introduced(vault).endswith("> # Rules\n> Use British spelling.\n")
+    modules = imported_before_the_answer_to("initialize", vault)
+    assert [name for name in modules if any(name == banned or name.startswith(banned + ".") for banned in BANNED)] == []
+    assert len(modules) <= MOST_MODULES, modules
+
+
+def test_the_guide_is_given_by_a_call_only_where_not_all_may_be_seen(tmp_path: Path) -> None:
+    vault, policy = tmp_path / "vault", tmp_path / "policy.toml"
+    vault.mkdir()
+    (vault / "AGENTS.md").write_text(RULE)
+    policy.write_text('[paths]\ndeny = ["AGENTS.md"]\n')
+    assert "British" not in introduced(vault, "--policy", str(policy))
+    assert "British" not in introduced(vault, "--no-tool", "read_note")
+    with Server(vault, "--policy", str(policy)) as server:
+        server.open("2025-11-25")
+        told = server.request("tools/call", {"name": "vault_guide", "arguments": {}})
+        assert "British" not in str(told)
 
 
 # Reads and searches a vault as the server's tools do, and ends with the list of what is loaded.

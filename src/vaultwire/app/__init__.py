@@ -17,6 +17,7 @@ from vaultwire.app.engine import (
     load_tools,
     make_policy,
     open_vault,
+    read_guide,
 )
 from vaultwire.config import Config, ConfigError, make_config
 from vaultwire.protocol.dialects import DIALECTS, MCP, SECURE, STRUCTURED
@@ -161,7 +162,10 @@ def make_session(config: Config, handlers: Handlers, revision: Revision | None =
             "tools": {"listChanged": _choice(config).can_grow},
         },
         instructions=lambda peer: instructions(
-            handlers.listed_to(peer), read_only=handlers.read_only, vaults=tuple(config.vaults)
+            handlers.listed_to(peer),
+            read_only=handlers.read_only,
+            vaults=tuple(config.vaults),
+            guide=handlers.guide,
         ),
         stateless={"tools": {"listChanged": False}},  # it grows for one session
     )
@@ -191,7 +195,21 @@ def make_handlers(config: Config) -> Handlers:
     middleware = _make_middleware(config, policy)
     most = DIALECTS[config.dialect].most_seconds
     seconds = {name: given if most is None else min(given, most) for name, given in limits.seconds.items()}
-    return Handlers(toolset, openers, policy, seconds, config.prompts, middleware=middleware, lists=choice.lists)
+
+    def guide() -> str:
+        # A run with a policy may not see all notes, or not all its clients may: there the guide is given by a call only.
+        return read_guide(config) if loaded is None and choice.has("read_note") else ""
+
+    return Handlers(
+        toolset,
+        openers,
+        policy,
+        seconds,
+        config.prompts,
+        middleware=middleware,
+        lists=choice.lists,
+        read_guide=guide,
+    )
 
 
 def _choice(config: Config, policy: Policy | None = None) -> Choice:

@@ -106,6 +106,7 @@ def load_tools(policy: Policy | None = None, attachment_folders: Sequence[str] =
         find,
         fixing,
         graph,
+        guide,
         history,
         links,
         making,
@@ -130,7 +131,7 @@ def load_tools(policy: Policy | None = None, attachment_folders: Sequence[str] =
         history.undo_changes, discovery.more_tools,
     )  # fmt: skip
     others: tuple[AnyTool, ...] = (
-        arranging.merge_notes, arranging.extract_section, making.insert_template,
+        revising.set_task, guide.vault_guide, arranging.merge_notes, arranging.extract_section, making.insert_template,
         making.make_add_attachment(AttachmentSources(attachment_folders, policy)), attachments.list_attachments,
         canvases.read_canvas, canvases.edit_canvas,
         history.restore_note, web.make_web_search(policy.may_reach), notes.list_notes, reading.read_note, reading.read_many,
@@ -164,6 +165,14 @@ def open_vault(config: Config, others: Sequence[str] = (), loaded: LoadedPolicy 
         read_first=config.read_first,
     )
     return Vault(bench, next(iter(config.vaults)), others)
+
+
+def read_guide(config: Config) -> str:
+    """Return the head of the default vault's own guide, quoted; empty if there is none. Before the first answer, so quick."""
+    from vaultwire.vault.guides import quoted_head, read_root_guide  # noqa: PLC0415 - not for every command
+
+    found = read_root_guide(config.for_vault(next(iter(config.vaults))).vault)
+    return "" if found is None else quoted_head(*found)
 
 
 def open_settings(files: Files) -> CachedSettings:

@@ -106,7 +106,7 @@ _NOTES = (
         "list tasks to do, or done",
         finding.add_tasks,
         finding.tasks,
-        ("vaultwire tasks", "vaultwire tasks --in Projects --all"),
+        ("vaultwire tasks", "vaultwire tasks --in Projects --all", "vaultwire tasks --due overdue"),
         FOUND_CODES,
     ),
     Command("tags", "list tags", finding.add_tags, finding.tags, ("vaultwire tags -n 20",), FOUND_CODES),

@@ -128,7 +128,7 @@ class AppBackend(FilesBackend):
 
     def daily(self, progress: Progress) -> tuple[VaultPath, bool]:
         """Return the app's path of today's note, and whether it exists."""
-        path = self.vault.overview.daily_note("today", progress).path
+        path = self.vault.overview.periodic_note("today", progress, core=True).path
         said = self._app.run(progress, "daily:path").strip()
         if fold(said) != fold(path):
             raise VaultError(

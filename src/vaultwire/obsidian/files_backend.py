@@ -135,7 +135,7 @@ class FilesBackend:
 
     def daily(self, progress: Progress) -> tuple[VaultPath, bool]:
         """Return the path of today's note, and whether it exists."""
-        found = self.vault.overview.daily_note("today", progress)
+        found = self.vault.overview.periodic_note("today", progress)
         return found.path, found.exists
 
     def add_daily(self, content: str, where: Where, progress: Progress) -> Placed:
@@ -150,7 +150,7 @@ class FilesBackend:
 
     def new_daily(self, content: str, where: Where, progress: Progress) -> str:
         """Return the text of a new note of today: its template with the content added."""
-        made = self.vault.making.append_daily("today", "", "", progress, dry_run=True, may_have_namesake=True)
+        made = self.vault.making.append_periodic("today", "", "", progress, dry_run=True, may_have_namesake=True)
         text = "".join(
             plain_text(step.after)
             for step in made.done.steps

@@ -77,11 +77,12 @@ class Handlers:
         subscriptions: Subscriptions | None = None,
         middleware: Middleware | None = None,
         lists: Callable[..., bool] = lambda _, **__: True,
+        read_guide: Callable[[], str] = str,
     ) -> None:
         """``open_vault`` is called once, when a call first needs the vault; for named vaults it is a table of such functions.
 
         ``prompts_folder`` is a folder in a vault. ``lists`` tells which tools are listed to every client (``Choice.lists``);
-        the others can be called, too.
+        the others can be called, too. ``read_guide`` returns the head of the vault's own guide, quickly.
         """
         self.vaults = Vaults(open_vault if isinstance(open_vault, dict) else {"": open_vault}, self._load)
         self.toolset = toolset.over(self.vaults.names)
@@ -93,6 +94,9 @@ class Handlers:
         self.subscriptions.may_hear = self._may_hear
         self._middleware = middleware
         self._lists = lists
+        self._read_guide = read_guide
+        self.guide = read_guide()
+        """The head of the first vault's own guide, quoted, as it was when one of the files beside it last changed."""
         self._table: dict[str, Callable[[Request, Dialect], Answer | Job | Listening]] = {
             "tools/list": self._list_tools,
             "tools/call": self._call_tool,
@@ -137,7 +141,16 @@ class Handlers:
         """Return the function that tells subscribers of a vault's changes."""
         from vaultwire.server.resource_changes import ResourceChanges  # noqa: PLC0415 - loaded with the tools
 
-        return ResourceChanges(vault, self.subscriptions).report
+        report = ResourceChanges(vault, self.subscriptions).report
+        if vault is not self.vaults.get(self.vaults.names[0]):
+            return report
+
+        def report_first(paths: Collection[str], folders: Collection[str]) -> None:
+            if "" in folders or any("/" not in path for path in paths):
+                self.guide = self._read_guide()
+            report(paths, folders)
+
+        return report_first
 
     def _run_asking(
         self, run: Callable[[Client], Answer], request: Request, give_up: Callable[[str, str], Answer], client: Client

@@ -32,7 +32,8 @@ CATEGORIES = {
     ),
     "organize": ("move_notes", "move_note", "rename_heading", "merge_notes", "extract_section"),
     "history": ("list_changes", "undo_changes", "show_change", "undo_change", "restore_note"),
-    "overview": ("vault_overview", "list_tasks", "check_notes", "vault_stats", "find_duplicates"),
+    "tasks": ("list_tasks", "set_task"),
+    "overview": ("vault_overview", "check_notes", "vault_guide", "vault_stats", "find_duplicates"),
     "web": ("web_search",),
     "tools": ("more_tools", "search_tools", "list_tool_categories"),
 }

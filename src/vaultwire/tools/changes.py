@@ -26,7 +26,7 @@ class Changed(TypedDict):
     """What was changed."""
 
     changed: Annotated[bool, "Whether anything was changed; false for a dry run, and if nothing had to change"]
-    change: Annotated[NotRequired[int], "Number of the change, for show_change and undo_change"]
+    change: Annotated[NotRequired[int], "Number of the change, for list_changes and undo_changes"]
     files: Annotated[list[TouchedFile], "The first files changed; of a dry run, those that would be"]
     file_count: Annotated[int, "How many files in all"]
     diff: Annotated[NotRequired[str], "Of a dry run: what would change"]

@@ -1,7 +1,9 @@
 """The text that introduces the server to a model at the handshake. At most 1 KB: clients put it into every conversation.
 
 It names only tools that are listed to the client, and says once what holds for many of them. If there are several vaults,
-their names are added to that.
+their names are added to that, and the head of the guide that the person has written, if there is one (``vault.guides``).
+What can be seen of a vault without one (``tools.guide``) is left to a call: it needs the index, and the handshake waits for
+nothing.
 """
 
 from __future__ import annotations
@@ -43,8 +45,8 @@ _READ_ONLY = "The vault is served read-only: notes cannot be changed. "
 _MORE = f"{MORE} runs the tools that are not listed"
 
 
-def instructions(listed: Collection[str], *, read_only: bool, vaults: Sequence[str] = ()) -> str:
-    """Return the text for ``initialize`` and ``server/discover``."""
+def instructions(listed: Collection[str], *, read_only: bool, vaults: Sequence[str] = (), guide: str = "") -> str:
+    """Return the text for ``initialize`` and ``server/discover``. ``guide``: the quoted head of the vault's own guide."""
     text = "".join(
         sentence
         for tools, sentence in (*_SENTENCES, *(() if read_only else _EDITS))
@@ -52,8 +54,13 @@ def instructions(listed: Collection[str], *, read_only: bool, vaults: Sequence[s
     )
     text += _READ_ONLY if read_only else ""
     if MORE in listed:
-        text += _MORE + (". " if read_only else ", such as those that merge notes, insert templates or save pictures.")
-    return text.rstrip() + "\n" + (_several(vaults) if len(vaults) > 1 else "")
+        text += _MORE + (
+            ". "
+            if read_only
+            else ", such as those that set tasks, tell how the vault is kept, merge notes, insert templates or save pictures."
+        )
+    text = text.rstrip() + "\n" + (_several(vaults) if len(vaults) > 1 else "")
+    return text + (f"{guide}\n" if guide else "")
 
 
 def _several(vaults: Sequence[str]) -> str:

@@ -82,14 +82,14 @@ def append_daily_note(
     section: OptionalName = "",
     dry_run: DryRun = False,
 ) -> Outcome[MadeFile]:
-    """Add to a day's note; made from its template if missing.
+    """Add to a note of a day, week, month, quarter or year; made from its template if missing.
 
     Args:
         content: Markdown to add.
-        day: "today", "2026-03-31", "-1" …
+        day: "today", "2026-03-31", "-1", "this week", "2026-W14", "2026-Q1" …
         section: Heading; made if missing.
     """
-    made = vault.making.append_daily(day, content, section, progress, dry_run=dry_run)
+    made = vault.making.append_periodic(day, content, section, progress, dry_run=dry_run)
     return _outcome(made, f"{'made' if made.is_new else 'added to'} {made.path}")
 
 

@@ -44,7 +44,7 @@ class WrittenNote(TypedDict):
     also_edited: Annotated[NotRequired[list[str]], "The first of the other files edited, where links changed"]
     also_edited_count: Annotated[NotRequired[int], "How many other files in all; absent if none"]
     change: Annotated[
-        NotRequired[int], "Number of the change, for show_change and undo_change; absent if nothing changed"
+        NotRequired[int], "Number of the change, for list_changes and undo_changes; absent if nothing changed"
     ]
     diff: Annotated[NotRequired[str], "Of a dry run: what would change"]
 
@@ -56,7 +56,7 @@ class DeletedNote(TypedDict):
     permanent: Annotated[bool, "Whether it was deleted permanently"]
     trash_path: Annotated[NotRequired[str], "Where it is now; absent if it was deleted permanently"]
     changed: Annotated[bool, "Whether it was deleted; false for a dry run"]
-    change: Annotated[NotRequired[int], "Number of the change, for show_change and undo_change; absent for a dry run"]
+    change: Annotated[NotRequired[int], "Number of the change, for list_changes and undo_changes; absent for a dry run"]
     diff: Annotated[NotRequired[str], "Of a dry run: what would change"]
 
 

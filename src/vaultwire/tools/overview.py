@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated, NotRequired, TypedDict
+from typing import Annotated, Literal, NotRequired, TypedDict, cast
 
+from vaultwire.markdown.task_fields import first_fields
 from vaultwire.toolkit.argument_types import Folder, Limit
 from vaultwire.toolkit.paging import Cursor, page_of
 from vaultwire.toolkit.phrases import counted, iso_time, local_time, shortened
 from vaultwire.toolkit.registry import Bounds, Outcome, tool
 from vaultwire.vault.listed import Listed, listed
-from vaultwire.vault.search.filters import parse_task_status
-from vaultwire.vault.value_types import Progress, PropertyUse, ValueUse
+from vaultwire.vault.search.filters import TaskFilter, parse_task_status
+from vaultwire.vault.value_types import Progress, PropertyUse, TaskPlace, ValueUse
 from vaultwire.vault.vault import Vault
 
 
@@ -49,6 +50,12 @@ class ListedTask(TypedDict):
     mark: Annotated[str, "What is in its box: a space if it is to do, often x if it is done"]
     text: Annotated[str, "The task"]
     heading: Annotated[NotRequired[str], "Heading it stands under; absent if there is none"]
+    due: Annotated[NotRequired[str], "Due date, ISO 8601; this and those below are absent where the task has none"]
+    scheduled: Annotated[NotRequired[str], "Day it is planned for"]
+    start: Annotated[NotRequired[str], "Day it can begin"]
+    done: Annotated[NotRequired[str], "Day it was done"]
+    priority: Annotated[NotRequired[str], "highest, high, medium, low or lowest"]
+    recurrence: Annotated[NotRequired[str], "How it repeats, such as every week"]
 
 
 class ListedTasks(TypedDict):
@@ -176,20 +183,26 @@ def list_tasks(
     tag: Annotated[str, Bounds(0, 200)] = "",
     path: Annotated[str, Bounds(0, 1000)] = "",
     folder: Folder = "",
+    due: Annotated[str, Bounds(0, 100)] = "",
+    sort: Literal["path", "due"] = "path",
     limit: Limit = 100,
     cursor: Cursor = None,
 ) -> Outcome[ListedTasks]:
     """List tasks ("- [ ] …") with note, line and heading.
 
-    In path and line order. A task is done if its box holds anything but a space.
+    A task is done if its box holds anything but a space. Dates are those of the Tasks plugin (📅) and of Dataview ([due:: …]).
 
     Args:
         status: "todo" (as if left out), "done", "any", or a mark such as "/".
         text: Only tasks with it.
         tag: Only tasks with it.
         path: Only of this note.
+        due: "overdue", "any", "none", "this week", "<=+7", ">=2026-11-01 <2026-12-01".
+        sort: "due": soonest first.
     """
-    wanted = parse_task_status(status)._replace(text=text, tag=tag)
+    wanted = vault.overview.due(due) if due.strip() else TaskFilter()
+    asked = parse_task_status(status)
+    wanted = wanted._replace(mark=asked.mark, is_done=asked.is_done, text=text, tag=tag, by_due=sort == "due")
     page = page_of(
         vault,
         ("list_tasks", wanted, path, folder),
@@ -198,14 +211,10 @@ def list_tasks(
         lambda: vault.overview.tasks(wanted, path, folder, progress),
         progress,
     )
-    tasks: list[ListedTask] = []
+    tasks = [_to_listed(place) for place in page.items]
     lines = [f"{counted(page.total, 'task')}{page.text}"]
     before = ""
     for place in page.items:
-        task = ListedTask(path=place.path, line=place.line, mark=place.mark, text=place.text)
-        if place.heading:
-            task["heading"] = place.heading
-        tasks.append(task)
         if place.path != before:
             lines.append(place.path)
             before = place.path
@@ -213,6 +222,14 @@ def list_tasks(
             f"  {place.line}: [{place.mark}] {place.text}" + (f"  (# {place.heading})" if place.heading else "")
         )
     return page.outcome(ListedTasks(tasks=tasks, total=page.total), lines)
+
+
+def _to_listed(place: TaskPlace) -> ListedTask:
+    task = ListedTask(path=place.path, line=place.line, mark=place.mark, text=place.text)
+    if place.heading:
+        task["heading"] = place.heading
+    fields = {name: value for name, value in first_fields(place.text).items() if name in ListedTask.__annotations__}
+    return cast("ListedTask", {**task, **fields})  # mypy wants each name spelt out
 
 
 @tool(title="Vault statistics", time_class="search", read_only=True)

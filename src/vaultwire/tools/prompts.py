@@ -167,8 +167,10 @@ def _about(vault: Vault, name: str, request: str, progress: Progress) -> list[Me
 def _review(vault: Vault, date: str, progress: Progress) -> list[Message]:
     if len(date) > _MAX_DAY:
         raise VaultError(INVALID_ARGUMENTS, f"date may have at most {_MAX_DAY} characters, got {len(date)}")
-    daily = vault.overview.daily_note(date.strip() or "today", progress)
-    day = daily.day.isoformat()
+    daily = vault.overview.periodic_note(date.strip() or "today", progress)
+    if daily.period != "day":
+        raise VaultError(INVALID_ARGUMENTS, f"date must be one day, got the {daily.period} {date!r}")
+    day = daily.first.isoformat()
     notes = vault.overview.recent("", _EVERY_NOTE, progress).notes
     changed = [note.path for note in notes if _local_day(note.modified_ns) == day]
     request = (

@@ -49,7 +49,7 @@ def read_notes(
 
     Args:
         paths: Notes ("Note#Heading" for a part), pictures, PDFs, or days: "today", "2026-03-31", "-1", "last 7 days",
-            "2026-03-01..2026-03-10".
+            "2026-03-01..2026-03-10", "this week", "2026-Q1".
         section: Heading ("Plan#Next") or block ("^id").
         lines: "10-20", "10-" or "10".
         part: "outline" has headings with their lines, tags, numbers of links and tasks.
@@ -91,7 +91,7 @@ def _with_days(vault: Vault, progress: Progress, paths: list[str]) -> tuple[list
 
 
 def _range(vault: Vault, progress: Progress, path: str) -> list[tuple[date, VaultPath | None]]:
-    """Return the days of a range and their notes; nothing if the text is no range, or is a note's name."""
+    """Return the days of a range and their notes; nothing if the text is no range, or names a note (a weekly one, too)."""
     try:
         days = vault.overview.daily_notes(path, progress)
     except VaultError as error:
@@ -103,8 +103,15 @@ def _range(vault: Vault, progress: Progress, path: str) -> list[tuple[date, Vaul
     try:
         vault.locate(path, progress)
     except VaultError:
+        pass
+    else:
+        return []
+    try:
+        own = vault.overview.periodic_note(path, progress)
+    except VaultError:
         return days
-    return []
+    # A week or longer time may have a note of its own.
+    return [] if own.exists or not any(note for _, note in days) else days
 
 
 def _read_all(

@@ -9,8 +9,8 @@ from vaultwire.toolkit.argument_types import DryRun, IfMatch, Name, NoteName
 from vaultwire.toolkit.lenient_reading import spell
 from vaultwire.toolkit.phrases import counted
 from vaultwire.toolkit.registry import Bounds, Open, Outcome, tool
-from vaultwire.tools.changes import ChangedNote, change_texts, to_changed, to_changed_note
-from vaultwire.vault.editing.revising import GivenProperty, Revised, ValueKind
+from vaultwire.tools.changes import Changed, ChangedNote, change_texts, to_changed, to_changed_note
+from vaultwire.vault.editing.revising import GivenProperty, GivenTask, Revised, ValueKind
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
 from vaultwire.vault.plans.targeted_edits import Action, Edit
 from vaultwire.vault.value_types import Progress
@@ -54,6 +54,38 @@ class Example(TypedDict):
 Values = Annotated[Example, Open()]
 
 
+class TaskToSet(TypedDict):
+    """A task, and what it becomes: give status or due, or both."""
+
+    path: NoteName
+    text: Annotated[
+        NotRequired[Annotated[str, Bounds(1, 10_000)]], "Its text as listed, or a part that only it has in the note"
+    ]
+    line: Annotated[
+        NotRequired[Annotated[int, Bounds(1, 10_000_000)]], "Its line, if several have this text; alone with if_match"
+    ]
+    status: Annotated[NotRequired[Annotated[str, Bounds(1, 10)]], '"done", "todo", or one mark such as "/" or "-"']
+    due: Annotated[
+        NotRequired[Annotated[str, Bounds(1, 100)]],
+        'Its due date, such as "2026-11-30", "today" or "+7"; "none" removes it',
+    ]
+
+
+class TaskAsSet(TypedDict):
+    """A task as it is now."""
+
+    path: Annotated[str, "Note it stands in"]
+    line: Annotated[int, "Line number in the note, from 1"]
+    mark: Annotated[str, "What is in its box"]
+    text: Annotated[str, "The task"]
+
+
+class TasksAsSet(Changed):
+    """What was changed, and the tasks."""
+
+    tasks: list[TaskAsSet]
+
+
 @tool(title="Edit note", destructive=True)
 def edit_note(
     vault: Vault,
@@ -85,6 +117,38 @@ def edit_note(
         dry_run=dry_run,
     )
     return _outcome(revised, f"edited {revised.path}")
+
+
+@tool(title="Set tasks", destructive=True)
+def set_task(
+    vault: Vault,
+    progress: Progress,
+    /,
+    tasks: Annotated[list[TaskToSet], Bounds(1, 200)],
+    if_match: IfMatch = None,
+    dry_run: DryRun = False,
+) -> Outcome[TasksAsSet]:
+    """Tick tasks off, reopen them, or set their due dates: one or many, in one change. All else in their lines stays.
+
+    A task that is done gets the day if the person uses the Tasks plugin or the task has dates; one that is reopened loses it.
+    Of one that repeats ("every 2 weeks") the next is added above it; the answer says if its rule is not so plain.
+
+    Example: {"tasks": [{"path": "Inbox", "text": "call mum", "status": "done"}]}.
+
+    Args:
+        tasks: Which tasks, and what each becomes.
+    """
+    given = [
+        GivenTask(each["path"], each.get("text", ""), each.get("line"), each.get("status"), each.get("due"))
+        for each in tasks
+    ]
+    found, done = vault.revising.set_tasks(given, if_match, progress, dry_run=dry_run)
+    shown = [TaskAsSet(path=path, line=task.line, mark=task.mark, text=task.text) for path, task in found]
+    changed = to_changed(done)
+    data = cast("TasksAsSet", {**changed, "tasks": shown})  # mypy wants optional fields spelt out
+    lines = [f"{task['path']}:{task['line']}: [{task['mark']}] {task['text']}" for task in shown]
+    head, *rest = change_texts(done, f"{counted(len(shown), 'task')} set", changed)
+    return Outcome(["\n".join([head, *lines]), *rest], data)
 
 
 @tool(title="Set properties", destructive=True)

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from datetime import date, timedelta
 from typing import TYPE_CHECKING
 
 from vaultwire.markdown.parse import parse_note
 from vaultwire.markdown.yaml_core import PropertyValue
+from vaultwire.vault.days import Days, days_between, parse_day_range, parse_days
 from vaultwire.vault.disk.note_text import plain_text
 from vaultwire.vault.disk.paths import is_note, lies_in
 from vaultwire.vault.editing.workbench import Workbench
-from vaultwire.vault.errors import VaultError
+from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
+from vaultwire.vault.guides import find_guide
 from vaultwire.vault.insights.columns import columns_of
 from vaultwire.vault.insights.folder_tree import Branch, folder_tree
 from vaultwire.vault.insights.related import Related, related_notes
@@ -20,10 +23,10 @@ from vaultwire.vault.listed import Listed, listed
 from vaultwire.vault.search.filters import NoteFilterText, TaskFilter, parse_note_filter, property_types
 from vaultwire.vault.value_types import (
     NO_PROGRESS,
-    DailyNote,
     Listing,
     NamedNote,
     NoteStat,
+    PeriodicNote,
     Progress,
     PropertyUse,
     TagCount,
@@ -36,11 +39,12 @@ from vaultwire.vault.value_types import (
 )
 
 if TYPE_CHECKING:
-    from datetime import date
-
     from vaultwire.vault.attachments import Attachment, AttachmentFilter
     from vaultwire.vault.insights.similar_notes import SimilarNotes
     from vaultwire.vault.insights.similar_tags import SimilarTags
+
+_MAX_DAYS = 366
+"""Of daily notes that are asked for at once."""
 
 
 class Overview:
@@ -136,13 +140,34 @@ class Overview:
         """Return the values of a property below ``folder``, most used first; those of a list one by one."""
         return self._index.property_values(name, locate_folder(self._files, folder), progress)
 
+    def due(self, text: str) -> TaskFilter:
+        """Return the filter for the due dates that a caller means: ``overdue``, ``any``, ``none``, or as ``parse_day_range``.
+
+        Raises VaultError (INVALID_ARGUMENTS).
+        """
+        word = text.strip().lower()
+        if word in ("any", "none"):
+            return TaskFilter(has_due=word == "any")
+        today = self._bench.now().date()
+        first, last = parse_day_range(
+            "<today" if word == "overdue" else text, "due", lambda each: parse_days(each, today)
+        )
+        return TaskFilter(has_due=True, due_from=first, due_until=last)
+
     def tasks(self, wanted: TaskFilter, path: str, folder: str, progress: Progress = NO_PROGRESS) -> Listed[TaskPlace]:
-        """Return the tasks that meet the conditions, in path and line order.
+        """Return the tasks that meet the conditions, in path and line order, or by their due dates.
 
         ``path`` names one note, as for ``locate``; ``""`` means all notes. Raises VaultError as ``locate`` does.
         """
         note = locate(self._files, self._index, path, progress) if path else None
         return self._index.tasks(wanted, note, locate_folder(self._files, folder), progress)
+
+    def guide(self, folder: str = "") -> tuple[VaultPath, str] | None:
+        """Return path and text of the person's own guide to a folder or, without one, the vault. See ``find_guide``.
+
+        Raises VaultError (FILE_NOT_FOUND) if there is no such folder.
+        """
+        return find_guide(self._files, locate_folder(self._files, folder) or "")
 
     def stats(self, limit: int, progress: Progress = NO_PROGRESS) -> VaultStats:
         """Return statistics of the vault, with ``limit`` of the largest folders and of the problems."""
@@ -204,47 +229,65 @@ class Overview:
         found = similar_notes.same_content(group for group in same if len(group) > 1)
         return listed([*found, *similar_notes.similar_names(stat.path for stat in stats)])
 
-    def daily_note(self, day: str, progress: Progress = NO_PROGRESS) -> DailyNote:
-        """Return the day's note by Obsidian's settings, even if there is none yet, and the daily notes before and after it.
+    def parse_days(self, text: str) -> Days:
+        """Return the day, week … that a caller means, with weeks as the person's weekly notes count them.
 
-        ``day`` is as for ``daily_notes.parse_day``. Raises VaultError: INVALID_ARGUMENTS for an invalid day, and as
-        ``daily_note_path`` does if the settings are invalid.
+        Raises VaultError (INVALID_ARGUMENTS).
         """
-        from vaultwire.vault.settings import daily_notes  # noqa: PLC0415 - only daily notes need it
+        from vaultwire.vault.settings.periodic_notes import has_iso_weeks  # noqa: PLC0415 - as below
+
+        return parse_days(text, self._bench.now().date(), iso_weeks=has_iso_weeks(self._settings.get()))
+
+    def periodic_note(self, when: str, progress: Progress = NO_PROGRESS, *, core: bool = False) -> PeriodicNote:
+        """Return the note of a day, week … by Obsidian's settings, even if there is none yet, and those before and after it.
+
+        ``when`` is as for ``parse_days``. ``core``: only the settings of the core plugin count. Raises VaultError:
+        INVALID_ARGUMENTS for what is no day, and as ``periodic_note_path`` does if the settings are invalid.
+        """
+        from vaultwire.vault.settings import periodic_notes  # noqa: PLC0415 - only periodic notes need it
 
         settings = self._settings.get()
-        wanted = daily_notes.parse_day(day, self._bench.now().date())
-        path, exists = self._files.spell(daily_notes.daily_note_path(settings, wanted))
-        days = [
-            (its_day, other)
+        if core:
+            settings = settings._replace(periodic_notes={})
+        wanted = self.parse_days(when)
+        path, exists = self._files.spell(periodic_notes.periodic_note_path(settings, wanted))
+        others = [
+            (its_days.first, other)
             for other in self._index.paths(progress)
-            # All daily notes are equally deep in folders. To parse every note's path in a large vault would take a second.
+            # All of them are equally deep in folders. To parse every note's path in a large vault would take a second.
             if other.count("/") == path.count("/")
             and is_note(other)
-            and (its_day := daily_notes.daily_note_day(settings, other))
+            and (its_days := periodic_notes.days_of_note(settings, wanted.period, other))
         ]
-        previous = max((each for each in days if each[0] < wanted), default=(None, None))
-        following = min((each for each in days if each[0] > wanted), default=(None, None))
+        previous = max((each for each in others if each[0] < wanted.first), default=(None, None))
+        following = min((each for each in others if each[0] > wanted.first), default=(None, None))
         template = None
         try:
-            if named := daily_notes.daily_template_path(settings):
+            if named := periodic_notes.periodic_template_path(settings, wanted.period):
                 spelt, is_there = self._files.spell(named)
                 template = spelt if is_there else None
         except VaultError:  # the settings name no note of the vault
             pass
-        return DailyNote(wanted, path, exists, previous[1], following[1], template)
+        return PeriodicNote(wanted.period, wanted.first, path, exists, previous[1], following[1], template)
 
-    def daily_notes(self, days: str, progress: Progress = NO_PROGRESS) -> list[tuple[date, VaultPath | None]]:
-        """Return the days of a range, the earliest first, each with the path of its daily note; None if it has none.
+    def daily_notes(self, when: str, progress: Progress = NO_PROGRESS) -> list[tuple[date, VaultPath | None]]:
+        """Return the days of some time, the earliest first, each with the path of its daily note; None if it has none.
 
-        ``days`` is as for ``day_ranges.parse_day_range``. Raises VaultError as that and ``daily_note_path`` do.
+        ``when`` is as for ``days_between`` or ``parse_days``. Raises VaultError as these and ``periodic_note_path`` do, and
+        INVALID_ARGUMENTS with ``most`` in its details for more than a year.
         """
-        from vaultwire.vault.settings import daily_notes  # noqa: PLC0415 - only daily notes need it
-        from vaultwire.vault.settings.day_ranges import parse_day_range  # noqa: PLC0415
+        from vaultwire.vault.settings.periodic_notes import periodic_note_path  # noqa: PLC0415 - as above
 
+        wanted = days_between(when, self.parse_days) or self.parse_days(when)
+        length = (wanted.last - wanted.first).days + 1
+        if length > _MAX_DAYS:
+            raise VaultError(
+                INVALID_ARGUMENTS, f"{when!r} is {length} days; ask for at most {_MAX_DAYS}.", most=_MAX_DAYS
+            )
         settings = self._settings.get()
         found: list[tuple[date, VaultPath | None]] = []
-        for day in asking(progress, parse_day_range(days, self._bench.now().date()).days()):
-            path, exists = self._files.spell(daily_notes.daily_note_path(settings, day))
+        for number in asking(progress, range(length)):
+            day = wanted.first + timedelta(number)
+            path, exists = self._files.spell(periodic_note_path(settings, Days("day", day, day)))
             found.append((day, path if exists else None))
         return found

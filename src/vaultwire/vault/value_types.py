@@ -162,13 +162,14 @@ class Structure(NamedTuple):
     lines: int
 
 
-class DailyNote(NamedTuple):
-    """The note of a day, which may not exist yet, and the nearest daily notes that exist.
+class PeriodicNote(NamedTuple):
+    """The note of a day, week …, which may not exist yet, and the nearest ones of the same ``period`` that exist.
 
-    ``template`` is the template for a new daily note, None if the settings name none that exists.
+    ``first`` is the first day. ``template`` is the template for a new one, None if the settings name none that exists.
     """
 
-    day: date
+    period: str
+    first: date
     path: VaultPath
     exists: bool
     previous: VaultPath | None

@@ -237,14 +237,14 @@ def test_searches_during_a_build_read_what_is_indexed_once_after_each_commit(bui
     building = build()
     assert building.files.reached.wait(PATIENCE)
     first, catalog = search(building.index, "red"), building.index._parts.catalog
-    before = building.index._snapshot
+    before = building.index._searches._snapshot
     catalog.set_meta("changes", catalog.changes() + 1)  # as more notes do that are read
     assert search(building.index, "red").so_far == first.so_far
-    assert building.index._snapshot is before
+    assert building.index._searches._snapshot is before
     with catalog.writing():
         catalog.mark_indexed([], [])
     assert search(building.index, "red").so_far == first.so_far
-    assert building.index._snapshot is not before
+    assert building.index._searches._snapshot is not before
     building.files.may_go_on.set()
     assert building.is_ready.wait(PATIENCE)
     assert (search(building.index, "red").so_far, search(building.index, "red").total) == (None, NOTES)

@@ -18,6 +18,7 @@ from vaultwire.app.engine import open_index
 from vaultwire.markdown import edits
 from vaultwire.markdown.links import decoded_destination, parse_linktext
 from vaultwire.vault.changes.change import Write
+from vaultwire.vault.days import days_around
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.disk.paths import check_new_names, parse_path, safe_name
 from vaultwire.vault.errors import (
@@ -38,7 +39,7 @@ from vaultwire.vault.plans.creating import (
     FilePlan,
     NewNote,
     OnCollision,
-    plan_append_daily,
+    plan_append_periodic,
     plan_attachment,
     plan_create,
     plan_insert_template,
@@ -74,7 +75,7 @@ def create(
 
 
 def append_daily(files: Files, settings: Settings, day: date, content: str, *, heading: str = "") -> FilePlan:
-    return plan_append_daily(context(files, settings), day, content, NOW, heading)
+    return plan_append_periodic(context(files, settings), days_around("day", day), content, NOW, heading)
 
 
 def insert_template(

@@ -16,6 +16,7 @@ from vaultwire.vault.settings.obsidian_settings import (
     CachedFile,
     CachedSettings,
     FileContent,
+    PeriodicNotes,
     Settings,
 )
 
@@ -40,6 +41,18 @@ EVERYTHING = """
 {"folder": "Templates", "dateFormat": "D.M.YYYY", "timeFormat": "h:mm A"}
 === .obsidian/types.json
 {"types": {"aliases": "aliases", "Due": "date", "Straße": "my-plugin-type"}}
+=== .obsidian/community-plugins.json
+["obsidian-tasks-plugin", "periodic-notes"]
+=== .obsidian/plugins/obsidian-tasks-plugin/data.json
+{"taskFormat": "dataview", "globalFilter": "#task", "setDoneDate": false, "setCreatedDate": true}
+=== .obsidian/plugins/periodic-notes/data.json
+{
+  "showGettingStartedBanner": false,
+  "daily": {"format": "", "folder": "", "template": ""},
+  "weekly": {"format": "GGGG-[W]WW", "folder": "Weeks", "template": "T/Week.md", "enabled": true},
+  "monthly": {"format": "YYYY-MM", "folder": "", "template": "", "enabled": false},
+  "yearly": {"enabled": true}
+}
 """
 
 
@@ -70,6 +83,11 @@ def test_every_setting_is_read(tmp_path: Path) -> None:
         template_date_format="D.M.YYYY",
         template_time_format="h:mm A",
         property_types={"aliases": "aliases", "due": "date", "strasse": "my-plugin-type"},
+        periodic_notes={"week": PeriodicNotes("Weeks", "GGGG-[W]WW", "T/Week.md"), "year": PeriodicNotes()},
+        community_plugins=("obsidian-tasks-plugin", "periodic-notes"),
+        tasks_format="dataview",
+        tasks_filter="#task",
+        tasks_set_done_date=False,
     )
 
 
@@ -107,12 +125,15 @@ WRONG = [
     ("daily-notes.json", b'{"format": "\\ud800"}', "'format' must be a text, not '\\ud800'"),
     ("types.json", b'{"types": []}', "'types' must be an object"),
     ("types.json", b'{"types": {"x": 1}}', "'types' has names or types that are no texts"),
+    ("community-plugins.json", b"{}", "must be a list of texts"),
+    ("plugins/periodic-notes/data.json", b"[]", "is not a JSON object"),
+    ("plugins/obsidian-tasks-plugin/data.json", b'{"taskFormat": "x"}', "'taskFormat' must be one of"),
 ]
 
 
 @pytest.mark.parametrize(("name", "data", "problem"), WRONG)
 def test_what_is_wrong_counts_as_not_set_and_is_told(tmp_path: Path, name: str, data: bytes, problem: str) -> None:
-    (tmp_path / ".obsidian").mkdir()
+    (tmp_path / ".obsidian" / name).parent.mkdir(parents=True)
     (tmp_path / ".obsidian" / name).write_bytes(data)
     settings = CachedSettings(str(tmp_path)).get()
     assert settings._replace(problems=()) == Settings()
@@ -214,3 +235,12 @@ def test_a_link_in_a_circle_is_told(tmp_path: Path) -> None:
     place = tmp_path / ".obsidian" / "app.json"
     place.symlink_to(place)
     assert CachedSettings(str(tmp_path)).get().problems[0].text.startswith("cannot be read")
+
+
+def test_of_a_period_with_a_wrong_setting_the_others_count(tmp_path: Path) -> None:
+    text = '{"weekly": {"enabled": true, "folder": 5, "format": "W"}, "daily": 5, "yearly": {"enabled": 1}}'
+    settings = settings_of(tmp_path, f"=== .obsidian/plugins/periodic-notes/data.json\n{text}\n")
+    assert settings.periodic_notes == {"week": PeriodicNotes("", "W", "")}
+    assert [told.text for told in settings.problems] == [
+        "has a folder, format or template that is no text; it is taken as not set"
+    ]

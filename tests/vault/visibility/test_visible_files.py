@@ -629,6 +629,23 @@ def test_settings_that_name_no_path_tell_nothing_of_what_is_hidden(
         assert "Secret" not in repr(attempt(vault, tool, **arguments)), tool
 
 
+@pytest.mark.parametrize("written", ["Secret/days", "Secret", *NO_PATHS])
+@pytest.mark.parametrize("setting", [{"folder": "NAME"}, {"format": "[NAME]/YYYY"}, {"template": "NAME"}])
+@pytest.mark.parametrize("period", ["daily", "weekly", "monthly", "quarterly", "yearly"])
+def test_periodic_notes_tell_nothing_of_what_is_hidden(
+    root: Path, period: str, setting: dict[str, str], written: str
+) -> None:
+    plugin = root / ".obsidian" / "plugins" / "periodic-notes"
+    plugin.mkdir(parents=True)
+    filled = {key: value.replace("NAME", written) for key, value in setting.items()}
+    (plugin / "data.json").write_text(json.dumps({period: {"enabled": True, **filled}}))
+    vault = open_with(root, **DENY, **PRIVATE)
+    day = {"daily": "today", "weekly": "week", "monthly": "month", "quarterly": "quarter", "yearly": "year"}[period]
+    assert "Secret" not in repr(attempt(vault, "daily_note", day=day))
+    assert "Secret" not in repr(attempt(vault, "append_daily_note", day=day, content="x"))
+    assert "Secret" not in repr(vault.settings.periodic_notes)
+
+
 def test_names_that_differ_only_in_spelling_are_hidden_alike(tmp_path: Path) -> None:
     write_vault(tmp_path, "=== Caf\u00e9/A.md\nx\n=== Cafe\u0301 2/A.md\nx\n")
     vault = open_with(tmp_path, deny=rules("deny", "CAFE\u0301/", "caf\u00c9 2/"))

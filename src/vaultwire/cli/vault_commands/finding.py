@@ -73,6 +73,12 @@ def add_tasks(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--all", action="store_const", dest="status", const="any", help="tasks to do and done")
     parser.add_argument("--text", default="", help="only tasks that hold this text")
     parser.add_argument("--tag", default="", help="only tasks with this tag")
+    parser.add_argument(
+        "--due",
+        default="",
+        metavar="WHEN",
+        help="only tasks due then, soonest first: overdue, any, 'this week', '<=+7'",
+    )
     _add_most(parser, 0, "tasks")
     add_options(parser)
     parser.set_defaults(status="todo")
@@ -83,7 +89,8 @@ def tasks(options: argparse.Namespace) -> int:
 
     def work(calls: Calls) -> int:
         asked = {"status": options.status, "path": options.note, "folder": options.folder}
-        asked |= {"text": options.text, "tag": options.tag}
+        asked |= {"text": options.text, "tag": options.tag, "due": options.due}
+        asked["sort"] = "due" if options.due else "path"
         text, data = calls.call_pages("list_tasks", "tasks", options.limit or ALL, **asked)
         found = data["tasks"]
         if options.json:

@@ -29,7 +29,7 @@ def plan_restore(
         steps = _restored_by_change(changes.show(number), in_effect(changes.since(number)), files)
         if not steps:
             raise VaultError(
-                INVALID_ARGUMENTS, f"Change {number} deleted nothing; undo_change takes back what it did.", id=number
+                INVALID_ARGUMENTS, f"Change {number} deleted nothing; undo_changes undoes what it did.", id=number
             )
     elif path.strip():
         steps = [_restored_by_path(changes, files, path.strip().replace("\\", "/"))]
@@ -64,7 +64,7 @@ def _restored_by_path(changes: Changes, files: Files, asked: str) -> Step:
         spelt, is_there = files.spell(path)
         if is_there:
             raise VaultError(
-                NOTE_EXISTS, f"{spelt!r} is there. What it held before a change comes back by undo_change.", path=spelt
+                NOTE_EXISTS, f"{spelt!r} is there. What it held before a change comes back by undo_changes.", path=spelt
             )
         for change in reversed(changes.since(0)):
             if any(_is_deletion(file.kind, file.target) and fold(file.path) == fold(path) for file in change.files):

@@ -9,13 +9,11 @@ from collections.abc import Iterator
 from typing import NamedTuple, Protocol
 
 from vaultwire.vault.disk.paths import is_note
+from vaultwire.vault.disk.placeholders import is_placeholder
 from vaultwire.vault.disk.vault_root import VaultRoot
 from vaultwire.vault.errors import VaultError
 from vaultwire.vault.value_types import NoteStat, Problem, VaultPath
 
-# macOS: SF_DATALESS (sys/stat.h); Windows: FILE_ATTRIBUTE_OFFLINE, …_RECALL_ON_OPEN, …_RECALL_ON_DATA_ACCESS.
-_MAC_DATALESS = 0x40000000
-_WINDOWS_DATALESS = 0x1000 | 0x40000 | 0x400000
 _MAY_BE_DATALESS = sys.platform in ("darwin", "win32")
 # The factor is odd, so that two inode numbers never give one product. The largest number is SQLite's.
 _MIXING = 0x9E3779B97F4A7C15
@@ -125,19 +123,13 @@ def look_at(root: VaultRoot, path: VaultPath) -> NoteStat | None:
 
 
 def is_dataless(root: VaultRoot, path: VaultPath) -> bool:
-    """Tell whether only the file's name is on this computer: reading would fetch it from a cloud, which takes seconds.
-
-    iCloud, OneDrive and the like evict files in this way. This look fetches nothing.
-    """
+    """Tell whether only the file's name is on this computer (``placeholders``). This look fetches nothing."""
     if not _MAY_BE_DATALESS:
         return False
     try:
-        status = os.stat(root.real_path(path))
+        return is_placeholder(os.stat(root.real_path(path)))
     except (OSError, VaultError):
         return False
-    flags: int = getattr(status, "st_flags", 0)
-    attributes: int = getattr(status, "st_file_attributes", 0)
-    return bool(flags & _MAC_DATALESS or attributes & _WINDOWS_DATALESS)
 
 
 def stamp_of(status: os.stat_result) -> int:

@@ -1,4 +1,7 @@
-"""Making new files: notes, the note of a day, attachments; and putting templates into notes. Planned by ``plans.creating``."""
+"""Making new files: notes, daily and weekly … notes, attachments; and putting templates into notes.
+
+Planned by ``plans.creating``.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ from typing import NamedTuple
 
 from vaultwire.markdown import edits
 from vaultwire.vault.changes.change import Write
+from vaultwire.vault.days import parse_days
 from vaultwire.vault.disk.note_text import to_bytes
 from vaultwire.vault.editing.workbench import OTHER_LINKS, Asked, Done, Workbench
 from vaultwire.vault.plans.context import PlanContext
@@ -13,14 +17,14 @@ from vaultwire.vault.plans.creating import (
     FilePlan,
     NewNote,
     link_in,
-    plan_append_daily,
+    plan_append_periodic,
     plan_attachment,
     plan_create,
     plan_insert_template,
 )
 from vaultwire.vault.plans.note_text import decode_note, with_bom
 from vaultwire.vault.plans.templates import below
-from vaultwire.vault.settings.daily_notes import parse_day
+from vaultwire.vault.settings.periodic_notes import has_iso_weeks
 from vaultwire.vault.value_types import Progress, VaultPath
 
 
@@ -71,9 +75,9 @@ class Making:
             plan = FilePlan(path, [Write(path, before, with_bom(to_bytes(new, before), before))], [], is_new=False)
             return self._finish(context, plan, dry_run=dry_run)
 
-    def append_daily(
+    def append_periodic(
         self,
-        day: str,
+        when: str,
         content: str,
         heading: str,
         progress: Progress,
@@ -81,12 +85,14 @@ class Making:
         dry_run: bool,
         may_have_namesake: bool = False,
     ) -> Made:
-        """Add lines to the note of a day (``parse_day``), which is made if it is not there. See ``plan_append_daily``."""
+        """Add lines to the note of a day, week … (``parse_days``), which is made if it is not there.
+
+        See ``plan_append_periodic``.
+        """
         now = self._bench.now()
         with self._bench.locked(progress) as context:
-            plan = plan_append_daily(
-                context, parse_day(day, now.date()), content, now, heading, may_have_namesake=may_have_namesake
-            )
+            days = parse_days(when, now.date(), iso_weeks=has_iso_weeks(context.settings))
+            plan = plan_append_periodic(context, days, content, now, heading, may_have_namesake=may_have_namesake)
             return self._finish(context, plan, dry_run=dry_run)
 
     def insert_template(

@@ -1,4 +1,4 @@
-"""Editing a note that exists: targeted edits, diffs and properties.
+"""Editing notes that exist: targeted edits, diffs, properties and tasks.
 
 How a text changes is decided by ``plans.targeted_edits`` and ``markdown``. Here a note's bytes become text and back, and
 values that callers write as text become properties.
@@ -7,6 +7,7 @@ values that callers write as text become properties.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from datetime import date
 from typing import Literal, NamedTuple, TypeAlias
 
 from vaultwire.markdown import patches
@@ -17,6 +18,7 @@ from vaultwire.markdown.properties import parse_frontmatter
 from vaultwire.markdown.property_edits import PropertyEditError, remove_properties, set_properties
 from vaultwire.markdown.yaml_core import PropertyValue, plain_scalar
 from vaultwire.vault.changes.change import Step, Write
+from vaultwire.vault.days import parse_day
 from vaultwire.vault.disk.note_text import edited_bytes, to_bytes
 from vaultwire.vault.disk.paths import fold
 from vaultwire.vault.editing.workbench import Done, Workbench
@@ -25,6 +27,7 @@ from vaultwire.vault.links.note_lookup import locate_canvas, locate_file
 from vaultwire.vault.plans.context import PlanContext
 from vaultwire.vault.plans.note_text import decode_note, with_bom
 from vaultwire.vault.plans.targeted_edits import Edit, apply_edits
+from vaultwire.vault.plans.task_edits import EditedTask, TaskEdit, edit_tasks, parse_mark
 from vaultwire.vault.search.filters import property_types
 from vaultwire.vault.value_types import NO_PROGRESS, Progress, VaultPath, asking
 
@@ -43,6 +46,26 @@ class GivenProperty(NamedTuple):
     value: str | None
     values: list[str] | None
     kind: ValueKind
+
+
+class GivenTask(NamedTuple):
+    """A task as a caller names it, and what it should become: ``status`` as for ``parse_mark``, ``due`` a day or ``none``.
+
+    ``status`` and ``due`` are None for what stays.
+    """
+
+    path: str
+    text: str
+    line: int | None
+    status: str | None
+    due: str | None
+
+
+class SetTask(NamedTuple):
+    """A task that was edited, as it is now."""
+
+    path: VaultPath
+    task: EditedTask
 
 
 class Revised(NamedTuple):
@@ -150,6 +173,49 @@ class Revising:
                 raise VaultError(INVALID_ARGUMENTS, "An edit holds half of a surrogate pair.", path=path) from None
             done = self._bench.finish([Write(path, before, after)], [], progress, dry_run=dry_run)
             return Revised(path, before, done), added
+
+    def set_tasks(
+        self, given: Sequence[GivenTask], if_match: str | None, progress: Progress, *, dry_run: bool
+    ) -> tuple[list[SetTask], Done]:
+        """Set marks and due dates of tasks, in one change; every other byte stays. See ``task_edits.edit_tasks``.
+
+        A task is named by its text. A line alone is enough with ``if_match``, which is for tasks of one note. Raises
+        VaultError as ``edit`` does.
+        """
+        today = self._bench.now().date()
+        edits = [self._to_edit(each, today, if_match) for each in given]
+        with self._bench.locked(progress) as context:
+            notes: dict[VaultPath, list[TaskEdit]] = {}
+            for each, edit in zip(asking(progress, given), edits, strict=True):
+                notes.setdefault(context.locate(each.path), []).append(edit)
+            if if_match is not None and len(notes) > 1:
+                raise VaultError(INVALID_ARGUMENTS, "if_match: it is for the tasks of one note.", argument="if_match")
+            steps: list[Step] = []
+            found: list[SetTask] = []
+            notices: list[str] = []
+            for path, of_note in notes.items():
+                before = self._bench.read(path, if_match)
+                text = decode_note(path, before)
+                new, tasks, remarks = edit_tasks(path, text, of_note, context.settings, today)
+                steps.append(Write(path, before, with_bom(to_bytes(new, before), before)))
+                found += [SetTask(path, task) for task in tasks]
+                notices += remarks
+            return found, self._bench.finish(steps, notices, progress, dry_run=dry_run)
+
+    def _to_edit(self, given: GivenTask, today: date, if_match: str | None) -> TaskEdit:
+        if given.status is None and given.due is None:
+            raise VaultError(INVALID_ARGUMENTS, "tasks: give status or due, or both.", argument="tasks")
+        if not given.text.strip() and (given.line is None or if_match is None):
+            raise VaultError(
+                INVALID_ARGUMENTS,
+                "tasks: give the task's text; line tells equal tasks apart. A line alone needs if_match: it may have moved.",
+                argument="tasks",
+            )
+        mark = None if given.status is None else parse_mark(given.status)
+        due = given.due if given.due is None else given.due.strip()
+        if due is not None:
+            due = "" if due.lower() in ("", "none") else parse_day(due, today).isoformat()
+        return TaskEdit(given.text, given.line, mark, due)
 
     def _revise(
         self,

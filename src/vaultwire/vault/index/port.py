@@ -102,7 +102,7 @@ class Index(Protocol):
     def tasks(
         self, wanted: TaskFilter, path: VaultPath | None, folder: VaultPath | None, progress: Progress
     ) -> Listed[TaskPlace]:
-        """Return the tasks that meet the conditions, in path and line order.
+        """Return the tasks that meet the conditions, in path and line order, or by their due dates (``TaskFilter.by_due``).
 
         With a ``path``, only the tasks of that note, even if the vault's rules exclude it.
         """

@@ -1,4 +1,4 @@
-"""Plans for what is new in the vault: notes, the note of a day, templates put into notes, attachments.
+"""Plans for what is new in the vault: notes, the note of a day or week, templates put into notes, attachments.
 
 A plan is a list of steps; nothing is written here. A new file may take a name that short links to another file use; its plan
 then has the steps that rewrite those (engine facts §2.4).
@@ -7,7 +7,7 @@ then has the steps that rewrite those (engine facts §2.4).
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import date, datetime
+from datetime import datetime
 from itertools import count
 from typing import Literal, NamedTuple, TypeAlias
 
@@ -15,6 +15,7 @@ from vaultwire.markdown import edits
 from vaultwire.markdown.links import linkpath_written
 from vaultwire.markdown.properties import parse_frontmatter
 from vaultwire.vault.changes.change import Step, Write
+from vaultwire.vault.days import Days
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.disk.note_text import to_bytes
 from vaultwire.vault.disk.paths import (
@@ -39,9 +40,15 @@ from vaultwire.vault.plans.new_names import (
     suggested_name,
 )
 from vaultwire.vault.plans.note_text import read_text, with_bom
-from vaultwire.vault.plans.templates import below, fill, find_template, insert
-from vaultwire.vault.settings.daily_notes import daily_note_path, daily_template_path
+from vaultwire.vault.plans.templates import below, fill, fill_periodic, find_template, insert
 from vaultwire.vault.settings.obsidian_settings import Settings
+from vaultwire.vault.settings.periodic_notes import (
+    ADJECTIVES,
+    is_set,
+    notes_of,
+    periodic_note_path,
+    periodic_template_path,
+)
 from vaultwire.vault.value_types import VaultPath
 
 OnCollision: TypeAlias = Literal["error", "number"]
@@ -108,24 +115,24 @@ def plan_create(context: PlanContext, new: NewNote, now: datetime, *, may_have_n
     return FilePlan(path, [Write(path, None, to_bytes(text)), *relinked], notices, is_new=True)
 
 
-def plan_append_daily(
-    context: PlanContext, day: date, content: str, now: datetime, heading: str = "", *, may_have_namesake: bool = True
+def plan_append_periodic(
+    context: PlanContext, days: Days, content: str, now: datetime, heading: str = "", *, may_have_namesake: bool = True
 ) -> FilePlan:
-    """Plan to add lines to the day's note. If there is none, it is made, from its template if the settings name one.
+    """Plan to add lines to the note of a day, week …. If there is none, it is made, from its template if the settings name one.
 
-    In the template ``{{date}}`` is the day, ``{{time}}`` the time of ``now``, and ``{{title}}`` the note's name. The lines
-    go to the end, or to the end of the heading's section; a heading that is not there is added at the end, with level 2
-    (``templates.below``). Raises VaultError: those of ``daily_note_path``, ``read_text`` and ``below``; without
-    ``may_have_namesake``, NOTE_EXISTS if links use the name of the note that would be made for another.
+    The template's variables are filled in as ``templates.fill_periodic`` says. The lines go to the end, or to the end of the
+    heading's section; a heading that is not there is added at the end, with level 2 (``templates.below``). Raises VaultError:
+    those of ``periodic_note_path``, ``read_text`` and ``below``; without ``may_have_namesake``, NOTE_EXISTS if links use the
+    name of the note that would be made for another.
     """
     files, settings = context.files, context.settings
-    path, exists = files.spell(daily_note_path(settings, day))
+    path, exists = files.spell(periodic_note_path(settings, days))
     notices: list[str] = []
     before: bytes | None = None
     if exists:
         before, text = read_text(files, path)
     else:
-        text, notices = _daily_text(files, settings, path, datetime.combine(day, now.timetz()))
+        text, notices = _periodic_text(files, settings, path, days, now)
     place = below(heading, path) if heading.strip() else edits.append
     after = to_bytes(place(text, content), before or b"")
     if before is None:
@@ -185,18 +192,26 @@ def _edited(path: VaultPath, before: bytes, after: bytes) -> FilePlan:
     return FilePlan(path, [Write(path, before, after)] if after != before else [], [], is_new=False)
 
 
-def _daily_text(files: Files, settings: Settings, path: VaultPath, moment: datetime) -> tuple[str, list[str]]:
-    """Return the text of a new daily note's template, and a notice if the template cannot be used."""
+def _periodic_text(
+    files: Files, settings: Settings, path: VaultPath, days: Days, now: datetime
+) -> tuple[str, list[str]]:
+    """Return the text of a new note's template, and what the caller should know of how the note is made."""
+    kind = ADJECTIVES[days.period]
+    if not is_set(settings, days.period):
+        return "", [
+            f"Obsidian has no settings for {kind} notes, so this one has the usual name, in the vault's own folder."
+        ]
     try:
-        named = daily_template_path(settings)
+        named = periodic_template_path(settings, days.period)
         if named is None:
             return "", []
         template, _ = files.spell(named)
         _, written = read_text(files, template)
     except VaultError as error:
         # The caller wants the lines kept. Obsidian makes the note without the template as well.
-        return "", [f"Made without the daily notes' template {settings.daily_template!r}: {error.message}"]
-    return fill(written, stem(path), moment, settings), []
+        setting = notes_of(settings, days.period).template
+        return "", [f"Made without the {kind} notes' template {setting!r}: {error.message}"]
+    return fill_periodic(written, stem(path), days, now, settings), []
 
 
 # ---------------------------------------------------------------------- places

@@ -1,4 +1,4 @@
-"""Templates as Obsidian's core plugin has them: found by name, their variables filled in, put into a note's text.
+"""Templates as Obsidian's core plugin and Periodic Notes have them: found by name, filled in, put into a note's text.
 
 Nothing is written here; which note is made from a template is decided by ``plans.creating``.
 """
@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from datetime import datetime
+from datetime import date, datetime, timedelta
 
 from vaultwire.markdown import edits
 from vaultwire.markdown.properties import parse_frontmatter
 from vaultwire.markdown.property_edits import PropertyEditError, set_properties
 from vaultwire.markdown.yaml_core import PropertyValue
+from vaultwire.vault.days import Days, later
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.disk.paths import NOTE_SUFFIX, is_note, parse_set_folder
 from vaultwire.vault.errors import FILE_NOT_FOUND, INVALID_ARGUMENTS, SECTION_NOT_FOUND, VaultError
@@ -20,6 +21,7 @@ from vaultwire.vault.links.note_lookup import candidate_paths, resolve_name
 from vaultwire.vault.plans.targeted_edits import Edit, apply_edits
 from vaultwire.vault.settings.moment_format import format_moment
 from vaultwire.vault.settings.obsidian_settings import Settings
+from vaultwire.vault.settings.periodic_notes import notes_of
 from vaultwire.vault.value_types import VaultPath
 
 DATE_FORMAT = "YYYY-MM-DD"  # both are Obsidian's (help, "Templates")
@@ -27,6 +29,15 @@ TIME_FORMAT = "HH:mm"
 
 # Without spaces (obsidianmd/obsidian-help#201), in any case (chhoumann/quickadd#326).
 _VARIABLE = re.compile(r"\{\{(?:title|(date|time)(?::([^{}\r\n]*))?)\}\}", re.IGNORECASE)
+# Of Periodic Notes' templates, spaces are allowed there. Steps in hours and seconds are not filled in.
+_WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+_PERIODIC_VARIABLE = re.compile(
+    rf"\{{\{{\s*(title|date|time|yesterday|tomorrow|month|quarter|year|{'|'.join(_WEEKDAYS)})\s*"
+    r"(?:([+-]\d{1,5})([yqmwd]))?\s*(?::([^{}\r\n]*))?\}\}",
+    re.IGNORECASE,
+)
+_BESIDE = {"yesterday": -1, "tomorrow": 1}
+_UNITS = {"d": "day", "w": "week", "m": "month", "q": "quarter", "y": "year"}
 _HEADING_MARK = re.compile(r"(#{1,6})[ \t]+")
 # A longer list of templates helps nobody to choose.
 _MAX_NAMED = 30
@@ -48,6 +59,52 @@ def fill(text: str, title: str, now: datetime, settings: Settings) -> str:
         return title if kind is None else format_moment(form or formats[kind.lower()], now)
 
     return _VARIABLE.sub(value, text)
+
+
+def fill_periodic(text: str, title: str, days: Days, now: datetime, settings: Settings) -> str:
+    """Return the template of a daily, weekly … note with its variables filled in, as the plugin that has its settings does.
+
+    The core plugin's daily notes: as ``fill``, with the day for ``{{date}}``. Periodic Notes: ``{{date}}`` and ``{{title}}``
+    are the note's name, ``{{date:FORMAT}}`` is the first day, ``{{date+1d:FORMAT}}`` another one; ``{{month}}``,
+    ``{{quarter}}`` and ``{{year}}`` say the same in their notes; ``{{monday:FORMAT}}`` is a day of a week, ``{{yesterday}}``
+    and ``{{tomorrow}}`` are beside a day.
+    """
+    if days.period not in settings.periodic_notes:
+        return fill(text, title, _at(days.first, now), settings)
+    form = notes_of(settings, days.period).format
+
+    def value(variable: re.Match[str]) -> str:
+        name, steps, unit, own_form = variable[1].lower(), variable[2], variable[3], variable[4]
+        if name == "title" or (name == "date" and not steps and own_form is None):
+            return title
+        if name == "time" and not steps and own_form is None:
+            return format_moment(TIME_FORMAT, now)
+        day = _named_day(name, days)
+        if day is None:
+            return variable[0]
+        if steps:
+            day = later(day, int(steps), _UNITS[unit.lower()])
+        return format_moment((own_form or "").strip() or form, _at(day, now))
+
+    try:
+        return _PERIODIC_VARIABLE.sub(value, text)
+    except (ValueError, OverflowError):  # steps out of the years there are
+        return text
+
+
+def _named_day(name: str, days: Days) -> date | None:
+    """Return the day that a variable of a periodic note's template means; None if its notes have no such variable."""
+    if name in ("date", "time", days.period):
+        return days.first
+    if days.period == "day" and name in _BESIDE:
+        return days.first + timedelta(_BESIDE[name])
+    if days.period == "week" and name in _WEEKDAYS:
+        return days.first + timedelta((_WEEKDAYS.index(name) - days.first.weekday()) % 7)
+    return None
+
+
+def _at(day: date, now: datetime) -> datetime:
+    return datetime.combine(day, now.timetz())
 
 
 def insert(

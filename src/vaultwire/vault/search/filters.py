@@ -107,13 +107,25 @@ class NoteFilter(NamedTuple):
 class TaskFilter(NamedTuple):
     """Which tasks to find. ``mark`` is the character in their box, None for any; ``is_done`` None for both.
 
-    ``tag``, or a tag below it, stands in the task itself. For ``text`` neither case nor diacritics matter.
+    ``tag``, or a tag below it, stands in the task itself. For ``text`` neither case nor diacritics matter. ``has_due`` None
+    means with and without a due date; ``due_from`` and ``due_until`` are the first and last such date, empty for no bound.
     """
 
     mark: str | None = None
     is_done: bool | None = None
     tag: str = ""
     text: str = ""
+    has_due: bool | None = None
+    due_from: str = ""
+    due_until: str = ""
+    by_due: bool = False
+    """In order of their due dates, those without one last; else in path and line order."""
+
+    def accepts_due(self, due: str) -> bool:
+        """Tell whether a task with this due date, as ISO 8601, is one of these; ``""`` is none."""
+        if self.has_due is not None and self.has_due is not bool(due):
+            return False
+        return self.due_from <= due and (not self.due_until or due <= self.due_until)
 
 
 def parse_task_status(text: str) -> TaskFilter:

@@ -15,15 +15,17 @@ from vaultwire.vault.settings.moment_format import MONTHS, WEEKDAYS, WRITERS, Pi
 _MOST_READINGS = 1000
 
 
-def parse_moment(form: str, text: str) -> date | None:
+def parse_moment(form: str, text: str, period: str = "day") -> date | None:
     """Return the day that the text means in this format; None if it is no such text, or could mean several days.
+
+    With a longer ``period`` (``vault.days``), the first day of the week, month, quarter or year that the text means.
 
     The text must be what ``format_moment`` writes, but for case and Unicode form, as names of notes are compared. A year of
     two digits lies between 1969 and 2068. Seconds count from 1970. The day of the week must be right.
     """
     days: set[date] = set()
     for reading in _readings(split_format(form), fold(text)):
-        days.update(day for day in _days(reading.values) if reading.is_of(day))
+        days.update(day for day in _days(_with_first_day(reading.values, period)) if reading.is_of(day))
     return days.pop() if len(days) == 1 else None
 
 
@@ -114,6 +116,16 @@ def _days(values: dict[str, int]) -> Iterator[date]:
             continue
         if day is not None:
             yield day
+
+
+def _with_first_day(values: dict[str, int], period: str) -> dict[str, int]:
+    """Return the numbers, with those of the period's first day where the text has none."""
+    if period == "day":
+        return values
+    if period == "week":
+        return {**({"E": 1} if "W" in values else {"d": 0} if "w" in values else {}), **values}
+    month = {"M": 1} if period == "year" else {"M": 3 * values["Q"] - 2} if "Q" in values else {}
+    return {**month, "D": 1, **values}
 
 
 def _day_of(year: int, values: dict[str, int]) -> date | None:

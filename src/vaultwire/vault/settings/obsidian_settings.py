@@ -1,7 +1,7 @@
 """Obsidian's settings for a vault, read from the JSON files of its config folder, and read again when they change.
 
 Nothing here raises: a broken file, or a value that Obsidian does not write, counts as not set and is reported by
-``doctor``. The modules that use a setting say what it means (``visibility.excludes``, ``daily_notes``). Nothing is ever
+``doctor``. The modules that use a setting say what it means (``visibility.excludes``, ``periodic_notes``). Nothing is ever
 written here.
 """
 
@@ -29,12 +29,21 @@ MAX_SETTINGS_BYTES = 1 << 20
 _CLOCK_TICK_NS = 2_000_000_000
 
 
+class PeriodicNotes(NamedTuple):
+    """Where the notes of days, weeks, months, quarters or years are, as written: as for ``daily_folder`` and those after it."""
+
+    folder: str = ""
+    format: str = ""
+    template: str = ""
+
+
 class Settings(NamedTuple):
     """The settings, named as in Obsidian's files. The defaults are Obsidian's, whose files hold only what was changed.
 
     Folders are as written, unchecked: ``""`` and ``/`` mean the vault itself; ``./`` in ``attachment_folder`` means the
     note's folder. A format of ``""`` means Obsidian's own. ``property_types`` has folded names, because a property's type
-    does not depend on the case of its name.
+    does not depend on the case of its name. ``periodic_notes`` has those that are switched on in the community plugin Periodic
+    Notes, by their period (``vault.days``).
     """
 
     user_ignore_filters: tuple[str, ...] = ()
@@ -52,6 +61,11 @@ class Settings(NamedTuple):
     template_date_format: str = ""
     template_time_format: str = ""
     property_types: Mapping[str, str] = MappingProxyType({})
+    periodic_notes: Mapping[str, PeriodicNotes] = MappingProxyType({})
+    community_plugins: tuple[str, ...] = ()
+    tasks_format: str = ""
+    tasks_filter: str = ""
+    tasks_set_done_date: bool = True
     problems: tuple[Problem, ...] = ()
 
 
@@ -63,6 +77,7 @@ class FileContent(NamedTuple):
 
 
 _MISSING: Final = FileContent(None)
+_Check: TypeAlias = Callable[[Any], Any]
 
 
 class CachedFile:
@@ -111,7 +126,7 @@ def _decode(data: bytes) -> FileContent:
 
 
 class CachedSettings:
-    """The settings of one vault, always as they are now. Each question looks at four files."""
+    """The settings of one vault, always as they are now. Each question looks at seven files."""
 
     def __init__(self, root: str) -> None:
         self._files = {name: CachedFile(os.path.join(root, CONFIG_FOLDER, name)) for name in _KEYS}
@@ -138,20 +153,34 @@ class CachedSettings:
             except (ValueError, RecursionError) as error:
                 problems.append(Problem(path, f"is not JSON ({error}), so Obsidian's defaults are used"))
                 continue
-            if not isinstance(settings, dict):
+            if keys[0][0] == _WHOLE:
+                settings = {_WHOLE: settings}
+            elif not isinstance(settings, dict):
                 problems.append(Problem(path, "is not a JSON object, so Obsidian's defaults are used"))
                 continue
-            for key, field, check in keys:
-                value = settings.get(key)
-                if value is None:
-                    continue
-                try:
-                    values[field] = check(value)
-                except _WrongError as error:
-                    problems.append(Problem(path, f"{key!r} {error}"))
-                    if error.rest is not None:
-                        values[field] = error.rest
+            found, wrong = _read_keys(keys, settings)
+            values |= found
+            problems += [Problem(path, text) for text in wrong]
         return Settings(**values, problems=tuple(problems))
+
+
+def _read_keys(
+    keys: tuple[tuple[str, str, _Check], ...], settings: Mapping[str, Any]
+) -> tuple[dict[str, Any], list[str]]:
+    """Return the values of the fields that a file sets, and what is wrong with it."""
+    values: dict[str, Any] = {}
+    wrong: list[str] = []
+    for key, field, check in keys:
+        value = settings.get(key)
+        if value is None:
+            continue
+        try:
+            values[field] = check(value)
+        except _WrongError as error:
+            wrong.append(f"{key!r} {error}" if key else str(error))
+            if error.rest is not None:
+                values[field] = error.rest
+    return values, wrong
 
 
 class _WrongError(Exception):
@@ -160,9 +189,6 @@ class _WrongError(Exception):
     def __init__(self, reason: str, rest: Any = None) -> None:
         super().__init__(reason)
         self.rest = rest
-
-
-_Check: TypeAlias = Callable[[Any], Any]
 
 
 def _is_text(value: Any) -> bool:
@@ -210,6 +236,27 @@ def _types(value: Any) -> Mapping[str, str]:
     return types
 
 
+_PERIODS = {"daily": "day", "weekly": "week", "monthly": "month", "quarterly": "quarter", "yearly": "year"}
+
+
+def _periodic_notes(value: Any) -> Mapping[str, PeriodicNotes]:
+    """Return the periods that are switched on. The plugin writes all keys of one, with ``enabled`` only once it was used."""
+    if not isinstance(value, dict):
+        raise _WrongError("is not a JSON object, so it is taken as not set")
+    on = {
+        period: entry
+        for key, period in _PERIODS.items()
+        if isinstance(entry := value.get(key), dict) and entry.get("enabled") is True
+    }
+    notes = {
+        period: PeriodicNotes(*(text if _is_text(text := entry.get(key, "")) else "" for key in PeriodicNotes._fields))
+        for period, entry in on.items()
+    }
+    if any(not _is_text(entry.get(key, "")) for entry in on.values() for key in PeriodicNotes._fields):
+        raise _WrongError("has a folder, format or template that is no text; it is taken as not set", notes)
+    return MappingProxyType(notes)
+
+
 _SHOWN = 40  # characters of a wrong value, enough to recognise it
 
 
@@ -217,6 +264,9 @@ def _shown(value: Any) -> str:
     shown = ascii(value)
     return shown if len(shown) <= _SHOWN else shown[:_SHOWN] + "…"
 
+
+_WHOLE = ""
+"""The key of a file that is one setting."""
 
 _KEYS: Final[Mapping[str, tuple[tuple[str, str, _Check], ...]]] = {
     "app.json": (
@@ -244,5 +294,12 @@ _KEYS: Final[Mapping[str, tuple[tuple[str, str, _Check], ...]]] = {
         ("timeFormat", "template_time_format", _text),
     ),
     "types.json": (("types", "property_types", _types),),
+    "community-plugins.json": ((_WHOLE, "community_plugins", _texts),),
+    "plugins/periodic-notes/data.json": ((_WHOLE, "periodic_notes", _periodic_notes),),
+    "plugins/obsidian-tasks-plugin/data.json": (
+        ("taskFormat", "tasks_format", _one_of("tasksPluginEmoji", "dataview")),
+        ("globalFilter", "tasks_filter", _text),
+        ("setDoneDate", "tasks_set_done_date", _flag),
+    ),
 }
 """Each file's keys, the fields of ``Settings`` they fill, and what their values must be."""

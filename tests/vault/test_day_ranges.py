@@ -10,10 +10,14 @@ import pytest
 from support.refusals import refused
 from support.vaults import open_vault, write_vault
 from vaultwire.trust.policy_paths import PathRules, Rule
+from vaultwire.vault.days import Days, days_between, parse_days
 from vaultwire.vault.errors import INVALID_ARGUMENTS
-from vaultwire.vault.settings.day_ranges import parse_day_range
 
 TODAY = date(2026, 3, 11)  # a Wednesday
+
+
+def the_days(text: str) -> Days | None:
+    return days_between(text, lambda each: parse_days(each, TODAY))
 
 
 @pytest.mark.parametrize(
@@ -22,30 +26,33 @@ TODAY = date(2026, 3, 11)  # a Wednesday
         ("last 7 days", "2026-03-05", "2026-03-11"),
         ("7d", "2026-03-05", "2026-03-11"),
         (" Past 1 day", "2026-03-11", "2026-03-11"),
-        ("this week", "2026-03-09", "2026-03-15"),
-        ("last week", "2026-03-02", "2026-03-08"),
-        ("this month", "2026-03-01", "2026-03-31"),
-        ("last month", "2026-02-01", "2026-02-28"),
-        ("2024-02", "2024-02-01", "2024-02-29"),
-        ("2025-12", "2025-12-01", "2025-12-31"),
+        ("2026-01 to 2026-02", "2026-01-01", "2026-02-28"),
+        ("last week .. this week", "2026-03-02", "2026-03-15"),
         ("2026-03-01..2026-03-03", "2026-03-01", "2026-03-03"),
         ("2026-03-03 to 2026-03-01", "2026-03-01", "2026-03-03"),
         ("-7..today", "2026-03-04", "2026-03-11"),
-        ("yesterday", "2026-03-10", "2026-03-10"),
-        ("2026-03-01", "2026-03-01", "2026-03-01"),
         ("366 days", "2025-03-11", "2026-03-11"),
     ],
 )
 def test_a_range_is_read(text: str, first: str, last: str) -> None:
-    assert parse_day_range(text, TODAY) == (date.fromisoformat(first), date.fromisoformat(last))
+    assert the_days(text) == Days("days", date.fromisoformat(first), date.fromisoformat(last))
 
 
 @pytest.mark.parametrize(
-    "text",
-    ["", "sometime", "367 days", "0 days", "2026-13", "2026-01-01..2027-01-02", "..", "a..b", "9999-12", "0000-01"],
+    "text", ["", "sometime", "0 days", "2026-13", "yesterday", "this week", "2026-03", "1000 days"]
 )
-def test_what_is_no_range_is_refused(text: str) -> None:
-    assert refused(parse_day_range, text, TODAY) == INVALID_ARGUMENTS
+def test_what_is_one_time_or_none_is_no_range(text: str) -> None:
+    assert the_days(text) is None
+
+
+@pytest.mark.parametrize("text", ["..", "a..b", "today to nowhere", "How to bake"])
+def test_a_range_of_what_are_no_days_is_refused(text: str) -> None:
+    assert refused(the_days, text) == INVALID_ARGUMENTS
+
+
+def test_more_than_a_year_is_refused(tmp_path: Path) -> None:
+    vault = open_vault(tmp_path, today=lambda: TODAY)
+    assert refused(vault.overview.daily_notes, "2026-01-01..2027-01-02") == INVALID_ARGUMENTS
 
 
 def test_the_daily_notes_of_a_range_are_those_that_may_be_seen(tmp_path: Path) -> None:

@@ -1,0 +1,211 @@
+"""Edits of tasks: which task is meant, what its line becomes, and that no other byte of the note changes."""
+
+from __future__ import annotations
+
+from datetime import date
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from support.refusals import refusal
+from vaultwire.markdown.parse import parse_note
+from vaultwire.markdown.task_fields import first_fields
+from vaultwire.vault.errors import AMBIGUOUS_TARGET, INVALID_ARGUMENTS, TEXT_NOT_FOUND
+from vaultwire.vault.plans.task_edits import TaskEdit, edit_tasks, parse_mark
+from vaultwire.vault.settings.obsidian_settings import Settings
+from vaultwire.vault.value_types import VaultPath
+
+PATH = VaultPath("Note.md")
+TODAY = date(2026, 3, 31)
+TASKS_ON = Settings(community_plugins=("obsidian-tasks-plugin",))
+
+
+def edited(text: str, *edits: TaskEdit, settings: Settings = TASKS_ON) -> str:
+    return edit_tasks(PATH, text, edits, settings, TODAY)[0]
+
+
+def tick(text: str, line: int | None = None, mark: str | None = "x", due: str | None = None) -> TaskEdit:
+    return TaskEdit(text, line, mark, due)
+
+
+LINES = [
+    # the line, mark, due date, the line then
+    ("- [ ] water", "x", None, "- [x] water ✅ 2026-03-31"),
+    ("- [ ] water ^id", "x", None, "- [x] water ✅ 2026-03-31 ^id"),
+    ("> 1. [ ]   water  ", "x", None, "> 1. [x]   water ✅ 2026-03-31  "),
+    ("- [ ] water", "/", None, "- [/] water"),
+    ("- [x] water ✅ 2026-01-01 ^id", " ", None, "- [ ] water ^id"),
+    ("- [-] water ❌ 2026-01-01", " ", None, "- [ ] water"),
+    ("- [x] water", "x", None, "- [x] water"),
+    ("- [ ] water", None, "2026-04-01", "- [ ] water 📅 2026-04-01"),
+    ("- [ ] water 📅 2026-01-01 ⏫", None, "2026-04-01", "- [ ] water 📅 2026-04-01 ⏫"),
+    ("- [ ] water 📅 2026-01-01 ⏫", None, "", "- [ ] water ⏫"),
+    ("- [ ] a [due:: 2026-01-01]", "x", "2026-04-01", "- [x] a [due:: 2026-04-01]  [completion:: 2026-03-31]"),
+    ("- [ ]", None, "2026-04-01", "- [ ] 📅 2026-04-01"),
+    ("* [ ] [x] water [[x]]", "-", None, "* [-] [x] water [[x]]"),
+]
+
+
+@pytest.mark.parametrize(("line", "mark", "due", "expected"), LINES)
+@pytest.mark.parametrize("ending", ["\n", "\r\n", "\r\r\n"])
+def test_only_what_is_meant_changes(line: str, mark: str | None, due: str | None, expected: str, ending: str) -> None:
+    around = ["---", "a: b", "---", "- [ ] other", "{}", "", "text", ""]
+    text = ending.join(around).format(line)
+    edit = TaskEdit("", 5, mark, due)
+    assert edited(text, edit) == ending.join(around).format(expected)
+
+
+HABITS = [
+    (TASKS_ON, "water", True),
+    (Settings(), "water", False),
+    (Settings(), "water 📅 2026-01-01", True),
+    (TASKS_ON._replace(tasks_set_done_date=False), "water 📅 2026-01-01", False),
+    (TASKS_ON._replace(tasks_filter="#task"), "water", False),
+    (TASKS_ON._replace(tasks_filter="#task"), "water #task", True),
+]
+
+
+@pytest.mark.parametrize(("settings", "task", "dated"), HABITS)
+def test_the_day_is_written_where_the_person_writes_it(settings: Settings, task: str, dated: bool) -> None:
+    assert edited(f"- [ ] {task}", tick(task), settings=settings) == f"- [x] {task}" + " ✅ 2026-03-31" * dated
+
+
+def test_dates_are_written_in_the_form_of_the_settings() -> None:
+    settings = TASKS_ON._replace(tasks_format="dataview")
+    assert edited("- [ ] water", tick("water"), settings=settings) == "- [x] water  [completion:: 2026-03-31]"
+
+
+NEXTS = [
+    ("water 🔁 every week 📅 2026-03-31", "water 🔁 every week 📅 2026-04-07"),
+    ("water 🔁 Every 2 Weeks ⏳ 2026-03-01 🛫 2026-02-20", "water 🔁 Every 2 Weeks ⏳ 2026-03-15 🛫 2026-03-06"),
+    ("water 🛫 2026-03-01 📅 2026-03-05 🔁 every month", "water 🛫 2026-04-01 📅 2026-04-05 🔁 every month"),
+    ("water 🔁 every month 📅 2026-01-31", "water 🔁 every month 📅 2026-02-28"),
+    ("water 🔁 every year 📅 2024-02-29", "water 🔁 every year 📅 2025-02-28"),
+    ("water 🔁 every 3 days when done 📅 2026-03-01", "water 🔁 every 3 days when done 📅 2026-04-03"),
+    ("water 🔁 every day", "water 🔁 every day"),
+    ("water [repeat:: every day]  [due:: 2026-03-31]", "water [repeat:: every day]  [due:: 2026-04-01]"),
+    (
+        "water 🔁 every day \N{HEAVY PLUS SIGN} 2026-01-01 🆔 abc ⛔ d,e 📅 2026-03-31 ^id",
+        "water 🔁 every day \N{HEAVY PLUS SIGN} 2026-03-31 📅 2026-04-01",
+    ),
+]
+
+
+@pytest.mark.parametrize(("task", "following"), NEXTS)
+@pytest.mark.parametrize("ending", ["\n", "\r\n"])
+def test_the_next_of_a_recurring_task_is_put_above_it(task: str, following: str, ending: str) -> None:
+    text = f"> - [ ] {task}{ending}last - [ ] line"
+    new, (found,), (notice,) = edit_tasks(PATH, text, [tick("water")], TASKS_ON, TODAY)
+    above, done, last = new.split(ending)
+    assert (above, last) == (f"> - [ ] {following}", "last - [ ] line")
+    assert done.startswith("> - [x] water")
+    assert "2026-03-31" in done
+    assert (found.line, found.mark) == (2, "x")
+    assert "The next one is on the line above it" in notice
+
+
+def test_of_several_tasks_the_lines_are_told_as_they_are_then() -> None:
+    text = "- [ ] one 🔁 every day 📅 2026-03-31\n- [ ] two\n- [ ] three 🔁 every day"
+    new, found, _ = edit_tasks(PATH, text, [tick("three"), tick("two"), tick("one")], TASKS_ON, TODAY)
+    assert [(task.line, new.split("\n")[task.line - 1].split()[2]) for task in found] == [
+        (5, "three"),
+        (3, "two"),
+        (2, "one"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "rule", ["every week on Monday", "every weekday", "every month on the last", "every 0 days", "now and then"]
+)
+def test_a_recurring_task_is_not_ended_without_a_word(rule: str) -> None:
+    text = f"- [ ] water 🔁 {rule} 📅 2026-03-31"
+    new, (task,), (notice,) = edit_tasks(PATH, text, [tick("water")], TASKS_ON, TODAY)
+    assert new == f"- [x] water 🔁 {rule} 📅 2026-03-31 ✅ 2026-03-31"
+    assert (task.line, task.mark) == (1, "x")
+    assert f"repeats ({rule}). It is done now, and no next one was made" in notice
+    assert edit_tasks(PATH, text, [tick("water", mark="/")], TASKS_ON, TODAY)[2] == []
+
+
+SEVERAL = "- [ ] water\n- [ ] water the beds\ntext\n- [ ] call  Mum\n- [x] call dad\n"
+
+
+@pytest.mark.parametrize(
+    ("edit", "line"),
+    [
+        (tick("water", mark="/"), 1),
+        (tick("THE beds", mark="/"), 2),
+        (tick("water", 2, "/"), 2),
+        (tick("call mum", 9, "/"), 4),  # lines above it have gone since it was listed
+        (tick("", 4, "/"), 4),
+    ],
+)
+def test_a_task_is_known_by_its_text_and_a_line_tells_equal_ones_apart(edit: TaskEdit, line: int) -> None:
+    assert edit_tasks(PATH, SEVERAL, [edit], TASKS_ON, TODAY)[1][0].line == line
+
+
+def test_a_task_that_is_not_clear_is_refused_with_what_there_is() -> None:
+    unclear = refusal(edited, SEVERAL, tick("call"))
+    assert unclear.code == AMBIGUOUS_TARGET
+    assert "line 4: 'call  Mum'; line 5: 'call dad'" in unclear.message
+    missing = refusal(edited, SEVERAL, tick("fly"))
+    assert missing.code == TEXT_NOT_FOUND
+    assert "line 1: 'water'" in missing.message
+    assert refusal(edited, SEVERAL, tick("", 3)).code == TEXT_NOT_FOUND
+    assert "no tasks at all" in refusal(edited, "text", tick("", 3)).message
+    assert refusal(edited, SEVERAL, tick("beds"), tick("the beds")).code == INVALID_ARGUMENTS
+
+
+@pytest.mark.parametrize("status", ["", "xx", "[", "\t", "finished"])
+def test_what_cannot_be_in_a_box_is_refused(status: str) -> None:
+    assert refusal(parse_mark, status).code == INVALID_ARGUMENTS
+
+
+_WORDS = "water|mum| |  |\t|#tag| ^id|`|[[Note]]|é|[ ]|[x]|\u00a0| 📅 soon| %% c %%|<b>"
+_FIELDS = " 📅 2026-01-31| [due:: 2026-01-31]| ✅ 2026-01-01| 🔁 every day| ⏫| [completion:: 2025-01-01]"
+PIECES = st.sampled_from([*_WORDS.split("|"), *_FIELDS.split("|")])
+TASK_LINES = st.builds(
+    "{}[{}]{}".format,
+    st.sampled_from(["- ", "* ", "1. ", "> - ", "  - ", "\t- ", "- - ", "+   "]),
+    st.sampled_from([" ", "x", "X", "/", "-", "é"]),
+    st.lists(PIECES, max_size=5).map(lambda pieces: " " + "".join(pieces)),
+)
+OTHER_LINES = st.sampled_from(["", "text", "# Heading", "- item", "    code", "- [x]no task"])
+
+
+@given(
+    st.lists(st.tuples(st.one_of(TASK_LINES, OTHER_LINES), st.sampled_from(["\n", "\r\n"])), min_size=1, max_size=8),
+    st.data(),
+)
+def test_editing_a_random_task_changes_its_box_and_its_dates_only(
+    lines: list[tuple[str, str]], data: st.DataObject
+) -> None:
+    text = "".join(line + ending for line, ending in lines)
+    tasks = parse_note(text.replace("\r\n", "\n")).tasks
+    if not tasks:
+        return
+    task = data.draw(st.sampled_from(tasks))
+    mark = data.draw(st.sampled_from(["x", " ", "/", None]))
+    due = data.draw(st.sampled_from([None, "2031-07-09", ""])) if mark else "2031-07-09"
+    new, (found,), _ = edit_tasks(PATH, text, [TaskEdit("", task.line, mark, due)], TASKS_ON, TODAY)
+    before, after = text.split("\n"), new.split("\n")
+    if len(after) > len(before):  # the next one of a recurring task, above it
+        assert "🔁 every day" in task.text
+        assert "[ ]" in after.pop(task.line - 1)
+        assert found.line == task.line + 1
+    changed = [number for number, pair in enumerate(zip(before, after, strict=True), 1) if pair[0] != pair[1]]
+    assert changed in ([], [task.line])
+    (now,) = [each for each in parse_note(new.replace("\r\n", "\n")).tasks if each.line == found.line]
+    assert (now.mark, now.text) == (found.mark, found.text)
+    assert now.mark == (task.mark if mark is None else mark)
+    had, has = first_fields(task.text), first_fields(now.text)
+    dates = {"due": "", "done": "", "cancelled": ""}
+    if due == "":
+        dates["recurrence"] = ""  # a rule goes on with the words behind a date that is removed
+    assert {**had, **dates} == {**has, **dates}
+    if due:
+        assert has["due"] == due
+    if due == "":
+        assert "due" not in has
+    if due is None and mark in ("/", task.mark):
+        assert now.text == task.text
