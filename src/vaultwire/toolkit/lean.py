@@ -32,13 +32,14 @@ _NOT_LISTED = {
     "edit_note": ("diff",),
     "set_properties": ("properties", "if_match"),
     "rename": ("if_match",),
+    "vault_overview": ("depth",),
 }
 # Arguments whose name says to a model what their description says to a reader of the page.
 _SAYS_ITSELF = {
     "search_notes": ("query",),
     "find_notes": ("modified_before", "sort"),
     "list_links": ("path", "what", "to", "depth"),
-    "vault_overview": ("what", "depth"),
+    "vault_overview": ("what",),
     "list_tasks": ("text", "tag", "path"),
     "check_notes": ("path",),
     "create_note": ("content", "template"),
@@ -49,7 +50,7 @@ _SAYS_ITSELF = {
     "move_notes": ("paths",),
     "rename": ("what", "old", "new"),
     "delete_note": ("path",),
-    "list_changes": ("path", "since", "before"),
+    "list_changes": ("path", "change", "since", "before"),
     "undo_changes": ("changes",),
     "more_tools": ("arguments",),
 }

@@ -79,7 +79,7 @@ def find_notes(
         modified_after: "2026-01-31", "today", or how long ago: "12h", "7d".
         modified_before: Written the same way.
         sort: The best names first, or "modified" (latest first), "size" (largest first), "path", "name".
-        show: Columns: properties, "title", "description", "modified", "size", "tags".
+        show: Columns: properties, "title", "description".
     """
     asked = NoteFilterText(
         name, alias, tuple(tags or ()), tuple(properties or ()), modified_after, modified_before, sort

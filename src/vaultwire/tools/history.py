@@ -127,14 +127,14 @@ def undo_changes(
     since: Since = "",
     dry_run: DryRun = False,
 ) -> Outcome[Undone]:
-    """Undo changes, also deletes, all or none. Later edits of other lines stay.
+    """Undo changes, also deletes: all or none. Later edits elsewhere stay.
 
     Whichever client made them, and as one change, which can be undone itself. Where later edits touched the same lines, nothing
     is undone, and the error names the changes in the way and those that can be undone without them.
 
     Args:
         changes: Numbers.
-        since: Instead, all made since: "1h", "today", "14:30", "2026-01-31T18:00".
+        since: Or all since "1h", "today", "14:30".
     """
     undone = vault.history.undo(changes or [], since, progress, dry_run=dry_run)
     listed = [_to_listed(change) for change in undone.changes[:MAX_FILES_SHOWN]]

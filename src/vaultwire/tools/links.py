@@ -45,11 +45,10 @@ def list_links(
     limit: Annotated[int, Bounds(1, 1000), "How many to return."] = 100,
     cursor: Cursor = None,
 ) -> Outcome[Links]:
-    """Show a note's links, the lines that link to it, notes around it, notes related by rare words, tags and links, or the
-    shortest path to another; or, in the vault, unresolved names, notes without links to them (orphans) or in them (dead_ends),
-    and the most linked (hubs).
+    """Show a note's links, lines linking to it, notes around it, related notes, or the shortest path to another; or, in the
+    vault, unresolved names, orphans (no links to them), dead_ends (none in them), hubs (most linked).
 
-    Links are resolved as Obsidian does. Attachments count as linked to.
+    Related notes share rare words, tags or links. Links are resolved as Obsidian does. Attachments count as linked to.
 
     Args:
         path: The note; for "in" also an attachment. Not for questions about the vault.

@@ -31,7 +31,7 @@ def move_notes(
     to: Name,
     dry_run: DryRun = False,
 ) -> Outcome[Moved]:
-    """Move or rename a note, attachment or folder, or several into a folder; every link to them is rewritten.
+    """Move or rename a note, attachment or folder, or move several to a folder; links follow.
 
     All of it happens or nothing, as one change.
 
