@@ -64,18 +64,19 @@ def find_notes(
     limit: Limit = 50,
     cursor: Cursor = None,
 ) -> Outcome[NamedNotes]:
-    """Find notes by name, tags, properties and dates, not by text. Without conditions, all are listed.
+    """Find notes by name, tags, properties and dates, not by text.
 
-    All conditions must hold. "status!=done" finds notes without the property, too; "status=" those where it is empty.
-    Names match by their beginning, by words or parts of words, and, if none does, with typing errors or by the letters of an
-    abbreviation. Numbers compare with numbers, dates with dates, texts with texts; a list has the values of its items. Put
-    double quotes around names or values with signs in them, or to mean text. Times without a time zone are this computer's.
+    Without conditions, all are listed. All conditions must hold. "status!=done" finds notes without the property, too;
+    "status=" those where it is empty. Names match by their beginning, by words or parts of words, and, if none does, with
+    typing errors or by the letters of an abbreviation. Numbers compare with numbers, dates with dates, texts with texts; a
+    list has the values of its items. Put double quotes around names or values with signs in them, or to mean text. Times
+    without a time zone are this computer's.
 
     Args:
         name: Also a part of it, or an alias.
         alias: An alias, whole. Case does not matter.
         tags: All of these, or tags below them.
-        properties: All of these: "status" (is there), "!status", "status=done", "rating>=4", "due<today", "month=2026-01".
+        properties: All of these: "status" (is there), "!status", "status=done", "rating>=4", "due<today".
         modified_after: "2026-01-31", "today", or how long ago: "12h", "7d".
         modified_before: Written the same way.
         sort: The best names first, or "modified" (latest first), "size" (largest first), "path", "name".

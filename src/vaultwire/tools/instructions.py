@@ -55,9 +55,7 @@ def instructions(listed: Collection[str], *, read_only: bool, vaults: Sequence[s
     text += _READ_ONLY if read_only else ""
     if MORE in listed:
         text += _MORE + (
-            ". "
-            if read_only
-            else ", such as those that set tasks, tell how the vault is kept, merge notes, insert templates or save pictures."
+            ". " if read_only else ", such as those for tasks, attachments and canvases, and to merge notes."
         )
     text = text.rstrip() + "\n" + (_several(vaults) if len(vaults) > 1 else "")
     return text + (f"{guide}\n" if guide else "")

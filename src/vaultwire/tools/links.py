@@ -45,8 +45,8 @@ def list_links(
     limit: Annotated[int, Bounds(1, 1000), "How many to return."] = 100,
     cursor: Cursor = None,
 ) -> Outcome[Links]:
-    """Show a note's links, lines linking to it, notes around it, related notes, or the shortest path to another; or, in the
-    vault, unresolved names, orphans (no links to them), dead_ends (none in them), hubs (most linked).
+    """Show a note's links, the lines that link to it, its neighbours, related notes or the path to another; or the vault's
+    unresolved names, orphans (no links to them), dead_ends (none in them), hubs.
 
     Related notes share rare words, tags or links. Links are resolved as Obsidian does. Attachments count as linked to.
 

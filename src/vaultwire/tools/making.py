@@ -86,7 +86,7 @@ def append_daily_note(
 
     Args:
         content: Markdown to add.
-        day: "today", "2026-03-31", "-1", "this week", "2026-W14", "2026-Q1" …
+        day: "today", "-1", "2026-03-31", "this week", "2026-Q1".
         section: Heading; made if missing.
     """
     made = vault.making.append_periodic(day, content, section, progress, dry_run=dry_run)

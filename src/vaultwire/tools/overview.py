@@ -193,11 +193,11 @@ def list_tasks(
     A task is done if its box holds anything but a space. Dates are those of the Tasks plugin (📅) and of Dataview ([due:: …]).
 
     Args:
-        status: "todo" (as if left out), "done", "any", or a mark such as "/".
+        status: "todo", "done", "any" or a mark ("/").
         text: Only tasks with it.
         tag: Only tasks with it.
         path: Only of this note.
-        due: "overdue", "any", "none", "this week", "<=+7", ">=2026-11-01 <2026-12-01".
+        due: "overdue", "this week", "<=+7", "none".
         sort: "due": soonest first.
     """
     wanted = vault.overview.due(due) if due.strip() else TaskFilter()

@@ -48,7 +48,7 @@ def read_notes(
     A long note is cut, and the result says how to go on. Before a long note, read its outline, then the section needed.
 
     Args:
-        paths: Notes ("Note#Heading" for a part), pictures, PDFs, or days: "today", "2026-03-31", "last 7 days", "this week".
+        paths: Notes ("Note#Heading" for a part), pictures, PDFs, or days: "today", "2026-03-31", "last 7 days".
         section: Heading ("Plan#Next") or block ("^id").
         lines: "10-20", "10-" or "10".
         part: "outline" has headings with their lines, tags, numbers of links and tasks.

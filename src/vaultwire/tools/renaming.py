@@ -33,12 +33,12 @@ def move_notes(
 ) -> Outcome[Moved]:
     """Move or rename a note, attachment or folder, or move several to a folder; links follow.
 
-    All of it happens or nothing, as one change.
+    All of it happens or nothing, as one change. A folder moved to "Yard/" goes into Yard if that is there;
+    else it becomes Yard.
 
     Args:
         paths: What to move.
-        to: "New name" renames it in its folder, "Archive/" moves it, "Archive/New name" both, "/New name" is the top. A folder
-            moved to "Yard/" goes into Yard if that is there, else becomes it.
+        to: "New name" renames in place, "Archive/" moves, "Archive/New name" both, "/New name" is the top.
     """
     if len(paths) == 1:
         return move_note(vault, progress, paths[0], to, dry_run)
@@ -61,9 +61,9 @@ def rename(
     if_match: IfMatch = None,
     dry_run: DryRun = False,
 ) -> Outcome[RenamedThing]:
-    """Rename a tag (with those below it) or a property in all notes, or a heading or block id and the links to it.
+    """Rename a tag or property in all notes, or a heading or block id and the links to it.
 
-    To rename a note use move_notes. Renaming to a tag in use merges the two.
+    Tags below a tag are renamed with it. To rename a note use move_notes. Renaming to a tag in use merges the two.
 
     Args:
         what: What to rename.

@@ -97,7 +97,7 @@ def edit_note(
     if_match: IfMatch = None,
     dry_run: DryRun = False,
 ) -> Outcome[ChangedNote]:
-    """Change parts of a note; all else stays. All edits are made or none, all in the note as read.
+    """Change parts of a note; all else stays. All edits are made or none.
 
     append and prepend add lines at the end or beginning of the place (right below a heading), replace writes over it (a section
     keeps its heading), delete takes it away. A place that is not there, or is there several times, is an error that lists what
@@ -163,14 +163,14 @@ def set_properties(
     if_match: IfMatch = None,
     dry_run: DryRun = False,
 ) -> Outcome[ChangedNote]:
-    """Set or remove properties (frontmatter) of notes; all else stays as it is.
+    """Set or remove properties (frontmatter) of notes; all else stays.
 
     Order, quotes and comments stay. Values are checked against the types that the person gave the properties in Obsidian. All
     notes are changed or none.
 
     Args:
         paths: The notes.
-        set: {"status": "done", "tags": ["a"]}; null: no value.
+        set: {"status": "done", "tags": ["a"]}
         remove: Names.
         properties: What to set, with the type of a value that could be taken for another; instead of set.
         if_match: Etag from read_notes. The note is changed only if it still is what was read.

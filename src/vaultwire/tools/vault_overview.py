@@ -50,7 +50,7 @@ def vault_overview(
     limit: Annotated[int, Bounds(1, 1000), "How many to return."] = 100,
     cursor: Cursor = None,
 ) -> Outcome[Overview]:
-    """Show the vault's folder tree, tags or properties in use, a property's values, or numbers and problems.
+    """Show the folder tree, tags or properties in use, a property's values, or numbers and problems.
 
     Args:
         what: What to show: the vault in numbers ("stats"), or what is in use.
