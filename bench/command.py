@@ -9,7 +9,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from bench import engine_command, http_command, questions
+from bench import agents_command, engine_command, http_command, questions
 from bench.client import compile_sources
 from bench.engine_command import say
 from bench.measures import Bench
@@ -39,6 +39,8 @@ def main() -> int:
         missed = questions.run(options.questions, path)
     elif options.http:
         missed = http_command.run(options.runs, path)
+    elif options.agents:
+        missed = agents_command.run(path)
     else:
         missed = _run(options.starts, options.runs, path)
     print(f"\nmeasured in {time.perf_counter() - began:.0f} s, written to {path.relative_to(root)}")
@@ -48,8 +50,7 @@ def main() -> int:
 
 
 def _part(options: argparse.Namespace) -> str:
-    chosen = {"engine": options.engine, "questions": options.questions, "http": options.http}
-    return next((name for name, is_chosen in chosen.items() if is_chosen), "stdio")
+    return next((part for part in ("engine", "questions", "http", "agents") if getattr(options, part)), "stdio")
 
 
 def _run(starts: int, runs: int, path: Path) -> list[str]:
@@ -84,6 +85,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--starts", type=int, default=21, help="processes per start-up figure (default: 21)")
     parser.add_argument("--runs", type=int, default=7, help="processes per latency and memory figure (default: 7)")
     parser.add_argument("--http", action="store_true", help="measure HTTP instead")
+    parser.add_argument(
+        "--agents", action="store_true", help="count the calls and tokens that requests of people take, instead"
+    )
     parser.add_argument(
         "--engine", action="store_true", help="measure the vault engine instead: searches, index, changes"
     )
