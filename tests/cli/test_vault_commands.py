@@ -285,7 +285,7 @@ def test_a_large_change_asks_at_a_terminal(show: Show, large_folder: Path) -> No
     before = snapshot(large_folder)
     declined = show("mv", "Large/", "Other/", answer="n")
     assert f"would change {MANY} notes" in declined.plain
-    assert "vaultwire undo can take it back" in declined.plain
+    assert "can be undone with vaultwire undo" in declined.plain
     assert "Nothing was changed." in declined.plain
     assert (declined.code, snapshot(large_folder) == before) == (1, True)
     assert show("mv", "Large/", "Other/", answer="y").code == 0

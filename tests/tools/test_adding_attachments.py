@@ -172,10 +172,10 @@ def test_a_dry_run_of_it_changes_nothing(root: Path, vault: Vault, folder: Path)
     assert call(vault, "list_changes").data["changes"] == []
 
 
-def test_links_to_another_file_of_that_name_still_lead_there(root: Path, vault: Vault, folder: Path) -> None:
+def test_a_name_that_links_use_for_another_file_is_numbered(root: Path, vault: Vault, folder: Path) -> None:
     (folder / "photo.png").write_bytes(PNG)
     outcome = added(vault, folder, source="photo.png", embed_in="Sub/Old")
-    assert (root / "Sub" / "Old.md").read_text() == "![[Sub/photo.png]]\n![[Files/photo.png]]\n"
+    assert (root / "Sub" / "Old.md").read_text() == "![[photo.png]]\n![[photo 1.png]]\n"
     assert len(outcome.data["files"]) == 2
 
 

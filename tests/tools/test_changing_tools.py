@@ -57,6 +57,8 @@ Tomatoes. #work/outside
 # {{title}}
 
 ## Done
+=== Sub/Chores.md
+- [ ] dig, see [[Nowhere]]
 === Board.canvas
 {"nodes":[{"id":"a","type":"text","text":"One","x":0,"y":0,"width":1,"height":1}],"edges":[]}
 === .obsidian/daily-notes.json
@@ -102,6 +104,8 @@ CHANGES: list[tuple[str, dict[str, Any]]] = [
     ("merge_notes", {"source": "Garden", "target": "Plan"}),
     ("extract_section", {"path": "Garden", "section": "Beds", "to": "./Beds"}),
     ("edit_canvas", {"path": "Board", "edits": edit(action="add", text="An idea, see [[Garden]]")}),
+    ("set_task", {"tasks": [{"path": "Chores", "text": "dig", "status": "done"}]}),
+    ("fix_links", {"fixes": [{"path": "Chores", "from": "Nowhere", "to": "Garden"}]}),
     ("write_note", {"path": "Fresh", "content": "x"}),
     ("delete_note", {"path": "Garden"}),
     ("delete_note", {"path": "Garden.md", "permanent": True}),

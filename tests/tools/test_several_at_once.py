@@ -120,7 +120,12 @@ def test_the_daily_notes_of_a_range_are_read_at_once(root: Path) -> None:
     vault = open_vault(root, today=lambda: date(2026, 3, 11))
     read = call(vault, "read_notes", paths=["2026-03-09..2026-03-11"])
     assert [note["path"] for note in read.data["notes"]] == ["Days/2026-03-09.md", "Days/2026-03-11.md"]
-    assert call(vault, "read_notes", paths=["2026-01"]).texts[0].startswith("2026-01: 0 daily notes of 31 days.")
+    said = call(vault, "read_notes", paths=["2026-01-01..2026-01-31"]).texts[0]
+    assert said.startswith("2026-01-01..2026-01-31: 0 daily notes of 31 days.")
+    week = [note["path"] for note in call(vault, "read_notes", paths=["this week"]).data["notes"]]
+    assert week == ["Days/2026-03-09.md", "Days/2026-03-11.md"]
+    write_vault(root, "=== 2026-W11.md\nthe week's own note\n")
+    assert "the week's own note" in "\n".join(call(vault, "read_notes", paths=["this week"]).texts)
     assert refusal(vault, "read_notes", paths=["2024-01-01..2026-01-01"])[0] == INVALID_ARGUMENTS
     write_vault(root, "=== last 3 days.md\na note of this name\n")
     assert "a note of this name" in "\n".join(call(vault, "read_notes", paths=["last 3 days"]).texts)

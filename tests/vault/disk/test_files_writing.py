@@ -22,6 +22,7 @@ from vaultwire.vault.changes.executor import Changes
 from vaultwire.vault.disk import atomic_rename
 from vaultwire.vault.disk.files import TEMPORARY_PREFIX, Files
 from vaultwire.vault.errors import (
+    INVALID_ARGUMENTS,
     NOTE_EXISTS,
     PATH_OUTSIDE_VAULT,
     PERMISSION_DENIED,
@@ -346,7 +347,7 @@ for name in ("Note", "New/Note 2"):
 
 
 def test_a_path_through_a_file_is_refused(root: Path) -> None:
-    assert refused(open_vault(root).writing.write, "Note.md/New", "x", "create") == WRITE_FAILED
+    assert refused(open_vault(root).writing.write, "Note.md/New", "x", "create") == INVALID_ARGUMENTS
     assert sorted(os.listdir(root)) == ["Folder", "Note.md"]
 
 

@@ -248,7 +248,7 @@ def test_only_what_may_be_written_is(root: Path) -> None:
     call(vault, "write_note", path="Work/New.md", content="x")
     call(vault, "write_note", path="work/Task.md", content="x", mode="append")
     assert refusal(vault, "write_note", path="Open.md", content="x", mode="append")[0] == POLICY_DENIED
-    assert refusal(vault, "move_note", path="Work/Task.md", to="Task.md")[0] == POLICY_DENIED
+    assert refusal(vault, "move_note", path="Work/Task.md", to="/Task.md")[0] == POLICY_DENIED
     assert refusal(vault, "move_note", path="Open.md", to="Work/Open.md")[0] == POLICY_DENIED
     assert refusal(vault, "rename_tag", old="work", new="play")[0] == POLICY_DENIED
     call(vault, "read_note", path="Open.md")

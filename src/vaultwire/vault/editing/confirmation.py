@@ -28,7 +28,7 @@ def confirmation_of_many(files: Files, steps: Sequence[Step], tool: str) -> Conf
     named = ", ".join(repr(path) for path in notes[:_NAMED])
     message = (
         f"{tool} would change {len(notes)} notes in the vault {files.name!r}: {named} and {len(notes) - _NAMED} more. "
-        "undo_changes can undo it. Make this change?"
+        "It can be undone with undo_changes. Make this change?"
     )
     return Confirmation(_key_of(steps), message)
 

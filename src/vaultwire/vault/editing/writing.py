@@ -30,7 +30,7 @@ from vaultwire.vault.errors import (
     STALE_EDIT,
     VaultError,
 )
-from vaultwire.vault.links.note_lookup import candidate_paths, find, locate_file
+from vaultwire.vault.links.note_lookup import candidate_paths, find
 from vaultwire.vault.plans.context import PlanContext
 from vaultwire.vault.plans.moving import plan_arrival
 from vaultwire.vault.plans.new_names import check_name_is_free, place_of_note
@@ -135,7 +135,7 @@ class Writing:
         Raises VaultError as ``locate_file`` does; TOO_LARGE for an attachment that the journal cannot keep.
         """
         with self._bench.locked(progress) as context:
-            path = locate_file(self._files, context.index, name, progress)
+            path = context.locate_file(name)
             given = candidate_paths(name) if is_note(path) else [parse_path(linkpath_written(name))]
             if permanent and fold(path) not in map(fold, given):
                 kind = "a note" if is_note(path) else "a file"

@@ -12,7 +12,7 @@ from vaultwire.vault.disk.files import Files
 from vaultwire.vault.disk.paths import check_new_names
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
 from vaultwire.vault.index.port import Index
-from vaultwire.vault.links.note_lookup import locate, subpath_of
+from vaultwire.vault.links.note_lookup import locate, locate_file, subpath_of
 from vaultwire.vault.settings.obsidian_settings import Settings
 from vaultwire.vault.value_types import NO_PROGRESS, Progress, VaultPath
 
@@ -60,15 +60,26 @@ class PlanContext:
         A name with a heading or block is refused unless it ``may_name_part``: the caller would change the whole note.
         """
         path = locate(self.files, self.index, name, self.progress)
-        part = subpath_of(name, path) if "#" in name and not may_name_part else ""
-        if part:
-            raise VaultError(
-                INVALID_ARGUMENTS,
-                f"{name!r} names the part {part!r} of {path!r}, but this changes the note. Give {path!r}, and a part by an "
-                "argument of its own, such as section.",
-                path=path,
-            )
+        if not may_name_part:
+            _refuse_part(name, path)
         return path
+
+    def locate_file(self, name: str) -> VaultPath:
+        """Return the path of the note or attachment that ``name`` means. See ``locate``, ``note_lookup.locate_file``."""
+        path = locate_file(self.files, self.index, name, self.progress)
+        _refuse_part(name, path)
+        return path
+
+
+def _refuse_part(name: str, path: VaultPath) -> None:
+    part = subpath_of(name, path) if "#" in name else ""
+    if part:
+        raise VaultError(
+            INVALID_ARGUMENTS,
+            f"{name!r} names the part {part!r} of {path!r}, but this changes the note. Give {path!r}, and a part by an "
+            "argument of its own, such as section.",
+            path=path,
+        )
 
 
 def check_new_path(files: Files, path: VaultPath) -> None:
