@@ -73,7 +73,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def add(vault: Vault, folder: Path | None = None, policy: Policy | None = None, **arguments: Any) -> Any:
-    sources = AttachmentSources([str(folder)] if folder else [], policy or Policy())
+    sources = AttachmentSources([str(folder)] if folder else [], [vault.root], policy or Policy())
     return invoke(make_add_attachment(sources), DESCRIPTIONS["add_attachment"], arguments, vault, NO_PROGRESS)
 
 
@@ -207,3 +207,13 @@ def test_the_command_line_allows_folders_and_hosts(root: Path, folder: Path) -> 
     assert (policy.may_fetch_from("upload.wikimedia.org"), policy.may_fetch_from("wikimedia.org")) == (True, False)
     assert not policy.may_reach("upload.wikimedia.org")
     assert limits.attachment_folders == [str(folder)]
+
+
+def test_what_lies_in_the_vault_is_outside_of_any_folder(root: Path, vault: Vault) -> None:
+    (root / "Sub" / "there.png").write_bytes(PNG)
+    codes = {
+        code_of(add(vault, root.parent, source=source))
+        for name in ("Sub/there.png", "Sub/missing.png")
+        for source in (f"{root.name}/{name}", str(root / name), f"{root.name}/Sub/../{name}")
+    }
+    assert codes == {POLICY_DENIED}

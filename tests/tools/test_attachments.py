@@ -233,6 +233,21 @@ def test_a_damaged_picture_that_must_be_made_smaller_is_an_error(root: Path, vau
     assert refusal(vault, "read_note", path="broken.bmp")[0] == CANNOT_SHOW
 
 
+def test_only_pictures_are_opened_as_such(root: Path, vault: Vault, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(subprocess, "Popen", None)  # for this one the library starts a program
+    (root / "page.bmp").write_bytes(
+        b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 10 10\n%%EndComments\nshowpage\n%%EOF\n"
+    )
+    assert refusal(vault, "read_note", path="page.bmp")[0] == CANNOT_SHOW
+
+
+def test_a_picture_that_unpacks_to_gigabytes_is_refused(root: Path, vault: Vault) -> None:
+    written = io.BytesIO()
+    Image.new("L", (9_000, 9_000)).save(written, "PNG")
+    (root / "huge.bmp").write_bytes(written.getvalue())
+    assert "too many to show" in refusal(vault, "read_note", path="huge.bmp")[1]
+
+
 def test_without_the_extras_the_error_says_how_to_install_them(root: Path) -> None:
     (root / "large.png").write_bytes(PNG + bytes(MOST_SHOWN_BYTES))
     (root / "plan.pdf").write_bytes(pdf("x"))

@@ -65,8 +65,7 @@ def test_links_are_fixed_as_suggested_or_as_given(root: Path) -> None:
     assert "'Flouer'; did you mean [[Flour#x]]?" in check
     dry = call(vault, "fix_links", suggested=True, dry_run=True)
     assert tree(root) == before
-    assert dry.data["links"] == [{"path": "Rolls copy.md", "line": 1, "old": "![[Flouer#x]]", "new": "![[Flour#x]]"}]
-    assert dry.data["left_count"] == 2
+    assert (dry.data["links"], dry.data["left_count"]) == ([], 3)  # a short name may be another note, to be written
     done = call(
         vault,
         "fix_links",

@@ -133,6 +133,17 @@ def test_where_a_tool_may_not_be_used_those_that_may_are_listed_in_its_place(vau
         assert "error" in answer or answer["result"]["isError"]
 
 
+@pytest.mark.parametrize("how", ["policy", "option"])
+def test_a_guide_is_given_to_those_only_who_may_read_notes(vault: Path, how: str) -> None:
+    write_vault(vault, "=== AGENTS.md\nRoot rule.\n=== Sub/AGENTS.md\nSub rule.\n")
+    rules, options = ('[tools]\ndeny = ["read_note"]\n', ()) if how == "policy" else ("", ("--no-tool", "read_note"))
+    with opened(vault, *options, rules=rules) as server:
+        server.open("2025-11-25")
+        told = [server.call("vault_guide"), server.call("create_note", path="Sub/New", content="x")]
+    assert "Root rule" not in repr(told[0])
+    assert ("Sub rule" in repr(told[1]), told[1].get("isError", False)) == (False, False)
+
+
 def test_more_tools_is_denied_as_any_tool_is(vault: Path) -> None:
     with opened(vault, rules=f'[tools]\ndeny = ["{MORE}"]\n') as server:
         instructions = server.open("2025-11-25")["instructions"]

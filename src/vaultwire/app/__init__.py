@@ -182,7 +182,10 @@ def make_handlers(config: Config) -> Handlers:
     choice = _choice(config, policy)
     toolset = Toolset(
         lambda: [each for each in load_descriptions(config, loaded) if choice.has(each["name"])],
-        lambda: [*load_tools(policy, config.limits.attachment_folders), *load_family(config)],
+        lambda: [
+            *load_tools(policy, config.limits.attachment_folders, [*config.vaults.values()]),
+            *load_family(config),
+        ],
         load_first_tools,
     )
     openers: dict[str, Callable[[], Vault]] = {

@@ -16,8 +16,10 @@ if TYPE_CHECKING:
 class AttachmentSources:
     """The sources of one run (``tools.making.Sources``)."""
 
-    def __init__(self, folders: Sequence[str], policy: Policy) -> None:
+    def __init__(self, folders: Sequence[str], vaults: Sequence[str], policy: Policy) -> None:
+        """``folders`` may be taken from, except for what is in one of the ``vaults``."""
         self._folders = folders
+        self._vaults = vaults
         self._policy = policy
 
     def read(self, source: str, name: str, max_bytes: int, progress: Progress) -> bytes:
@@ -32,7 +34,7 @@ class AttachmentSources:
             raise VaultError(INVALID_ARGUMENTS, "source is a path or URL; give the bytes as base64 in data instead.")
         if not self._folders:
             raise _refusal("from this computer", "--attachments-from FOLDER")
-        return AllowedFolders(self._folders).read(source, max_bytes)
+        return AllowedFolders(self._folders, self._vaults).read(source, max_bytes)
 
 
 def _refusal(where: str, option: str) -> VaultError:

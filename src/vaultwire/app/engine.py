@@ -89,10 +89,12 @@ def load_first_tools() -> Sequence[AnyTool]:
     )
 
 
-def load_tools(policy: Policy | None = None, attachment_folders: Sequence[str] = ()) -> Sequence[AnyTool]:
+def load_tools(
+    policy: Policy | None = None, attachment_folders: Sequence[str] = (), vaults: Sequence[str] = ()
+) -> Sequence[AnyTool]:
     """Return our own tools in the order of the list. Without a policy they reach nothing outside the vault.
 
-    ``attachment_folders``: folders of this computer from which attachments may be added.
+    ``attachment_folders``: folders of this computer from which attachments may be added; not out of the ``vaults`` in them.
     """
     from vaultwire.app.attachment_sources import AttachmentSources  # noqa: PLC0415 - after the first answer, here and below
     from vaultwire.tools import (  # noqa: PLC0415 - after the first answer
@@ -132,7 +134,7 @@ def load_tools(policy: Policy | None = None, attachment_folders: Sequence[str] =
     )  # fmt: skip
     others: tuple[AnyTool, ...] = (
         revising.set_task, guide.vault_guide, arranging.merge_notes, arranging.extract_section, making.insert_template,
-        making.make_add_attachment(AttachmentSources(attachment_folders, policy)), attachments.list_attachments,
+        making.make_add_attachment(AttachmentSources(attachment_folders, vaults, policy)), attachments.list_attachments,
         canvases.read_canvas, canvases.edit_canvas,
         history.restore_note, web.make_web_search(policy.may_reach), notes.list_notes, reading.read_note, reading.read_many,
         daily.daily_note, notes.write_note, search.search_by_tags, structure.get_outline, structure.list_backlinks,

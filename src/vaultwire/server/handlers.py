@@ -305,7 +305,9 @@ class Handlers:
         def run(client: Client) -> Answer:
             from vaultwire.server.call_runner import run_tool  # noqa: PLC0415 - loaded by now
 
-            used, hint = self.vaults.used_by(request.peer, vault, name), self.vaults.hint(vault)
+            may_read = self.describe("read_note") is not None and self._may_read_by("read_note", request)
+            used = self.vaults.used_by(request.peer, vault, name, may_read_notes=may_read)
+            hint = self.vaults.hint(vault)
             return run_tool(self.toolset.tool(name), description, arguments, used, wording, hint, client)
 
         def give_up(code: str, message: str) -> Answer:

@@ -102,7 +102,7 @@ class Vaults:
                     self._start_updater(name)
         return vault
 
-    def used_by(self, peer: Peer, name: str, tool: str) -> Vault:
+    def used_by(self, peer: Peer, name: str, tool: str, *, may_read_notes: bool = True) -> Vault:
         """Return the vault as one client uses it with one tool. What a client has read is remembered for each vault."""
         if peer.memory is None:
             peer.memory = {}
@@ -112,7 +112,7 @@ class Vaults:
 
             known = peer.memory.setdefault(name, (Caller(), {}))
         caller, by_tool = known
-        caller.client = peer.signature
+        caller.client, caller.may_read_notes = peer.signature, may_read_notes
         used = by_tool.get(tool)
         if used is None:
             used = by_tool[tool] = self.get(name).used_by(caller, tool)

@@ -80,7 +80,8 @@ COVERS: dict[str, tuple[str, ...]] = {
 }
 """The tools whose work another one does. Rules and limits for one of these hold for the tool that covers it."""
 
-# The tools that do the work of others with some arguments only: by argument, and its value or None for any.
+# The tools that do the work of others with some arguments only: by argument, and its value or None for any; with no argument's
+# name, in each call.
 _ALSO: dict[str, tuple[tuple[str, str | None, str], ...]] = {
     "list_links": (
         ("what", "in", "list_backlinks"),
@@ -90,6 +91,7 @@ _ALSO: dict[str, tuple[tuple[str, str | None, str], ...]] = {
     "create_note": (("if_exists", "append", "write_note"), ("if_exists", "overwrite", "write_note")),
     "set_properties": (("remove", None, "remove_properties"),),
     "list_changes": (("change", None, "show_change"),),
+    "vault_guide": (("", None, "read_note"),),
 }
 _COVERED = frozenset(
     {
@@ -105,7 +107,7 @@ def also_used(tool: str, arguments: Mapping[str, Any]) -> list[str]:
     return [
         name
         for argument, value, name in _ALSO.get(tool, ())
-        if (arguments.get(argument) == value if value is not None else arguments.get(argument))
+        if not argument or (arguments.get(argument) == value if value is not None else arguments.get(argument))
     ]
 
 

@@ -37,12 +37,14 @@ class Caller:
         "_text_bytes",
         "_texts",
         "client",
+        "may_read_notes",
         "paged",
     )
 
     def __init__(self, client: str = "") -> None:
         """``client``: its name for the journal of changes; empty if it is unknown."""
         self.client = client
+        self.may_read_notes = True  # else nothing of a note's text is told unasked
         self.paged = PagedResults()
         self._etags: dict[VaultPath, str] = {}  # as last read, the note read longest ago first
         self._folders: set[str] = set()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import threading
 
 from vaultwire.vault.errors import CANNOT_SHOW, NOT_INSTALLED, TOO_LARGE, VaultError
 
@@ -13,7 +14,10 @@ SEEN = ("image/png", "image/jpeg", "image/gif", "image/webp")
 _SIDES = (1568, 1024, 640)
 _QUALITY = 80
 # A few kilobytes can unpack to gigabytes. A camera's picture has 50 million pixels.
-_MOST_PIXELS = 100_000_000
+_MOST_PIXELS = 60_000_000
+# No others: for some the library starts a program on the file's bytes.
+_FORMATS = ("PNG", "JPEG", "GIF", "WEBP", "BMP", "AVIF")
+_one_at_a_time = threading.Lock()  # a large picture takes a few hundred megabytes for a moment
 
 
 def shrunk(path: str, data: bytes, media_type: str, most: int) -> tuple[bytes, str]:
@@ -27,13 +31,16 @@ def shrunk(path: str, data: bytes, media_type: str, most: int) -> tuple[bytes, s
         from PIL import Image, ImageOps  # noqa: PLC0415 - an extra; 50 ms, for the first such picture only
     except ImportError:
         raise _refusal(path, data, media_type, most) from None
+    Image.init()
+    formats = [name for name in _FORMATS if name in Image.OPEN]
     try:
-        with Image.open(io.BytesIO(data)) as opened:
+        with _one_at_a_time, Image.open(io.BytesIO(data), formats=formats) as opened:
             if opened.width * opened.height > _MOST_PIXELS:
                 raise VaultError(
                     CANNOT_SHOW, f"{path!r} has {opened.width} x {opened.height} pixels, too many to show."
                 )
             opened.draft("RGB", (_SIDES[0], _SIDES[0]))  # a JPEG is read smaller, in a fraction of the time
+            opened.thumbnail((_SIDES[0], _SIDES[0]))
             picture = ImageOps.exif_transpose(opened).convert("RGBA")
     except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
         raise VaultError(CANNOT_SHOW, f"{path!r} cannot be read as a picture: {error}.", path=path) from None

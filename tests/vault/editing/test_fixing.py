@@ -137,3 +137,26 @@ def test_what_is_sure_can_be_fixed_in_one_note_or_folder_only(root: Path) -> Non
         "C.md"
     ]
     assert vault.fixing.fix_suggested("", "Deep", NO_PROGRESS, dry_run=False).plan.links == []
+
+
+def test_a_note_that_may_still_be_written_is_not_taken_for_another(tmp_path: Path) -> None:
+    links = "[[Maria Schmidt]] [[Plan of the house]] [[Meeting notes A]] [[plans]] ![[diagram.png]]\n"
+    names = ["Marie Schmidt.md", "Plan of the houses.md", "Meeting notes B.md", "Plan.md", "Plane.md", "Diagrams.png"]
+    vault = open_vault(write_vault(tmp_path, f"=== A.md\n{links}" + "".join(f"=== {name}\n" for name in names)))
+    fixed = vault.fixing.fix_suggested("", "", NO_PROGRESS, dry_run=False)
+    assert (fixed.done.steps, len(fixed.left)) == ([], 5)
+
+
+def test_links_to_hidden_notes_are_not_fixed(tmp_path: Path) -> None:
+    write_vault(
+        tmp_path,
+        "=== A.md\n[[Top secret]] [[Salery list]]\n=== Top-secret.md\n=== Salary list.md\n=== Hid/Top secret.md\n",
+    )
+    vault = open_vault(tmp_path, rules=PathRules(deny=(Rule("deny", "/Hid/", 1),)))
+    assert vault.fixing.fix_suggested("", "", NO_PROGRESS, dry_run=False).done.steps == []
+
+
+def test_two_different_fixes_of_one_link_are_refused(root: Path) -> None:
+    before, vault = tree(root), open_vault(root)
+    assert refused(fix, vault, ("A", "Gardn plan", "Kitchen"), ("A", "Gardn plan", "Other")) == INVALID_ARGUMENTS
+    assert tree(root) == before

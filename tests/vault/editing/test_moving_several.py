@@ -73,7 +73,8 @@ def test_what_is_there_already_stays_and_is_told(root: Path) -> None:
     ("names", "to", "code"),
     [
         (["Plan", "Task.md", "Other/Task"], "Work", NOTE_EXISTS),
-        (["Plan", "Other/Task"], "./", NOTE_EXISTS),
+        (["Plan", "Other/Task"], "./", INVALID_ARGUMENTS),
+        (["Plan", "Other/Task"], "./New", INVALID_ARGUMENTS),
         (["Plan", "Nowhere"], "Work", FILE_NOT_FOUND),
         (["Sub", "Sub/Note"], "Work", INVALID_ARGUMENTS),
         (["Plan", "Work"], "Work/Deep", INVALID_ARGUMENTS),

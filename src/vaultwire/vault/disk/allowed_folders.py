@@ -13,8 +13,10 @@ from vaultwire.vault.errors import FILE_NOT_FOUND, POLICY_DENIED, TOO_LARGE, Vau
 class AllowedFolders:
     """Some folders, by their absolute paths."""
 
-    def __init__(self, folders: Sequence[str]) -> None:
+    def __init__(self, folders: Sequence[str], vaults: Sequence[str] = ()) -> None:
+        """``vaults``: folders in these that count as outside, because some of their files may be hidden."""
         self._roots = [Files(folder, 0) for folder in folders]
+        self._vaults = [found for folder in vaults if (found := _identity(folder))]
 
     def read(self, path: str, max_bytes: int) -> bytes:
         """Return the bytes of a file below one of the folders: by its absolute path, or a path below one of them.
@@ -25,6 +27,8 @@ class AllowedFolders:
         given = os.path.expanduser(path)
         is_below_one = False
         for root in self._roots:
+            if self._is_in_a_vault(os.path.join(root.root, given)):
+                continue
             try:
                 below = parse_path(os.path.relpath(_real_place(given), root.root) if os.path.isabs(given) else given)
                 is_below_one = True
@@ -40,8 +44,27 @@ class AllowedFolders:
             POLICY_DENIED, f"{path!r} is not in a folder that files may be taken from here: {self._names()}.", path=path
         )
 
+    def _is_in_a_vault(self, path: str) -> bool:
+        """Tell whether the path leads into a vault, however its folders are spelt. Whether the file exists does not matter."""
+        folder = os.path.dirname(_real_place(path))
+        while self._vaults:
+            if _identity(folder) in self._vaults:
+                return True
+            if os.path.dirname(folder) == folder:
+                return False
+            folder = os.path.dirname(folder)
+        return False
+
     def _names(self) -> str:
         return ", ".join(repr(root.root) for root in self._roots)
+
+
+def _identity(folder: str) -> tuple[int, int] | None:
+    try:
+        status = os.stat(folder)
+    except OSError:  # not there, so no vault; never equal to one
+        return None
+    return status.st_dev, status.st_ino
 
 
 def _real_place(path: str) -> str:

@@ -57,6 +57,10 @@ class Arranging:
             raise VaultError(
                 INVALID_ARGUMENTS, f"{to!r} is a note's name; several things can only move to a folder.", argument="to"
             )
+        if to.strip().startswith(("./", ".\\")):
+            raise VaultError(
+                INVALID_ARGUMENTS, f"{to!r} is another folder for each of them. Give one folder's path.", argument="to"
+            )
         with self._bench.locked(progress, dry_run=dry_run) as context:
             sources = list(dict.fromkeys(_existing(context, name)[0] for name in asking(progress, names)))
             folder = f"{to.strip()}/"

@@ -73,7 +73,9 @@ class Fixing:
             left: list[tuple[VaultPath, Finding]] = []
             for path, findings in found:
                 for finding in asking(progress, findings):
-                    if finding.suggestions and finding.suggestions[0].is_sure:
+                    # A link to a hidden file looks like one that leads nowhere. It stays as it is.
+                    is_sure = bool(finding.suggestions) and finding.suggestions[0].is_sure
+                    if is_sure and not (bench.files.hides_some and finding.kind.startswith("unresolved")):
                         given = GivenFix(path, finding.linktext, finding.suggestions[0].linktext)
                         fixes += _fixes_of(context, given)
                     elif finding.linktext:

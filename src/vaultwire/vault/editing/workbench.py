@@ -153,7 +153,8 @@ class Workbench:
                 self.caller.moved(step.source, step.target)
             elif step.new is not None:
                 self.caller.saw(step.path, step.new.digest.hex(), step.new.data if step.path in written else None)
-        return Done(change, needed, [*notices, *guides_for(self.files, self.caller, needed)])
+        guides = guides_for(self.files, self.caller, needed) if self.caller.may_read_notes else []
+        return Done(change, needed, [*notices, *guides])
 
     def _change(self, steps: list[Step], progress: Progress, asked: Asked, *, dry_run: bool) -> Change | None:
         """Execute the steps, after a person was asked if they must be; with ``dry_run`` only check them, and return None."""

@@ -21,6 +21,8 @@ _NOT_IN_LINKS = re.compile(r"[#^|:%\s]+|\[\[|\]\]")
 _DIGITS = re.compile(r"\d+")
 # Letters of a name in which a typing error may be.
 _LEAST_FOR_TYPO = 5
+# Letters of a name that one slip does not make another name.
+_LEAST_FOR_SLIP = 8
 # So many of the letters that are in names are tried in place of a wrong one: enough for any alphabet.
 _MOST_LETTERS = 80
 # A name that only begins so is what was meant if it is not much longer.
@@ -32,7 +34,11 @@ _Named = TypeVar("_Named")
 
 
 class Suggestion(NamedTuple):
-    """A link that leads somewhere, in place of one that does not. ``is_sure``: nothing else comes near it."""
+    """A link that leads somewhere, in place of one that does not. ``is_sure``: it is what was meant.
+
+    For that nothing else may come near it. Of a file the name may differ in case, signs, accents and one slip (``_is_slip``):
+    many links wait for notes that are to be written, and Maria's note is not Marie's, nor a plan the note on plans.
+    """
 
     linktext: str
     is_sure: bool
@@ -86,7 +92,7 @@ class Suggestions:
             likeness = _likeness(letters, other)
             for path in self._names.named[other]:
                 near[path] = min(near.get(path, _UNLIKE), likeness)
-        return _ranked([(path, likeness) for path, likeness in near.items() if likeness < _UNLIKE])
+        return _ranked(name, [(path, likeness) for path, likeness in near.items() if likeness < _UNLIKE])
 
     @cached_property
     def _names(self) -> _Names[VaultPath]:
@@ -152,11 +158,26 @@ def _likeness(one: str, other: str) -> int:
     return _UNLIKE
 
 
-def _ranked(near: Sequence[tuple[VaultPath, int]]) -> list[Suggestion]:
+def _is_slip(name: str, path: VaultPath) -> bool:
+    """Tell whether a long name only lacks or repeats a letter within it, or has two of them in the wrong order."""
+    names = name, stem(path)
+    extensions = {each.rpartition(".")[2] for each in names}
+    if len(extensions) == 1:  # of attachments
+        names = name.rpartition(".")[0], stem(path).rpartition(".")[0]
+    shorter, longer = sorted(map(_letters, names), key=len)
+    if len(longer) < _LEAST_FOR_SLIP:
+        return False
+    if len(shorter) < len(longer):
+        return longer[-1] == shorter[-1]  # else it may be a plural
+    swapped = [at for at, (one, other) in enumerate(zip(shorter, longer, strict=True)) if one != other]
+    return len(swapped) == 2 and swapped[1] == swapped[0] + 1  # noqa: PLR2004 - two letters
+
+
+def _ranked(name: str, near: Sequence[tuple[VaultPath, int]]) -> list[Suggestion]:
     ranked = sorted(near, key=lambda each: (each[1], len(each[0]), each[0]))
     best = [each for each in ranked if each[1] == ranked[0][1]]
     names = [_link_to(path) for path, _ in ranked]
-    is_sure = len(best) == 1 and best[0][1] < _BEGINS
+    is_sure = len(best) == 1 and (best[0][1] == _SAME or (best[0][1] == _TYPO and _is_slip(name, best[0][0])))
     return [Suggestion(name, is_sure and not number) for number, name in enumerate(names[:_MOST])]
 
 

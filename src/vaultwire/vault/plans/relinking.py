@@ -10,7 +10,7 @@ from vaultwire.markdown.canvas import FileNode
 from vaultwire.markdown.link_spans import LinkSpan, NewLink
 from vaultwire.vault.changes.change import Step
 from vaultwire.vault.disk.paths import NOTE_SUFFIX, fold, is_note
-from vaultwire.vault.errors import TEXT_NOT_FOUND, VaultError
+from vaultwire.vault.errors import INVALID_ARGUMENTS, TEXT_NOT_FOUND, VaultError
 from vaultwire.vault.links.link_resolver import link_names_to, linkpath_of
 from vaultwire.vault.plans.context import PlanContext
 from vaultwire.vault.plans.link_rewriting import LinkChange, RewrittenLinks, rewrite_files
@@ -49,7 +49,13 @@ def plan_relink(context: PlanContext, fixes: Sequence[LinkFix]) -> RelinkPlan:
     """
     by_file: dict[VaultPath, dict[str, LinkFix]] = {}
     for fix in fixes:
-        by_file.setdefault(fix.path, {})[link_key(fix.linktext)] = fix
+        other = by_file.setdefault(fix.path, {}).setdefault(link_key(fix.linktext), fix)
+        if (other.target, other.subpath) != (fix.target, fix.subpath):
+            raise VaultError(
+                INVALID_ARGUMENTS,
+                f"{fix.linktext!r} in {fix.path!r} has two different fixes, {other.target!r} and {fix.target!r}. Give one.",
+                argument="fixes",
+            )
     names = {name for fix in fixes for name in link_names_to(fix.target)}
     links = MovedLinks(context, context.index.paths(context.progress), {}, names=names)
     found = RewrittenLinks([], [], [])
