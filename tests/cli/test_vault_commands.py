@@ -239,6 +239,8 @@ def test_changes_and_undo_say_what_is_wrong(run: Run) -> None:
         assert (ended.code, ended.out) == (2, "")
         assert "1h" in ended.err
     assert run("undo", "one").code == 2
+    number = run("changes", "7")
+    assert (number.code, number.err) == (1, "vaultwire: 7 is no path; to see change 7: vaultwire show 7\n")
     missing = run("show", "7")
     assert (missing.code, "7" in missing.err) == (1, True)
     assert run("undo", "--since", "1h").code == 1

@@ -394,6 +394,18 @@ def test_changes_are_listed_by_file_and_in_pages(vault: Vault) -> None:
     assert len(call(vault, "list_changes", path="Sub").data["changes"]) == 1
 
 
+@pytest.mark.parametrize("name", ["Garden", "[[Garden]]", "garden.md", "Garden#Beds"])
+def test_changes_are_listed_by_any_name_of_a_note_there_or_gone(root: Path, vault: Vault, name: str) -> None:
+    call(vault, "write_note", path="Garden", content="more", mode="append")
+    call(vault, "write_note", path="Plan", content="more", mode="append")
+    assert [each["change"] for each in call(vault, "list_changes", path=name).data["changes"]] == [1]
+    call(vault, "delete_note", path="Garden.md", permanent=True)
+    assert not (root / "Garden.md").exists()
+    assert [each["change"] for each in call(vault, "list_changes", path=name).data["changes"]] == [3, 1]
+    assert call(vault, "list_changes", path="Nope").texts == ["No changes of 'Nope' on record."]
+    assert call(vault, "list_changes", path="../x").texts == ["No changes of '../x' on record."]
+
+
 def test_a_rename_that_merges_tags_says_so(vault: Vault) -> None:
     call(vault, "set_properties", path="Garden", properties=[{"name": "tags", "values": ["job"]}])
     outcome = call(vault, "rename_tag", old="work", new="job")

@@ -50,8 +50,11 @@ def changes(options: argparse.Namespace) -> int:
             say_data(json.dumps({"changes": found}, indent=2, ensure_ascii=False))
         else:
             say_rows(map(_row, found))
-            if not found and has_reader():
-                say("No change is on record." if since is None else "No change since then is on record.")
+            if not found and options.path.isdecimal():
+                complain(f"{options.path} is no path; to see change {options.path}: vaultwire show {options.path}")
+            elif not found and has_reader():
+                of = (f" of {options.path!r}" if options.path else "") + (" since then" if since else "")
+                say(f"No changes{of} on record.")
         return DONE if found else NOT_FOUND
 
     return run(options, work)
