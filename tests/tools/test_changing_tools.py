@@ -366,6 +366,24 @@ def test_a_deleted_note_comes_back_from_the_trash_and_from_the_journal(root: Pat
     assert refusal(vault, "restore_note")[0] == INVALID_ARGUMENTS
 
 
+def test_a_delete_tells_of_the_links_that_lead_nowhere_now(root: Path, vault: Vault, tmp_path: Path) -> None:
+    told = "4 links in 2 notes {} nowhere: Plan.md:5, Plan.md:9, Sub/Other.md:1."
+    dry = call(vault, "delete_note", path="Garden", dry_run=True).texts[0]
+    assert dry.split("\n")[1:] == [told.format("would lead")]
+    # What the caller may not see is not told of; a link that can mean another note leads there.
+    rules = PathRules(deny=(Rule("deny", "Sub/", 1),))
+    blind = open_vault(root, rules=rules, state=tmp_path / "other")
+    assert (
+        "2 links in 1 note would lead nowhere: Plan.md:5, Plan.md:9."
+        in call(blind, "delete_note", path="Garden", dry_run=True).texts[0]
+    )
+    (root / "Sub/Garden.md").write_text("another")
+    assert call(vault, "delete_note", path="Garden.md").texts[0].split("\n")[1:] == [
+        "1 link in 1 note now leads nowhere: Sub/Other.md:1."
+    ]
+    assert "nowhere" not in call(vault, "delete_note", path="Chores").texts[0]
+
+
 def test_a_daily_note_is_made_from_its_template_and_added_to(root: Path, vault: Vault) -> None:
     made = call(vault, "append_daily_note", content="- one", section="Done")
     assert (made.data["path"], made.data["created"]) == ("Days/2026-03-31.md", True)
