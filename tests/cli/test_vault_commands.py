@@ -354,6 +354,11 @@ def test_call_says_what_would_be_right(run: Run, arguments: list[str], said: str
     assert said in ended.err
 
 
+def test_call_takes_an_argument_named_tool(run: Run) -> None:
+    ended = run("call", "more_tools", "tool=set_task")
+    assert "tasks" in ended.out + ended.err
+
+
 def test_call_without_a_tool_lists_them_and_says_what_one_takes(run: Run) -> None:
     listed = [line.split("\t")[0] for line in run("call").lines]
     assert "list_backlinks" in listed

@@ -43,7 +43,7 @@ class Calls:
         self.descriptions = self._calls.descriptions
         self.close = self._calls.close
 
-    def call(self, tool: str, **arguments: Any) -> tuple[str, dict[str, Any]]:
+    def call(self, tool: str, /, **arguments: Any) -> tuple[str, dict[str, Any]]:
         """Return the text and the data of a tool's answer. Raises FailedCallError."""
         with self.person.listening():
             answered = self._calls.call(tool, arguments, self.person)
@@ -51,7 +51,7 @@ class Calls:
             raise FailedCallError(answered.failed, for_person(answered.text))
         return answered.text, answered.data
 
-    def call_pages(self, tool: str, items: str, most: int, **arguments: Any) -> tuple[str, dict[str, Any]]:
+    def call_pages(self, tool: str, items: str, most: int, /, **arguments: Any) -> tuple[str, dict[str, Any]]:
         """Return the text of the first page, and the data of at most ``most`` items as one page. ``items``: their field."""
         text, data = self.call(tool, limit=min(most, _PAGE), **arguments)
         found = list(data.get(items, ()))
