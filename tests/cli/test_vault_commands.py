@@ -261,17 +261,29 @@ def test_undo_since_takes_back_all_changes_of_that_time_the_latest_first(run: Ru
     assert run("undo", "--since", "today").code == 0
     assert snapshot(vault) == before
     assert run("undo", "--since", "1h").code == 1  # all are undone, and no undoing is undone
-    assert len(run("changes").lines) == 6
+    assert len(run("changes").lines) == 4  # one that undid all
 
 
-def test_undo_leaves_what_later_edits_touched_and_takes_back_the_rest(run: Run, vault: Path) -> None:
+def test_a_dry_run_of_undo_shows_all_changes_together(run: Run, vault: Path) -> None:
+    for text in ("one", "two"):
+        assert run("call", "write_note", "path=Home", f"content={text}", "mode=overwrite").code == 0
+    for which in (["--since", "1h"], ["1", "2"]):
+        dry = run("undo", *which, "--dry-run")
+        assert (dry.code, dry.out.count("Dry run"), dry.err) == (0, 1, "")
+        assert "+# Home" in dry.out
+    assert (vault / "Home.md").read_text() == "two\n"
+
+
+def test_undo_leaves_all_where_later_edits_touched_one_and_names_the_rest(run: Run, vault: Path) -> None:
     assert run("call", "write_note", "path=One", "content=first").code == 0
     assert run("call", "write_note", "path=Two", "content=second").code == 0
     (vault / "One.md").write_text("by another program")
     ended = run("undo", "--since", "1h")
     assert ended.code == 1
-    assert "change 1 stays: " in ended.err
+    assert "the others can be undone: [2]" in ended.err
     assert (vault / "One.md").read_text() == "by another program"
+    assert (vault / "Two.md").exists()
+    assert run("undo", "2").code == 0
     assert not (vault / "Two.md").exists()
 
 
