@@ -429,6 +429,12 @@ def test_check_and_doctor_tell_of_the_same_faults_in_the_same_words(run: Run, va
     assert len(report["vault"]["warnings"]) == sum(fault["severity"] == "warning" for fault in faults)
 
 
+def test_check_of_a_note_that_is_not_there_names_commands(run: Run) -> None:
+    ended = run("check", "Nope")
+    assert ended.code in (1, 2)
+    assert "and vaultwire search show what there is" in ended.err
+
+
 def test_links_that_lead_nowhere_are_remarks_of_doctor(run: Run, vault: Path) -> None:
     (vault / "A.md").write_text("[[Nowhere]]\n")
     examined = run("doctor")

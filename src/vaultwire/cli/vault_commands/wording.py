@@ -18,6 +18,7 @@ _COMMANDS = {
     r"\bcheck_notes\b": "vaultwire check",
     r"\blist_(?=tasks\b|tags\b)": "vaultwire ",
     r"\blist_notes\b": "vaultwire call list_notes",
+    r"\bfind_notes\b": "vaultwire call find_notes",
 }
 _COMMAND = re.compile("|".join(f"({pattern})" for pattern in _COMMANDS))
 _WORDS = tuple(_COMMANDS.values())
