@@ -27,9 +27,11 @@ _WRONG = frozenset(("INVALID_ARGUMENTS", "TOOL_NOT_FOUND", "VAULT_NOT_FOUND", "I
 class FailedCallError(Exception):
     """A tool failed."""
 
-    def __init__(self, code: str, message: str) -> None:
-        super().__init__(message)
-        self.code = code
+    def __init__(self, code: str, text: str) -> None:
+        """``text``: the tool's own words."""
+        super().__init__(for_person(text))
+        self.text = text
+        self.exit_code = WRONG_USE if code in _WRONG else NOT_FOUND
 
 
 class Calls:
@@ -48,7 +50,7 @@ class Calls:
         with self.person.listening():
             answered = self._calls.call(tool, arguments, self.person)
         if answered.failed is not None:
-            raise FailedCallError(answered.failed, for_person(answered.text))
+            raise FailedCallError(answered.failed, answered.text)
         return answered.text, answered.data
 
     def call_pages(self, tool: str, items: str, most: int, /, **arguments: Any) -> tuple[str, dict[str, Any]]:
@@ -89,7 +91,7 @@ def run(options: argparse.Namespace, work: Callable[[Calls], int], *, several: b
             return work(calls)
     except FailedCallError as error:
         complain(str(error))
-        return WRONG_USE if error.code in _WRONG else NOT_FOUND
+        return error.exit_code
     except NotAgreedError as error:
         complain(str(error))
         return WRONG_USE if error.needs_option else NOT_FOUND
