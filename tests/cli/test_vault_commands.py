@@ -239,6 +239,8 @@ def test_changes_and_undo_say_what_is_wrong(run: Run) -> None:
         assert (ended.code, ended.out) == (2, "")
         assert "1h" in ended.err
     assert run("undo", "one").code == 2
+    number = run("changes", "7")
+    assert (number.code, number.err) == (1, "vaultwire: 7 is no path; to see change 7: vaultwire show 7\n")
     missing = run("show", "7")
     assert (missing.code, "7" in missing.err) == (1, True)
     assert run("undo", "--since", "1h").code == 1
@@ -259,17 +261,29 @@ def test_undo_since_takes_back_all_changes_of_that_time_the_latest_first(run: Ru
     assert run("undo", "--since", "today").code == 0
     assert snapshot(vault) == before
     assert run("undo", "--since", "1h").code == 1  # all are undone, and no undoing is undone
-    assert len(run("changes").lines) == 6
+    assert len(run("changes").lines) == 4  # one that undid all
 
 
-def test_undo_leaves_what_later_edits_touched_and_takes_back_the_rest(run: Run, vault: Path) -> None:
+def test_a_dry_run_of_undo_shows_all_changes_together(run: Run, vault: Path) -> None:
+    for text in ("one", "two"):
+        assert run("call", "write_note", "path=Home", f"content={text}", "mode=overwrite").code == 0
+    for which in (["--since", "1h"], ["1", "2"]):
+        dry = run("undo", *which, "--dry-run")
+        assert (dry.code, dry.out.count("Dry run"), dry.err) == (0, 1, "")
+        assert "+# Home" in dry.out
+    assert (vault / "Home.md").read_text() == "two\n"
+
+
+def test_undo_leaves_all_where_later_edits_touched_one_and_names_the_rest(run: Run, vault: Path) -> None:
     assert run("call", "write_note", "path=One", "content=first").code == 0
     assert run("call", "write_note", "path=Two", "content=second").code == 0
     (vault / "One.md").write_text("by another program")
     ended = run("undo", "--since", "1h")
     assert ended.code == 1
-    assert "change 1 stays: " in ended.err
+    assert "the others can be undone: [2]" in ended.err
     assert (vault / "One.md").read_text() == "by another program"
+    assert (vault / "Two.md").exists()
+    assert run("undo", "2").code == 0
     assert not (vault / "Two.md").exists()
 
 
@@ -339,7 +353,10 @@ def test_call_runs_any_tool_with_values_of_the_types_it_takes(run: Run, vault: P
         (["zzz"], "vaultwire call lists them"),
         (["list_backlinks", "pth=Home"], "takes no 'pth'. Did you mean path? (there are: path"),
         (["list_backlinks", "Home"], "'Home' is not an argument: write KEY=VALUE, such as path=…"),
-        (["list_backlinks"], "'path' is missing"),
+        (["list_backlinks"], "list_backlinks needs path: vaultwire call list_backlinks path=Projects/Plan\n"),
+        (["search_notes"], "search_notes needs query: vaultwire call search_notes query=garden\n"),
+        (["read_notes"], "read_notes needs paths: vaultwire call read_notes paths=Projects/Plan\n"),
+        (["search_notes", "query=a", "limit=0"], "search_notes: 'limit' must be"),
         (["list_notes", "limit=many"], "limit"),
         (["list_notes", "limit=1", "limit=2"], "takes one value"),
         (["write_note", "path=A", "content@/nowhere/at/all"], "cannot read /nowhere/at/all"),
@@ -350,6 +367,11 @@ def test_call_says_what_would_be_right(run: Run, arguments: list[str], said: str
     ended = run("call", *arguments)
     assert (ended.code in (1, 2), ended.out) == (True, "")
     assert said in ended.err
+
+
+def test_call_takes_an_argument_named_tool(run: Run) -> None:
+    ended = run("call", "more_tools", "tool=set_task")
+    assert "tasks" in ended.out + ended.err
 
 
 def test_call_without_a_tool_lists_them_and_says_what_one_takes(run: Run) -> None:
@@ -408,6 +430,12 @@ def test_check_and_doctor_tell_of_the_same_faults_in_the_same_words(run: Run, va
     report = run("doctor", "--json").data
     assert len(report["vault"]["problems"]) == sum(fault["severity"] == "error" for fault in faults)
     assert len(report["vault"]["warnings"]) == sum(fault["severity"] == "warning" for fault in faults)
+
+
+def test_check_of_a_note_that_is_not_there_names_commands(run: Run) -> None:
+    ended = run("check", "Nope")
+    assert ended.code in (1, 2)
+    assert "and vaultwire search show what there is" in ended.err
 
 
 def test_links_that_lead_nowhere_are_remarks_of_doctor(run: Run, vault: Path) -> None:

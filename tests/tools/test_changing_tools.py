@@ -366,6 +366,24 @@ def test_a_deleted_note_comes_back_from_the_trash_and_from_the_journal(root: Pat
     assert refusal(vault, "restore_note")[0] == INVALID_ARGUMENTS
 
 
+def test_a_delete_tells_of_the_links_that_lead_nowhere_now(root: Path, vault: Vault, tmp_path: Path) -> None:
+    told = "4 links in 2 notes {} nowhere: Plan.md:5, Plan.md:9, Sub/Other.md:1."
+    dry = call(vault, "delete_note", path="Garden", dry_run=True).texts[0]
+    assert dry.split("\n")[1:] == [told.format("would lead")]
+    # What the caller may not see is not told of; a link that can mean another note leads there.
+    rules = PathRules(deny=(Rule("deny", "Sub/", 1),))
+    blind = open_vault(root, rules=rules, state=tmp_path / "other")
+    assert (
+        "2 links in 1 note would lead nowhere: Plan.md:5, Plan.md:9."
+        in call(blind, "delete_note", path="Garden", dry_run=True).texts[0]
+    )
+    (root / "Sub/Garden.md").write_text("another")
+    assert call(vault, "delete_note", path="Garden.md").texts[0].split("\n")[1:] == [
+        "1 link in 1 note now leads nowhere: Sub/Other.md:1."
+    ]
+    assert "nowhere" not in call(vault, "delete_note", path="Chores").texts[0]
+
+
 def test_a_daily_note_is_made_from_its_template_and_added_to(root: Path, vault: Vault) -> None:
     made = call(vault, "append_daily_note", content="- one", section="Done")
     assert (made.data["path"], made.data["created"]) == ("Days/2026-03-31.md", True)
@@ -392,6 +410,18 @@ def test_changes_are_listed_by_file_and_in_pages(vault: Vault) -> None:
     assert (numbers, "next_before" in rest) == (sorted(numbers, reverse=True), False)
     assert [change["tool"] for change in call(vault, "list_changes", path="N0.md").data["changes"]] == ["", ""]
     assert len(call(vault, "list_changes", path="Sub").data["changes"]) == 1
+
+
+@pytest.mark.parametrize("name", ["Garden", "[[Garden]]", "garden.md", "Garden#Beds"])
+def test_changes_are_listed_by_any_name_of_a_note_there_or_gone(root: Path, vault: Vault, name: str) -> None:
+    call(vault, "write_note", path="Garden", content="more", mode="append")
+    call(vault, "write_note", path="Plan", content="more", mode="append")
+    assert [each["change"] for each in call(vault, "list_changes", path=name).data["changes"]] == [1]
+    call(vault, "delete_note", path="Garden.md", permanent=True)
+    assert not (root / "Garden.md").exists()
+    assert [each["change"] for each in call(vault, "list_changes", path=name).data["changes"]] == [3, 1]
+    assert call(vault, "list_changes", path="Nope").texts == ["No changes of 'Nope' on record."]
+    assert call(vault, "list_changes", path="../x").texts == ["No changes of '../x' on record."]
 
 
 def test_a_rename_that_merges_tags_says_so(vault: Vault) -> None:

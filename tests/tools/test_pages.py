@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from support.calls import attempt, call
-from support.vaults import open_vault
+from support.vaults import open_vault, write_vault
 from vaultwire.toolkit.registry import Failure
 from vaultwire.vault.disk.files import FileBytes, Files
 from vaultwire.vault.errors import CURSOR_EXPIRED, INVALID_ARGUMENTS
@@ -149,6 +149,20 @@ def test_pages_of_a_check_hold_every_file_once(root: Path) -> None:
     assert seen == [path for path in whole if path in seen]
     assert len(seen) == len(set(seen))
     assert {path for path in whole if (root / path).is_file()} <= set(seen)
+
+
+def test_pages_of_a_check_tell_faults_from_files(tmp_path: Path) -> None:
+    vault = open_vault(write_vault(tmp_path, "=== A.md\n[[x]] [[y]]\n=== B.md\n[[z]]\n=== C.md\n[[w]]\n=== D.md\n"))
+    first = call(vault, "check_notes", limit=2)
+    cursor = first.data["next_cursor"]
+    lines = first.texts[0].split("\n")
+    assert lines[0] == "First 2 faults (1 of 4 files checked):"
+    assert lines[-1] == f"To check the other 3 files pass cursor {cursor!r}."
+    following = call(vault, "check_notes", limit=1, cursor=cursor)
+    assert following.texts[0].startswith("Next 1 fault (2 of 4 files checked):")
+    last = call(vault, "check_notes", cursor=following.data["next_cursor"]).texts[0]
+    assert last.startswith("Last 1 fault (4 of 4 files checked):")
+    assert call(vault, "check_notes").texts[0].startswith("4 faults in 4 files:")
 
 
 @pytest.fixture

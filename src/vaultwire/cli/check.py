@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from vaultwire.cli.progress import ProgressLine
 from vaultwire.cli.terminal import complain, say_data, say_styled
 from vaultwire.cli.vault_commands import calling
+from vaultwire.cli.vault_commands.wording import for_person
 from vaultwire.config import ConfigError, make_config
 from vaultwire.toolkit.phrases import counted
 from vaultwire.vault.errors import VaultError
@@ -43,7 +44,7 @@ def run(options: argparse.Namespace) -> int:
             note = options.note
             findings = examine_note(config, note, progress) if note else examine_vault(config, progress)
     except VaultError as error:
-        complain(error.message)
+        complain(for_person(error.message))
         return calling.NOT_FOUND
     if options.fix:
         from vaultwire.cli.vault_commands.fixing import fix  # noqa: PLC0415 - only where it is asked for

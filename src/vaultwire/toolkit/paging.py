@@ -96,13 +96,15 @@ def page_text(offset: int, shown: int, total: int) -> str:
     return f", numbers {offset + 1} to {offset + shown}:" if offset or shown < total else ":"
 
 
-def page_outcome(data: Data, lines: list[str], position: int, total: int, key: str) -> Outcome[Data]:
+def page_outcome(
+    data: Data, lines: list[str], position: int, total: int, key: str, more: str = "{} more:"
+) -> Outcome[Data]:
     """Return a page with the next page's cursor, if there is one, in the data's ``next_cursor`` and in the text.
 
-    ``key``: the results' (see ``Position``).
+    ``key``: the results' (see ``Position``). ``more``: what is left, before "pass cursor".
     """
     if position < total:
         cursor = f"{key}.{position}"
         cast("Any", data)["next_cursor"] = cursor
-        lines.append(f"{total - position} more: pass cursor {cursor!r}.")
+        lines.append(f"{more.format(total - position)} pass cursor {cursor!r}.")
     return Outcome(["\n".join(lines)], data)

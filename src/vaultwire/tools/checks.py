@@ -69,7 +69,7 @@ def check_notes(
         files, position, total = vault.check_all(suspects, offset, limit, progress)
         if position < total and not key:
             key = vault.paged.keep(question, suspects, suspects.size)
-        where = counted(position - offset, "file")
+        where = counted(total, "file")
     faults = [
         FoundFault(
             path=found,
@@ -83,6 +83,12 @@ def check_notes(
         for finding in findings
     ]
     data = CheckedNotes(faults=faults, files_checked=position - offset, files_total=total)
-    lines = [f"{counted(len(faults), 'fault')} in {where}{':' if faults else '.'}"]
+    head = f"{counted(len(faults), 'fault')} in {where}"
+    if offset or position < total:
+        which = "First" if not offset else "Next" if position < total else "Last"
+        shown = f"{which} {counted(len(faults), 'fault')}" if faults else "No further faults"
+        head = f"{shown} ({position} of {counted(total, 'file')} checked)"
+    lines = [f"{head}{':' if faults else '.'}"]
     lines += [f"{fault['path']}:{fault['line']}: {fault['kind']}: {fault['message']}" for fault in faults]
-    return page_outcome(data, lines, position, total, key)
+    more = f"To check the other {counted(total - position, 'file')}"
+    return page_outcome(data, lines, position, total, key, more)

@@ -65,7 +65,7 @@ class ShownChange(ListedChange):
 @tool(title="List changes", read_only=True)
 def list_changes(
     vault: Vault,
-    _: Progress,
+    progress: Progress,
     /,
     path: Annotated[str, Bounds(0, 1000)] = "",
     change: Annotated[int | None, Bounds(1, 2**53)] = None,
@@ -78,20 +78,22 @@ def list_changes(
     What the person changed in Obsidian itself is not in it.
 
     Args:
-        path: Only of this file or folder.
+        path: Only of this note or folder.
         change: Show this one.
         since: Only made since: "1h", "today", "14:30", "2026-01-31T18:00".
         limit: How many to return.
         before: Only before this number.
     """
     if change is not None:
-        shown_change = show_change(vault, _, change)
+        shown_change = show_change(vault, progress, change)
         diff = shown_change.data.pop("diff")
         return Outcome(shown_change.texts, ListedChanges(changes=[shown_change.data], diff=diff))
-    found = vault.history.latest(path, limit + 1, before, since)
+    found = vault.history.latest(path, limit + 1, before, since, progress)
     shown = [_to_listed(change) for change in found[:limit]]
     data = ListedChanges(changes=shown)
-    lines = [f"{counted(len(shown), 'change')}, the latest first:" if shown else "There is no such change on record."]
+    of = (f" of {path!r}" if path else "") + (f" since {since}" if since else "")
+    none = f"No changes{of}{' before ' + str(before) if before else ''} on record."
+    lines = [f"{counted(len(shown), 'change')}, the latest first:" if shown else none]
     lines += [_line(change) for change in shown]
     if len(found) > limit:
         data["next_before"] = shown[-1]["change"]

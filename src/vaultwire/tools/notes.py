@@ -9,11 +9,11 @@ from typing import Annotated, NotRequired, TypedDict
 
 from vaultwire.toolkit.argument_types import DryRun, IfMatch, Limit, Name, NoteName
 from vaultwire.toolkit.paging import Cursor, page_of
-from vaultwire.toolkit.phrases import add_other_files, counted, iso_time
+from vaultwire.toolkit.phrases import MAX_FILES_TOLD, add_other_files, counted, iso_time
 from vaultwire.toolkit.registry import Bounds, Outcome, tool
 from vaultwire.tools.attachments import attachments_instead
 from vaultwire.tools.changes import change_texts, to_changed
-from vaultwire.vault.value_types import Progress, WriteMode
+from vaultwire.vault.value_types import Progress, VaultPath, WriteMode
 from vaultwire.vault.vault import Vault
 
 
@@ -153,6 +153,7 @@ def delete_note(
         permanent: Only if the person asked for it.
         if_match: Etag from read_notes. The note is changed only if it still is what was read.
     """
+    lost = vault.links_lost(path, progress)
     deleted = vault.writing.delete(path, permanent=permanent, if_match=if_match, progress=progress, dry_run=dry_run)
     changed = to_changed(deleted.done)
     data = DeletedNote(path=deleted.path, permanent=deleted.trash_path is None, changed=changed["changed"])
@@ -162,6 +163,18 @@ def delete_note(
         done, would = (f"{moved} {deleted.path} to {deleted.trash_path}" for moved in ("Moved", "moved"))
     if "diff" in changed:
         data["diff"] = changed["diff"]
-        return Outcome(change_texts(deleted.done, would, changed), data)
+        head, *diff = change_texts(deleted.done, would, changed)
+        return Outcome([head + _lost_text(lost, "would lead"), *diff], data)
     data["change"] = changed["change"]
-    return Outcome([f"{done}. To take it back: undo_changes {changed['change']}"], data)
+    text = f"{done}. To take it back: undo_changes {changed['change']}"
+    return Outcome([text + _lost_text(lost, "now lead" if len(lost) > 1 else "now leads")], data)
+
+
+def _lost_text(lost: list[tuple[VaultPath, int]], lead: str) -> str:
+    """Return a line that tells of the links that lead nowhere; empty if there are none."""
+    if not lost:
+        return ""
+    places = list(dict.fromkeys(f"{source}:{line}" for source, line in lost))
+    shown = ", ".join(places[:MAX_FILES_TOLD]) + (", …" if len(places) > MAX_FILES_TOLD else "")
+    notes = counted(len({source for source, _ in lost}), "note")
+    return f"\n{counted(len(lost), 'link')} in {notes} {lead} nowhere: {shown}."

@@ -20,7 +20,7 @@ from vaultwire.vault.disk.paths import is_canvas, is_note, parse_path
 from vaultwire.vault.editing.workbench import Workbench
 from vaultwire.vault.errors import FILE_NOT_FOUND, INVALID_ARGUMENTS, VaultError
 from vaultwire.vault.index.port import OnChange
-from vaultwire.vault.links.note_links import backlinks, outgoing_links
+from vaultwire.vault.links.note_links import backlinks, links_lost, outgoing_links
 from vaultwire.vault.links.note_lookup import (
     find_attachment,
     locate,
@@ -261,6 +261,10 @@ class Vault:
         path, links = self.incoming(name, progress)
         files = self._files
         return Listed(ItemKeys(links), lambda part, _: backlinks(files, part), path)
+
+    def links_lost(self, name: str, progress: Progress = NO_PROGRESS) -> list[tuple[VaultPath, int]]:
+        """Return note and line of every link that leads nowhere once the file that ``name`` means is gone."""
+        return links_lost(self._index, locate_file(self._files, self._index, name, progress), progress)
 
     def check(
         self, name: str, progress: Progress = NO_PROGRESS, *, exactly: bool = False

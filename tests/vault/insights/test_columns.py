@@ -21,6 +21,7 @@ CASES: list[tuple[str, list[str], dict[str, Any]]] = [
     ("# First\n\nThe *text*\ngoes on.\n\nMore.", BOTH, {"title": "First", "description": "The *text* goes on."}),
     ("First\n===\n> [!note] Said\n> here\n", BOTH, {"title": "First", "description": "Said here"}),
     ("---\ntitle: T\ndescription: D\n---\n# H\ntext", BOTH, {"title": "T", "description": "D"}),
+    ("## Steps\n\n# Late", ["title"], {"title": "Name"}),
     ("---\nsummary: S\n---\n# H\ntext", ["description"], {"description": "S"}),
     ("```\ncode\n```\n\n| a |\n|---|\n\n---\n\n- [ ] do it\n- and", BOTH, {"title": "Name", "description": "do it"}),
     ("%% not\nthis %%\n\n<b>x</b>\n\nthis", ["description"], {"description": "this"}),

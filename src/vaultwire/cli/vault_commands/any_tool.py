@@ -10,8 +10,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from vaultwire.cli.suggestions import did_you_mean
-from vaultwire.cli.terminal import has_reader, say, say_rows, say_styled
-from vaultwire.cli.vault_commands.calling import DONE, Calls, add_options, run, say_answer
+from vaultwire.cli.terminal import complain, has_reader, say, say_rows, say_styled
+from vaultwire.cli.vault_commands.calling import DONE, Calls, FailedCallError, add_options, run, say_answer
+from vaultwire.cli.vault_commands.wording import for_caller
 from vaultwire.config import ConfigError
 from vaultwire.toolkit.catalog import load_catalog
 from vaultwire.toolkit.other_names import meanings
@@ -50,7 +51,11 @@ def call(options: argparse.Namespace) -> int:
         name = options.tool.replace("-", "_")
         description = _find(calls.descriptions, name)
         arguments = read_arguments(name, description["inputSchema"]["properties"], options.arguments)
-        say_answer(options, *calls.call(name, **arguments))
+        try:
+            say_answer(options, *calls.call(name, **arguments))
+        except FailedCallError as error:
+            complain(for_caller(error.text))
+            return error.exit_code
         return DONE
 
     return run(options, work, several=True)

@@ -27,9 +27,11 @@ _WRONG = frozenset(("INVALID_ARGUMENTS", "TOOL_NOT_FOUND", "VAULT_NOT_FOUND", "I
 class FailedCallError(Exception):
     """A tool failed."""
 
-    def __init__(self, code: str, message: str) -> None:
-        super().__init__(message)
-        self.code = code
+    def __init__(self, code: str, text: str) -> None:
+        """``text``: the tool's own words."""
+        super().__init__(for_person(text))
+        self.text = text
+        self.exit_code = WRONG_USE if code in _WRONG else NOT_FOUND
 
 
 class Calls:
@@ -43,15 +45,15 @@ class Calls:
         self.descriptions = self._calls.descriptions
         self.close = self._calls.close
 
-    def call(self, tool: str, **arguments: Any) -> tuple[str, dict[str, Any]]:
+    def call(self, tool: str, /, **arguments: Any) -> tuple[str, dict[str, Any]]:
         """Return the text and the data of a tool's answer. Raises FailedCallError."""
         with self.person.listening():
             answered = self._calls.call(tool, arguments, self.person)
         if answered.failed is not None:
-            raise FailedCallError(answered.failed, for_person(answered.text))
+            raise FailedCallError(answered.failed, answered.text)
         return answered.text, answered.data
 
-    def call_pages(self, tool: str, items: str, most: int, **arguments: Any) -> tuple[str, dict[str, Any]]:
+    def call_pages(self, tool: str, items: str, most: int, /, **arguments: Any) -> tuple[str, dict[str, Any]]:
         """Return the text of the first page, and the data of at most ``most`` items as one page. ``items``: their field."""
         text, data = self.call(tool, limit=min(most, _PAGE), **arguments)
         found = list(data.get(items, ()))
@@ -89,7 +91,7 @@ def run(options: argparse.Namespace, work: Callable[[Calls], int], *, several: b
             return work(calls)
     except FailedCallError as error:
         complain(str(error))
-        return WRONG_USE if error.code in _WRONG else NOT_FOUND
+        return error.exit_code
     except NotAgreedError as error:
         complain(str(error))
         return WRONG_USE if error.needs_option else NOT_FOUND

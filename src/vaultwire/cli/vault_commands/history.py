@@ -13,7 +13,6 @@ from vaultwire.cli.vault_commands.calling import (
     DONE,
     NOT_FOUND,
     Calls,
-    FailedCallError,
     add_options,
     run,
     say_answer,
@@ -21,8 +20,6 @@ from vaultwire.cli.vault_commands.calling import (
 )
 from vaultwire.cli.vault_commands.wording import local_time, parse_since
 from vaultwire.config import ConfigError
-from vaultwire.toolkit.phrases import counted
-from vaultwire.vault.editing.confirmation import MAX_UNASKED_NOTES
 
 _USUAL = 20
 _PAGE = 1000
@@ -50,8 +47,11 @@ def changes(options: argparse.Namespace) -> int:
             say_data(json.dumps({"changes": found}, indent=2, ensure_ascii=False))
         else:
             say_rows(map(_row, found))
-            if not found and has_reader():
-                say("No change is on record." if since is None else "No change since then is on record.")
+            if not found and options.path.isdecimal():
+                complain(f"{options.path} is no path; to see change {options.path}: vaultwire show {options.path}")
+            elif not found and has_reader():
+                of = (f" of {options.path!r}" if options.path else "") + (" since then" if since else "")
+                say(f"No changes{of} on record.")
         return DONE if found else NOT_FOUND
 
     return run(options, work)
@@ -89,55 +89,23 @@ def add_undo(parser: argparse.ArgumentParser) -> None:
 
 
 def undo(options: argparse.Namespace) -> int:
-    """Take changes back, the latest first: 1 if one could not be. Raises ConfigError."""
+    """Take changes back together, all or none: 1 if they could not be. Raises ConfigError."""
     if bool(options.changes) == bool(options.since):
         raise ConfigError("which changes? Give their numbers (vaultwire changes lists them), or --since 1h")
     since = _since(options)
+    which: dict[str, Any] = {"changes": sorted(set(options.changes))}
+    if since is not None:
+        which = {"since": since.replace(microsecond=0).isoformat()}
 
     def work(calls: Calls) -> int:
-        if since is None:
-            numbers = sorted(set(options.changes), reverse=True)
-        else:
-            found = [
-                each for each in _latest(calls, "", ALL, since) if "undone_by" not in each and "undoes" not in each
-            ]
-            if not found:
-                complain("there is no change since then that could be undone")
-                return NOT_FOUND
-            _agree(calls, found, options)
-            numbers = [each["change"] for each in found]
-        return _undo_all(calls, numbers, options)
+        text, data = calls.call("undo_changes", **which, dry_run=options.dry_run)
+        if not data["undone_count"]:
+            complain("there is no change since then that could be undone")
+            return NOT_FOUND
+        say_change(options, text, data)
+        return DONE
 
     return run(options, work)
-
-
-def _agree(calls: Calls, found: list[dict[str, Any]], options: argparse.Namespace) -> None:
-    """Have the person agree where the changes together touch many files. Each alone is asked about by its tool."""
-    files = sum(each["file_count"] for each in found)
-    if files > MAX_UNASKED_NOTES and len(found) > 1 and not options.dry_run:
-        what = f"{counted(len(found), 'change')} of {counted(files, 'file')}"
-        calls.person.agree(f"This undoes {what}, from {found[-1]['change']} to {found[0]['change']}. Go on?")
-
-
-def _undo_all(calls: Calls, numbers: list[int], options: argparse.Namespace) -> int:
-    """Undo changes one after another. One that later edits keep from being undone stays, and is said."""
-    done: list[dict[str, Any]] = []
-    failed = 0
-    for number in numbers:
-        try:
-            text, data = calls.call("undo_change", change=number, dry_run=options.dry_run)
-        except FailedCallError as error:
-            if len(numbers) == 1:
-                raise
-            failed += 1
-            complain(f"change {number} stays: {error}")
-            continue
-        done.append(data)
-        if not options.json:
-            say_change(options, text, data)
-    if options.json:
-        say_data(json.dumps(done if len(numbers) > 1 else done[0], indent=2, ensure_ascii=False))
-    return NOT_FOUND if failed else DONE
 
 
 def _since(options: argparse.Namespace) -> datetime | None:

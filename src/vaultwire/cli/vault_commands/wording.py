@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import re
+import shlex
+from collections.abc import Iterator
 from datetime import datetime, timedelta
+from typing import Any
 
 from vaultwire.config import ConfigError
 
@@ -18,9 +22,15 @@ _COMMANDS = {
     r"\bcheck_notes\b": "vaultwire check",
     r"\blist_(?=tasks\b|tags\b)": "vaultwire ",
     r"\blist_notes\b": "vaultwire call list_notes",
+    r"\bfind_notes\b": "vaultwire call find_notes",
 }
 _COMMAND = re.compile("|".join(f"({pattern})" for pattern in _COMMANDS))
 _WORDS = tuple(_COMMANDS.values())
+
+_WRONG_ARGUMENTS = re.compile(
+    r"(\w+) was called with wrong arguments: (.*)\. Right would be, for example: (\{.*\})\.", re.DOTALL
+)
+_MISSING = re.compile(r"'(\w+)' is missing \(expected [^()]*\)")
 
 _AGO = re.compile(r"(\d{1,6}) ?(m|min|h|d|w)")
 _MINUTES = {"m": 1, "min": 1, "h": 60, "d": 24 * 60, "w": 7 * 24 * 60}
@@ -30,6 +40,27 @@ _RIGHT = "1h, 30m, 2d, 1w, today, yesterday, 14:30, 2026-03-31 or '2026-03-31 14
 def for_person(text: str) -> str:
     """Return a tool's words with the names of commands for those of tools."""
     return _COMMAND.sub(lambda found: _WORDS[(found.lastindex or 1) - 1], text)
+
+
+def for_caller(text: str) -> str:
+    """Return the words of an error for a person who has called a tool by its name: with an example as they would type it."""
+    found = _WRONG_ARGUMENTS.fullmatch(text)
+    if found is None:
+        return for_person(text)
+    tool, problems, example = found.groups()
+    missing = _MISSING.findall(problems)
+    is_all = not _MISSING.sub("", problems).strip("; ")
+    what = f"{tool} needs {' and '.join(missing)}:" if is_all else f"{tool}: {problems}. For example:"
+    return f"{what} vaultwire call {tool} {' '.join(_typed(json.loads(example)))}"
+
+
+def _typed(arguments: dict[str, Any]) -> Iterator[str]:
+    """Yield arguments as ``vaultwire call`` takes them, quoted for a shell."""
+    for name, value in arguments.items():
+        is_texts = isinstance(value, list) and all(isinstance(each, str) for each in value)
+        for each in value if is_texts else [value]:
+            written = each if isinstance(each, str) else json.dumps(each, ensure_ascii=False)
+            yield f"{name}={shlex.quote(written)}"
 
 
 def parse_since(given: str, now: datetime) -> datetime:

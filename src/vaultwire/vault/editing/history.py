@@ -9,9 +9,10 @@ from vaultwire.vault.changes.change import Change, DetailedChange
 from vaultwire.vault.changes.restoring import plan_restore
 from vaultwire.vault.changes.undo import in_effect, plan_undo_all
 from vaultwire.vault.editing.workbench import Asked, Done, Workbench
-from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
+from vaultwire.vault.errors import AMBIGUOUS_NAME, INVALID_ARGUMENTS, VaultError
+from vaultwire.vault.links.note_lookup import locate_file, resolve_name
 from vaultwire.vault.search.filters import parse_time
-from vaultwire.vault.value_types import Progress
+from vaultwire.vault.value_types import NO_PROGRESS, Progress
 
 
 class Undone(NamedTuple):
@@ -27,13 +28,37 @@ class History:
     def __init__(self, bench: Workbench) -> None:
         self._bench = bench
 
-    def latest(self, path: str, limit: int, before: int | None, since: str = "") -> list[Change]:
-        """Return the changes on record, the latest first. See ``Changes.latest``; ``path`` and ``since`` may be empty.
+    def latest(
+        self, name: str, limit: int, before: int | None, since: str = "", progress: Progress = NO_PROGRESS
+    ) -> list[Change]:
+        """Return the changes on record, the latest first. See ``Changes.latest``; ``name`` and ``since`` may be empty.
 
-        Raises VaultError (INVALID_ARGUMENTS) if ``since`` is not a time (``parse_time``).
+        ``name`` is any name of a note, also of one that is gone, or the path of a file or folder. Raises VaultError:
+        INVALID_ARGUMENTS if ``since`` is not a time (``parse_time``), AMBIGUOUS_NAME.
         """
         moment = self._moment(since) if since else None
-        return self._bench.changes.latest(path.strip().strip("/") or None, limit, before, moment)
+        path = self._recorded_path(name, progress) if name.strip() else None
+        return self._bench.changes.latest(path, limit, before, moment)
+
+    def _recorded_path(self, name: str, progress: Progress) -> str:
+        """Return the path that a name means: as it stands if changes of it are on record, else of a file now or then."""
+        bench = self._bench
+        path = name.strip().strip("/")
+        if not path or bench.changes.latest(path, 1):
+            return path
+        try:
+            return locate_file(bench.files, bench.index, name, progress)
+        except VaultError as error:
+            if error.code == AMBIGUOUS_NAME:
+                raise
+        files = (file for change in bench.changes.since(0) for file in change.files)
+        recorded = {each for file in files for each in (file.path, file.target) if each is not None}
+        try:
+            return resolve_name(name, recorded)
+        except VaultError as error:
+            if error.code == AMBIGUOUS_NAME:
+                raise
+        return path
 
     def show(self, number: int) -> DetailedChange:
         """Return one change with its bytes. See ``Changes.show``."""

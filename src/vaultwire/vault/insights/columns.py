@@ -13,7 +13,7 @@ from vaultwire.vault.disk.paths import fold, stem
 from vaultwire.vault.value_types import VaultPath
 
 TITLE, DESCRIPTION = "title", "description"
-"""Columns that a note has without a property of the name: its first heading, else its name; the start of its text."""
+"""Columns that a note has without a property of the name: its first heading if of level 1, else its name; its first text."""
 
 _OTHER_NAME_OF_DESCRIPTION = "summary"
 # So much of a note is looked at for its first heading and its first paragraph.
@@ -45,7 +45,8 @@ def columns_of(path: VaultPath, text: str, names: Iterable[str]) -> dict[str, Pr
         start = text[frontmatter.end : frontmatter.end + _LOOKED_AT]
         body = body or read_body(start, 1)
         if key == TITLE:
-            found[name] = body.headings[0].text if body.headings else stem(path)
+            # A heading of a lower level is that of a section.
+            found[name] = next((each.text for each in body.headings[:1] if each.level == 1), stem(path))
         elif description := _description(start, body):
             found[name] = description
     return found

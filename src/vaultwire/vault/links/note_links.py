@@ -6,8 +6,10 @@ from collections.abc import Sequence
 
 from vaultwire.markdown.parsed_note import Link
 from vaultwire.vault.disk.files import Files
+from vaultwire.vault.disk.paths import fold
 from vaultwire.vault.errors import VaultError
 from vaultwire.vault.index.port import Index
+from vaultwire.vault.links.link_resolver import LinkResolver, file_names_for, link_name, linkpath_of
 from vaultwire.vault.value_types import Backlink, OutgoingLink, Progress, VaultPath
 
 
@@ -18,6 +20,20 @@ def outgoing_links(index: Index, path: VaultPath, links: list[Link], progress: P
         OutgoingLink(link.linktext, link.display, link.line, link.is_embed, target)
         for link, target in zip(links, targets, strict=True)
     ]
+
+
+def links_lost(index: Index, path: VaultPath, progress: Progress) -> list[tuple[VaultPath, int]]:
+    """Return note and line of every link that leads nowhere without the file: to no other file that its text can mean.
+
+    It does not wait for the index to be built: there are none then.
+    """
+    if index.named({path.rpartition("/")[2]}, progress) is None:
+        return []
+    links = index.incoming(path, progress)
+    names = {name for source, link in links for name in file_names_for(link_name(source, link.linktext))}
+    others = [each for each in index.paths(progress) if fold(each).rpartition("/")[2] in names and each != path]
+    resolver = LinkResolver(others)
+    return [(source, link.line) for source, link in links if not resolver.resolve(source, linkpath_of(link.linktext))]
 
 
 def backlinks(files: Files, links: Sequence[tuple[VaultPath, Link]]) -> list[Backlink]:
