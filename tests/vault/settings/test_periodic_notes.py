@@ -258,6 +258,13 @@ def test_weeks_are_counted_as_the_weekly_notes_are_named(form: str, is_iso: bool
     assert has_iso_weeks(plugin("week", "", form)) is is_iso
 
 
+def test_without_settings_for_weekly_notes_weeks_begin_on_monday() -> None:
+    week = parse_days("2027-W01", DAY, iso_weeks=has_iso_weeks(Settings()))
+    assert week.first == date(2027, 1, 4)
+    assert periodic_note_path(Settings(), week) == "2027-W01.md"
+    assert days_of_note(Settings(), "week", VaultPath("2027-W01.md")) == week
+
+
 TIMES = [
     ("this week", "week", "2023-12-31", "2024-01-01"),
     ("Weekly", "week", "2023-12-31", "2024-01-01"),
