@@ -110,7 +110,7 @@ class Overview:
 
         Raises VaultError: INVALID_ARGUMENTS for an invalid condition or time, FILE_NOT_FOUND for the folder.
         """
-        wanted = parse_note_filter(asked, self._bench.now().date())
+        wanted = parse_note_filter(asked, self.parse_days)
         return self._index.find(wanted, locate_folder(self._files, folder), progress)
 
     def tagged(self, tags: list[str], *, every: bool, folder: str, progress: Progress = NO_PROGRESS) -> Listed[Tagged]:
