@@ -129,6 +129,24 @@ def shifted(days: Days, steps: int) -> Days:
     return days_around(days.period, _month_after(days.first, steps * _MONTHS[days.period]))
 
 
+def named(period: str, first: date) -> str:
+    """Return what a day, week … with this first day is called; of a week its days, too, as it may begin on Sunday."""
+    year = f"{first.year:04}"
+    if period == "day":
+        return first.isoformat()
+    if period == "week":
+        last = first + timedelta(6)
+        january = date(last.year, 1, 1)
+        if first.weekday() == 0:
+            week_year, week, _ = first.isocalendar()
+        else:
+            week_year, week = last.year, (first - days_around("week", january, iso_weeks=False).first).days // 7 + 1
+        return f"{week_year:04}-W{week:02} ({first} to {last})"
+    if period == "year":
+        return year
+    return f"{year}-{first.month:02}" if period == "month" else f"{year}-Q{(first.month + 2) // 3}"
+
+
 def later(day: date, steps: int, period: str) -> date:
     """Return the day so many days, weeks, months … later; of a month that is too short, its last day."""
     if period in ("day", "week"):

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vaultwire.vault.days import Days, days_around, parse_day, parse_days, shifted
+from vaultwire.vault.days import Days, days_around, named, parse_day, parse_days, shifted
 from vaultwire.vault.disk.paths import parse_path
 from vaultwire.vault.errors import INVALID_ARGUMENTS, PATH_OUTSIDE_VAULT, PERMISSION_DENIED, VaultError
 from vaultwire.vault.settings.obsidian_settings import PeriodicNotes, Settings
@@ -313,3 +313,21 @@ def test_where_one_day_is_needed_a_longer_time_is_refused() -> None:
 
 def test_days_are_told_by_their_period() -> None:
     assert parse_days("today", DAY) == Days("day", DAY, DAY)
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("2024-01-05", "2024-01-05"),
+        ("2024-W01", "2024-W01"),
+        ("2027-W52", "2027-W52"),
+        ("2024-03", "2024-03"),
+        ("2024-Q4", "2024-Q4"),
+        ("0999", "0999"),
+    ],
+)
+def test_days_are_called_what_a_caller_calls_them(text: str, name: str) -> None:
+    for iso_weeks in (True, False):
+        days = parse_days(text, DAY, iso_weeks=iso_weeks)
+        its_days = f" ({days.first} to {days.last})" if days.period == "week" else ""
+        assert named(days.period, days.first) == name + its_days
