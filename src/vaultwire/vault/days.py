@@ -21,8 +21,8 @@ _BETWEEN = re.compile(r" *\.\.\.? *| to | until ")
 _A_DAY = timedelta(1)
 _MONTHS = {"month": 1, "quarter": 3, "year": 12}
 _FORMS = (
-    "'today', 'yesterday', 'tomorrow', a date such as '2024-01-31', days from today ('+3', '-1'), or a longer time "
-    "('this week', 'last month', '2024-W05', '2024-01', '2024-Q1', '2024')"
+    "'today', 'yesterday', 'tomorrow', a date such as '2024-01-31', days from today ('+3', '-1'), or more days "
+    "('this week', '2024-W05', '2024-01', '2024-Q1', '2024')"
 )
 
 
@@ -54,7 +54,7 @@ def parse_days(text: str, today: date, *, iso_weeks: bool = True) -> Days:
             return _dated(found, iso_weeks=iso_weeks)
         return days_around("day", date.fromisoformat(word.upper()))
     except (ValueError, OverflowError):
-        raise VaultError(INVALID_ARGUMENTS, f"{text!r} is no day. Give {_FORMS}.") from None
+        raise VaultError(INVALID_ARGUMENTS, f"{text!r} is not a date I understand. Give {_FORMS}.") from None
 
 
 def days_between(text: str, parse: Callable[[str], Days]) -> Days | None:
