@@ -166,6 +166,26 @@ def test_read_of_a_note_that_is_not_there_says_what_there_is(run: Run) -> None:
     assert run("read", "Home", "--lines", "1", "--outline").code == 2
 
 
+def test_read_gives_the_notes_of_days(run: Run, vault: Path) -> None:
+    missing = run("read", "2026-W11")
+    assert (missing.code, missing.out) == (1, "")
+    assert missing.err == "vaultwire: No daily notes from 2026-03-09 to 2026-03-15, and no weekly note.\n"
+    path = f"{datetime.now().astimezone().date()}.md"
+    ended = run("read", "today")
+    assert (ended.code, ended.err) == (1, f"vaultwire: There is no note of 'today' yet; it would be '{path}'.\n")
+    write_vault(vault, f"=== 2026-03-09.md\n# Nine\n=== 2026-03-11.md\neleven\n=== {path}\nnow\n")
+    assert run("read", "today").out == "now\n"
+    days = "==> 2026-03-09.md <==\n# Nine\n==> 2026-03-11.md <==\neleven\n"
+    for asked in ("2026-W11", "2026-03-09..2026-03-11"):
+        assert run("read", asked).out == days
+    part = run("read", "2026-W11", "--section", "Nine")
+    assert (part.code, part.out) == (1, "==> 2026-03-09.md <==\n# Nine\n")
+    assert part.err.startswith("vaultwire: ")
+    assert "2026-03-11.md" in part.err
+    read = run("read", "2026-W11", "--outline", "--json").data["notes"]
+    assert [note["path"] for note in read] == ["2026-03-09.md", "2026-03-11.md"]
+
+
 def test_read_shows_control_characters_as_text_at_a_terminal(show: Show, vault: Path) -> None:
     (vault / "Odd.md").write_text("a\x1b[2Jb\n")
     assert show("read", "Odd").plain == "a\\x1b[2Jb\n"

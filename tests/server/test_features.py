@@ -142,7 +142,11 @@ MALFORMED: list[tuple[str, dict[str, Any], str]] = [
     ("prompts/get", {"name": "summarize_note", "arguments": []}, "arguments must be an object, got an array"),
     ("prompts/get", {"name": "summarize_note", "arguments": {"path": 5}}, "path must be a string, got a number"),
     ("prompts/get", {"name": "summarize_note", "arguments": {"path": "Nowhere"}}, "No note is named 'Nowhere'"),
-    ("prompts/get", {"name": "daily_review", "arguments": {"date": "x"}}, "'x' is no day. Give 'today'"),
+    (
+        "prompts/get",
+        {"name": "daily_review", "arguments": {"date": "x"}},
+        "'x' is not a date I understand. Give 'today'",
+    ),
     ("completion/complete", {}, "ref must be an object, got nothing"),
     ("completion/complete", {"ref": TEMPLATE}, "argument must be an object, got nothing"),
     ("completion/complete", {"ref": TEMPLATE, "argument": {"name": "path"}}, "argument.value must be a string"),

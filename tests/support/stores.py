@@ -9,6 +9,7 @@ from typing import Any
 
 from support.memory_text import MemoryText
 from support.vaults import vault_over
+from vaultwire.vault.days import parse_days
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.index.store.fts5_text import Fts5Text
 from vaultwire.vault.index.store.index_folder import IndexFolder
@@ -103,7 +104,7 @@ def answers(index: StoredIndex, queries: list[str] = QUERIES) -> dict[str, Any]:
             ]
     everything["stats"] = index.stats(9, NO_PROGRESS)._replace(is_watched=False, unwatched="", unkept="")
     for typed in ("a", "b", "pear tree", "paer", "caef", "pt", "1"):
-        wanted = parse_note_filter(NoteFilterText(name=typed), date(2026, 3, 10))
+        wanted = parse_note_filter(NoteFilterText(name=typed), lambda text: parse_days(text, date(2026, 3, 10)))
         for folder in (None, VaultPath("sub")):
             everything[f"names like {typed} in {folder}"] = index.find(wanted, folder, NO_PROGRESS).all()
     for note in notes:

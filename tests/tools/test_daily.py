@@ -177,14 +177,14 @@ def test_a_weeks_note_is_read_where_periodic_notes_says_with_its_neighbours(tmp_
         "template": "Templates/Week.md",
     }
     assert texts[0].startswith(
-        "There is no weekly note of 2026-03-30 yet. append_daily_note makes 'Weeks/2026-W14.md' from"
+        "There is no weekly note of 2026-W14 (2026-03-30 to 2026-04-05) yet. append_daily_note makes 'Weeks/2026-W14.md' from"
     )
 
 
 def test_a_period_that_is_not_switched_on_has_the_usual_name(tmp_path: Path) -> None:
     texts, data = ask(write_vault(tmp_path, PERIODIC), day="last month")
     assert (data["path"], data["exists"], data["content"]) == ("2026-02.md", True, "February.\n")
-    assert texts[1].startswith("Monthly note of 2026-02-01: (2026-02.md")
+    assert texts[1].startswith("Monthly note of 2026-02: (2026-02.md")
 
 
 @pytest.mark.parametrize("day", ["2026-W14", "week", "+0 weeks"])

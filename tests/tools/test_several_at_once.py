@@ -120,12 +120,36 @@ def test_the_daily_notes_of_a_range_are_read_at_once(root: Path) -> None:
     vault = open_vault(root, today=lambda: date(2026, 3, 11))
     read = call(vault, "read_notes", paths=["2026-03-09..2026-03-11"])
     assert [note["path"] for note in read.data["notes"]] == ["Days/2026-03-09.md", "Days/2026-03-11.md"]
-    said = call(vault, "read_notes", paths=["2026-01-01..2026-01-31"]).texts[0]
-    assert said.startswith("2026-01-01..2026-01-31: 0 daily notes of 31 days.")
-    week = [note["path"] for note in call(vault, "read_notes", paths=["this week"]).data["notes"]]
-    assert week == ["Days/2026-03-09.md", "Days/2026-03-11.md"]
-    write_vault(root, "=== 2026-W11.md\nthe week's own note\n")
-    assert "the week's own note" in "\n".join(call(vault, "read_notes", paths=["this week"]).texts)
     assert refusal(vault, "read_notes", paths=["2024-01-01..2026-01-01"])[0] == INVALID_ARGUMENTS
     write_vault(root, "=== last 3 days.md\na note of this name\n")
     assert "a note of this name" in "\n".join(call(vault, "read_notes", paths=["last 3 days"]).texts)
+
+
+def test_a_longer_time_is_its_own_note_and_then_its_daily_notes(root: Path) -> None:
+    vault = open_vault(root, today=lambda: date(2026, 3, 11))
+    daily = ["Days/2026-03-09.md", "Days/2026-03-11.md"]
+    week = call(vault, "read_notes", paths=["this week"])
+    assert [note["path"] for note in week.data["notes"]] == daily
+    assert week.texts[-1].startswith("this week: 2 daily notes of 7 days. None for 2026-03-10, ")
+    write_vault(root, "=== 2026-W11.md\nthe week's own note\n=== 2025.md\nlast year\n=== 2025-12.md\n")
+    week = call(vault, "read_notes", paths=["this week"])
+    assert [note["path"] for note in week.data["notes"]] == ["2026-W11.md", *daily]
+    assert week.texts[-1].startswith("this week: the weekly note and 2 daily notes of 7 days. None for 2026-03-10, ")
+    assert call(vault, "read_notes", paths=["last year"]).texts[-1] == "last year: the yearly note and no daily notes."
+    write_vault(root, "".join(f"=== Days/2025-{month:02}-{day:02}.md\n" for month in (1, 2, 3) for day in range(1, 29)))
+    year = call(vault, "read_notes", paths=["last year"])
+    assert [note["path"] for note in year.data["notes"]] == ["2025.md"]
+    assert year.texts[-1].startswith("last year: the yearly note and 84 daily notes, which are not shown.")
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ("2026-01-01..2026-01-31", "No daily notes from 2026-01-01 to 2026-01-31."),
+        ("last month", "No daily notes from 2026-02-01 to 2026-02-28, and no monthly note."),
+        ("2024-W01", "No daily notes from 2024-01-01 to 2024-01-07, and no weekly note."),
+    ],
+)
+def test_days_without_any_note_are_told_without_a_way_to_make_them(root: Path, asked: str, said: str) -> None:
+    outcome = call(open_vault(root, today=lambda: date(2026, 3, 11)), "read_notes", paths=[asked])
+    assert (outcome.texts, outcome.data["notes"]) == ([said], [])

@@ -90,6 +90,15 @@ def test_tasks_are_found_by_their_due_dates(vault: Vault, due: str, expected: li
     assert listed(vault, due=due) == expected
 
 
+def test_a_week_is_the_one_that_the_weekly_notes_have(vault: Vault, root: Path) -> None:
+    sunday, monday = (open_vault(root, today=lambda day=day: date(2026, 3, day)) for day in (29, 30))
+    assert listed(sunday, due="next week") == listed(monday, due="this week") == ["water", "plant", "report"]
+    weekly = '{"weekly": {"enabled": true, "format": "gggg-[W]ww", "folder": "", "template": ""}}'
+    write_vault(root, f"=== .obsidian/plugins/periodic-notes/data.json\n{weekly}\n")
+    write_vault(root, '=== .obsidian/community-plugins.json\n["periodic-notes"]\n')
+    assert listed(open_vault(root, today=lambda: date(2026, 3, 29)), due="this week") == ["water", "plant", "report"]
+
+
 @pytest.mark.parametrize("due", ["soon", "<", "<soon", "today <today", "0001-01-01 or so", "<0001-01-01"])
 def test_a_due_date_that_is_none_is_refused_with_what_would_be_one(vault: Vault, due: str) -> None:
     code, message = refusal(vault, "list_tasks", due=due)

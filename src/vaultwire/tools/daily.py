@@ -8,6 +8,7 @@ from vaultwire.markdown.parsed_note import Span
 from vaultwire.toolkit.phrases import text_blocks
 from vaultwire.toolkit.registry import Bounds, Outcome, tool
 from vaultwire.tools.reading import DEFAULT_CHARACTERS, MaxCharacters, Piece
+from vaultwire.vault.days import named
 from vaultwire.vault.links.sections import line_count
 from vaultwire.vault.settings.periodic_notes import ADJECTIVES
 from vaultwire.vault.value_types import Progress
@@ -55,7 +56,8 @@ def daily_note(
         data["next"] = found.following
     if found.template is not None:
         data["template"] = found.template
-    what = f"{ADJECTIVES[found.period]} note of {data['day']}"
+    adjective = ADJECTIVES[found.period]
+    what = f"note of {named(found.period, found.first)}"
     texts: list[str] = []
     if found.exists:
         note = vault.read(found.path, progress)
@@ -63,9 +65,9 @@ def daily_note(
         data["content"] = piece.text
         data["etag"] = piece.etag
         texts = text_blocks(piece.text)
-        lines = [f"{what.capitalize()}: {piece.facts}", *piece.notices]
+        lines = [f"{adjective.capitalize()} {what}: {piece.facts}", *piece.notices]
     else:
         made = f" from {found.template}" if found.template is not None else ""
-        lines = [f"There is no {what} yet. append_daily_note makes {found.path!r}{made} to add to it."]
+        lines = [f"There is no {adjective} {what} yet. append_daily_note makes {found.path!r}{made} to add to it."]
     lines.append(f"Before it: {found.previous or 'none'}. After it: {found.following or 'none'}.")
     return Outcome([*texts, "\n".join(lines)], data)

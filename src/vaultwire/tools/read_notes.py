@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import date
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 from vaultwire.toolkit.argument_types import Name
 from vaultwire.toolkit.phrases import counted
@@ -22,6 +22,7 @@ from vaultwire.tools.reading import (
     read_note,
 )
 from vaultwire.vault.errors import FILE_NOT_FOUND, INVALID_ARGUMENTS, TOO_LARGE, VaultError
+from vaultwire.vault.settings.periodic_notes import ADJECTIVES
 from vaultwire.vault.value_types import Progress, VaultPath
 from vaultwire.vault.vault import Vault
 
@@ -65,21 +66,49 @@ def _nothing() -> Outcome[ReadMany]:
     return Outcome([], ReadMany(notes=[], read=0, cut=0))
 
 
+class _Range(NamedTuple):
+    """Days that are asked for, each with its note, and the period that they are; ``own`` is the note of that period."""
+
+    days: list[tuple[date, VaultPath | None]]
+    period: str = ""
+    own: VaultPath | None = None
+
+    def notes(self) -> list[VaultPath]:
+        """Return the note of the period, then those of its days. Of very many days only the former, if there is one."""
+        daily = [note for _, note in self.days if note is not None]
+        if self.own is None:
+            return daily
+        return [self.own, *daily] if len(daily) < _MAX_NOTES else [self.own]
+
+    def said(self, asked: str) -> str:
+        """Return which of the notes there are."""
+        missing = [day.isoformat() for day, note in self.days if note is None]
+        there = len(self.days) - len(missing)
+        adjective = ADJECTIVES.get(self.period, "")
+        if not there and self.own is None:
+            none = f", and no {adjective} note" if adjective else ""
+            return f"No daily notes from {self.days[0][0]} to {self.days[-1][0]}{none}."
+        own = f"the {adjective} note and " if self.own is not None else ""
+        if own and there >= _MAX_NOTES:
+            return f"{asked}: {own}{there} daily notes, which are not shown. Ask for fewer days to read these."
+        if not there:
+            return f"{asked}: {own}no daily notes."
+        more = f" and {len(missing) - _MAX_DAYS_NAMED} more days" if len(missing) > _MAX_DAYS_NAMED else ""
+        lacking = f" None for {', '.join(missing[:_MAX_DAYS_NAMED])}{more}." if missing else ""
+        return f"{asked}: {own}{counted(there, 'daily note')} of {counted(len(self.days), 'day')}.{lacking}"
+
+
 def _with_days(vault: Vault, progress: Progress, paths: list[str]) -> tuple[list[str], list[str]]:
-    """Return the paths with daily notes in place of ranges of days, and what is said of each range."""
+    """Return the paths with notes in place of ranges of days, and what is said of each range."""
     found: list[str] = []
     said: list[str] = []
     for path in paths:
         days = _range(vault, progress, path)
-        if not days:
+        if days is None:
             found.append(path)
             continue
-        there = [note for _, note in days if note is not None]
-        missing = [day.isoformat() for day, note in days if note is None]
-        found += there
-        more = f" and {len(missing) - _MAX_DAYS_NAMED} more days" if len(missing) > _MAX_DAYS_NAMED else ""
-        lacking = f" None for {', '.join(missing[:_MAX_DAYS_NAMED])}{more}." if missing else ""
-        said.append(f"{path}: {counted(len(there), 'daily note')} of {counted(len(days), 'day')}.{lacking}")
+        found += days.notes()
+        said.append(days.said(path))
     if len(found) > _MAX_NOTES and said:
         raise VaultError(
             INVALID_ARGUMENTS,
@@ -89,28 +118,27 @@ def _with_days(vault: Vault, progress: Progress, paths: list[str]) -> tuple[list
     return found, said
 
 
-def _range(vault: Vault, progress: Progress, path: str) -> list[tuple[date, VaultPath | None]]:
-    """Return the days of a range and their notes; nothing if the text is no range, or names a note (a weekly one, too)."""
+def _range(vault: Vault, progress: Progress, path: str) -> _Range | None:
+    """Return the days of a range and their notes; None if the text is no range, or names a note."""
     try:
         days = vault.overview.daily_notes(path, progress)
     except VaultError as error:
         if error.code != INVALID_ARGUMENTS or "most" in error.details:
             raise
-        return []
+        return None
     if len(days) == 1:
-        return []
+        return None
     try:
         vault.locate(path, progress)
     except VaultError:
         pass
     else:
-        return []
+        return None
     try:
         own = vault.overview.periodic_note(path, progress)
-    except VaultError:
-        return days
-    # A week or longer time may have a note of its own.
-    return [] if own.exists or not any(note for _, note in days) else days
+    except VaultError:  # it is of no one period, such as the last 7 days
+        return _Range(days)
+    return _Range(days, own.period, own.path if own.exists else None)
 
 
 def _read_all(

@@ -21,8 +21,8 @@ _BETWEEN = re.compile(r" *\.\.\.? *| to | until ")
 _A_DAY = timedelta(1)
 _MONTHS = {"month": 1, "quarter": 3, "year": 12}
 _FORMS = (
-    "'today', 'yesterday', 'tomorrow', a date such as '2024-01-31', days from today ('+3', '-1'), or a longer time "
-    "('this week', 'last month', '2024-W05', '2024-01', '2024-Q1', '2024')"
+    "'today', 'yesterday', 'tomorrow', a date such as '2024-01-31', days from today ('+3', '-1'), or more days "
+    "('this week', '2024-W05', '2024-01', '2024-Q1', '2024')"
 )
 
 
@@ -54,7 +54,7 @@ def parse_days(text: str, today: date, *, iso_weeks: bool = True) -> Days:
             return _dated(found, iso_weeks=iso_weeks)
         return days_around("day", date.fromisoformat(word.upper()))
     except (ValueError, OverflowError):
-        raise VaultError(INVALID_ARGUMENTS, f"{text!r} is no day. Give {_FORMS}.") from None
+        raise VaultError(INVALID_ARGUMENTS, f"{text!r} is not a date I understand. Give {_FORMS}.") from None
 
 
 def days_between(text: str, parse: Callable[[str], Days]) -> Days | None:
@@ -127,6 +127,24 @@ def shifted(days: Days, steps: int) -> Days:
         by = timedelta(steps * (1 if days.period == "day" else 7))
         return Days(days.period, days.first + by, days.last + by)
     return days_around(days.period, _month_after(days.first, steps * _MONTHS[days.period]))
+
+
+def named(period: str, first: date) -> str:
+    """Return what a day, week … with this first day is called; of a week its days, too, as it may begin on Sunday."""
+    year = f"{first.year:04}"
+    if period == "day":
+        return first.isoformat()
+    if period == "week":
+        last = first + timedelta(6)
+        january = date(last.year, 1, 1)
+        if first.weekday() == 0:
+            week_year, week, _ = first.isocalendar()
+        else:
+            week_year, week = last.year, (first - days_around("week", january, iso_weeks=False).first).days // 7 + 1
+        return f"{week_year:04}-W{week:02} ({first} to {last})"
+    if period == "year":
+        return year
+    return f"{year}-{first.month:02}" if period == "month" else f"{year}-Q{(first.month + 2) // 3}"
 
 
 def later(day: date, steps: int, period: str) -> date:

@@ -110,7 +110,7 @@ class Overview:
 
         Raises VaultError: INVALID_ARGUMENTS for an invalid condition or time, FILE_NOT_FOUND for the folder.
         """
-        wanted = parse_note_filter(asked, self._bench.now().date())
+        wanted = parse_note_filter(asked, self.parse_days)
         return self._index.find(wanted, locate_folder(self._files, folder), progress)
 
     def tagged(self, tags: list[str], *, every: bool, folder: str, progress: Progress = NO_PROGRESS) -> Listed[Tagged]:
@@ -148,10 +148,7 @@ class Overview:
         word = text.strip().lower()
         if word in ("any", "none"):
             return TaskFilter(has_due=word == "any")
-        today = self._bench.now().date()
-        first, last = parse_day_range(
-            "<today" if word == "overdue" else text, "due", lambda each: parse_days(each, today)
-        )
+        first, last = parse_day_range("<today" if word == "overdue" else text, "due", self.parse_days)
         return TaskFilter(has_due=True, due_from=first, due_until=last)
 
     def tasks(self, wanted: TaskFilter, path: str, folder: str, progress: Progress = NO_PROGRESS) -> Listed[TaskPlace]:

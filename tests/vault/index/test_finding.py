@@ -16,6 +16,7 @@ from support.memory_text import MemoryText
 from support.vaults import write_vault
 from vaultwire.markdown.properties import parse_frontmatter
 from vaultwire.markdown.yaml_core import PropertyValue
+from vaultwire.vault.days import Days, parse_days
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.disk.paths import fold
 from vaultwire.vault.errors import VaultError
@@ -41,7 +42,13 @@ from vaultwire.vault.search.text_forms import strip_diacritics
 from vaultwire.vault.value_types import NO_PROGRESS, VaultPath
 from vaultwire.vault.visibility.excludes import Excludes
 
-TODAY = date(2026, 3, 10)
+TODAY = date(2026, 3, 10)  # a Tuesday
+
+
+def the_days(text: str) -> Days:
+    return parse_days(text, TODAY)
+
+
 BACKENDS: list[Callable[[str | None], TextIndex]] = [MemoryText, TantivyText, Fts5Text]
 VAULT = """
 === Garden.md
@@ -94,7 +101,7 @@ def index(request: pytest.FixtureRequest, tmp_path: Path) -> Index:
 
 
 def find(index: Index, folder: str | None = None, **asked: Any) -> list[str]:
-    wanted = parse_note_filter(NoteFilterText(**asked), TODAY)
+    wanted = parse_note_filter(NoteFilterText(**asked), the_days)
     found = index.find(wanted, VaultPath(folder) if folder else None, NO_PROGRESS)
     notes = found.all()
     assert len(found) == len(notes)
@@ -118,7 +125,7 @@ FOUND: list[tuple[dict[str, Any], list[str]]] = [
     ({"properties": ["status!="]}, [ALL[0], ALL[1], ALL[3]]),
     ({"properties": ["rating>=4"]}, [ALL[0]]),
     ({"properties": ["rating<4"]}, [ALL[1]]),
-    ({"properties": ["rating>text"]}, []),
+    ({"properties": ['rating>"text"']}, []),
     ({"properties": ["due<today"]}, [ALL[0]]),
     ({"properties": ["due=yesterday"]}, [ALL[0]]),
     ({"properties": ["due<=2026-04-01"]}, ALL[:2]),
@@ -319,16 +326,39 @@ WRONG = {
     "a<>b": "expected 'status'",
     "a=~b": "expected 'status'",
     "!status=done": "write 'status!=done'",
+    "due before today": "write 'due<today'",
+    "next step since 2026-01": "write 'next step>=2026-01'",
+    "status is done": "write 'status=done'",
 }
 
 
 @pytest.mark.parametrize("text", WRONG)
 def test_a_bad_condition_says_what_was_wrong_and_what_would_be_right(text: str) -> None:
     with pytest.raises(VaultError) as caught:
-        parse_conditions([text], TODAY)
+        parse_conditions([text], the_days)
     assert caught.value.code == "INVALID_ARGUMENTS"
     assert caught.value.message.startswith(f"properties: {text!r} is no condition: ")
     assert WRONG[text] in caught.value.message
+
+
+@pytest.mark.parametrize("value", ["next friday", "30d", "01.01.2027", "soon"])
+def test_what_is_neither_date_nor_number_is_compared_as_text_only_in_quotes(value: str) -> None:
+    with pytest.raises(VaultError) as caught:
+        parse_conditions([f"due <{value}"], the_days)
+    assert caught.value.code == "INVALID_ARGUMENTS"
+    assert caught.value.message == (
+        f"properties: {value!r} in 'due <{value}' is neither a date nor a number. Write 2026-03-10, today or +7. "
+        f'To compare as text, quote it: due<"{value}".'
+    )
+    (condition,) = parse_conditions([caught.value.message.rpartition(": ")[2].rstrip(".")], the_days)
+    assert condition.accepts("A text") is (value > "a text")
+
+
+def test_a_name_in_quotes_may_look_like_a_comparison() -> None:
+    (condition,) = parse_conditions(['"status is done"'], the_days)
+    assert (condition.name, condition.sign) == ("status is done", "")
+    with pytest.raises(VaultError, match='quote it: "a=b"<"soon"'):
+        parse_conditions(['"a=b"<soon'], the_days)
 
 
 VALUES: list[tuple[str, PropertyValue, bool]] = [
@@ -338,8 +368,8 @@ VALUES: list[tuple[str, PropertyValue, bool]] = [
     ("a=1", True, False),
     ('a="1"', 1, False),
     ("a='1'", "1", True),
-    ("a>b", "C", True),
-    ("a>b", 7, False),
+    ('a>"b"', "C", True),
+    ('a>"b"', 7, False),
     ("a>7", "c", False),
     ("a=Alpha", "[[Alpha|the first]]", True),
     ("a=[[alpha]]", "[[Alpha]]", True),
@@ -353,6 +383,18 @@ VALUES: list[tuple[str, PropertyValue, bool]] = [
     ("a<2026-01-02", "soon", False),
     ("a=tomorrow", "2026-03-11", True),
     ("a=today", "Today", True),
+    ("a<=+7", "2026-03-17", True),
+    ("a<=+7", "2026-03-18", False),
+    ("a<=+7", 7, True),
+    ("a>=-1", "2026-03-09", True),
+    ("a<next week", "2026-03-15", True),
+    ("a<next week", "2026-03-16", False),
+    ("a<=Next  Week", "2026-03-22T10:00", True),
+    ("a>next week", "2026-03-22", False),
+    ("a>= this month", "2026-03-01", True),
+    ("a>2026-Q1", "2026-03-31", False),
+    ("a>2026-Q1", "2026-04-01", True),
+    ("a=this week", "This week", True),
     ('"a=b"="x y"', "X y", True),
     ("a=b=c", "b=c", True),
     ("a=STRASSE", "Straße", True),
@@ -361,7 +403,7 @@ VALUES: list[tuple[str, PropertyValue, bool]] = [
 
 @pytest.mark.parametrize(("text", "value", "expected"), VALUES, ids=str)
 def test_values_compare_by_type(text: str, value: PropertyValue, expected: bool) -> None:
-    (condition,) = parse_conditions([text], TODAY)
+    (condition,) = parse_conditions([text], the_days)
     assert condition.accepts(value) is expected
 
 
@@ -374,7 +416,7 @@ BLOCKS = st.dictionaries(
 SIGNS = st.sampled_from(["=", "!=", "<", "<=", ">", ">="])
 CONDITIONS = st.sampled_from(["status", "!status", "n", "!n"]) | st.tuples(
     st.sampled_from(["status", "n"]), SIGNS, SCALARS.filter(lambda text: text.strip("'") != "")
-).map("".join)
+).map(lambda parts: "".join(parts[:2]) + (f'"{parts[2]}"' if parts[2].isalpha() else parts[2]))
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=80)
@@ -394,7 +436,7 @@ def test_conditions_find_what_looking_into_each_note_finds(
     }
     for path, text in notes.items():
         (root / path).write_text(text, encoding="utf-8")
-    conditions = parse_conditions(texts, TODAY)
+    conditions = parse_conditions(texts, the_days)
     expected = [path for path, text in notes.items() if all(holds(condition, text) for condition in conditions)]
     assert find(open_over(root), properties=texts) == expected
 
@@ -409,7 +451,7 @@ def holds(condition: Condition, text: str) -> bool:
 def test_a_property_with_very_many_values_is_compared_as_one_with_few(tmp_path: Path) -> None:
     index = open_over(write_vault(tmp_path, "".join(f"=== {n:03}.md\n---\nn: {n}\n---\n" for n in range(700))))
     assert find(index, properties=["n>=697"]) == ["697.md", "698.md", "699.md"]
-    wanted = parse_note_filter(NoteFilterText(properties=["n>=10"]), TODAY)
+    wanted = parse_note_filter(NoteFilterText(properties=["n>=10"]), the_days)
     assert len(index.find(wanted, None, NO_PROGRESS)) == 690
 
 

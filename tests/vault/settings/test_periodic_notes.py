@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vaultwire.vault.days import Days, days_around, parse_day, parse_days, shifted
+from vaultwire.vault.days import Days, days_around, named, parse_day, parse_days, shifted
 from vaultwire.vault.disk.paths import parse_path
 from vaultwire.vault.errors import INVALID_ARGUMENTS, PATH_OUTSIDE_VAULT, PERMISSION_DENIED, VaultError
 from vaultwire.vault.settings.obsidian_settings import PeriodicNotes, Settings
@@ -165,7 +165,9 @@ def test_what_names_no_day_is_refused_with_what_would(text: str) -> None:
     with pytest.raises(VaultError) as caught:
         parse_day(text, DAY)
     assert caught.value.code == INVALID_ARGUMENTS
-    assert "'today', 'yesterday', 'tomorrow'" in caught.value.message
+    assert caught.value.message.startswith(
+        f"{text!r} is not a date I understand. Give 'today', 'yesterday', 'tomorrow', "
+    )
 
 
 @given(text=st.text(alphabet="+-0123456789W ", max_size=12))
@@ -258,6 +260,13 @@ def test_weeks_are_counted_as_the_weekly_notes_are_named(form: str, is_iso: bool
     assert has_iso_weeks(plugin("week", "", form)) is is_iso
 
 
+def test_without_settings_for_weekly_notes_weeks_begin_on_monday() -> None:
+    week = parse_days("2027-W01", DAY, iso_weeks=has_iso_weeks(Settings()))
+    assert week.first == date(2027, 1, 4)
+    assert periodic_note_path(Settings(), week) == "2027-W01.md"
+    assert days_of_note(Settings(), "week", VaultPath("2027-W01.md")) == week
+
+
 TIMES = [
     ("this week", "week", "2023-12-31", "2024-01-01"),
     ("Weekly", "week", "2023-12-31", "2024-01-01"),
@@ -306,3 +315,21 @@ def test_where_one_day_is_needed_a_longer_time_is_refused() -> None:
 
 def test_days_are_told_by_their_period() -> None:
     assert parse_days("today", DAY) == Days("day", DAY, DAY)
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("2024-01-05", "2024-01-05"),
+        ("2024-W01", "2024-W01"),
+        ("2027-W52", "2027-W52"),
+        ("2024-03", "2024-03"),
+        ("2024-Q4", "2024-Q4"),
+        ("0999", "0999"),
+    ],
+)
+def test_days_are_called_what_a_caller_calls_them(text: str, name: str) -> None:
+    for iso_weeks in (True, False):
+        days = parse_days(text, DAY, iso_weeks=iso_weeks)
+        its_days = f" ({days.first} to {days.last})" if days.period == "week" else ""
+        assert named(days.period, days.first) == name + its_days

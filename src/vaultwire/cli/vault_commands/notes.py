@@ -1,20 +1,32 @@
-"""``vaultwire read`` and ``mv``: one note, to read or to move."""
+"""``vaultwire read`` and ``mv``: a note, to read or to move, or the notes of some days, to read."""
 
 from __future__ import annotations
 
 import argparse
 import sys
 
-from vaultwire.cli.terminal import has_reader, say, say_text
-from vaultwire.cli.vault_commands.calling import DONE, Calls, add_options, run, say_answer, say_change
+from vaultwire.cli.terminal import complain, has_reader, say, say_text
+from vaultwire.cli.vault_commands.calling import (
+    DONE,
+    NOT_FOUND,
+    Calls,
+    FailedCallError,
+    add_options,
+    run,
+    say_answer,
+    say_change,
+)
 
+_NOT_THERE = "FILE_NOT_FOUND"
 _WHOLE = 10_000_000  # the most that the tool gives
 
 
 def add_read(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of ``read``."""
     parser.add_argument(
-        "note", metavar="NOTE", help="a path in the vault, a name, or [[wikilink]]; Note#Heading for a part"
+        "note",
+        metavar="NOTE",
+        help="a path, name or [[wikilink]]; Note#Heading for a part; or days: today, 'last 7 days'",
     )
     parts = parser.add_mutually_exclusive_group()
     parts.add_argument("--section", metavar="HEADING", help="only this section, such as Plan or 'Plan#Next'; or ^block")
@@ -32,7 +44,12 @@ def read(options: argparse.Namespace) -> int:
     def work(calls: Calls) -> int:
         parts = {"section": options.section, "lines": options.lines, "part": options.part}
         asked = {name: value for name, value in parts.items() if value is not None}
-        text, data = calls.call("read_note", path=options.note, max_characters=_WHOLE, **asked)
+        try:
+            text, data = calls.call("read_note", path=options.note, max_characters=_WHOLE, **asked)
+        except FailedCallError as error:
+            if error.code != _NOT_THERE:
+                raise
+            return _read_days(calls, options, asked)
         if options.json:
             say_answer(options, text, data)
             return DONE
@@ -44,6 +61,32 @@ def read(options: argparse.Namespace) -> int:
         return DONE
 
     return run(options, work)
+
+
+def _read_days(calls: Calls, options: argparse.Namespace, asked: dict[str, str]) -> int:
+    """Print the notes of a day or longer time, of several each below its path. Fails as for a note if it names no time."""
+    text, data = calls.call("read_notes", paths=[options.note], max_characters=_WHOLE, **asked)
+    read = [note for note in data["notes"] if "content" in note]
+    failed = [
+        f"There is no note of {note['name']!r} yet; it would be {note['path']!r}."
+        if "path" in note
+        else note["message"]
+        for note in data["notes"]
+        if note not in read
+    ]
+    if not read:
+        raise FailedCallError(_NOT_THERE, failed[0] if failed else text)
+    if options.json:
+        say_answer(options, text, data)
+    elif len(data["notes"]) == 1:
+        say_text(read[0]["content"])
+    else:
+        for note in read:
+            content = note["content"]
+            say_text(f"==> {note['path']} <==\n{content}" + ("" if content.endswith("\n") else "\n"))
+    for message in failed:
+        complain(message)
+    return NOT_FOUND if failed else DONE
 
 
 def add_mv(parser: argparse.ArgumentParser) -> None:

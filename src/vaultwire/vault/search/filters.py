@@ -7,12 +7,13 @@ with numbers, dates with dates, texts with texts.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from datetime import UTC, date, datetime, timedelta
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 from vaultwire.markdown.properties import property_type
 from vaultwire.markdown.yaml_core import PropertyValue
+from vaultwire.vault.days import Days
 from vaultwire.vault.disk.paths import fold
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
 from vaultwire.vault.search.query import NUMBER
@@ -37,6 +38,8 @@ _DAYS = {"yesterday": -1, "today": 0, "tomorrow": 1}
 _AGO = re.compile(r"(\d{1,5}) ?(m|min|h|d|w)\Z", re.ASCII)
 _MINUTES = {"m": 1, "min": 1, "h": 60, "d": 24 * 60, "w": 7 * 24 * 60}
 _CLOCK = re.compile(r"\d\d?:\d\d\Z", re.ASCII)
+_IN_WORDS = re.compile(r"(.+?) (before|after|until|since|is) (.+)", re.IGNORECASE | re.DOTALL)
+_SIGNS = {"before": "<", "after": ">", "until": "<=", "since": ">=", "is": "="}
 _FAR = 2**63 - 1  # nanoseconds, 64 bits, until the year 2262: any later time is later than all files
 EMPTY_VALUES: Final[tuple[PropertyValue, ...]] = (None, "", [], {})
 
@@ -160,26 +163,29 @@ class NoteFilterText(NamedTuple):
     sort: Sort = "relevance"
 
 
-def parse_note_filter(asked: NoteFilterText, today: date) -> NoteFilter:
-    """Return the filter. Raises VaultError (INVALID_ARGUMENTS) that names the argument."""
+def parse_note_filter(asked: NoteFilterText, parse: Callable[[str], Days]) -> NoteFilter:
+    """Return the filter; ``parse`` is as for ``parse_conditions``. Raises VaultError that names the argument."""
     now = datetime.now(UTC).astimezone()
     return NoteFilter(
         asked.name,
         asked.alias,
         tuple(asked.tags),
-        parse_conditions(asked.properties, today),
+        parse_conditions(asked.properties, parse),
         parse_time(asked.modified_after, "modified_after", now) if asked.modified_after else None,
         parse_time(asked.modified_before, "modified_before", now) if asked.modified_before else None,
         asked.sort,
     )
 
 
-def parse_conditions(texts: Sequence[str], today: date) -> tuple[Condition, ...]:
-    """Return the conditions. Raises VaultError (INVALID_ARGUMENTS) for a text that is no condition."""
-    return tuple(_parse_condition(text, today) for text in texts)
+def parse_conditions(texts: Sequence[str], parse: Callable[[str], Days]) -> tuple[Condition, ...]:
+    """Return the conditions. ``parse`` reads a day or longer time, as ``parse_days``.
+
+    Raises VaultError (INVALID_ARGUMENTS) for a text that is no condition.
+    """
+    return tuple(_parse_condition(text, parse) for text in texts)
 
 
-def _parse_condition(text: str, today: date) -> Condition:
+def _parse_condition(text: str, parse: Callable[[str], Days]) -> Condition:
     found = _CONDITION.match(text)
     if found is None:
         raise _wrong(text, f"expected {_FORMS}; text with signs in it goes in double quotes")
@@ -191,6 +197,10 @@ def _parse_condition(text: str, today: date) -> Condition:
         before, colon, after = name.partition(":")
         if colon and not found["quoted"]:
             raise _wrong(text, f"to compare with a value write '{before.strip()}={after.strip()}'")
+        words = None if found["quoted"] else _IN_WORDS.fullmatch(name)
+        if words is not None:
+            meant = f"{words[1]}{_SIGNS[words[2].lower()]}{words[3]}"
+            raise _wrong(text, f"to compare write {meant!r}; the name of a property goes in double quotes")
         return Condition(fold(name), found["missing"] or "")
     if found["missing"]:
         raise _wrong(text, f"'!' before a name means that it is not there; write '{name}!={found['plain'] or '…'}'")
@@ -199,21 +209,38 @@ def _parse_condition(text: str, today: date) -> Condition:
     if not value.strip() and sign not in ("=", "!="):
         raise _wrong(text, f"there is no value after {sign}")
     condition = Condition(fold(name), sign, _plain(value.strip()))
-    return condition if quoted is not None else _typed(condition, value, today)
+    if quoted is not None or not value:
+        return condition
+    condition = _typed(condition, value, parse)
+    if sign in ("=", "!=") or condition.number is not None or condition.date:
+        return condition
+    compared = found["name"] or f'"{name}"'
+    raise VaultError(
+        INVALID_ARGUMENTS,
+        f"properties: {value!r} in {text!r} is neither a date nor a number. Write {parse('today').first}, today or +7. "
+        f'To compare as text, quote it: {compared}{sign}"{value}".',
+        argument="properties",
+    )
 
 
-def _typed(condition: Condition, value: str, today: date) -> Condition:
+def _typed(condition: Condition, value: str, parse: Callable[[str], Days]) -> Condition:
     """Return the condition with its value as a number or date, if it is one."""
     if NUMBER.match(value):
         condition = condition._replace(number=float(value))
     found = _DATE.match(value)
     if found is not None:
-        condition = condition._replace(date=found[1].replace(" ", "T"))
-    elif _YEAR.match(value):
-        condition = condition._replace(date=value)
-    elif condition.text in _DAYS:
-        condition = condition._replace(date=(today + timedelta(_DAYS[condition.text])).isoformat())
-    return condition
+        return condition._replace(date=found[1].replace(" ", "T"))
+    if _YEAR.match(value):
+        return condition._replace(date=value)
+    is_equality = condition.sign in ("=", "!=")
+    # To be equal to "this week" can only mean these words. A number without a sign is no day.
+    if (is_equality and condition.text not in _DAYS) or (condition.number is not None and value[0] not in "+-"):
+        return condition
+    try:
+        days = parse(value)
+    except VaultError:
+        return condition
+    return condition._replace(date=(days.first if condition.sign in ("<", ">=") else days.last).isoformat())
 
 
 def _wrong(text: str, reason: str) -> VaultError:

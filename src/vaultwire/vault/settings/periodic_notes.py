@@ -37,6 +37,8 @@ _DEFAULT_FORMATS: Final = {
     "quarter": "YYYY-[Q]Q",
     "year": "YYYY",
 }
+# Without settings for weekly notes, weeks are those of ISO 8601, as in the names that people give them.
+_ISO_WEEK_FORMAT: Final = "GGGG-[W]WW"
 
 
 def is_set(settings: Settings, period: str) -> bool:
@@ -48,12 +50,10 @@ def notes_of(settings: Settings, period: str) -> PeriodicNotes:
     """Return where the notes of this period are, with the default format if none is set."""
     notes = settings.periodic_notes.get(period)
     if notes is None:
-        is_day = period == "day"
-        notes = (
-            PeriodicNotes(settings.daily_folder, settings.daily_format, settings.daily_template)
-            if is_day
-            else PeriodicNotes()
-        )
+        if period == "day":
+            notes = PeriodicNotes(settings.daily_folder, settings.daily_format, settings.daily_template)
+        else:
+            notes = PeriodicNotes(format=_ISO_WEEK_FORMAT if period == "week" else "")
     return notes._replace(format=notes.format.strip().strip("/") or _DEFAULT_FORMATS[period])
 
 
@@ -61,6 +61,7 @@ def has_iso_weeks(settings: Settings) -> bool:
     """Tell whether the vault's weeks are those of ISO 8601, from Monday: if the format of its weekly notes has ``W`` or ``G``.
 
     Other tokens count weeks as the language of Obsidian does, which is not in the vault: as in English, from Sunday.
+    Without settings for weekly notes, weeks are those of ISO 8601.
     """
     tokens = {piece.text[0] for piece in split_format(notes_of(settings, "week").format) if not piece.is_literal}
     return bool(tokens & {"W", "G"}) and not tokens & {"w", "g"}
