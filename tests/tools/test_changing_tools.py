@@ -291,6 +291,14 @@ def test_who_has_read_a_part_may_edit_but_not_write_over_the_whole(root: Path, v
     assert refusal(vault, "edit_note", path="Plan", edits=stale, if_match=etag)[0] == STALE_EDIT
 
 
+def test_missing_edits_are_shown_as_they_should_be(vault: Vault) -> None:
+    message = refusal(vault, "edit_note", path="Plan")[1]
+    assert message == 'edits is missing: {"edits": [{"action": "append", "content": "…"}]}.'
+    both = refusal(vault, "edit_note", path="Plan", edits=edit(action="append", content="x"), diff="@@")[1]
+    assert both == "Give edits or a diff, not both."
+    assert "find_notes and search_notes show what there is." in refusal(vault, "edit_note", path="Zzz", diff="@@")[1]
+
+
 def test_a_server_that_asks_for_it_edits_only_what_the_session_has_read(root: Path, tmp_path: Path) -> None:
     vault = open_vault(root, state=tmp_path / "state", read_first=True)
     mine = vault.used_by(Caller("reader"), "edit_note")

@@ -104,7 +104,7 @@ def test_folders_are_a_tree(root: Path) -> None:
     ]
     assert text_of(root, "vault_overview", what="folders", limit=2)[-2:] == [
         "  Days/  2 notes",
-        "To see more, pass folder, depth or limit.",
+        "To see more, pass folder or a larger limit.",
     ]
 
 

@@ -84,7 +84,7 @@ def _folders(vault: Vault, progress: Progress, folder: str, depth: int, limit: i
         counts += [f"{counted(each.unshown, 'folder')} not shown"] if each.unshown else []
         lines.append(f"{'  ' * each.depth}{name or '(top)'}{'/' if name else ''}  {', '.join(counts)}")
     if any(each.unshown for each in tree):
-        lines.append("To see more, pass folder, depth or limit.")
+        lines.append("To see more, pass folder or a larger limit.")
     branches = [
         Branch(
             folder=each.folder,

@@ -246,7 +246,7 @@ def stem(path: str) -> str:
 
 def not_found(name: str, near: list[VaultPath]) -> VaultError:
     """Return the error for a note that does not exist, with similar names."""
-    hint = f" Did you mean: {', '.join(near)}?" if near else " list_notes and search_notes show what there is."
+    hint = f" Did you mean: {', '.join(near)}?" if near else " find_notes and search_notes show what there is."
     return VaultError(FILE_NOT_FOUND, f"No note is named {name!r}.{hint}", name=name, near=near)
 
 

@@ -37,6 +37,7 @@ ValueKind: TypeAlias = Literal["auto", "text", "number", "checkbox", "list", "em
 _BOOLEANS = {"true": True, "false": False}
 # Types whose values are text in YAML, also where they look like a number or a date.
 _TEXT_TYPES = ("text", "date", "datetime")
+_NO_EDITS = 'edits is missing: {"edits": [{"action": "append", "content": "…"}]}.'
 
 
 class GivenProperty(NamedTuple):
@@ -97,7 +98,8 @@ class Revising:
         Raises VaultError: those of ``locate``, ``Workbench.read``, ``apply_edits`` and ``apply_diff``; NOT_UTF8.
         """
         if bool(edits) is bool(diff):
-            raise VaultError(INVALID_ARGUMENTS, "Give either edits or a diff.", argument="edits")
+            message = "Give edits or a diff, not both." if diff else _NO_EDITS
+            raise VaultError(INVALID_ARGUMENTS, message, argument="edits")
 
         def change(path: VaultPath, text: str) -> str:
             if diff:
