@@ -382,11 +382,21 @@ def test_a_daily_note_is_made_from_its_template_and_added_to(root: Path, vault: 
     assert (root / "Days/2026-03-31.md").read_text() == "# 2026-03-31\n\n## Done\n- one\n- two\n"
 
 
+def test_a_note_that_was_made_can_be_edited_with_the_etag_told(vault: Vault) -> None:
+    for tool, arguments in (("create_note", {"path": "New", "content": "a"}), ("append_daily_note", {"content": "a"})):
+        made = call(vault, tool, **arguments)
+        path, etag = made.data["path"], made.data["etag"]
+        assert f"{path} (etag {etag})" in made.texts[0]
+        assert etag == call(vault, "read_note", path=path).data["etag"]
+        call(vault, "edit_note", path=path, edits=edit(action="append", content="b"), if_match=etag)
+
+
 def test_an_attachment_tells_the_link_that_shows_it(root: Path, vault: Vault) -> None:
     first = call(vault, "add_attachment", name="bed.png", data=base64.b64encode(PNG).decode(), beside="Garden")
     again = call(vault, "add_attachment", name="bed.png", data=base64.b64encode(PNG).decode(), beside="Garden")
     assert (first.data["link"], again.data["link"]) == ("![[bed.png]]", "![[bed 1.png]]")
     assert (root / "bed 1.png").read_bytes() == PNG
+    assert "etag" not in first.data
     assert refusal(vault, "add_attachment", name="bed.png", data="no base64!")[0] == INVALID_ARGUMENTS
 
 

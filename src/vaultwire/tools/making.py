@@ -7,7 +7,7 @@ from typing import Annotated, Literal, NotRequired, Protocol, cast
 from vaultwire.markdown.links import percent_decoded
 from vaultwire.toolkit.argument_types import DryRun, IfMatch, Name, NoteName, OptionalName
 from vaultwire.toolkit.registry import AnyTool, Bounds, Outcome, tool
-from vaultwire.tools.changes import Changed, change_texts, to_changed
+from vaultwire.tools.changes import Changed, change_texts, to_changed_note
 from vaultwire.tools.revising import Values, to_given
 from vaultwire.vault.editing.making import Embedding, Made
 from vaultwire.vault.errors import INVALID_ARGUMENTS, NOTE_EXISTS, VaultError
@@ -25,6 +25,7 @@ class MadeFile(Changed):
 
     path: Annotated[str, "Path in the vault"]
     created: Annotated[bool, "Whether the file is new"]
+    etag: Annotated[NotRequired[str], "Of a note: its fingerprint as it is now; of a dry run, as it would be"]
     link: Annotated[NotRequired[str], "Of an attachment: the link that shows it in a note"]
 
 
@@ -185,10 +186,12 @@ def _name_in(source: str) -> str:
 
 
 def _outcome(made: Made, what: str) -> Outcome[MadeFile]:
-    changed = to_changed(made.done)
-    data = cast(
-        "MadeFile", {**changed, "path": made.path, "created": made.is_new}
-    )  # mypy wants optional fields spelt out
+    changed = to_changed_note(made.done, made.path)
+    data = cast("MadeFile", {**changed, "created": made.is_new})  # mypy wants optional fields spelt out
+    if made.link:  # the etag is that of a note
+        data.pop("etag", None)
+    if "etag" in data:
+        what += f" (etag {data['etag']})"
     if made.link:
         data["link"] = made.link
     return Outcome(change_texts(made.done, what, changed), data)
