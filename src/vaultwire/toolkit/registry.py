@@ -187,7 +187,7 @@ def invoke(
     schema = description["inputSchema"]
     read, problems = read_arguments(schema, arguments)
     if problems:
-        example = example_of(schema, read)
+        example = example_of(schema, read, description["description"])
         message = (
             f"{declared.name} was called with wrong arguments: {'; '.join(problems)}. Right would be, for example: "
             f"{json.dumps(example, ensure_ascii=False)}."

@@ -147,6 +147,8 @@ def make_add_attachment(sources: Sources) -> AnyTool:
 
         It goes where the person has set in Obsidian for attachments; a name that is taken gets a number.
 
+        Example: {"name": "diagram.png", "data": "iVBORw0KGgo=", "embed_in": "Projects/Plan"}.
+
         Args:
             name: File name with extension, such as "diagram.png"; or a path from the vault's root. Empty for the source's.
             data: The file's bytes as base64, at most 5 MB decoded. Or give a source.

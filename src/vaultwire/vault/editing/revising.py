@@ -181,11 +181,11 @@ class Revising:
     ) -> tuple[list[SetTask], Done]:
         """Set marks and due dates of tasks, in one change; every other byte stays. See ``task_edits.edit_tasks``.
 
-        A task is named by its text. A line alone is enough with ``if_match``, which is for tasks of one note. Raises
-        VaultError as ``edit`` does.
+        A task is named by its text, or by its line: the answer tells which task stood there. ``if_match`` is for tasks of
+        one note. Raises VaultError as ``edit`` does.
         """
         today = self._bench.now().date()
-        edits = [self._to_edit(each, today, if_match) for each in given]
+        edits = [self._to_edit(each, today) for each in given]
         with self._bench.locked(progress) as context:
             notes: dict[VaultPath, list[TaskEdit]] = {}
             for each, edit in zip(asking(progress, given), edits, strict=True):
@@ -204,15 +204,11 @@ class Revising:
                 notices += remarks
             return found, self._bench.finish(steps, notices, progress, dry_run=dry_run)
 
-    def _to_edit(self, given: GivenTask, today: date, if_match: str | None) -> TaskEdit:
+    def _to_edit(self, given: GivenTask, today: date) -> TaskEdit:
         if given.status is None and given.due is None:
             raise VaultError(INVALID_ARGUMENTS, "tasks: give status or due, or both.", argument="tasks")
-        if not given.text.strip() and (given.line is None or if_match is None):
-            raise VaultError(
-                INVALID_ARGUMENTS,
-                "tasks: give the task's text; line tells equal tasks apart. A line alone needs if_match: it may have moved.",
-                argument="tasks",
-            )
+        if not given.text.strip() and given.line is None:
+            raise VaultError(INVALID_ARGUMENTS, "tasks: give the task's text, or its line as listed.", argument="tasks")
         mark = None if given.status is None else parse_mark(given.status)
         due = given.due if given.due is None else given.due.strip()
         if due is not None:
