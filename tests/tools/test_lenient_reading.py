@@ -390,6 +390,7 @@ def test_an_error_shows_an_example_with_what_was_right(tmp_path: Path) -> None:
     call(vault, "set_properties", **failure.details["example"])
     failure = attempt(vault, "edit_note", path="A", colour="red")
     assert isinstance(failure, Failure)
+    assert "'colour' is not an argument (there are: path, edits, if_match, dry_run)" in failure.message
     call(vault, "edit_note", **failure.details["example"])
     failure = attempt(vault, "set_properties", path="A", colour="red", dry_run=True, if_match="0" * 24)
     assert isinstance(failure, Failure)
