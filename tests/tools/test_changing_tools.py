@@ -272,6 +272,23 @@ def test_a_value_is_held_to_the_type_the_vault_gives_its_property(root: Path, va
     )
 
 
+@pytest.mark.parametrize(
+    ("given", "day"), [("tomorrow", "2026-04-01"), ("+7", "2026-04-07"), ("2026-05-01", "2026-05-01")]
+)
+def test_a_date_may_be_given_in_words_where_the_vault_wants_one(root: Path, vault: Vault, given: str, day: str) -> None:
+    call(vault, "set_properties", paths=["Plan"], set={"due": given, "note": given})
+    text = (root / "Plan.md").read_text()
+    assert f"due: {day}\n" in text
+    assert refusal(vault, "set_properties", paths=["Plan"], set={"due": "next week"})[0] == INVALID_ARGUMENTS
+
+
+def test_a_property_that_is_not_there_cannot_be_removed_unsaid(vault: Vault) -> None:
+    outcome = call(vault, "set_properties", paths=["Plan"], remove=["nope", "STATUS"])
+    assert outcome.data["notices"] == ["Plan.md has no property 'nope'."]
+    again = call(vault, "set_properties", paths=["Plan"], remove=["nope"])
+    assert (again.data["changed"], "Plan.md has no property 'nope'." in again.texts[0]) == (False, True)
+
+
 def test_a_stale_edit_is_refused_with_what_changed_since_it_was_read(root: Path, vault: Vault) -> None:
     mine = vault.used_by(Caller("reader"), "read_note")
     etag = call(mine, "read_note", path="Garden").data["etag"]
