@@ -309,6 +309,21 @@ def test_who_has_read_a_part_may_edit_but_not_write_over_the_whole(root: Path, v
     assert (code, message.partition(" (")[0]) == (STALE_EDIT, "'Plan.md' has changed since you read it")
 
 
+@pytest.mark.parametrize("tool", ["read_note", "delete_note"])
+@pytest.mark.parametrize("name", ["Sub", "sub/"])
+def test_a_folder_where_a_note_is_wanted_is_told_to_be_one(vault: Vault, tool: str, name: str) -> None:
+    assert refusal(vault, tool, path=name) == (
+        "FILE_NOT_FOUND",
+        '\'Sub\' is a folder; find_notes {"folder": "Sub"} lists its notes.',
+    )
+
+
+def test_a_hidden_folder_is_not_told_of(root: Path) -> None:
+    hidden = open_vault(root, rules=PathRules(deny=(Rule("deny", "Sub/", 1),)))
+    code, message = refusal(hidden, "read_note", path="Sub")
+    assert (code, "is a folder" in message) == ("FILE_NOT_FOUND", False)
+
+
 def test_missing_edits_are_shown_as_they_should_be(vault: Vault) -> None:
     message = refusal(vault, "edit_note", path="Plan")[1]
     assert message == 'edits is missing: {"edits": [{"action": "append", "content": "…"}]}.'

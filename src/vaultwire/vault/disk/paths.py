@@ -250,6 +250,12 @@ def not_found(name: str, near: list[VaultPath]) -> VaultError:
     return VaultError(FILE_NOT_FOUND, f"No note is named {name!r}.{hint}", name=name, near=near)
 
 
+def is_a_folder(folder: VaultPath) -> VaultError:
+    """Return the error for a folder's name where a note's is wanted."""
+    message = f'{folder!r} is a folder; find_notes {{"folder": "{folder}"}} lists its notes.'
+    return VaultError(FILE_NOT_FOUND, message, name=folder)
+
+
 def lies_in(path: str, folder: str) -> bool:
     """Tell whether a path is ``folder`` itself or lies below it."""
     return path == folder or path.startswith(f"{folder}/")
