@@ -167,13 +167,29 @@ def make_add_attachment(sources: Sources) -> AnyTool:
                 argument="source" if source else "data",
             )
         most = vault.making.max_attachment_bytes
-        content = sources.read(source, name, most, progress) if source else decode_base64(data, name, most)
+        try:
+            content = sources.read(source, name, most, progress) if source else decode_base64(data, name, most)
+        except VaultError:
+            _check_is_elsewhere(vault, source, progress)
+            raise
         embedding = Embedding(embed_in, section, if_match) if embed_in else None
         made = vault.making.attach(name, content, beside, embedding, progress, dry_run=dry_run)
         embedded = f" and showed it in {made.shown_in}" if made.shown_in else ""
         return _outcome(made, f"saved {made.path}{embedded}; the link to it is {made.link}")
 
     return add_attachment
+
+
+def _check_is_elsewhere(vault: Vault, source: str, progress: Progress) -> None:
+    """Raise VaultError (INVALID_ARGUMENTS) for a source that is an attachment of the vault already."""
+    try:
+        there = vault.find_attachment(source, progress) if source and "://" not in source else None
+    except VaultError:  # no name of the vault
+        return
+    if there is not None:
+        shown = f"![[{there.rpartition('/')[2]}]]"
+        message = f"{there} is in the vault already. To show it: edit_note with {shown}."
+        raise VaultError(INVALID_ARGUMENTS, message, argument="source", path=there) from None
 
 
 def _name_in(source: str) -> str:
