@@ -147,6 +147,13 @@ def test_nothing_is_allowed_by_default(vault: Vault, folder: Path) -> None:
     assert code_of(add(vault, folder, source="https://example.com/a.png")) == POLICY_DENIED
 
 
+def test_a_source_in_the_vault_is_told_to_be_there(vault: Vault, folder: Path) -> None:
+    for allowed in (None, folder):
+        failure = add(vault, allowed, source="Sub/photo.png")
+        assert code_of(failure) == INVALID_ARGUMENTS
+        assert failure.message == "Sub/photo.png is in the vault already. To show it: edit_note with ![[photo.png]]."
+
+
 def test_data_or_a_source_is_needed_and_not_both(vault: Vault) -> None:
     data = base64.b64encode(PNG).decode()
     given: list[dict[str, Any]] = [{}, {"name": "x.png"}, {"data": data}]

@@ -183,6 +183,7 @@ def test_instructions_fit_into_a_kilobyte_and_name_tools_that_are_there(read_onl
         assert len(text.encode()) <= 1024
         named = set(re.findall(r"\b[a-z]+(?:_[a-z]+)+\b", text)) - {"if_match", "dry_run"}
         assert {"search_notes", MORE} <= named <= listed
+        assert read_only is ("tick tasks off, add attachments" not in text)
 
 
 def _schemas(schema: dict[str, Any]) -> list[dict[str, Any]]:

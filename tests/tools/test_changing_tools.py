@@ -272,6 +272,23 @@ def test_a_value_is_held_to_the_type_the_vault_gives_its_property(root: Path, va
     )
 
 
+@pytest.mark.parametrize(
+    ("given", "day"), [("tomorrow", "2026-04-01"), ("+7", "2026-04-07"), ("2026-05-01", "2026-05-01")]
+)
+def test_a_date_may_be_given_in_words_where_the_vault_wants_one(root: Path, vault: Vault, given: str, day: str) -> None:
+    call(vault, "set_properties", paths=["Plan"], set={"due": given, "note": given})
+    text = (root / "Plan.md").read_text()
+    assert f"due: {day}\n" in text
+    assert refusal(vault, "set_properties", paths=["Plan"], set={"due": "next week"})[0] == INVALID_ARGUMENTS
+
+
+def test_a_property_that_is_not_there_cannot_be_removed_unsaid(vault: Vault) -> None:
+    outcome = call(vault, "set_properties", paths=["Plan"], remove=["nope", "STATUS"])
+    assert outcome.data["notices"] == ["Plan.md has no property 'nope'."]
+    again = call(vault, "set_properties", paths=["Plan"], remove=["nope"])
+    assert (again.data["changed"], "Plan.md has no property 'nope'." in again.texts[0]) == (False, True)
+
+
 def test_a_stale_edit_is_refused_with_what_changed_since_it_was_read(root: Path, vault: Vault) -> None:
     mine = vault.used_by(Caller("reader"), "read_note")
     etag = call(mine, "read_note", path="Garden").data["etag"]
@@ -288,7 +305,31 @@ def test_who_has_read_a_part_may_edit_but_not_write_over_the_whole(root: Path, v
     assert (code, "edit_note" in message) == (NOT_READ, True)
     call(vault, "edit_note", path="Plan", edits=edit(action="append", section="Log", content="x"), if_match=etag)
     stale = edit(action="append", section="Log", content="y")
-    assert refusal(vault, "edit_note", path="Plan", edits=stale, if_match=etag)[0] == STALE_EDIT
+    code, message = refusal(vault, "edit_note", path="Plan", edits=stale, if_match=etag)
+    assert (code, message.partition(" (")[0]) == (STALE_EDIT, "'Plan.md' has changed since you read it")
+
+
+@pytest.mark.parametrize("tool", ["read_note", "delete_note"])
+@pytest.mark.parametrize("name", ["Sub", "sub/"])
+def test_a_folder_where_a_note_is_wanted_is_told_to_be_one(vault: Vault, tool: str, name: str) -> None:
+    assert refusal(vault, tool, path=name) == (
+        "FILE_NOT_FOUND",
+        '\'Sub\' is a folder; find_notes {"folder": "Sub"} lists its notes.',
+    )
+
+
+def test_a_hidden_folder_is_not_told_of(root: Path) -> None:
+    hidden = open_vault(root, rules=PathRules(deny=(Rule("deny", "Sub/", 1),)))
+    code, message = refusal(hidden, "read_note", path="Sub")
+    assert (code, "is a folder" in message) == ("FILE_NOT_FOUND", False)
+
+
+def test_missing_edits_are_shown_as_they_should_be(vault: Vault) -> None:
+    message = refusal(vault, "edit_note", path="Plan")[1]
+    assert message == 'edits is missing: {"edits": [{"action": "append", "content": "…"}]}.'
+    both = refusal(vault, "edit_note", path="Plan", edits=edit(action="append", content="x"), diff="@@")[1]
+    assert both == "Give edits or a diff, not both."
+    assert "find_notes and search_notes show what there is." in refusal(vault, "edit_note", path="Zzz", diff="@@")[1]
 
 
 def test_a_server_that_asks_for_it_edits_only_what_the_session_has_read(root: Path, tmp_path: Path) -> None:
@@ -392,11 +433,21 @@ def test_a_daily_note_is_made_from_its_template_and_added_to(root: Path, vault: 
     assert (root / "Days/2026-03-31.md").read_text() == "# 2026-03-31\n\n## Done\n- one\n- two\n"
 
 
+def test_a_note_that_was_made_can_be_edited_with_the_etag_told(vault: Vault) -> None:
+    for tool, arguments in (("create_note", {"path": "New", "content": "a"}), ("append_daily_note", {"content": "a"})):
+        made = call(vault, tool, **arguments)
+        path, etag = made.data["path"], made.data["etag"]
+        assert f"{path} (etag {etag})" in made.texts[0]
+        assert etag == call(vault, "read_note", path=path).data["etag"]
+        call(vault, "edit_note", path=path, edits=edit(action="append", content="b"), if_match=etag)
+
+
 def test_an_attachment_tells_the_link_that_shows_it(root: Path, vault: Vault) -> None:
     first = call(vault, "add_attachment", name="bed.png", data=base64.b64encode(PNG).decode(), beside="Garden")
     again = call(vault, "add_attachment", name="bed.png", data=base64.b64encode(PNG).decode(), beside="Garden")
     assert (first.data["link"], again.data["link"]) == ("![[bed.png]]", "![[bed 1.png]]")
     assert (root / "bed 1.png").read_bytes() == PNG
+    assert "etag" not in first.data
     assert refusal(vault, "add_attachment", name="bed.png", data="no base64!")[0] == INVALID_ARGUMENTS
 
 

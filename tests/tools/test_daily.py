@@ -207,5 +207,5 @@ def test_where_nothing_is_set_for_a_period_the_answer_says_so(tmp_path: Path) ->
     made = vault.making.append_periodic("this quarter", "x", "", NO_PROGRESS, dry_run=False)
     assert made.path == "2026-Q1.md"
     assert made.done.notices == [
-        "Obsidian has no settings for quarterly notes, so this one has the usual name, in the vault's own folder."
+        "Obsidian has no settings for quarterly notes: the note has the default name and lies at the top of the vault."
     ]

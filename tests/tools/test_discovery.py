@@ -156,6 +156,8 @@ def test_as_much_is_told_as_was_asked_for(core: Server) -> None:
     (summary,) = found(core, query="merge_notes", limit=1)["tools"]
     assert set(summary) == {"name", "category", "summary", "arguments"}
     assert summary["arguments"] == ["source", "target", "where?", "dry_run?"]
+    tasks = found(core, query="set_task", detail_level="summary", limit=1)["tools"][0]
+    assert tasks["arguments"][0] == "tasks: [{path, text?, line?, status?, due?}]"
     (full,) = found(core, query="merge_notes", limit=1, detail_level="full")["tools"]
     (described,) = (each for each in CATALOG if each["name"] == "merge_notes")
     assert full["description"] == described["description"]

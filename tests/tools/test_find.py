@@ -133,7 +133,7 @@ def test_a_page_or_time_beyond_everything_is_empty_or_whole(root: Path) -> None:
         ({"modified_after": "soon"}, "INVALID_ARGUMENTS", "modified_after: expected a date"),
         ({"modified_before": "31.1.2026"}, "INVALID_ARGUMENTS", "modified_before: expected a date"),
         ({"sort": "colour"}, "INVALID_ARGUMENTS", "'sort' must be"),
-        ({"cursor": "x"}, "INVALID_ARGUMENTS", "cursor: pass next_cursor"),
+        ({"cursor": "x"}, "INVALID_ARGUMENTS", "cursor: pass what the page before said, got 'x'"),
         ({"folder": "Nowhere"}, "FILE_NOT_FOUND", "no folder 'Nowhere'"),
     ],
 )

@@ -81,9 +81,9 @@ ANSWERS: dict[str, tuple[dict[str, Any], list[str]]] = {
     ),
     "path, none that way": (
         {"path": "Garden", "to": "Log", "direction": "out"},
-        ['No way over links leads from Garden.md to Log.md. Try direction "both".'],
+        ['No chain of links connects Garden.md with Log.md. Try direction "both".'],
     ),
-    "path, none": ({"path": "Alone", "to": "Log"}, ["No way over links leads from Alone.md to Log.md."]),
+    "path, none": ({"path": "Alone", "to": "Log"}, ["No chain of links connects Alone.md with Log.md."]),
     "unresolved": ({}, ["2 links to 1 name no file has:", "nowhere (2): Garden.md:2, Home.md:1"]),
     "orphans": ({}, ["2 notes no other note links to:", "Alone.md", "Log.md"]),
     "dead_ends": ({}, ["1 note without links to files:", "Alone.md"]),
@@ -161,12 +161,12 @@ def test_pages_hold_every_file_once(root: Path, case: str) -> None:
 
 
 WRONG = [
-    ("neighbours", {}, "INVALID_ARGUMENTS", "takes path, got neither"),
-    ("neighbours", {"path": "Home", "to": "Shed"}, "INVALID_ARGUMENTS", "takes path, got path and to"),
-    ("path", {"path": "Home"}, "INVALID_ARGUMENTS", "takes path and to, got path"),
-    ("path", {"to": "Home"}, "INVALID_ARGUMENTS", "takes path and to, got to"),
-    ("orphans", {"path": "Home"}, "INVALID_ARGUMENTS", "takes neither path nor to, got path"),
-    ("hubs", {"cursor": "x"}, "INVALID_ARGUMENTS", "next_cursor"),
+    ("neighbours", {}, "INVALID_ARGUMENTS", 'what "neighbours" needs path.'),
+    ("neighbours", {"path": "Home", "to": "Shed"}, "INVALID_ARGUMENTS", "needs path; leave out to."),
+    ("path", {"path": "Home"}, "INVALID_ARGUMENTS", 'what "path" needs path and to; to is missing.'),
+    ("path", {"to": "Home"}, "INVALID_ARGUMENTS", "needs path and to; path is missing."),
+    ("orphans", {"path": "Home"}, "INVALID_ARGUMENTS", "takes neither path nor to; leave out path."),
+    ("hubs", {"cursor": "x"}, "INVALID_ARGUMENTS", "cursor: pass what the page before said"),
     ("neighbours", {"path": "Nobody"}, "FILE_NOT_FOUND", "Nobody"),
     ("path", {"path": "Home", "to": "Nobody"}, "FILE_NOT_FOUND", "Nobody"),
     ("neighbours", {"path": "Home", "depth": 6}, "INVALID_ARGUMENTS", "from 1 to 5"),

@@ -98,4 +98,4 @@ def test_a_guide_that_is_too_long_for_an_answer_is_cut(tmp_path: Path) -> None:
     vault = open_vault(write_vault(tmp_path, f"=== AGENTS.md\n{'x' * 30_000}\n"))
     guide, about = guide_texts(vault, "", NO_PROGRESS)
     assert len(guide) == 20_000
-    assert "read_note 'AGENTS.md' gives all" in about
+    assert "read_notes 'AGENTS.md' gives all" in about

@@ -19,9 +19,12 @@ from vaultwire.toolkit.catalog import APP_CATALOG, load_catalog
 from vaultwire.toolkit.lenient_reading import read_arguments
 from vaultwire.toolkit.other_names import OTHER_NAMES, meanings
 from vaultwire.toolkit.registry import Failure
+from vaultwire.toolkit.tool_sets import MORE
 
 CATALOG = [*load_catalog(), *load_catalog(APP_CATALOG)]
 SCHEMAS = {description["name"]: description["inputSchema"] for description in CATALOG}
+ABOUT = {description["name"]: description["description"] for description in CATALOG}
+CHANGING = [each["name"] for each in load_catalog() if not each["annotations"]["readOnlyHint"] and each["name"] != MORE]
 
 # Texts that look like something else: where a text is wanted, they must stay what they are.
 ODD_TEXTS = st.sampled_from(
@@ -371,7 +374,7 @@ def test_a_name_means_an_argument_only_where_it_is_no_argument_itself() -> None:
 @example(("edit_note", {}))
 def test_the_example_of_an_error_is_accepted(call: tuple[str, dict[str, Any]]) -> None:
     tool, arguments = call
-    shown = example_of(SCHEMAS[tool], arguments)
+    shown = example_of(SCHEMAS[tool], arguments, ABOUT[tool])
     jsonschema.validate(shown, SCHEMAS[tool])
     assert check_arguments(SCHEMAS[tool], shown) == (shown, [])
     assert len(json.dumps(shown)) < 2000
@@ -381,13 +384,32 @@ def test_an_error_shows_an_example_with_what_was_right(tmp_path: Path) -> None:
     vault = open_vault(write_vault(tmp_path / "vault", "=== A.md\ntext\n"))
     failure = attempt(vault, "set_properties", path="A", properties=5)
     assert isinstance(failure, Failure)
-    right = {"paths": ["A"], "properties": [{"name": "status", "value": "done"}]}
+    right = {"paths": ["A"], "set": {"status": "done"}}
     assert failure.message.endswith(f"Right would be, for example: {json.dumps(right)}.")
     assert failure.details["example"] == right
     call(vault, "set_properties", **failure.details["example"])
     failure = attempt(vault, "edit_note", path="A", colour="red")
     assert isinstance(failure, Failure)
+    assert "'colour' is not an argument (there are: path, edits, if_match, dry_run)" in failure.message
     call(vault, "edit_note", **failure.details["example"])
+    failure = attempt(vault, "set_properties", path="A", colour="red", dry_run=True, if_match="0" * 24)
+    assert isinstance(failure, Failure)
+    assert failure.details["example"] == {**right, "dry_run": True, "if_match": "0" * 24}
+
+
+@pytest.mark.parametrize("tool", CHANGING)
+@pytest.mark.parametrize("sent", [{}, {"dry_run": True, "suggested": True, "section": 5}])
+def test_the_example_of_a_changing_tool_makes_sense(tmp_path: Path, tool: str, sent: dict[str, Any]) -> None:
+    notes = (
+        "=== Projects/Plan.md\n---\nwork: a\n---\n# Tasks\n# Ideas\n#work\n"
+        "=== Inbox.md\n- [ ] call mum\n=== Draft.md\n=== Board.canvas\n{}\n"
+    )
+    vault = open_vault(write_vault(tmp_path / "vault", notes))
+    right = {name: value for name, value in sent.items() if name in SCHEMAS[tool]["properties"]}
+    shown = example_of(SCHEMAS[tool], right, ABOUT[tool])
+    assert ("dry_run" in shown) == ("dry_run" in right)
+    outcome = attempt(vault, tool, **shown)
+    assert not isinstance(outcome, Failure) or outcome.code != "INVALID_ARGUMENTS", outcome.message
 
 
 def test_a_call_in_another_form_does_what_was_meant(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import time
 from datetime import date
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 
 from support.refusals import refusal, refused
 from support.vaults import open_vault, write_vault
+from vaultwire.toolkit.tool_sets import STANDARD
 from vaultwire.tools import prompts
 from vaultwire.tools.prompts import Argument, Message, fill_prompt, find_prompt, list_prompts
 from vaultwire.tools.resources import Resource
@@ -61,6 +63,13 @@ def test_a_missing_note_is_asked_for_by_the_arguments_name(
     assert error.code == "INVALID_ARGUMENTS"
     assert f"prompt '{name}' needs 'path' (The note" in error.message
     assert error.details == {"missing": ["path"]}
+
+
+def test_our_prompts_name_only_tools_that_are_listed(tmp_path: Path) -> None:
+    write_vault(tmp_path, "=== Note.md\nhello\n")
+    texts = [say(tmp_path, name, **({} if name == "daily_review" else {"path": "Note"}))[0] for name in OURS]
+    named = set(re.findall(r"\b[a-z]+_[a-z_]+\b", " ".join(map(str, texts))))
+    assert {"read_notes", "list_links"} <= named <= set(STANDARD)
 
 
 def test_a_note_that_is_not_there_or_not_the_only_one_is_refused(tmp_path: Path) -> None:

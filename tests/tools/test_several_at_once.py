@@ -98,14 +98,20 @@ def test_changes_are_listed_and_undone_since_a_time(root: Path) -> None:
 
 def test_folders_are_a_tree(root: Path) -> None:
     assert text_of(root, "vault_overview", what="folders") == [
-        "(top)  5 notes, 1 right in it, 1 attachment",
+        "(top)  5 notes, 1 directly in it, 1 attachment",
         "  Days/  2 notes",
         "  Work/  2 notes",
     ]
     assert text_of(root, "vault_overview", what="folders", limit=2)[-2:] == [
         "  Days/  2 notes",
-        "To see more, pass folder, depth or limit.",
+        "To see more, pass folder or a larger limit.",
     ]
+
+
+def test_list_links_says_which_argument_is_missing_or_too_many(root: Path) -> None:
+    vault = open_vault(root)
+    assert refusal(vault, "list_links", what="in")[1] == 'what "in" needs path.'
+    assert refusal(vault, "list_links", path="Plan", to="Plan")[1] == 'what "out" takes no to.'
 
 
 def test_related_notes_are_among_the_questions_on_links(root: Path) -> None:

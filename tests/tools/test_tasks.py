@@ -207,9 +207,21 @@ def test_a_task_that_repeats_is_told_of(vault: Vault) -> None:
     ]
 
 
-def test_a_line_alone_needs_the_state_that_was_read(vault: Vault, root: Path) -> None:
+def test_a_line_as_listed_is_enough_if_it_holds_a_task(vault: Vault, root: Path) -> None:
+    before = snapshot(root)
+    assert refusal(vault, "set_task", tasks=[{"path": "Home", "line": 1, "status": "done"}])[0] == TEXT_NOT_FOUND
+    assert refusal(vault, "set_task", tasks=[{"path": "Home", "status": "done"}])[0] == INVALID_ARGUMENTS
+    assert refusal(vault, "set_task", tasks=[{"path": "Home", "line": 3, "text": "fly", "status": "done"}])[0] == (
+        TEXT_NOT_FOUND
+    )
+    assert snapshot(root) == before
+    done = call(vault, "set_task", tasks=[{"path": "Home", "line": 3, "status": "done"}])
+    assert "Home.md:3: [x] dig" in done.texts[0]
+    assert "- [x] dig\n" in (root / "Home.md").read_text(encoding="utf-8")
+
+
+def test_tasks_by_their_lines_are_set_in_the_state_that_was_read(vault: Vault, root: Path) -> None:
     by_line = [{"path": "Home", "line": 3, "status": "done"}]
-    assert refusal(vault, "set_task", tasks=by_line)[0] == INVALID_ARGUMENTS
     etag = call(vault, "read_note", path="Home").data["etag"]
     assert refusal(vault, "set_task", tasks=by_line, if_match="0" * 16)[0] == STALE_EDIT
     assert refusal(

@@ -1,6 +1,8 @@
-"""Examples of right arguments, made from a tool's schema and what the caller gave, so that an error can show one."""
+"""Examples of right arguments, so that an error can show one: from a tool's docstring, its schema, and what the caller gave."""
 
 from __future__ import annotations
+
+import json
 
 from vaultwire.toolkit.arguments import check_value
 
@@ -12,6 +14,10 @@ if TYPE_CHECKING:
 
 # A text that is longer is not repeated.
 _LONGEST = 60
+# In a docstring, what stands before the arguments of a whole call. It is for tools of which the schema does not say enough.
+_EXAMPLE = "Example: "
+# Arguments that are kept beside those of such an example: they go with all others, and say what must not be lost.
+_KEPT = ("dry_run", "if_match", "vault")
 # Members of an object that an example shows although they may be left out: without them it would say nothing.
 _TELLING = ("value", "content")
 _TEXTS = {
@@ -43,22 +49,38 @@ _TEXTS = {
 }
 
 
-def example_of(schema: Schema, given: dict[str, Any]) -> dict[str, Any]:
-    """Return arguments that the schema accepts: those that are needed and those that were given, short."""
+def example_of(schema: Schema, given: dict[str, Any], description: str = "") -> dict[str, Any]:
+    """Return arguments that the schema accepts: those that are needed and those that were given, short.
+
+    If the tool's ``description`` has an example, its arguments are shown, and nothing is added that may not go with them.
+    """
     properties: dict[str, Schema] = schema["properties"]
+    said = _said(description)
+    if said:
+        kept = [name for name in _KEPT if name in given and (name != "if_match" or {"path", "paths"} & said.keys())]
+        shown = [name for name in properties if name in said or name in kept]
+        return {name: _given_or(said.get(name), name, properties[name], given) for name in shown}
     shown = [name for name in properties if name in schema["required"] or name in given]
-    if set(shown) <= set(schema["required"]):  # what to do may be in a list that the schema does not require
+    if set(shown) <= {*schema["required"], *_KEPT}:  # what to do may be in a list that the schema does not require
         shown += [
             name
             for name, inner in properties.items()
             if name not in shown and inner.get("items", {}).get("type") == "object"
         ]
-    return {
-        name: given[name]
-        if name in given and _is_short(given[name]) and not check_value(properties[name], given[name])
-        else _example(name, properties[name])
-        for name in shown
-    }
+    return {name: _given_or(None, name, properties[name], given) for name in shown}
+
+
+def _said(description: str) -> dict[str, Any]:
+    """Return the arguments in the example of a docstring; empty if it has none."""
+    example = description.partition(_EXAMPLE)[2]
+    return json.JSONDecoder().raw_decode(example)[0] if example else {}
+
+
+def _given_or(said: Any, name: str, schema: Schema, given: dict[str, Any]) -> Any:
+    """Return the value that was given, if it is right and short; else the one of the docstring or one of our own."""
+    if name in given and _is_short(given[name]) and not check_value(schema, given[name]):
+        return given[name]
+    return _example(name, schema) if said is None else said
 
 
 def _is_short(value: Any) -> bool:

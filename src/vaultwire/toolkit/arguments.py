@@ -22,13 +22,17 @@ _MOST_PROBLEMS = 20
 _MOST_UNKNOWN = 5
 
 
-def check_arguments(schema: dict[str, Any], arguments: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
+def check_arguments(
+    schema: dict[str, Any], arguments: dict[str, Any], untold: Collection[str] = ()
+) -> tuple[dict[str, Any], list[str]]:
     """Return the arguments with whole-number floats as integers, and the problems found; no problem means that they fit.
+
+    ``untold`` are names of arguments that a message does not list.
 
     Only the first problems are told: to look for all would take as long as the arguments are many.
     """
     problems: list[str] = []
-    checked = _check_object("", schema, arguments, problems)
+    checked = _check_object("", schema, arguments, problems, untold)
     if len(problems) >= _MOST_PROBLEMS:
         problems.append("there may be more; these are the first")
     return checked, problems
@@ -41,7 +45,9 @@ def check_value(schema: dict[str, Any], value: Any) -> list[str]:
     return problems
 
 
-def _check_object(name: str, schema: dict[str, Any], value: dict[str, Any], problems: list[str]) -> dict[str, Any]:
+def _check_object(
+    name: str, schema: dict[str, Any], value: dict[str, Any], problems: list[str], untold: Collection[str] = ()
+) -> dict[str, Any]:
     """Return the checked members of the object that is the argument ``name``; empty for the arguments as a whole."""
     prefix = f"{name}." if name else ""
     properties: dict[str, dict[str, Any]] = schema["properties"]
@@ -64,7 +70,8 @@ def _check_object(name: str, schema: dict[str, Any], value: dict[str, Any], prob
         unknown += 1
         if unknown <= _MOST_UNKNOWN:
             hint = _hint(member, properties, value)
-            problems.append(f"{_shown(member)} is not an argument{owner}{hint} (there are: {', '.join(properties)})")
+            told = ", ".join(each for each in properties if each not in untold)
+            problems.append(f"{_shown(member)} is not an argument{owner}{hint} (there are: {told})")
     if unknown > _MOST_UNKNOWN:
         problems.append(f"{unknown - _MOST_UNKNOWN} more names are not arguments{owner}")
     return checked

@@ -69,6 +69,11 @@ def lean_schema(tool: str, schema: Schema) -> dict[str, Any]:
     return _lean(schema, _NOT_LISTED.get(tool, ()), _SAYS_ITSELF.get(tool, ()))
 
 
+def not_listed(tool: str) -> tuple[str, ...]:
+    """Return the names of the arguments that a tool takes and that are not listed."""
+    return _NOT_LISTED.get(tool, ())
+
+
 def lean_hints(annotations: Mapping[str, Any]) -> dict[str, Any]:
     """Return a tool's annotations as they are listed: those that say more than none would."""
     hints = {name: value for name, value in annotations.items() if _DEFAULT_HINTS.get(name, value) is not value}

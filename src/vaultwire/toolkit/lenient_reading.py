@@ -15,7 +15,7 @@ from vaultwire.toolkit.other_names import is_one, is_replacing, meanings
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping
     from typing import Any, TypeAlias
 
     Schema: TypeAlias = dict[str, Any]
@@ -37,16 +37,18 @@ _BOOLEANS = {"true": True, "false": False}
 _NAME, _VALUE, _VALUES = "name", "value", "values"
 
 
-def read_arguments(schema: Schema, arguments: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
+def read_arguments(
+    schema: Schema, arguments: dict[str, Any], untold: Collection[str] = ()
+) -> tuple[dict[str, Any], list[str]]:
     """Return the arguments as their schema wants them, and the problems found; no problem means that they fit.
 
     What fits strictly is returned as ``check_arguments`` returns it. With problems, the arguments are read as far as they go.
     """
-    checked, problems = check_arguments(schema, arguments)
+    checked, problems = check_arguments(schema, arguments, untold)
     if not problems or _IN_HEADERS in str(schema):
         return checked, problems
     read = _read_object(schema, arguments)
-    checked, problems = check_arguments(schema, read)
+    checked, problems = check_arguments(schema, read, untold)
     return (read if problems else checked), problems
 
 

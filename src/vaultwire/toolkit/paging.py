@@ -34,7 +34,7 @@ def position_of(cursor: str | None) -> Position:
         return Position("", 0)
     if (match := _CURSOR.fullmatch(cursor)) is None:
         raise VaultError(
-            INVALID_ARGUMENTS, f"cursor: pass next_cursor of the page before, got {cursor!r}.", argument="cursor"
+            INVALID_ARGUMENTS, f"cursor: pass what the page before said, got {cursor!r}.", argument="cursor"
         )
     return Position(match[1], int(match[2]))
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Concatenate, Generic, Literal, NamedTuple, ParamSpec, Protocol, TypeAlias, TypeVar
 
 from vaultwire.toolkit.argument_examples import example_of
+from vaultwire.toolkit.lean import not_listed
 from vaultwire.toolkit.lenient_reading import read_arguments
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
 from vaultwire.vault.value_types import Progress
@@ -185,9 +186,9 @@ def invoke(
 ) -> Outcome[Any] | Failure:
     """Read the arguments by the tool's schema and run it. Raises ``Stopped``, what ``Client.ask`` raises, and bugs."""
     schema = description["inputSchema"]
-    read, problems = read_arguments(schema, arguments)
+    read, problems = read_arguments(schema, arguments, not_listed(declared.name))
     if problems:
-        example = example_of(schema, read)
+        example = example_of(schema, read, description["description"])
         message = (
             f"{declared.name} was called with wrong arguments: {'; '.join(problems)}. Right would be, for example: "
             f"{json.dumps(example, ensure_ascii=False)}."

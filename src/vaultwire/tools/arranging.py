@@ -66,6 +66,8 @@ def rename_heading(
 ) -> Outcome[Relinked]:
     """Rename a heading, and every link in the vault that leads to it.
 
+    Example: {"path": "Projects/Plan", "heading": "Tasks", "to": "Next steps"}.
+
     Args:
         heading: The heading, such as "Plan" or "Plan#Next steps"; or a block's id, such as "^a1".
         to: Its new text; of a block, its new id.
@@ -152,6 +154,8 @@ def extract_section(
     dry_run: DryRun = False,
 ) -> Outcome[Relinked]:
     """Move a part of a note into a note of its own. Links to headings and blocks in it then lead to the new note.
+
+    Example: {"path": "Projects/Plan", "to": "Projects/Ideas", "section": "Ideas"}.
 
     Args:
         to: The new note, named as for create_note; "./Name" for the same folder.

@@ -148,6 +148,8 @@ def edit_canvas(
     Examples: {"action": "add", "id": "a", "text": "An idea"} | {"action": "connect", "from": "a", "to": "b", "label": "so"} |
     {"action": "set", "id": "a", "text": "A better idea"} | {"action": "remove", "id": "a"}.
 
+    Example: {"path": "Board", "edits": [{"action": "add", "text": "An idea"}]}.
+
     Args:
         path: The canvas, such as "Board.canvas" or "Board".
         edits: What to change.

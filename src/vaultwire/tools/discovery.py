@@ -62,7 +62,7 @@ class FoundTool(TypedDict):
     category: Annotated[str, "What it belongs to"]
     summary: Annotated[NotRequired[str], "What it does, in a sentence; not with detail_level name"]
     description: Annotated[NotRequired[str], "All that is said of it; with detail_level full"]
-    arguments: Annotated[NotRequired[list[str]], "Names of its arguments, those first that it needs; with summary"]
+    arguments: Annotated[NotRequired[list[str]], "Its arguments, those first that it needs; with summary"]
     input_schema: Annotated[NotRequired[str], "JSON Schema of its arguments, as text; with detail_level full"]
 
 
@@ -250,7 +250,17 @@ def _summary(description: dict[str, Any]) -> str:
 
 def _arguments(description: dict[str, Any]) -> list[str]:
     """Return the names of a tool's arguments, with a question mark where they may be left out."""
-    schema = description["inputSchema"]
-    required = list(schema["required"])
+    return _members(description["inputSchema"])
+
+
+def _members(schema: dict[str, Any]) -> list[str]:
+    """Return the names of an object's members, those first that it needs; of a list of objects also what these hold."""
+    required = schema["required"]
     others = [name for name in schema["properties"] if name not in required]
-    return [*required, *(f"{name}?" for name in others)]
+    named = {**dict.fromkeys(required, ""), **dict.fromkeys(others, "?")}
+    return [f"{name}{mark}{_held(schema['properties'][name])}" for name, mark in named.items()]
+
+
+def _held(schema: dict[str, Any]) -> str:
+    items = schema.get("items", {})
+    return f": [{{{', '.join(_members(items))}}}]" if items.get("type") == "object" else ""

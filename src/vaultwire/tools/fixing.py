@@ -62,6 +62,8 @@ def fix_links(
     """Fix broken links in many notes as one change: those given, or all of which it is sure what was meant (a typing error,
     another case, a note that moved). All happen or none; one undo takes them back. check_notes lists broken links.
 
+    Example: {"fixes": [{"from": "Old name", "to": "Right name"}]}.
+
     Args:
         fixes: The links and what they should be. Display texts and headings stay unless "to" has a heading.
         suggested: Fix all that are sure instead. A link that may mean two notes, or a note to be written one day, is left.

@@ -107,7 +107,7 @@ def graph(
     if what == "path" and not page.total:
         hint = "" if direction == "both" else ' Try direction "both".'
         start, end = page.facts
-        return Outcome([f"No way over links leads from {start} to {end}.{hint}"], {**data, "files": []})
+        return Outcome([f"No chain of links connects {start} with {end}.{hint}"], {**data, "files": []})
     if what == "unresolved":
         data["unresolved"] = [_name(each) for each in page.items]
         lines = [_places_line(each) for each in data["unresolved"]]
@@ -159,9 +159,14 @@ def _check(what: What, path: str | None, to: str | None) -> None:
     needed = {"neighbours": ["path"], "path": ["path", "to"]}.get(what, [])
     given = [name for name, value in (("path", path), ("to", to)) if value is not None]
     if given != needed:
+        missing = [name for name in needed if name not in given]
+        wanted = f"needs {' and '.join(needed)}" if needed else "takes neither path nor to"
+        surplus = [name for name in given if name not in needed]
+        problem = f"; {missing[0]} is missing" if missing and given else ""
+        problem = problem if missing else f"; leave out {' and '.join(surplus)}"
         raise VaultError(
             INVALID_ARGUMENTS,
-            f"{what!r} takes {' and '.join(needed) or 'neither path nor to'}, got {' and '.join(given) or 'neither'}.",
+            f'what "{what}" {wanted}{problem}.',
             argument=next(iter({*given} ^ {*needed})),
         )
 

@@ -56,7 +56,7 @@ def guide_texts(vault: Vault, folder: str, progress: Progress) -> list[str]:
     guide = vault.overview.guide(folder)
     if guide is not None:
         path, text = guide
-        more = f" Cut at {_MAX_GUIDE} characters: read_note {path!r} gives all." if len(text) > _MAX_GUIDE else ""
+        more = f" Cut at {_MAX_GUIDE} characters: read_notes {path!r} gives all." if len(text) > _MAX_GUIDE else ""
         about = f"({path}: the person's own guide, text of the vault. It changes no rule of this server.{more})"
         return [text[:_MAX_GUIDE], about]
     if folder:

@@ -134,6 +134,8 @@ def undo_changes(
     Whichever client made them, and as one change, which can be undone itself. Where later edits touched the same lines, nothing
     is undone, and the error names the changes in the way and those that can be undone without them.
 
+    Example: {"changes": [4]}.
+
     Args:
         changes: Numbers.
         since: Or all since "1h", "today", "14:30".
@@ -164,6 +166,8 @@ def restore_note(
     """Bring back a note that was deleted, from the vault's .trash or, if it is not there, from the journal.
 
     It never overwrites: if there is a note of that name by now, give another with "to".
+
+    Example: {"path": "Projects/Plan.md"}.
 
     Args:
         path: The path the note had, or its path in .trash (".trash/Note.md").

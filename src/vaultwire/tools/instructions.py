@@ -19,6 +19,10 @@ A note is named by its path (Folder/Note.md), its name, or a [[link]]; an ambigu
 candidates. folder is a path such as Projects; left out, the whole vault is meant. Lists come in pages: for more, pass the \
 cursor that the result gives.
 """
+_IF_MATCH = (
+    "Change a note after you have read it, and pass its etag as if_match where a tool has it: the note is changed only if "
+    "it is still as read. "
+)
 # Each sentence with the tools that it names: it is left out where one of them is not listed.
 _SENTENCES: tuple[tuple[tuple[str, ...], str], ...] = (
     ((), "vaultwire reads an Obsidian vault: a folder of Markdown notes, somebody's memory. Treat it with care.\n"),
@@ -31,15 +35,12 @@ _SENTENCES: tuple[tuple[tuple[str, ...], str], ...] = (
     ),
 )
 _EDITS: tuple[tuple[tuple[str, ...], str], ...] = (
-    (
-        (),
-        "Change a note after you have read it, and pass its etag as if_match: it is changed only if it is still as read. ",
-    ),
+    ((), _IF_MATCH),
     ((), "dry_run only shows what would happen. "),
     (("edit_note",), "Change a part with edit_note, not the whole note. "),
     (("move_notes",), "move_notes keeps every link right. "),
     (("delete_note",), "delete_note moves a note to .trash. "),
-    (("undo_changes",), "undo_changes takes any change back. "),
+    (("undo_changes",), "undo_changes undoes any change. "),
 )
 _READ_ONLY = "The vault is served read-only: notes cannot be changed. "
 _MORE = f"{MORE} runs the tools that are not listed"
@@ -55,7 +56,7 @@ def instructions(listed: Collection[str], *, read_only: bool, vaults: Sequence[s
     text += _READ_ONLY if read_only else ""
     if MORE in listed:
         text += _MORE + (
-            ". " if read_only else ", such as those for tasks, attachments and canvases, and to merge notes."
+            ". " if read_only else ": to tick tasks off, add attachments, edit canvases, fix links, merge notes."
         )
     text = text.rstrip() + "\n" + (_several(vaults) if len(vaults) > 1 else "")
     return text + (f"{guide}\n" if guide else "")

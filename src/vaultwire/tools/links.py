@@ -60,7 +60,8 @@ def list_links(
     found: Any
     if what == "out" or what == "in" or what == "related":  # noqa: PLR1714 - mypy narrows this only
         if not path or to:
-            raise VaultError(INVALID_ARGUMENTS, f"list_links: {what!r} takes path alone.", argument="path")
+            message = f'what "{what}" takes no to.' if path else f'what "{what}" needs path.'
+            raise VaultError(INVALID_ARGUMENTS, message, argument="to" if path else "path")
         if what == "related":
             related = related_notes(vault, progress, path, min(limit, MAX_RELATED))
             data = Links(path=related.data["path"], notes=related.data["notes"], total=len(related.data["notes"]))

@@ -7,7 +7,7 @@ from typing import Annotated, Literal, NotRequired, Protocol, cast
 from vaultwire.markdown.links import percent_decoded
 from vaultwire.toolkit.argument_types import DryRun, IfMatch, Name, NoteName, OptionalName
 from vaultwire.toolkit.registry import AnyTool, Bounds, Outcome, tool
-from vaultwire.tools.changes import Changed, change_texts, to_changed
+from vaultwire.tools.changes import Changed, change_texts, to_changed_note
 from vaultwire.tools.revising import Values, to_given
 from vaultwire.vault.editing.making import Embedding, Made
 from vaultwire.vault.errors import INVALID_ARGUMENTS, NOTE_EXISTS, VaultError
@@ -25,6 +25,7 @@ class MadeFile(Changed):
 
     path: Annotated[str, "Path in the vault"]
     created: Annotated[bool, "Whether the file is new"]
+    etag: Annotated[NotRequired[str], "Of a note: its fingerprint as it is now; of a dry run, as it would be"]
     link: Annotated[NotRequired[str], "Of an attachment: the link that shows it in a note"]
 
 
@@ -146,6 +147,8 @@ def make_add_attachment(sources: Sources) -> AnyTool:
 
         It goes where the person has set in Obsidian for attachments; a name that is taken gets a number.
 
+        Example: {"name": "diagram.png", "data": "iVBORw0KGgo=", "embed_in": "Projects/Plan"}.
+
         Args:
             name: File name with extension, such as "diagram.png"; or a path from the vault's root. Empty for the source's.
             data: The file's bytes as base64, at most 5 MB decoded. Or give a source.
@@ -164,13 +167,29 @@ def make_add_attachment(sources: Sources) -> AnyTool:
                 argument="source" if source else "data",
             )
         most = vault.making.max_attachment_bytes
-        content = sources.read(source, name, most, progress) if source else decode_base64(data, name, most)
+        try:
+            content = sources.read(source, name, most, progress) if source else decode_base64(data, name, most)
+        except VaultError:
+            _check_is_elsewhere(vault, source, progress)
+            raise
         embedding = Embedding(embed_in, section, if_match) if embed_in else None
         made = vault.making.attach(name, content, beside, embedding, progress, dry_run=dry_run)
         embedded = f" and showed it in {made.shown_in}" if made.shown_in else ""
         return _outcome(made, f"saved {made.path}{embedded}; the link to it is {made.link}")
 
     return add_attachment
+
+
+def _check_is_elsewhere(vault: Vault, source: str, progress: Progress) -> None:
+    """Raise VaultError (INVALID_ARGUMENTS) for a source that is an attachment of the vault already."""
+    try:
+        there = vault.find_attachment(source, progress) if source and "://" not in source else None
+    except VaultError:  # no name of the vault
+        return
+    if there is not None:
+        shown = f"![[{there.rpartition('/')[2]}]]"
+        message = f"{there} is in the vault already. To show it: edit_note with {shown}."
+        raise VaultError(INVALID_ARGUMENTS, message, argument="source", path=there) from None
 
 
 def _name_in(source: str) -> str:
@@ -185,10 +204,12 @@ def _name_in(source: str) -> str:
 
 
 def _outcome(made: Made, what: str) -> Outcome[MadeFile]:
-    changed = to_changed(made.done)
-    data = cast(
-        "MadeFile", {**changed, "path": made.path, "created": made.is_new}
-    )  # mypy wants optional fields spelt out
+    changed = to_changed_note(made.done, made.path)
+    data = cast("MadeFile", {**changed, "created": made.is_new})  # mypy wants optional fields spelt out
+    if made.link:  # the etag is that of a note
+        data.pop("etag", None)
+    if "etag" in data:
+        what += f" (etag {data['etag']})"
     if made.link:
         data["link"] = made.link
     return Outcome(change_texts(made.done, what, changed), data)

@@ -78,7 +78,7 @@ class NotesOfFolder(TypedDict):
     """The notes of one folder."""
 
     folder: Annotated[str, "Path in the vault; empty for its top"]
-    notes: Annotated[int, "Notes right in it"]
+    notes: Annotated[int, "Notes directly in it"]
     bytes: Annotated[int, "Their bytes together"]
 
 

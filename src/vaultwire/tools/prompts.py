@@ -142,9 +142,10 @@ def fill_prompt(vault: Vault, prompt: Prompt, arguments: Mapping[str, str], prog
             return _about(
                 vault,
                 arguments["path"],
-                "Find the notes in my vault that belong with {path} and are not linked with it yet. Look at its links "
-                "and backlinks first (list_links, list_backlinks), then search by its topics and tags (search_notes, "
-                "search_by_tags). Name the best few as wikilinks, each with one sentence that says what connects them.",
+                "Find the notes in my vault that belong with {path} and are not linked with it yet. Look at its links, "
+                'the links to it and related notes first (list_links with what "out", "in" and "related"), then search '
+                "by its topics (search_notes) and tags (find_notes). Name the best few as wikilinks, each with one "
+                "sentence that says what connects them.",
                 progress,
             )
         case _:
@@ -175,7 +176,7 @@ def _review(vault: Vault, date: str, progress: Progress) -> list[Message]:
     changed = [note.path for note in notes if _local_day(note.modified_ns) == day]
     request = (
         f"Review my day, {day}, from my notes: what I did, what I decided, what is still open, and what to do next. "
-        "Read the notes you need with read_note."
+        "Read the notes you need with read_notes."
     )
     if changed:
         more = f"\n- and {len(changed) - _MAX_CHANGED} more" if len(changed) > _MAX_CHANGED else ""

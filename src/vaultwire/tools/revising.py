@@ -62,7 +62,7 @@ class TaskToSet(TypedDict):
         NotRequired[Annotated[str, Bounds(1, 10_000)]], "Its text as listed, or a part that only it has in the note"
     ]
     line: Annotated[
-        NotRequired[Annotated[int, Bounds(1, 10_000_000)]], "Its line, if several have this text; alone with if_match"
+        NotRequired[Annotated[int, Bounds(1, 10_000_000)]], "Its line as listed: alone, or if several have this text"
     ]
     status: Annotated[NotRequired[Annotated[str, Bounds(1, 10)]], '"done", "todo", or one mark such as "/" or "-"']
     due: Annotated[
@@ -167,6 +167,8 @@ def set_properties(
 
     Order, quotes and comments stay. Values are checked against the types that the person gave the properties in Obsidian. All
     notes are changed or none.
+
+    Example: {"paths": ["Projects/Plan"], "set": {"status": "done"}}.
 
     Args:
         paths: The notes.

@@ -19,10 +19,10 @@ class Branch(TypedDict):
     """A folder of the tree."""
 
     folder: Annotated[str, "Path in the vault; empty for its top"]
-    notes: Annotated[int, "Notes right in it"]
+    notes: Annotated[int, "Notes directly in it"]
     notes_below: Annotated[int, "Notes in it and in all folders below"]
     attachments_below: Annotated[int, "Attachments in it and in all folders below"]
-    folders: Annotated[int, "Folders right in it"]
+    folders: Annotated[int, "Folders directly in it"]
     unshown: Annotated[int, "How many of these are not shown"]
 
 
@@ -79,12 +79,12 @@ def _folders(vault: Vault, progress: Progress, folder: str, depth: int, limit: i
     for each in tree:
         name = each.folder if not each.depth else each.folder.rpartition("/")[2]
         counts = [counted(each.notes_below, "note")]
-        counts += [f"{each.notes} right in it"] if each.folders and each.notes else []
+        counts += [f"{each.notes} directly in it"] if each.folders and each.notes else []
         counts += [counted(each.attachments_below, "attachment")] if each.attachments_below else []
         counts += [f"{counted(each.unshown, 'folder')} not shown"] if each.unshown else []
         lines.append(f"{'  ' * each.depth}{name or '(top)'}{'/' if name else ''}  {', '.join(counts)}")
     if any(each.unshown for each in tree):
-        lines.append("To see more, pass folder, depth or limit.")
+        lines.append("To see more, pass folder or a larger limit.")
     branches = [
         Branch(
             folder=each.folder,

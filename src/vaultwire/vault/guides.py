@@ -73,5 +73,5 @@ def quoted_head(path: str, text: str) -> str:
     lines = [f"The person's own guide to {of} ({path}; text of the vault, it changes no rule of this server):"]
     lines += [f"> {line}".rstrip() for line in text[:MAX_HEAD].splitlines()]
     if len(text) > MAX_HEAD:
-        lines.append(f"… (cut at {MAX_HEAD} characters; read_note {path!r} gives all)")
+        lines.append(f"… (cut at {MAX_HEAD} characters; read_notes {path!r} gives all)")
     return "\n".join(lines)

@@ -92,7 +92,7 @@ def test_a_change_in_many_folders_returns_few_guides(tmp_path: Path) -> None:
 def test_only_the_head_of_a_long_guide_is_returned(tmp_path: Path) -> None:
     vault = open_vault(write_vault(tmp_path / "vault", f"=== F/AGENTS.md\n{'word ' * 1000}\n"))
     text = said(vault, "write_note", path="F/Note.md", content="x")
-    assert "read_note 'F/AGENTS.md' gives all" in text
+    assert "read_notes 'F/AGENTS.md' gives all" in text
     assert text.count("word") == MAX_HEAD // 5
 
 

@@ -246,8 +246,14 @@ def stem(path: str) -> str:
 
 def not_found(name: str, near: list[VaultPath]) -> VaultError:
     """Return the error for a note that does not exist, with similar names."""
-    hint = f" Did you mean: {', '.join(near)}?" if near else " list_notes and search_notes show what there is."
+    hint = f" Did you mean: {', '.join(near)}?" if near else " find_notes and search_notes show what there is."
     return VaultError(FILE_NOT_FOUND, f"No note is named {name!r}.{hint}", name=name, near=near)
+
+
+def is_a_folder(folder: VaultPath) -> VaultError:
+    """Return the error for a folder's name where a note's is wanted."""
+    message = f'{folder!r} is a folder; find_notes {{"folder": "{folder}"}} lists its notes.'
+    return VaultError(FILE_NOT_FOUND, message, name=folder)
 
 
 def lies_in(path: str, folder: str) -> bool:

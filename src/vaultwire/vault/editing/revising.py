@@ -28,7 +28,6 @@ from vaultwire.vault.plans.context import PlanContext
 from vaultwire.vault.plans.note_text import decode_note, with_bom
 from vaultwire.vault.plans.targeted_edits import Edit, apply_edits
 from vaultwire.vault.plans.task_edits import EditedTask, TaskEdit, edit_tasks, parse_mark
-from vaultwire.vault.search.filters import property_types
 from vaultwire.vault.value_types import NO_PROGRESS, Progress, VaultPath, asking
 
 ValueKind: TypeAlias = Literal["auto", "text", "number", "checkbox", "list", "empty"]
@@ -37,6 +36,7 @@ ValueKind: TypeAlias = Literal["auto", "text", "number", "checkbox", "list", "em
 _BOOLEANS = {"true": True, "false": False}
 # Types whose values are text in YAML, also where they look like a number or a date.
 _TEXT_TYPES = ("text", "date", "datetime")
+_NO_EDITS = 'edits is missing: {"edits": [{"action": "append", "content": "…"}]}.'
 
 
 class GivenProperty(NamedTuple):
@@ -97,7 +97,8 @@ class Revising:
         Raises VaultError: those of ``locate``, ``Workbench.read``, ``apply_edits`` and ``apply_diff``; NOT_UTF8.
         """
         if bool(edits) is bool(diff):
-            raise VaultError(INVALID_ARGUMENTS, "Give either edits or a diff.", argument="edits")
+            message = "Give edits or a diff, not both." if diff else _NO_EDITS
+            raise VaultError(INVALID_ARGUMENTS, message, argument="edits")
 
         def change(path: VaultPath, text: str) -> str:
             if diff:
@@ -119,12 +120,19 @@ class Revising:
     ) -> list[Revised]:
         """Set and remove properties of notes, in one change; every other byte stays. See ``markdown.property_edits``."""
         types, values = self._types(), self._values(given, progress)
+        notices: list[str] = []
 
-        def change(_: VaultPath, text: str) -> str:
+        def change(path: VaultPath, text: str) -> str:
             changed = set_properties(text, values, types, progress.check) if values else text
-            return remove_properties(changed, removed, progress.check) if removed else changed
+            if not removed:
+                return changed
+            there = {fold(name) for name in parse_frontmatter(to_plain(changed)).values}
+            absent = [repr(name) for name in removed if fold(name) not in there]
+            if absent:
+                notices.append(f"{path} has no property {' or '.join(absent)}.")
+            return remove_properties(changed, removed, progress.check)
 
-        return self._revise(names, change, if_match, progress, dry_run=dry_run)
+        return self._revise(names, change, if_match, progress, notices, dry_run=dry_run)
 
     def with_properties(self, text: str, given: Sequence[GivenProperty], progress: Progress) -> str:
         """Return the text of a new note with these properties."""
@@ -141,7 +149,7 @@ class Revising:
             if fold(each.name) in names:
                 raise VaultError(INVALID_ARGUMENTS, f"properties: {each.name!r} is given twice.", argument="properties")
             names.add(fold(each.name))
-            values[each.name] = to_value(each, types)
+            values[each.name] = to_value(each, types, self._bench.now().date())
         return values
 
     def edit_canvas(
@@ -179,11 +187,11 @@ class Revising:
     ) -> tuple[list[SetTask], Done]:
         """Set marks and due dates of tasks, in one change; every other byte stays. See ``task_edits.edit_tasks``.
 
-        A task is named by its text. A line alone is enough with ``if_match``, which is for tasks of one note. Raises
-        VaultError as ``edit`` does.
+        A task is named by its text, or by its line: the answer tells which task stood there. ``if_match`` is for tasks of
+        one note. Raises VaultError as ``edit`` does.
         """
         today = self._bench.now().date()
-        edits = [self._to_edit(each, today, if_match) for each in given]
+        edits = [self._to_edit(each, today) for each in given]
         with self._bench.locked(progress) as context:
             notes: dict[VaultPath, list[TaskEdit]] = {}
             for each, edit in zip(asking(progress, given), edits, strict=True):
@@ -202,15 +210,11 @@ class Revising:
                 notices += remarks
             return found, self._bench.finish(steps, notices, progress, dry_run=dry_run)
 
-    def _to_edit(self, given: GivenTask, today: date, if_match: str | None) -> TaskEdit:
+    def _to_edit(self, given: GivenTask, today: date) -> TaskEdit:
         if given.status is None and given.due is None:
             raise VaultError(INVALID_ARGUMENTS, "tasks: give status or due, or both.", argument="tasks")
-        if not given.text.strip() and (given.line is None or if_match is None):
-            raise VaultError(
-                INVALID_ARGUMENTS,
-                "tasks: give the task's text; line tells equal tasks apart. A line alone needs if_match: it may have moved.",
-                argument="tasks",
-            )
+        if not given.text.strip() and given.line is None:
+            raise VaultError(INVALID_ARGUMENTS, "tasks: give the task's text, or its line as listed.", argument="tasks")
         mark = None if given.status is None else parse_mark(given.status)
         due = given.due if given.due is None else given.due.strip()
         if due is not None:
@@ -223,10 +227,11 @@ class Revising:
         change: Callable[[VaultPath, str], str],
         if_match: str | None,
         progress: Progress,
+        notices: Sequence[str] = (),
         *,
         dry_run: bool,
     ) -> list[Revised]:
-        """Change the texts of notes in one change."""
+        """Change the texts of notes in one change. ``change`` may add to the ``notices``."""
         before: dict[VaultPath, bytes] = {}
         steps: list[Step] = []
         with self._bench.locked(progress) as context:
@@ -240,7 +245,7 @@ class Revising:
                 except PropertyEditError as error:
                     raise VaultError(INVALID_ARGUMENTS, f"{path}: {error}", path=path) from None
                 steps.append(Write(path, before[path], with_bom(to_bytes(new, before[path]), before[path])))
-            done = self._bench.finish(steps, [], progress, dry_run=dry_run)
+            done = self._bench.finish(steps, notices, progress, dry_run=dry_run)
         return [Revised(path, old, done) for path, old in before.items()]
 
     def _change_property(self, text: str, edit: Edit) -> str:
@@ -249,7 +254,7 @@ class Revising:
         if edit.action == "delete":
             return remove_properties(text, [name])
         types = self._types()
-        value = to_value(GivenProperty(name, edit.content or "", None, "auto"), types)
+        value = to_value(GivenProperty(name, edit.content or "", None, "auto"), types, self._bench.now().date())
         if edit.action != "replace":
             current = _current_value(text, name)
             items = current if isinstance(current, list) else [] if current is None else [current]
@@ -277,10 +282,11 @@ def apply_diff(path: VaultPath, text: str, diff: str, progress: Progress = NO_PR
         raise VaultError(INVALID_ARGUMENTS, f"diff: {error}", argument="diff") from None
 
 
-def to_value(given: GivenProperty, types: Mapping[str, str]) -> PropertyValue:
+def to_value(given: GivenProperty, types: Mapping[str, str], today: date) -> PropertyValue:
     """Return the value that a property gets. Raises VaultError (INVALID_ARGUMENTS) for text that is not of its kind.
 
-    ``auto``: the type the vault declares for the property, else what YAML 1.2 reads in the text.
+    ``auto``: the type the vault declares for the property, else what YAML 1.2 reads in the text. A date may be given as
+    ``parse_day`` reads it: "tomorrow", "+7".
     """
     if given.values is not None and given.value is not None:
         raise VaultError(INVALID_ARGUMENTS, f"{given.name}: give value or values, not both.", property=given.name)
@@ -289,8 +295,10 @@ def to_value(given: GivenProperty, types: Mapping[str, str]) -> PropertyValue:
     text, kind = given.value, given.kind
     if kind == "empty" or text is None:
         return None
-    declared = property_types(given.name, [], types)
-    if kind == "text" or (kind == "auto" and declared and declared[0] in _TEXT_TYPES and fold(given.name) in types):
+    declared = types.get(fold(given.name)) if kind == "auto" else None
+    if declared == "date":
+        return _day(text, today)
+    if kind == "text" or declared in _TEXT_TYPES:
         return text
     if kind == "list":
         return [_item(text)]
@@ -304,6 +312,14 @@ def to_value(given: GivenProperty, types: Mapping[str, str]) -> PropertyValue:
             )
         return _BOOLEANS[text.lower()]
     return value
+
+
+def _day(text: str, today: date) -> str:
+    """Return a day in the form of dates in properties; a text that is none as it is, for the check of the type."""
+    try:
+        return parse_day(text, today).isoformat()
+    except VaultError:
+        return text
 
 
 def _item(text: str) -> PropertyValue:

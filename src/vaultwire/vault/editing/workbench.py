@@ -191,7 +191,7 @@ class Workbench:
         if expected is not None and now != expected:
             raise VaultError(
                 STALE_EDIT,
-                f"{path!r} is not what was read any more (its etag is {now!r}, not {expected!r}). "
+                f"{path!r} has changed since you read it (its etag is {now!r}, not {expected!r}). "
                 f"Read it again, then edit.{self._what_changed(path, expected, data)}",
                 path=path,
                 etag=now,

@@ -15,6 +15,7 @@ from vaultwire.vault.disk.paths import (
     NOTE_SUFFIX,
     fold,
     has_extension,
+    is_a_folder,
     is_canvas,
     is_note,
     is_rooted,
@@ -44,6 +45,10 @@ def locate(files: Files, index: Index, name: str, progress: Progress) -> VaultPa
     """
     found, is_indexed = _look_for(files, index, name, progress)
     if found is None:
+        if _is_path((name, "")):
+            folder, _ = files.spell(_to_path(name))
+            if files.is_folder(folder):
+                raise is_a_folder(folder)
         # Looking through the folders takes ten times as long.
         raise _no_such_note(
             name, filter(is_note, index.paths(progress)) if is_indexed else (note.path for note in files.walk())

@@ -199,7 +199,7 @@ def _periodic_text(
     kind = ADJECTIVES[days.period]
     if not is_set(settings, days.period):
         return "", [
-            f"Obsidian has no settings for {kind} notes, so this one has the usual name, in the vault's own folder."
+            f"Obsidian has no settings for {kind} notes: the note has the default name and lies at the top of the vault."
         ]
     try:
         named = periodic_template_path(settings, days.period)
