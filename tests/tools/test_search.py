@@ -104,9 +104,11 @@ def test_in_a_folder_only_its_notes_count(vault: Vault) -> None:
 
 
 def test_punctuation_around_words_keeps_no_note_away(vault: Vault) -> None:
-    lines, data = answer(vault, "resolve conflicts?")
-    assert lines[1] == "(No note has this as it is written; these have all words, or most of them.)"
-    assert data["partial_matches"][0]["path"] == "Sync/Conflicts.md"
+    lines, data = answer(vault, "resolve, conflicts?")
+    assert lines == ["1 of 13 notes matches 'resolve, conflicts?':", "Sync/Conflicts.md"]
+    assert data["total"] == 1
+    lines, data = answer(vault, "resolve?")
+    assert lines[1:] == ["No note matches exactly. Best of those with most words:", "Sync/Conflicts.md"]
     assert "missing" not in data["partial_matches"][0]
 
 

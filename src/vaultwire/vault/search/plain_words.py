@@ -12,8 +12,12 @@ from vaultwire.vault.search.query import And, Expression, Or, Query
 from vaultwire.vault.search.terms import Text
 from vaultwire.vault.search.text_forms import fold_case, is_word_character
 
+# What ends a sentence or a part of it. Hardly anybody looks for it.
+_SENTENCE_MARKS = "?!.,;"
 # Of longer texts the longest words count: they tell more.
 _MAX_WORDS = 20
+# So many words are a sentence.
+_SENTENCE = 2
 
 
 class PlainWords(NamedTuple):
@@ -43,6 +47,27 @@ def plain_words(query: Query) -> PlainWords:
             words.setdefault(fold_case(word.text), word)
     longest = sorted(words.values(), key=lambda word: -len(word.text))[:_MAX_WORDS]
     return PlainWords(tuple(word for word in words.values() if word in longest), tuple(conditions))
+
+
+def without_sentence_marks(query: Query) -> Query:
+    """Return the query of a sentence without the marks after its words: ``which devices?`` finds ``devices`` as well.
+
+    One word alone stays as it is, and so do phrases and all other parts.
+    """
+    parts = _all_parts(query.expression)
+    if sum(_is_word(part) for part in parts) < _SENTENCE:
+        return query
+    bare = [
+        part._replace(text=part.text.rstrip(_SENTENCE_MARKS) or part.text)
+        if isinstance(part, Text) and _is_word(part)
+        else part
+        for part in parts
+    ]
+    return query if bare == parts else query._replace(expression=And(tuple(bare)))
+
+
+def _is_word(part: Expression) -> bool:
+    return isinstance(part, Text) and not part.full_words and not part.match_case
 
 
 def _all_parts(expression: Expression) -> list[Expression]:
