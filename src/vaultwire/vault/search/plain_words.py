@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from vaultwire.vault.search.query import And, Expression, Or, Query
+from vaultwire.vault.search.query_hints import CONNECTIVES
 from vaultwire.vault.search.terms import Text
 from vaultwire.vault.search.text_forms import fold_case, is_word_character
 
@@ -35,12 +36,17 @@ class PlainWords(NamedTuple):
 
 
 def plain_words(query: Query) -> PlainWords:
-    """Return the plain words of a query. Words lose the punctuation around them: ``devices?`` stands for ``devices``."""
+    """Return the plain words of a query. Words lose the punctuation around them: ``devices?`` stands for ``devices``.
+
+    The ``AND`` and ``NOT`` of other searches are no words: hints say how to write them.
+    """
     words: dict[str, Text] = {}
     conditions: list[Expression] = []
     for part in _all_parts(query.expression):
         if not isinstance(part, Text) or part.match_case:
             conditions.append(part)
+            continue
+        if not part.full_words and part.text in CONNECTIVES:
             continue
         word = part if part.full_words else part._replace(text=_without_punctuation(part.text))
         if word.text:
