@@ -22,7 +22,7 @@ from vaultwire.vault.search.query import And, Not, Or, Within, parse_query
         ("sync* ?! -", ["sync"]),
         ("日本、語", ["日本、語"]),
         ("café’s", ["café’s"]),  # noqa: RUF001 - an apostrophe as people type it
-        ("red AND blue NOT green && \"NOT\" and", ["red", "blue", "green", "NOT", "and"]),
+        ('red AND blue NOT green && "NOT" and', ["red", "blue", "green", "NOT", "and"]),
         ("red OR blue", []),
         ("match-case:Red", []),
     ],
