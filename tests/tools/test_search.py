@@ -20,7 +20,8 @@ from vaultwire.vault.errors import VaultError
 from vaultwire.vault.search.matching import Matcher
 from vaultwire.vault.search.query import parse_query
 from vaultwire.vault.search.searchable import searchable_text
-from vaultwire.vault.value_types import NO_PROGRESS, VaultPath
+from vaultwire.vault.search_help import rank
+from vaultwire.vault.value_types import NO_PROGRESS, Hit, VaultPath
 from vaultwire.vault.vault import Vault
 
 FILLER = "".join(
@@ -79,6 +80,11 @@ def test_a_note_without_a_common_word_is_shown_beside_those_with_all(vault: Vaul
         ("Publish/Custom domains.md", ["how"])
     ]
     assert (data["total"], data["total_is_exact"]) == (1, True)
+
+
+def test_more_of_the_words_come_before_a_higher_score() -> None:
+    often, anna, both = (Hit(VaultPath(path), score, 1, []) for path, score in (("a", 300), ("b", 100), ("c", 90)))
+    assert sorted([(often, 0.6), (both, 1.0), (anna, 0.75)], key=rank) == [(both, 1.0), (anna, 0.75), (often, 0.6)]
 
 
 def test_few_words_that_a_note_has_are_enough(vault: Vault) -> None:
