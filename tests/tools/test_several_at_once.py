@@ -73,7 +73,7 @@ def test_several_notes_move_at_once(root: Path) -> None:
     assert (outcome.data["path"], outcome.data["moved_files"]) == ("Archive", 4)
     assert sorted(path.name for path in (root / "Archive").iterdir()) == ["Home.md", "Work", "pic.png"]
     undone = call(vault, "undo_changes", since="1h")
-    assert undone.texts[0].startswith("Done: 1 change undone. To take it back: undo_changes 2.")
+    assert undone.texts[0].startswith('Done: 1 change undone. Undo: undo_changes {"changes":[2]}')
     assert tree(root) == before
 
 
@@ -88,7 +88,7 @@ def test_changes_are_listed_and_undone_since_a_time(root: Path) -> None:
     assert (dry.data["changed"], dry.data["undone_count"]) == (False, 3)
     undone = call(vault, "undo_changes", since="today")
     lines = undone.texts[0].split("\n")
-    assert lines[0] == "Done: 3 changes undone. To take it back: undo_changes 4."
+    assert lines[0] == 'Done: 3 changes undone. Undo: undo_changes {"changes":[4]}'
     assert [line.split()[0] for line in lines[2:]] == ["3", "2", "1"]
     assert tree(root) == before
     assert call(vault, "undo_changes", since="1h").texts == ["Nothing to undo: no change made since 1h still holds."]
