@@ -129,3 +129,11 @@ def test_the_daily_notes_of_a_range_are_read_at_once(root: Path) -> None:
     assert refusal(vault, "read_notes", paths=["2024-01-01..2026-01-01"])[0] == INVALID_ARGUMENTS
     write_vault(root, "=== last 3 days.md\na note of this name\n")
     assert "a note of this name" in "\n".join(call(vault, "read_notes", paths=["last 3 days"]).texts)
+
+
+def test_eight_related_notes_are_shown_unless_more_are_asked_for(tmp_path: Path) -> None:
+    vault = open_vault(
+        write_vault(tmp_path, "=== Plan.md\nx\n" + "".join(f"=== {n}.md\n[[Plan]]\n" for n in range(12)))
+    )
+    assert len(call(vault, "list_links", path="Plan", what="related").data["notes"]) == 8
+    assert len(call(vault, "list_links", path="Plan", what="related", limit=20).data["notes"]) == 12
