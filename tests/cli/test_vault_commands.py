@@ -233,7 +233,7 @@ def test_mv_moves_with_the_links_is_recorded_and_undone(run: Run, vault: Path) -
     moved = run("mv", "Garden plan", "Archive/Plot")
     assert moved.code == 0
     assert moved.out.startswith("Done: moved Projects/Garden plan.md to Archive/Plot.md, 1 link rewritten.")
-    assert "To take it back: vaultwire undo 1." in moved.out
+    assert "Undo: vaultwire undo 1" in moved.out
     assert "[[Plot]]" in (vault / "Home.md").read_text()
     (line,) = run("changes").lines
     number, time, author, tool, what = line.split("\t")
@@ -242,7 +242,7 @@ def test_mv_moves_with_the_links_is_recorded_and_undone(run: Run, vault: Path) -
     assert abs(datetime.fromisoformat(time) - datetime.now().astimezone()) < timedelta(hours=1)
     assert "+What I am up to: [[Plot]]" in run("show", "1").out
     assert run("show", "1", "--json").data["change"] == 1
-    assert run("undo", "1").out == "Done: change 1 taken back. To take it back: vaultwire undo 2.\n" or snapshot(vault)
+    assert run("undo", "1").out == "Done: change 1 undone. Undo: vaultwire undo 2\n" or snapshot(vault)
     assert snapshot(vault) == before
 
 
@@ -593,6 +593,6 @@ def test_since_refuses_what_is_no_time(given: str) -> None:
 
 
 def test_tools_are_named_as_commands() -> None:
-    assert for_person("To take it back: undo_change 12.") == "To take it back: vaultwire undo 12."
+    assert for_person('Undo: undo_changes {"changes":[12]}') == "Undo: vaultwire undo 12"
     assert for_person("list_notes and search_notes show it") == "vaultwire call list_notes and vaultwire search show it"
     assert for_person("undo_changes, list_tasks, read_notes") == "vaultwire undo, vaultwire tasks, vaultwire read"

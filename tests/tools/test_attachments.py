@@ -103,6 +103,9 @@ def test_unused_attachments_of_a_kind_and_a_folder(vault: Vault) -> None:
     def paths(**arguments: Any) -> list[str]:
         return [each["path"] for each in call(vault, "list_attachments", **arguments).data["attachments"]]
 
+    assert (
+        call(vault, "list_attachments", used="unused", kind="image").texts[0].startswith("1 unused attachment, 0 bytes")
+    )
     assert paths(used="unused", kind="image") == ["Files/nobody's.png"]
     assert paths(used="used", kind="pdf") == ["Files/plan b.pdf"]
     assert paths(folder="Sub") == []

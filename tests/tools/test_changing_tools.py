@@ -478,7 +478,7 @@ def test_changes_are_listed_by_any_name_of_a_note_there_or_gone(root: Path, vaul
 def test_a_rename_that_merges_tags_says_so(vault: Vault) -> None:
     call(vault, "set_properties", path="Garden", properties=[{"name": "tags", "values": ["job"]}])
     outcome = call(vault, "rename_tag", old="work", new="job")
-    assert "#job was in use already" in outcome.data["notices"][0]
+    assert "#job was in use already (1 note): both" in outcome.data["notices"][0]
     assert isinstance(attempt(vault, "search_by_tags", tags=["job/outside"]), Outcome)
 
 

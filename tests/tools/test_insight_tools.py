@@ -71,7 +71,7 @@ def test_links_are_fixed_as_suggested_or_as_given(root: Path) -> None:
         "fix_links",
         fixes=[{"from": "[[Bred]]", "to": "Bread"}, {"path": "Rolls copy", "from": "Flouer#x", "to": "Flour"}],
     )
-    assert done.texts[0].startswith("Done: 2 links fixed. To take it back: undo_changes 1.")
+    assert done.texts[0].startswith('Done: 2 links fixed. Undo: undo_changes {"changes":[1]}')
     assert (root / "Rolls copy.md").read_text() == "not the same [[Bread]] ![[Flour#x]] [[Later]]\n"
     call(vault, "undo_change", change=1)
     assert tree(root) == before

@@ -20,7 +20,8 @@ from vaultwire.vault.errors import VaultError
 from vaultwire.vault.search.matching import Matcher
 from vaultwire.vault.search.query import parse_query
 from vaultwire.vault.search.searchable import searchable_text
-from vaultwire.vault.value_types import NO_PROGRESS, VaultPath
+from vaultwire.vault.search_help import rank
+from vaultwire.vault.value_types import NO_PROGRESS, Hit, VaultPath
 from vaultwire.vault.vault import Vault
 
 FILLER = "".join(
@@ -81,6 +82,11 @@ def test_a_note_without_a_common_word_is_shown_beside_those_with_all(vault: Vaul
     assert (data["total"], data["total_is_exact"]) == (1, True)
 
 
+def test_more_of_the_words_come_before_a_higher_score() -> None:
+    often, anna, both = (Hit(VaultPath(path), score, 1, []) for path, score in (("a", 300), ("b", 100), ("c", 90)))
+    assert sorted([(often, 0.6), (both, 1.0), (anna, 0.75)], key=rank) == [(both, 1.0), (anna, 0.75), (often, 0.6)]
+
+
 def test_few_words_that_a_note_has_are_enough(vault: Vault) -> None:
     lines, data = answer(vault, "custom fields")
     assert lines == ["1 of 13 notes matches 'custom fields':", "Publish/Long page.md"]
@@ -104,9 +110,11 @@ def test_in_a_folder_only_its_notes_count(vault: Vault) -> None:
 
 
 def test_punctuation_around_words_keeps_no_note_away(vault: Vault) -> None:
-    lines, data = answer(vault, "resolve conflicts?")
-    assert lines[1] == "(No note has this as it is written; these have all words, or most of them.)"
-    assert data["partial_matches"][0]["path"] == "Sync/Conflicts.md"
+    lines, data = answer(vault, "resolve, conflicts?")
+    assert lines == ["1 of 13 notes matches 'resolve, conflicts?':", "Sync/Conflicts.md"]
+    assert data["total"] == 1
+    lines, data = answer(vault, "resolve?")
+    assert lines[1:] == ["No note matches exactly. Best of those with most words:", "Sync/Conflicts.md"]
     assert "missing" not in data["partial_matches"][0]
 
 

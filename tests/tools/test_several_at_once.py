@@ -73,7 +73,7 @@ def test_several_notes_move_at_once(root: Path) -> None:
     assert (outcome.data["path"], outcome.data["moved_files"]) == ("Archive", 4)
     assert sorted(path.name for path in (root / "Archive").iterdir()) == ["Home.md", "Work", "pic.png"]
     undone = call(vault, "undo_changes", since="1h")
-    assert undone.texts[0].startswith("Done: 1 change undone. To take it back: undo_changes 2.")
+    assert undone.texts[0].startswith('Done: 1 change undone. Undo: undo_changes {"changes":[2]}')
     assert tree(root) == before
 
 
@@ -88,7 +88,7 @@ def test_changes_are_listed_and_undone_since_a_time(root: Path) -> None:
     assert (dry.data["changed"], dry.data["undone_count"]) == (False, 3)
     undone = call(vault, "undo_changes", since="today")
     lines = undone.texts[0].split("\n")
-    assert lines[0] == "Done: 3 changes undone. To take it back: undo_changes 4."
+    assert lines[0] == 'Done: 3 changes undone. Undo: undo_changes {"changes":[4]}'
     assert [line.split()[0] for line in lines[2:]] == ["3", "2", "1"]
     assert tree(root) == before
     assert call(vault, "undo_changes", since="1h").texts == ["Nothing to undo: no change made since 1h still holds."]
@@ -159,3 +159,11 @@ def test_a_longer_time_is_its_own_note_and_then_its_daily_notes(root: Path) -> N
 def test_days_without_any_note_are_told_without_a_way_to_make_them(root: Path, asked: str, said: str) -> None:
     outcome = call(open_vault(root, today=lambda: date(2026, 3, 11)), "read_notes", paths=[asked])
     assert (outcome.texts, outcome.data["notes"]) == ([said], [])
+
+
+def test_eight_related_notes_are_shown_unless_more_are_asked_for(tmp_path: Path) -> None:
+    vault = open_vault(
+        write_vault(tmp_path, "=== Plan.md\nx\n" + "".join(f"=== {n}.md\n[[Plan]]\n" for n in range(12)))
+    )
+    assert len(call(vault, "list_links", path="Plan", what="related").data["notes"]) == 8
+    assert len(call(vault, "list_links", path="Plan", what="related", limit=20).data["notes"]) == 12

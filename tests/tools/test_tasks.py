@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import date
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -91,7 +92,7 @@ def test_tasks_are_found_by_their_due_dates(vault: Vault, due: str, expected: li
 
 
 def test_a_week_is_the_one_that_the_weekly_notes_have(vault: Vault, root: Path) -> None:
-    sunday, monday = (open_vault(root, today=lambda day=day: date(2026, 3, day)) for day in (29, 30))
+    sunday, monday = (open_vault(root, today=partial(date, 2026, 3, day)) for day in (29, 30))
     assert listed(sunday, due="next week") == listed(monday, due="this week") == ["water", "plant", "report"]
     weekly = '{"weekly": {"enabled": true, "format": "gggg-[W]ww", "folder": "", "template": ""}}'
     write_vault(root, f"=== .obsidian/plugins/periodic-notes/data.json\n{weekly}\n")
@@ -182,7 +183,7 @@ def test_tasks_of_several_notes_are_set_in_one_change_and_taken_back_in_one(vaul
         "- [ ] dig 📅 2026-04-07",
     ]
     lines = done.texts[0].splitlines()
-    assert lines[0] == f"Done: 3 tasks set. To take it back: undo_changes {done.data['change']}."
+    assert lines[0] == f'Done: 3 tasks set. Undo: undo_changes {{"changes":[{done.data["change"]}]}}'
     assert lines[-1] == "Sub/Work.md:2: [x] invoice 🛫 2026-01-01 ⏳ 2026-01-10 ✅ 2026-03-31"
     assert done.data["file_count"] == 2
     call(vault, "undo_change", change=done.data["change"])

@@ -93,8 +93,8 @@ def list_attachments(
     data = ListedAttachments(
         attachments=[_to_listed(each) for each in page.items], total=page.total, bytes=size, notices=notices
     )
-    what = "" if used == "any" else f"{used} "
-    lines = [f"{what}{counted(page.total, 'attachment')}, {byte_size(size)}{page.text}"]
+    what = "attachment" if used == "any" else f"{used} attachment"
+    lines = [f"{counted(page.total, what)}, {byte_size(size)}{page.text}"]
     lines += [_line(each) for each in data["attachments"]]
     return page.outcome(data, [*lines, *notices])
 

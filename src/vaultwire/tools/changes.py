@@ -85,7 +85,7 @@ def change_texts(done: Done, what: str, data: Changed) -> list[str]:
     if done.change is None:
         head = f"Dry run, nothing was changed. It would change {counted(data['file_count'], 'file')}: {what}."
         return ["\n".join([head, *done.notices]), data.get("diff", "")]
-    lines = [f"Done: {what}. To take it back: undo_changes {done.change.id}."]
+    lines = [f"Done: {what}. {how_to_undo(done.change.id)}"]
     if data["file_count"] > 1:
         lines.append(f"{counted(data['file_count'], 'file')} changed:")
         told = data["files"][:MAX_FILES_TOLD]
@@ -93,6 +93,11 @@ def change_texts(done: Done, what: str, data: Changed) -> list[str]:
         if data["file_count"] > len(told):
             lines.append(f"… and {data['file_count'] - len(told)} more.")
     return ["\n".join([*lines, *done.notices])]
+
+
+def how_to_undo(change: int) -> str:
+    """Return the call that undoes a change."""
+    return f'Undo: undo_changes {{"changes":[{change}]}}'
 
 
 def _line(file: TouchedFile) -> str:

@@ -117,7 +117,7 @@ def undo_change(vault: Vault, progress: Progress, /, change: Number, dry_run: Dr
     """
     done = vault.history.undo([change], "", progress, dry_run=dry_run).done
     data = to_changed(done)
-    return Outcome(change_texts(done, f"change {change} taken back", data), data)
+    return Outcome(change_texts(done, f"change {change} undone", data), data)
 
 
 @tool(title="Undo changes", destructive=True)
@@ -203,8 +203,8 @@ def _line(change: ListedChange) -> str:
     first = change["files"][0] if change["files"] else None
     what = f"{first['action']} {first['path']}" + (f" → {first['to']}" if "to" in first else "") if first else ""
     more = f" and {change['file_count'] - 1} more" if change["file_count"] > 1 else ""
-    undone = f" (taken back by {change['undone_by']})" if "undone_by" in change else ""
-    undoes = f" (takes back {', '.join(map(str, _undone(change)))})" if "undoes" in change else ""
+    undone = f" (undone by {change['undone_by']})" if "undone_by" in change else ""
+    undoes = f" (undoes {', '.join(map(str, _undone(change)))})" if "undoes" in change else ""
     by = f" by {change['client']}" if change["client"] else ""
     return f"{change['change']}  {local_time(change['time'])}  {change['tool']}{by}: {what}{more}{undoes}{undone}"
 

@@ -8,7 +8,7 @@ from vaultwire.toolkit.argument_types import OptionalName
 from vaultwire.toolkit.paging import Cursor
 from vaultwire.toolkit.registry import Bounds, Outcome, tool
 from vaultwire.tools.graph import GraphFile, UnresolvedName, graph
-from vaultwire.tools.related import MAX_RELATED, RelatedNote, related_notes
+from vaultwire.tools.related import MAX_RELATED, USUAL_RELATED, RelatedNote, related_notes
 from vaultwire.tools.structure import LinkingLine, NoteLink, list_backlinks, outgoing_links
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
 from vaultwire.vault.link_graph import Direction
@@ -63,7 +63,7 @@ def list_links(
             message = f'what "{what}" takes no to.' if path else f'what "{what}" needs path.'
             raise VaultError(INVALID_ARGUMENTS, message, argument="to" if path else "path")
         if what == "related":
-            related = related_notes(vault, progress, path, min(limit, MAX_RELATED))
+            related = related_notes(vault, progress, path, limit if limit <= MAX_RELATED else USUAL_RELATED)
             data = Links(path=related.data["path"], notes=related.data["notes"], total=len(related.data["notes"]))
             return Outcome(related.texts, data)
         if what == "out":

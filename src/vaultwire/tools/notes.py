@@ -12,7 +12,7 @@ from vaultwire.toolkit.paging import Cursor, page_of
 from vaultwire.toolkit.phrases import MAX_FILES_TOLD, add_other_files, counted, iso_time
 from vaultwire.toolkit.registry import Bounds, Outcome, tool
 from vaultwire.tools.attachments import attachments_instead
-from vaultwire.tools.changes import change_texts, to_changed
+from vaultwire.tools.changes import change_texts, how_to_undo, to_changed
 from vaultwire.vault.value_types import Progress, VaultPath, WriteMode
 from vaultwire.vault.vault import Vault
 
@@ -132,7 +132,7 @@ def write_note(
     text = f"{done}: {written.path} ({counted(written.size, 'byte')}, etag {written.etag})"
     if "change" in changed:
         data["change"] = changed["change"]
-        text += f". To take it back: undo_changes {changed['change']}"
+        text += f". {how_to_undo(changed['change'])}"
     return Outcome(["\n".join([text + others, *written.done.notices])], data)
 
 
@@ -166,7 +166,7 @@ def delete_note(
         head, *diff = change_texts(deleted.done, would, changed)
         return Outcome([head + _lost_text(lost, "would lead"), *diff], data)
     data["change"] = changed["change"]
-    text = f"{done}. To take it back: undo_changes {changed['change']}"
+    text = f"{done}. {how_to_undo(changed['change'])}"
     return Outcome([text + _lost_text(lost, "now lead" if len(lost) > 1 else "now leads")], data)
 
 

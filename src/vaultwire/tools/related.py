@@ -14,6 +14,9 @@ from vaultwire.vault.vault import Vault
 MAX_RELATED = 20
 """More notes than these have little in common with a note."""
 
+USUAL_RELATED = 8
+"""So many are shown if nobody says how many."""
+
 _LINKS = {"out": "the note links to it", "in": "it links to the note", "both": "they link to each other"}
 
 
@@ -42,7 +45,7 @@ def related_notes(
     progress: Progress,
     /,
     path: NoteName,
-    limit: Annotated[int, Bounds(1, MAX_RELATED), "How many notes to return."] = 10,
+    limit: Annotated[int, Bounds(1, MAX_RELATED), "How many notes to return."] = USUAL_RELATED,
 ) -> Outcome[RelatedNotes]:
     """Find notes related or similar to a note, and say why: rare words that both have, tags, links between them, files both
     link to, notes that link to both.

@@ -184,7 +184,7 @@ def _explained(given: SearchHelp, folder: str, *, has_some: bool) -> list[str]:
     elif given.hits and (given.absent or all(hit.missing for hit in given.hits)):
         notes.append("No note has all words; these have most of them.")
     elif given.hits and not has_some:
-        notes.append("No note has this as it is written; these have all words, or most of them.")
+        lines.append("No note matches exactly. Best of those with most words:")
     if given.absent:
         notes.append(f"In no note{' of this folder' if folder else ''}: {_listed(given.absent)}.")
     return [*lines, f"({' '.join(notes)})"] if notes else lines

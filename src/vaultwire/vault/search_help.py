@@ -26,9 +26,12 @@ _CANDIDATES = 30
 _COMMON = 0.5
 # Where notes have all words, others are shown beside them only if so many words are asked for, as in a question, and they
 # have so much of them. Fewer words mostly name a thing, and a note without one of them is about another.
-_LEAST_WORDS, _LEAST_SHARE = 4, 0.75
+_LEAST_WORDS, _LEAST_SHARE = 4, 0.5
 # Where no note has all words: notes with less of them, by weight, tell nothing.
 _LEAST_ALONE = 0.25
+# Notes with so much of the words, by weight, come before others, whatever their scores are: a long note has high scores for
+# words that tell little.
+_GOOD_SHARE = 0.7
 # Names: how many are told, how similar they must be, and how many words may be one.
 _NAMES, _LEAST_SIMILAR, _MOST_NAME_WORDS = 3, 0.75, 6
 
@@ -66,11 +69,14 @@ class PartialSearches:
             counts = {word: each.total for word, each in zip(plain.words, counted, strict=True)}
             absent = [word.text for word, count in counts.items() if not count and len(counts) > 1]
             partial = self._partial_matches(query, plain, counts, found)
-            hits = sorted([*hits, *partial[: limit - len(hits)]], key=_rank) if partial else hits
+            ranked = sorted([*[(hit, 1.0) for hit in hits], *partial[: limit - len(hits)]], key=rank)
+            hits = [hit for hit, _ in ranked] if partial else hits
         return SearchHelp(hits, absent, names, hints) if hits != found.hits or absent or names or hints else None
 
-    def _partial_matches(self, query: Query, plain: PlainWords, counts: dict[Text, int], found: Found) -> list[Hit]:
-        """Return the notes with most words, best first: by score, which is lower by the share of the words missing.
+    def _partial_matches(
+        self, query: Query, plain: PlainWords, counts: dict[Text, int], found: Found
+    ) -> list[tuple[Hit, float]]:
+        """Return the notes with most words, best first, each with the share that its words have, by weight.
 
         ``counts``: how many notes have each word.
         """
@@ -84,13 +90,13 @@ class PartialSearches:
         # A word that is in no note has no weight of its own: it may be a typo. It counts as much as the others do.
         in_vault = len(words) / len(counts)
         least = _LEAST_SHARE if matching else _LEAST_ALONE
-        partial: list[Hit] = []
+        partial: list[tuple[Hit, float]] = []
         (candidates,) = self._search([plain.any_of(query, rarer or words, words)], _CANDIDATES)
         for hit in candidates.hits:
             share = 1 - sum(weights[word] for word in hit.missing) / present
             if hit.path not in matching and share * in_vault >= least:
-                partial.append(hit._replace(score=hit.score * share))
-        return sorted(partial, key=_rank)
+                partial.append((hit, share))
+        return sorted(partial, key=rank)
 
     def _search(self, queries: list[Query], limit: int) -> list[Found]:
         return self._index.search_each(queries, self._folder, limit, self._progress)
@@ -104,8 +110,10 @@ class PartialSearches:
         return [note.stat.path for note in named if _is_similar(typed, fold_case(searchable_name(note.stat.path)))]
 
 
-def _rank(hit: Hit) -> tuple[float, str]:
-    return -hit.score, hit.path
+def rank(ranked: tuple[Hit, float]) -> tuple[bool, float, str]:
+    """Return the place of a note by its score and the share, by weight, that its words have of those asked for."""
+    hit, share = ranked
+    return share < _GOOD_SHARE, -hit.score * share, hit.path
 
 
 def _is_similar(typed: str, name: str) -> bool:

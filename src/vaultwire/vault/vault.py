@@ -33,6 +33,7 @@ from vaultwire.vault.links.note_lookup import (
 from vaultwire.vault.links.sections import line_count, line_span, parse_structure, section_span
 from vaultwire.vault.listed import ItemKeys, Listed
 from vaultwire.vault.overview import Overview
+from vaultwire.vault.search.plain_words import without_sentence_marks
 from vaultwire.vault.search.query import parse_query
 from vaultwire.vault.settings.obsidian_settings import Settings
 from vaultwire.vault.value_types import (
@@ -226,7 +227,8 @@ class Vault:
         """
         kept = self._bench.caller.paged.get(key, ("search", query, folder)) if key else None
         place = locate_folder(self._files, folder)
-        return self._index.search(parse_query(query), place, offset, limit, progress, kept, exact_total=exact_total)
+        asked = without_sentence_marks(parse_query(query))
+        return self._index.search(asked, place, offset, limit, progress, kept, exact_total=exact_total)
 
     def search_help(
         self, query: str, folder: str, limit: int, found: Found, progress: Progress = NO_PROGRESS

@@ -53,6 +53,12 @@ def test_related_notes_say_why(tmp_path: Path) -> None:
     assert found.keys() == {"Rolls.md", "Starter.md", "Mill.md", "Flour.md", "Index.md", "Oven.md"}
 
 
+def test_two_words_that_several_notes_have_relate_nothing(tmp_path: Path) -> None:
+    others = "".join(f"=== Other/{n}.md\nold and write{' kept' if n == 3 else ''}\n" for n in range(4))
+    found = related(open_vault(write_vault(tmp_path, f"=== Bread.md\nold, write, kept\n{others}{COMMON}")))
+    assert found.keys() == {"Other/3.md"}
+
+
 def test_the_same_words_count_more_in_a_short_note(tmp_path: Path) -> None:
     long = "=== Long.md\nlevain rye " + "padding of another kind entirely " * 200 + "\n"
     found = related(open_vault(write_vault(tmp_path, VAULT + long)))

@@ -141,6 +141,24 @@ def test_a_name_that_is_not_there_is_told_with_names_that_come_close(tmp_path: P
         assert "Projects/Plan.md" in caught.value.message
 
 
+@pytest.mark.parametrize(
+    ("asked", "near"),
+    [
+        ("Website relaunch plan", ["Website relaunch.md"]),
+        ("Websiet relanch", ["Website relaunch.md"]),
+        ("car", ["Cars.md"]),
+        ("Ca rs", ["Cars.md"]),  # A is a part of it, but not a word
+        ("a new horse", []),  # A is a word of it, but a small part
+        ("zzz", []),
+    ],
+)
+def test_near_names_are_whole_words_and_a_good_part_or_misspelt(tmp_path: Path, asked: str, near: list[str]) -> None:
+    vault = open_vault(write_vault(tmp_path, "=== Inbox/A.md\nx\n=== Website relaunch.md\nx\n=== Cars.md\nx\n"))
+    with pytest.raises(VaultError) as caught:
+        vault.locate(asked)
+    assert sorted(caught.value.details["near"]) == sorted(near)
+
+
 NFC, NFD = "Caf\u00e9", "Cafe\u0301"
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from vaultwire.vault.search.plain_words import plain_words
+from vaultwire.vault.search.plain_words import plain_words, without_sentence_marks
 from vaultwire.vault.search.query import And, Not, Or, Within, parse_query
 
 
@@ -22,6 +22,7 @@ from vaultwire.vault.search.query import And, Not, Or, Within, parse_query
         ("sync* ?! -", ["sync"]),
         ("日本、語", ["日本、語"]),
         ("café’s", ["café’s"]),  # noqa: RUF001 - an apostrophe as people type it
+        ('red AND blue NOT green && "NOT" and', ["red", "blue", "green", "NOT", "and"]),
         ("red OR blue", []),
         ("match-case:Red", []),
     ],
@@ -43,3 +44,18 @@ def test_operators_stay_conditions() -> None:
 def test_of_a_long_text_the_longest_words_count() -> None:
     text = " ".join("w" * length for length in range(1, 40))
     assert [len(word.text) for word in plain_words(parse_query(text)).words] == list(range(20, 40))
+
+
+@pytest.mark.parametrize(
+    ("query", "as_if"),
+    [
+        ("which devices, and why?!", "which devices and why"),
+        ("wait ... go.", "wait ... go"),
+        ("red? pear. tag:#a. (b? OR c?)", "red pear tag:#a. (b? OR c?)"),
+        ("devices?", "devices?"),
+        ('"red apple?" pear?', '"red apple?" pear?'),
+        ("node.js v1.2", "node.js v1.2"),
+    ],
+)
+def test_a_sentence_loses_the_marks_after_its_words(query: str, as_if: str) -> None:
+    assert without_sentence_marks(parse_query(query)).expression == parse_query(as_if).expression

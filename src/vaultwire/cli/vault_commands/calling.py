@@ -31,6 +31,7 @@ class FailedCallError(Exception):
         """``text``: the tool's own words."""
         super().__init__(for_person(text))
         self.text = text
+        self.code = code
         self.exit_code = WRONG_USE if code in _WRONG else NOT_FOUND
 
 

@@ -31,6 +31,7 @@ _WRONG_ARGUMENTS = re.compile(
     r"(\w+) was called with wrong arguments: (.*)\. Right would be, for example: (\{.*\})\.", re.DOTALL
 )
 _MISSING = re.compile(r"'(\w+)' is missing \(expected [^()]*\)")
+_UNDO = re.compile(r'\bundo_changes \{"changes":\[(\d+)\]\}')
 
 _AGO = re.compile(r"(\d{1,6}) ?(m|min|h|d|w)")
 _MINUTES = {"m": 1, "min": 1, "h": 60, "d": 24 * 60, "w": 7 * 24 * 60}
@@ -39,7 +40,7 @@ _RIGHT = "1h, 30m, 2d, 1w, today, yesterday, 14:30, 2026-03-31 or '2026-03-31 14
 
 def for_person(text: str) -> str:
     """Return a tool's words with the names of commands for those of tools."""
-    return _COMMAND.sub(lambda found: _WORDS[(found.lastindex or 1) - 1], text)
+    return _COMMAND.sub(lambda found: _WORDS[(found.lastindex or 1) - 1], _UNDO.sub(r"vaultwire undo \1", text))
 
 
 def for_caller(text: str) -> str:

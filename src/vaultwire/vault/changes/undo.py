@@ -98,7 +98,7 @@ class _Refusal(Exception):  # noqa: N818 - it becomes an error that names all re
 
 def _refuse_undone(change: Change) -> NoReturn:
     raise _Refusal(
-        f"was taken back by change {change.undone_by} already; to have it again, undo change {change.undone_by}",
+        f"was undone by change {change.undone_by} already; to have it again, undo change {change.undone_by}",
         [change.undone_by or 0],
         None,
         [],
@@ -200,7 +200,7 @@ class _UndoPlanner:
         try:
             found = revert(now.decode(), before.decode(), after.decode())
         except UnicodeDecodeError:
-            self._refuse(step.path, f"{path!r} was changed since, and is no text to take lines back in")
+            self._refuse(step.path, f"{path!r} is no text and was changed since")
         if isinstance(found, Conflict):
             lines = [[span.first, span.last] for span in found.spans]
             shown = ", ".join(f"{first}" if first == last else f"{first}-{last}" for first, last in lines)
@@ -215,7 +215,7 @@ class _UndoPlanner:
             if ids
             else " by another program. Edit the note itself"
         )
-        raise _Refusal(f"cannot be taken back: {reason}{hint}", ids, path, lines or [])
+        raise _Refusal(f"cannot be undone: {reason}{hint}", ids, path, lines or [])
 
 
 def in_effect(changes: Sequence[Change], undone: Collection[int] = ()) -> list[Change]:

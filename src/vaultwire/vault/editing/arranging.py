@@ -97,7 +97,8 @@ class Arranging:
         with self._bench.locked(progress, dry_run=dry_run) as context:
             plan = plan_rename_tag(context, old, new)
             notices = [
-                f"#{tag.tag} was in use already ({tag.notes} notes): both are one now, and renaming again cannot separate them."
+                f"#{tag.tag} was in use already ({_notes(tag.notes)}): "
+                "both are one now, and renaming again cannot separate them."
                 for tag in plan.merged
             ]
             if plan.links:
@@ -213,3 +214,7 @@ def _link_notices(newly_resolved: Iterable[ResolvedLink], skipped: Iterable[Prob
     """Return notices about links that led nowhere before, and about files whose links could not be read."""
     notices = [f"{path}: {text!r} led nowhere and leads to {found} now." for path, text, found in newly_resolved]
     return notices + [f"{path}: links were not looked at: {reason}" for path, reason in skipped]
+
+
+def _notes(number: int) -> str:
+    return "1 note" if number == 1 else f"{number} notes"

@@ -21,8 +21,8 @@ _SHARED_LINK_WEIGHT = 1.5
 # Tags and files that more notes share than this part of the vault, or than a thousand, relate nothing.
 _COMMON_SHARE = 0.2
 _FEW, _MANY = 5, 1_000
-# One shared word is a coincidence, unless hardly any other note has it.
-_LEAST_WORDS = 2
+# One or two shared words are a coincidence, unless hardly any other note has one of them.
+_LEAST_WORDS = 3
 _VERY_RARE = 3
 # BM25's saturation of length: a long note has many rare words without being about them.
 _SATURATION, _LENGTH_PART = 1.2, 0.75

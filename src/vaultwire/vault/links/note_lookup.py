@@ -6,7 +6,9 @@ It does not resolve links: a link knows the note it stands in and picks one of s
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
+from difflib import get_close_matches
 
 from vaultwire.markdown.links import is_wikilink, linkpath_written, parse_linktext, split_display, unbracketed
 from vaultwire.vault.disk.files import Files
@@ -33,6 +35,7 @@ from vaultwire.vault.value_types import Progress, VaultPath
 # Longer lists of names do not help a person choose.
 _MAX_CANDIDATES = 20
 _MAX_NEAR = 5
+_LEAST_SIMILAR = 0.75  # of names with typing errors
 # No name has more signs # in it; each is one more name to look for.
 _MAX_MARKS = 8
 
@@ -248,10 +251,27 @@ def _look_for(files: Files, index: Index, name: str, progress: Progress) -> tupl
 
 
 def _no_such_note(name: str, paths: Iterable[VaultPath]) -> VaultError:
-    """Return the error for a name that no note has, with a few notes whose name contains it or is contained in it."""
+    """Return the error for a name that no note has, with a few notes of near names.
+
+    Names that contain it come first, or of which it contains a good part. If there are none, those with typing errors.
+    """
     key = fold(stem(parse_linktext(name).linkpath or name))
-    alike = [path for path in paths if key and (key in (other := fold(stem(path))) or other in key)]
-    return not_found(name, sorted(alike, key=lambda path: (len(path), path))[:_MAX_NEAR])
+    names = [(fold(stem(path)), path) for path in paths] if key else []
+    alike = [path for other, path in names if key in other or _is_part(other, key)]
+    near = sorted(alike, key=lambda path: (len(path), path))[:_MAX_NEAR]
+    return not_found(name, near or _misspelt(key, names))
+
+
+def _is_part(other: str, key: str) -> bool:
+    """Tell whether a name is whole words of the one asked for, and half of its length or more."""
+    return 2 * len(other) >= len(key) and re.search(rf"(?<!\w){re.escape(other)}(?!\w)", key) is not None
+
+
+def _misspelt(key: str, names: list[tuple[str, VaultPath]]) -> list[VaultPath]:
+    # What is much longer or shorter is not similar, and need not be compared.
+    spelt = [*((fold(path).removesuffix(NOTE_SUFFIX).replace("/", " "), path) for _, path in names), *names]
+    by_name = {other: path for other, path in spelt if abs(len(other) - len(key)) <= len(key) * (1 - _LEAST_SIMILAR)}
+    return list(dict.fromkeys(by_name[other] for other in get_close_matches(key, by_name, _MAX_NEAR, _LEAST_SIMILAR)))
 
 
 def _ambiguous(name: str, candidates: list[VaultPath], kind: str) -> VaultError:

@@ -9,11 +9,16 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from vaultwire.vault.search.query import And, Expression, Or, Query
+from vaultwire.vault.search.query_hints import CONNECTIVES
 from vaultwire.vault.search.terms import Text
 from vaultwire.vault.search.text_forms import fold_case, is_word_character
 
+# What ends a sentence or a part of it. Hardly anybody looks for it.
+_SENTENCE_MARKS = "?!.,;"
 # Of longer texts the longest words count: they tell more.
 _MAX_WORDS = 20
+# So many words are a sentence.
+_SENTENCE = 2
 
 
 class PlainWords(NamedTuple):
@@ -31,18 +36,44 @@ class PlainWords(NamedTuple):
 
 
 def plain_words(query: Query) -> PlainWords:
-    """Return the plain words of a query. Words lose the punctuation around them: ``devices?`` stands for ``devices``."""
+    """Return the plain words of a query. Words lose the punctuation around them: ``devices?`` stands for ``devices``.
+
+    The ``AND`` and ``NOT`` of other searches are no words: hints say how to write them.
+    """
     words: dict[str, Text] = {}
     conditions: list[Expression] = []
     for part in _all_parts(query.expression):
         if not isinstance(part, Text) or part.match_case:
             conditions.append(part)
             continue
+        if not part.full_words and part.text in CONNECTIVES:
+            continue
         word = part if part.full_words else part._replace(text=_without_punctuation(part.text))
         if word.text:
             words.setdefault(fold_case(word.text), word)
     longest = sorted(words.values(), key=lambda word: -len(word.text))[:_MAX_WORDS]
     return PlainWords(tuple(word for word in words.values() if word in longest), tuple(conditions))
+
+
+def without_sentence_marks(query: Query) -> Query:
+    """Return the query of a sentence without the marks after its words: ``which devices?`` finds ``devices`` as well.
+
+    One word alone stays as it is, and so do phrases and all other parts.
+    """
+    parts = _all_parts(query.expression)
+    if sum(_is_word(part) for part in parts) < _SENTENCE:
+        return query
+    bare = [
+        part._replace(text=part.text.rstrip(_SENTENCE_MARKS) or part.text)
+        if isinstance(part, Text) and _is_word(part)
+        else part
+        for part in parts
+    ]
+    return query if bare == parts else query._replace(expression=And(tuple(bare)))
+
+
+def _is_word(part: Expression) -> bool:
+    return isinstance(part, Text) and not part.full_words and not part.match_case
 
 
 def _all_parts(expression: Expression) -> list[Expression]:

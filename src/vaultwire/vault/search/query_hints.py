@@ -17,12 +17,13 @@ _NAMES = {
     **dict.fromkeys(("text", "body"), "content:"),
     **dict.fromkeys(("heading", "under"), "section:"),
 }
-_CONNECTIVES = {
+CONNECTIVES = {
     "AND": "AND is searched as a word: leave it out, all words must occur",
     "&&": "&& is searched as text: leave it out, all words must occur",
     "NOT": "NOT is searched as a word: to leave notes out write -word",
     "||": "|| is searched as text: write OR",
 }
+"""What joins words in other searches, each with how to write it here."""
 
 
 def query_hints(query: Query) -> list[str]:
@@ -43,7 +44,7 @@ def _hint(word: str) -> str:
     bare = word.strip("*")
     if bare != word and bare:
         return f"* is no wildcard; write {bare}: words are found inside longer ones, too"
-    return _CONNECTIVES.get(word, "")
+    return CONNECTIVES.get(word, "")
 
 
 def _words(part: Expression) -> Iterator[str]:
