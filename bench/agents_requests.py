@@ -357,7 +357,7 @@ _RESEARCH = [
     ),
     Request(
         "research",
-        "How does Deep Q networks hang together with Catastrophic forgetting?",
+        "How is Deep Q networks connected to Catastrophic forgetting?",
         [("list_links", {"what": "path", "path": "Deep Q networks", "to": "Catastrophic forgetting"})],
         lambda r: r.has("Replay buffers"),
     ),
