@@ -161,14 +161,14 @@ def test_the_inspector_lists_calls_and_reads(ways: Ways, tmp_path: Path, way: st
     # "strict": fails where another assistant might not take a tool's schema.
     tools = {tool["name"]: tool for tool in inspect("tools/list", "--strict")["tools"]}
     assert list(tools) == LISTED
-    read = inspect("tools/call", "--tool-name", "read_note", "--tool-arg", "path=Alpha")
+    read = inspect("tools/call", "--tool-name", "read_notes", "--tool-arg", 'paths=["Alpha"]')
     assert read["content"][0]["text"] == ALPHA
     assert "structuredContent" not in read
-    append = ("--tool-name", "write_note", "--tool-arg", "path=Inspected", "mode=append", "content=- seen\\n")
+    append = ("--tool-name", "create_note", "--tool-arg", "path=Inspected", "if_exists=append", "content=- seen\\n")
     (ways.vault / "Inspected.md").write_text("")
     assert not inspect("tools/call", *append).get("isError")
     assert "- seen" in (ways.vault / "Inspected.md").read_text(encoding="utf-8")
-    missing = inspect("tools/call", "--tool-name", "read_note", "--tool-arg", "path=Nowhere", code=5)
+    missing = inspect("tools/call", "--tool-name", "read_notes", "--tool-arg", 'paths=["Nowhere"]', code=5)
     assert missing["content"][0]["text"].startswith("FILE_NOT_FOUND: ")
     (contents,) = inspect("resources/read", "--uri", ROOT + "Alpha.md")["contents"]
     assert contents["text"] == ALPHA

@@ -120,7 +120,7 @@ def test_many_notes_are_counted_first(asked: Callable[..., Asked], tagged: Path)
     person = asked(ACCEPT)
     done = person.call("rename_tag", old="old", new="new")
     assert all(b"#new" in (tagged / f"Many/{number:02}.md").read_bytes() for number in range(MANY))
-    number = int(done["content"][0]["text"].partition("undo_changes ")[2].partition(".")[0])
+    number = int(done["content"][0]["text"].partition('undo_changes {"changes":[')[2].partition("]")[0])
     person.call("undo_change", change=number)
     assert all(b"#old" in (tagged / f"Many/{number:02}.md").read_bytes() for number in range(MANY))
     assert len(person.questions) == 2 * person.can_be_asked

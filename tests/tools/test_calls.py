@@ -154,7 +154,7 @@ def test_a_cursor_nobody_gave_is_refused(vault: Vault, tool: str, arguments: dic
     failure = attempt(vault, tool, **arguments, cursor=cursor)
     assert isinstance(failure, Failure)
     assert failure.code == INVALID_ARGUMENTS
-    assert "next_cursor" in failure.message
+    assert "what the page before said" in failure.message
 
 
 def test_a_page_behind_the_end_is_empty(vault: Vault) -> None:
