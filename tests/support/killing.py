@@ -20,7 +20,7 @@ from support.vaults import write_vault
 from vaultwire.vault.changes import journal_records
 from vaultwire.vault.changes.change import Author, Move, Step, Write, follow
 from vaultwire.vault.changes.executor import Changes
-from vaultwire.vault.changes.undo import plan_undo
+from vaultwire.vault.changes.undo import plan_undo_all
 from vaultwire.vault.disk import atomic_rename, file_operations
 from vaultwire.vault.disk import files as disk_files
 from vaultwire.vault.disk.files import Files
@@ -254,7 +254,7 @@ def execute(case: Case, root: Path, state: Path) -> None:
     """Carry the plan out, or undo it."""
     files, changes = open_changes(root, state)
     with changes.locked():
-        steps = plan_undo(changes, files, 1) if case.undoing else case.plan(files)
+        steps = plan_undo_all(changes, files, [1]).steps if case.undoing else case.plan(files)
         changes.execute(steps, AUTHOR, undoes=(1,) if case.undoing else ())
 
 
@@ -314,7 +314,7 @@ def _check_journal(
         assert change.author == AUTHOR
         assert changes.show(change.id).steps
         with changes.locked():
-            changes.execute(plan_undo(changes, files, change.id), AUTHOR, undoes=(change.id,))
+            changes.execute(plan_undo_all(changes, files, [change.id]).steps, AUTHOR, undoes=(change.id,))
         now = tree(root)
         assert now == old, f"undone: {sorted(old)} | {sorted(now)}"
     with changes.locked():

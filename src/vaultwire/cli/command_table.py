@@ -152,7 +152,7 @@ _HISTORY = (
     Command("show", "show a change line by line", history.add_show, history.show, ("vaultwire show 12",), FOUND_CODES),
     Command(
         "undo",
-        "take changes back",
+        "undo changes",
         history.add_undo,
         history.undo,
         ("vaultwire undo 12", "vaultwire undo --since 1h --dry-run"),
@@ -271,7 +271,7 @@ _SETTING_UP = (
 
 GROUPS: dict[str, tuple[Command, ...]] = {
     "notes": _NOTES,
-    "changes, and taking them back": _HISTORY,
+    "changes, and their undo": _HISTORY,
     "servers for assistants": _SERVERS,
     "editors": _EDITORS,
     "setting up and checking": _SETTING_UP,

@@ -13,7 +13,7 @@ from support.vaults import open_vault
 from vaultwire.vault.changes import journal_records
 from vaultwire.vault.changes.change import Author, Move, Step, Write, edit_of, follow
 from vaultwire.vault.changes.move_paths import MovePaths
-from vaultwire.vault.changes.undo import plan_undo
+from vaultwire.vault.changes.undo import plan_undo_all
 from vaultwire.vault.disk import file_operations
 from vaultwire.vault.disk.paths import lies_in
 from vaultwire.vault.errors import STALE_EDIT, Stopped, VaultError
@@ -128,7 +128,7 @@ def test_a_change_in_several_records_is_shown_and_undone(root: Path, tmp_path: P
         (root / file.path).read_bytes() for file in change.files
     ]
     with changes.locked():
-        changes.execute(plan_undo(changes, files, change.id), AUTHOR, undoes=(change.id,))
+        changes.execute(plan_undo_all(changes, files, [change.id]).steps, AUTHOR, undoes=(change.id,))
     assert tree(root) == before
 
 

@@ -18,7 +18,7 @@ from support.vaults import open_vault, write_vault
 from vaultwire.vault.changes.change import UNKNOWN, Change, Move, Step, Write, follow
 from vaultwire.vault.changes.executor import Changes
 from vaultwire.vault.changes.restoring import plan_restore
-from vaultwire.vault.changes.undo import plan_undo
+from vaultwire.vault.changes.undo import plan_undo_all
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.errors import FILE_NOT_FOUND, INVALID_ARGUMENTS, NOTE_EXISTS, PERMISSION_DENIED, UNDO_CONFLICT
 from vaultwire.vault.value_types import VaultPath
@@ -64,7 +64,9 @@ class Desk:
 
     def undo(self, number: int) -> Change:
         with self.changes.locked():
-            return self.changes.execute(plan_undo(self.changes, self.files, number), UNKNOWN, undoes=(number,))
+            return self.changes.execute(
+                plan_undo_all(self.changes, self.files, [number]).steps, UNKNOWN, undoes=(number,)
+            )
 
     def restore(self, **what: Any) -> Change:
         with self.changes.locked():

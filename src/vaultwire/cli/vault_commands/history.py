@@ -89,7 +89,7 @@ def add_undo(parser: argparse.ArgumentParser) -> None:
 
 
 def undo(options: argparse.Namespace) -> int:
-    """Take changes back together, all or none: 1 if they could not be. Raises ConfigError."""
+    """Undo changes together, all or none: 1 if they could not be undone. Raises ConfigError."""
     if bool(options.changes) == bool(options.since):
         raise ConfigError("which changes? Give their numbers (vaultwire changes lists them), or --since 1h")
     since = _since(options)

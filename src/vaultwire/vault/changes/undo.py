@@ -35,11 +35,6 @@ class UndoPlan(NamedTuple):
     empty: list[Change]
 
 
-def plan_undo(changes: Changes, files: Files, number: int) -> list[Step]:
-    """Return the steps that undo a change; execute them with ``undoes=(number,)``. See ``plan_undo_all``."""
-    return plan_undo_all(changes, files, [number]).steps
-
-
 def plan_undo_all(
     changes: Changes, files: Files, numbers: Collection[int], progress: Progress = NO_PROGRESS
 ) -> UndoPlan:
