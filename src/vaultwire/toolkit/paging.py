@@ -46,17 +46,15 @@ class Page(Generic[Item]):
     """
 
     def __init__(
-        self, vault: Vault, question: Hashable, results: Listed[Item], place: Position, items: list[Item], end: int
+        self, results: Listed[Item], items: list[Item], offset: int, end: int, keep: Callable[[], str]
     ) -> None:
+        """``keep`` keeps the results for the next pages and returns their key."""
         self.items = items
-        self.offset = place.offset
+        self.offset = offset
         self.end = end
         self.total = len(results)
         self.facts = results.facts
-        self._vault = vault
-        self._question = question
-        self._results = results
-        self._key = place.key
+        self._keep = keep
 
     @property
     def text(self) -> str:
@@ -65,9 +63,8 @@ class Page(Generic[Item]):
 
     def outcome(self, data: Data, lines: list[str]) -> Outcome[Data]:
         """Return the page with the next page's cursor, if there is one, in the data's ``next_cursor`` and in the text."""
-        if self.end < self.total:
-            self._key = self._key or self._vault.paged.keep(self._question, self._results, self._results.size)
-        return page_outcome(data, lines, self.end, self.total, self._key)
+        key = self._keep() if self.end < self.total else ""
+        return page_outcome(data, lines, self.end, self.total, key)
 
 
 def page_of(
@@ -81,12 +78,18 @@ def page_of(
     """Return the page that a cursor means; the first page of what ``find`` finds if there is no cursor.
 
     ``question``: the tool and the arguments that say what is asked; those of the next page must be the same. Raises
-    VaultError for a cursor of another question, and for results that are not kept any more.
+    VaultError for a cursor of another question, and for results that are not kept any more, or that may tell of a file that
+    has become private since.
     """
     place = position_of(cursor)
-    results: Listed[Item] = vault.paged.get(place.key, question) if place.key else find()
+    lost = vault.lost_files(progress)  # first: a file that is lost while ``find`` runs makes the cursor expire
+    results: Listed[Item] = vault.paged.get(place.key, question, lost) if place.key else find()
     items = results.page(place.offset, limit, progress)
-    return Page(vault, question, results, place, items, min(place.offset + limit, len(results)))
+
+    def keep() -> str:
+        return place.key or vault.paged.keep(question, results, results.size, lost)
+
+    return Page(results, items, place.offset, min(place.offset + limit, len(results)), keep)
 
 
 def page_text(offset: int, shown: int, total: int) -> str:

@@ -65,10 +65,11 @@ def check_notes(
         where: str = found
     else:
         question = ("check_notes", folder)
-        suspects = vault.paged.get(key, question) if key else vault.files_to_check(folder, progress)
+        lost = vault.lost_files(progress)
+        suspects = vault.paged.get(key, question, lost) if key else vault.files_to_check(folder, progress)
         files, position, total = vault.check_all(suspects, offset, limit, progress)
         if position < total and not key:
-            key = vault.paged.keep(question, suspects, suspects.size)
+            key = vault.paged.keep(question, suspects, suspects.size, lost)
         where = counted(total, "file")
     faults = [
         FoundFault(

@@ -12,6 +12,7 @@ from vaultwire.toolkit.registry import Bounds, Outcome, tool
 from vaultwire.tools.attachments import attachments_instead
 from vaultwire.vault import value_types
 from vaultwire.vault.disk.paths import stem
+from vaultwire.vault.insights.unmet_conditions import Unmet
 from vaultwire.vault.search.filters import NoteFilterText, Sort, scalar_texts
 from vaultwire.vault.value_types import Progress, VaultPath
 from vaultwire.vault.vault import Vault
@@ -105,9 +106,19 @@ def find_notes(
         lines.append(
             "  ".join([f"{local_time(note['modified'])}  {note['path']}{alias}", *(f"#{tag}" for tag in note["tags"])])
         )
+    if not page.total:
+        lines += [_unmet_text(unmet) for unmet in vault.overview.unmet(asked, progress)]
     if folder and not page.total and asked._replace(sort=NoteFilterText().sort) == NoteFilterText():
         lines += attachments_instead(vault, folder, progress)
     return page.outcome(NamedNotes(notes=notes, total=page.total), lines)
+
+
+def _unmet_text(unmet: Unmet) -> str:
+    there = ", ".join(f"#{each}" if unmet.kind == "tag" else each for each in map(shortened, unmet.there))
+    if unmet.kind == "value":
+        return f"No note has this value. {unmet.name} has: {there}."
+    what = f"the tag #{unmet.name}" if unmet.kind == "tag" else f"the property {unmet.name!r}"
+    return f"No note has {what}." + (f" Similar: {there}." if there else "")
 
 
 def add_columns(vault: Vault, notes: list[NamedNote], show: Sequence[str], progress: Progress) -> None:

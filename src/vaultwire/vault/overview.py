@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from vaultwire.vault.attachments import Attachment, AttachmentFilter
     from vaultwire.vault.insights.similar_notes import SimilarNotes
     from vaultwire.vault.insights.similar_tags import SimilarTags
+    from vaultwire.vault.insights.unmet_conditions import Unmet
 
 _MAX_DAYS = 366
 """Of daily notes that are asked for at once."""
@@ -112,6 +113,22 @@ class Overview:
         """
         wanted = parse_note_filter(asked, self.parse_days)
         return self._index.find(wanted, locate_folder(self._files, folder), progress)
+
+    def unmet(self, asked: NoteFilterText, progress: Progress = NO_PROGRESS) -> list[Unmet]:
+        """Return the conditions on tags and properties that no note of the vault meets."""
+        from vaultwire.vault.insights import unmet_conditions  # noqa: PLC0415 - few calls need it
+
+        wanted = parse_note_filter(asked, self.parse_days)
+        tags = [each.tag for each in self._index.count_tags(None, progress)] if wanted.tags else []
+        names = self.property_names(progress) if wanted.conditions else []
+
+        def values_of(name: str) -> list[str]:
+            return [each.text for each in self._index.property_values(name, None, progress)]
+
+        return [
+            *unmet_conditions.unmet_tags(wanted.tags, tags),
+            *unmet_conditions.unmet_conditions(wanted.conditions, names, values_of),
+        ]
 
     def tagged(self, tags: list[str], *, every: bool, folder: str, progress: Progress = NO_PROGRESS) -> Listed[Tagged]:
         """Return the notes that have every one of ``tags``, or any of them, in path order. ``a/b`` counts as ``a``, too."""

@@ -20,6 +20,7 @@ class _Kept(NamedTuple):
     question: Hashable
     results: Any
     size: int
+    lost: int
 
 
 def expired() -> VaultError:
@@ -39,21 +40,29 @@ class PagedResults:
     def __init__(self) -> None:
         self._kept: dict[str, _Kept] = {}  # the least recently used first
 
-    def keep(self, question: Hashable, results: Any, size: int) -> str:
-        """Keep the results of a question, about ``size`` bytes; return the key that the cursor names them by."""
+    def keep(self, question: Hashable, results: Any, size: int, lost: int = 0) -> str:
+        """Keep the results of a question, about ``size`` bytes; return the key that the cursor names them by.
+
+        ``lost``: see ``get``.
+        """
         key = secrets.token_hex(4)
         with MEMORY_BUDGET.lock:
-            self._kept[key] = _Kept(question, results, size)
+            self._kept[key] = _Kept(question, results, size, lost)
             while len(self._kept) > _MOST:
                 del self._kept[next(iter(self._kept))]
             self._record()
         return key
 
-    def get(self, key: str, question: Hashable) -> Any:
-        """Return the results. Raises VaultError: CURSOR_EXPIRED, INVALID_ARGUMENTS for a cursor of another question."""
+    def get(self, key: str, question: Hashable, lost: int = 0) -> Any:
+        """Return the results. Raises VaultError: CURSOR_EXPIRED, INVALID_ARGUMENTS for a cursor of another question.
+
+        ``lost``: a count of files that may not be seen any more. Results kept with another count have expired: they may tell
+        of such a file.
+        """
         with MEMORY_BUDGET.lock:
             kept = self._kept.pop(key, None)
-            if kept is None:
+            if kept is None or kept.lost != lost:
+                self._record()
                 raise expired()
             self._kept[key] = kept
             self._record()

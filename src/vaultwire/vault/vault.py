@@ -99,6 +99,10 @@ class Vault:
         """The results behind the caller's cursors."""
         return self._bench.caller.paged
 
+    def lost_files(self, progress: Progress = NO_PROGRESS) -> int:
+        """Return a count that grows when files may not be seen any more; always 0 where no text makes a note private."""
+        return self._index.lost_files(progress) if self._files.hides_private_notes else 0
+
     @property
     def settings(self) -> Settings:
         """The person's settings in Obsidian."""

@@ -16,7 +16,7 @@ from vaultwire.app.engine import open_index
 from vaultwire.toolkit.registry import Failure, Outcome
 from vaultwire.trust.policy_paths import PathRules, Rule
 from vaultwire.vault.disk.files import Files
-from vaultwire.vault.errors import FILE_NOT_FOUND, NOTE_EXISTS, POLICY_DENIED, VaultError
+from vaultwire.vault.errors import CURSOR_EXPIRED, FILE_NOT_FOUND, NOTE_EXISTS, POLICY_DENIED, VaultError
 from vaultwire.vault.search.query import parse_query
 from vaultwire.vault.value_types import NO_PROGRESS, VaultPath
 from vaultwire.vault.vault import Vault
@@ -752,3 +752,31 @@ def test_why_a_vault_is_not_watched_names_no_folder(root: Path) -> None:
     stats = index.stats(10, NO_PROGRESS)
     assert stats.unwatched
     assert "Secret" not in repr(stats)
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        ("list_attachments", {}),
+        ("find_duplicates", {"what": "tags"}),
+        ("vault_overview", {"what": "tags"}),
+        ("list_links", {"what": "orphans"}),
+        ("find_notes", {"folder": "Many"}),
+        ("check_notes", {}),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_a_list_that_began_before_a_note_became_private_does_not_go_on(
+    tmp_path: Path, tool: str, arguments: dict[str, Any]
+) -> None:
+    text = "#{0} #{0}s ![[{0}.png]] [[Missing {0}]]\n"
+    for name in ("apple", "garden", "letter", "river"):
+        write_vault(tmp_path, f"=== Many/Note {name}.md\n{text.format(name)}=== {name}.png\nx\n")
+    vault = open_with(tmp_path, **PRIVATE)
+    first, again = (call(vault, tool, **arguments, limit=1).data["next_cursor"] for _ in range(2))
+    call(vault, tool, **arguments, limit=1, cursor=first)
+    (tmp_path / "Many" / "Note river.md").write_text("---\nprivate: true\n---\n" + text.format("river"))
+    refused = attempt(vault, tool, **arguments, limit=1, cursor=again)
+    assert isinstance(refused, Failure)
+    assert refused.code == CURSOR_EXPIRED
+    assert "Note river" not in str(call(vault, tool, **arguments, limit=50).texts)

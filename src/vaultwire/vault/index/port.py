@@ -158,6 +158,9 @@ class Index(Protocol):
     def listing_version(self, progress: Progress) -> Hashable:
         """Return a value that differs once a file has come, gone or been renamed."""
 
+    def lost_files(self, progress: Progress) -> int:
+        """Return a count that grows when files have gone, or may not be seen any more."""
+
     def hold_changes(self) -> AbstractContextManager[object]:
         """While the block runs, do not apply what a watch sees: a large change would have to share its time with that."""
 

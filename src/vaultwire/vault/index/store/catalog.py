@@ -242,7 +242,7 @@ class Catalog:
             )
 
     def forget(self, paths: Iterable[str]) -> None:
-        """Remove files that are gone."""
+        """Remove files that are gone, or may not be seen any more."""
         with self.writing() as connection:
             lost = list(paths)
             changed: list[tuple[str, int, bool]] = []
@@ -257,7 +257,13 @@ class Catalog:
                 connection.execute("DELETE FROM files WHERE id = ?", found[:1])
                 if found[1]:
                     connection.execute("INSERT OR IGNORE INTO gone VALUES (?)", found[:1])
+            if changed:
+                self._count_up(connection, "lost")
             self._note_changes(connection, changed)
+
+    def lost_files(self) -> int:
+        """Return a count that grows when files are removed."""
+        return int(self.meta("lost") or 0)
 
     def changes(self) -> int:
         """Return a count that grows with each change of what is known of files. Changes of stats alone do not count."""

@@ -214,6 +214,10 @@ class StoredIndex:
         """See the port."""
         return self._ask(catalog_queries.listing_version, progress)
 
+    def lost_files(self, progress: Progress) -> int:
+        """See the port."""
+        return self._ask(Catalog.lost_files, progress)
+
     def links_asking(
         self, names: Collection[str], below: Collection[VaultPath], progress: Progress
     ) -> list[tuple[VaultPath, str]]:
