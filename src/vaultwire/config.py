@@ -49,7 +49,7 @@ class ConfigError(Exception):
 class Config:
     """The settings of one run. ``vaults`` are absolute paths of readable folders, by the vaults' names.
 
-    The first vault is the default one. A single vault may have the name ``""``; it is then called as its folder.
+    The first vault is the default one. A single vault may have the name ``""``; then it has the name of its folder.
     ``cache`` is the folder for what can be made again, such as the index; ``state`` the folder for what cannot, such as the
     journal of changes. They need not exist yet. ``read_first``: a note is edited only in a session that has read it.
     ``prompts`` is a folder in the vault, with ``/`` between parts, whose notes are prompts; None for none. ``policy`` is the

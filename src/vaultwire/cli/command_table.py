@@ -192,7 +192,7 @@ _SERVERS = (
 _EDITORS = (
     Command(
         "ide",
-        "be an editor to Claude Code: it sees which note is open, and asks before it writes",
+        "connect Claude Code to your vault as an editor: open note, selection, review of changes",
         _add_ide,
         lambda options: ide.run(make_config(options.vault, policy=options.policy), options),
         ("vaultwire ide --vault ~/Notes --gemini",),

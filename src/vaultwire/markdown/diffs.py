@@ -1,4 +1,4 @@
-"""The difference of two texts: as a unified diff, and to take back one change among later ones. ``patches`` applies diffs.
+"""The difference of two texts: as a unified diff, and to undo one change among later ones. ``patches`` applies diffs.
 
 Texts are compared by lines, which end with ``\\n``. A carriage return is part of its line: so ``unified`` is for plain texts,
 and ``revert`` keeps a file's line ends.
@@ -34,7 +34,7 @@ class Difference(NamedTuple):
 
 
 class Conflict(NamedTuple):
-    """A change cannot be taken back: these lines of the present text were changed later."""
+    """A change cannot be undone: these lines of the present text were changed later."""
 
     spans: list[Span]
 
@@ -173,7 +173,7 @@ def _way_back(trace: list[list[int]], place: int, index: int) -> list[tuple[int,
 
 
 def revert(now: str, before: str, after: str) -> str | Conflict:
-    """Return ``now`` with the change from ``before`` to ``after`` taken back; later changes stay.
+    """Return ``now`` with the change from ``before`` to ``after`` undone; later changes stay.
 
     There must be an unchanged line between the lines of this change and those of later ones, else the result is a Conflict.
     """

@@ -59,7 +59,7 @@ class Vaults:
         """Split a call's arguments into the vault's name and the tool's own arguments.
 
         Raises VaultError: VAULT_NOT_FOUND, and INVALID_ARGUMENTS for a change's number without its vault's name: each vault
-        counts its own changes, and another vault's would be taken back.
+        counts its own changes, and another vault's would be undone.
         """
         if not self.are_several:
             return self.names[0], arguments

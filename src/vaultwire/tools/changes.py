@@ -18,7 +18,7 @@ class TouchedFile(TypedDict):
     """A file that was changed."""
 
     action: Annotated[str, '"create", "edit", "remove" or "move"']
-    path: Annotated[str, "Path in the vault; of a move, the old one"]
+    path: Annotated[str, "Path in the vault; for a move, the old path"]
     to: Annotated[NotRequired[str], "Of a move, the new path"]
 
 

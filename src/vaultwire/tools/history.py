@@ -112,7 +112,7 @@ def show_change(vault: Vault, _: Progress, /, change: Number) -> Outcome[ShownCh
 
 @tool(title="Undo change", destructive=True)
 def undo_change(vault: Vault, progress: Progress, /, change: Number, dry_run: DryRun = False) -> Outcome[Changed]:
-    """Take back a change, whichever client made it. Later edits of other lines stay; where they touched the same lines it
+    """Undo a change, whichever client made it. Later edits of other lines stay; where they touched the same lines it
     refuses and says why. Undoing is a change of its own and can be undone.
     """
     done = vault.history.undo([change], "", progress, dry_run=dry_run).done

@@ -221,7 +221,7 @@ def _day_or_name(vault: Vault, progress: Progress, path: str) -> str:
 
 
 def _daily(vault: Vault, progress: Progress, day: str) -> Outcome[Any] | None:
-    """Return the note of a day; None if the text is no day."""
+    """Return the note of a day; None if the text is not a day."""
     try:
         return daily_note(vault, progress, day)
     except VaultError as error:

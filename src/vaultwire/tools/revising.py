@@ -209,7 +209,7 @@ def remove_properties(
     """Remove properties (frontmatter) from a note. Everything else stays as it is.
 
     Args:
-        names: Names of the properties, in any case. One that the note does not have is passed over.
+        names: Names of the properties, in any case. One that the note does not have is skipped.
     """
     (revised,) = vault.revising.revise_properties([path], [], names, if_match, progress, dry_run=dry_run)
     return _outcome(revised, f"removed {', '.join(names)} from {revised.path}")

@@ -49,7 +49,7 @@ class Protected:
     path = _WELL_KNOWN
 
     def __init__(self, tokens: Tokens, resource: str, tell: Callable[[str], None]) -> None:
-        """``resource`` is the URL by which clients know the server; ``tell`` is told why keys cannot be had."""
+        """``resource`` is the server's URL, as clients use it; ``tell`` gets the reason when keys cannot be fetched."""
         self._tokens = tokens
         self._tell = tell
         self._keys: Sequence[IssuerKey] = ()

@@ -1,7 +1,7 @@
 """The REST API, version 1, as an ASGI app: health, the list of tools with its hash, one call in each request.
 
 The status code says whether the request was understood, ``success`` in the body whether the tool did it. The guard
-decides who may come, and with how much; ``openapi`` describes the API to programs.
+controls access and size; ``openapi`` describes the API to programs.
 """
 
 from __future__ import annotations

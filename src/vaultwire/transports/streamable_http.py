@@ -1,4 +1,4 @@
-"""MCP over Streamable HTTP, as an ASGI app: bytes in and out, and clients that leave. Not sessions, nor who may come.
+"""MCP over Streamable HTTP, as an ASGI app: bytes in and out, and clients that leave. Not sessions, not access control.
 
 Most requests have one answer, sent as JSON. A stream begins when there is something to send before the answer, or when the
 answer takes long. For sessions and messages see ``server.http.mcp_endpoint``.

@@ -256,7 +256,7 @@ class Overview:
         """Return the note of a day, week … by Obsidian's settings, even if there is none yet, and those before and after it.
 
         ``when`` is as for ``parse_days``. ``core``: only the settings of the core plugin count. Raises VaultError:
-        INVALID_ARGUMENTS for what is no day, and as ``periodic_note_path`` does if the settings are invalid.
+        INVALID_ARGUMENTS for what is not a date, and as ``periodic_note_path`` does if the settings are invalid.
         """
         from vaultwire.vault.settings import periodic_notes  # noqa: PLC0415 - only periodic notes need it
 

@@ -109,7 +109,7 @@ class Vault:
         return self._settings.get()
 
     def run_watch_loop(self, on_change: OnChange | None = None) -> None:
-        """Settle what a killed process left half-way, then keep the index true of the files, until ``close``.
+        """Complete or undo what a killed process left half-way, then keep the index up to date, until ``close``.
 
         On the caller's thread. See ``Changes.recover``, ``Index.run_watch_loop``.
         """

@@ -1,4 +1,4 @@
-"""The guard: ASGI middleware before every network door. It decides who may come in, and with how much.
+"""The guard: ASGI middleware before every network door. It controls access and size.
 
 It checks, in this order and before the door is called: the form and size of the head, the name the server was called by
 (DNS rebinding), the page a browser sends from, the key, the size of the body. What a door then does is not its matter; how

@@ -1,4 +1,4 @@
-"""What the guard is told: the doors, who may come to them, and the observer of requests. Not the checks themselves."""
+"""What the guard is told: the doors, who has access to them, and the observer of requests. Not the checks themselves."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Door(NamedTuple):
 
 
 class Rules(NamedTuple):
-    """Who may come. ``owner`` returns the name of a key's owner, None if it is not a key of this server."""
+    """Who has access. ``owner`` returns the name of a key's owner, None if it is not a key of this server."""
 
     names: Collection[str]  # of the server, without port, in small letters
     any_address: bool  # it also answers to every address

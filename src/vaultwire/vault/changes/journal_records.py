@@ -103,7 +103,7 @@ def to_records(intent: Intent, stages: Stages) -> Iterator[bytes]:
 
 
 def undone_in(header: dict[str, Any]) -> tuple[int, ...]:
-    """Return the changes that the recorded change takes back."""
+    """Return the changes that the recorded change undoes."""
     first = header["undoes"]
     return () if first is None else (first, *header.get("undoes_also", ()))
 

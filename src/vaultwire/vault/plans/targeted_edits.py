@@ -95,7 +95,7 @@ def apply_edits(
     ends. ``change_property`` makes the edits of properties, after all others and in their order.
 
     Raises VaultError: INVALID_ARGUMENTS (also for edits that overlap), SECTION_NOT_FOUND, TEXT_NOT_FOUND,
-    AMBIGUOUS_TARGET; ``edit`` in its details is the number of the edit at fault.
+    AMBIGUOUS_TARGET; ``edit`` in its details is the number of the wrong edit.
     """
     if not edits:
         raise VaultError(INVALID_ARGUMENTS, "edits: give at least one.", argument="edits")

@@ -126,7 +126,7 @@ def insert(
     if brought.problems:
         raise VaultError(
             INVALID_ARGUMENTS,
-            f"The template's properties cannot be read: {brought.problems[0]}. Mend the template first.",
+            f"The template's properties cannot be read: {brought.problems[0]}. Correct the template first.",
         )
     own = parse_frontmatter(edits.to_plain(text))
     if brought.values:

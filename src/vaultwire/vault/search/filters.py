@@ -233,7 +233,7 @@ def _typed(condition: Condition, value: str, parse: Callable[[str], Days]) -> Co
     if _YEAR.match(value):
         return condition._replace(date=value)
     is_equality = condition.sign in ("=", "!=")
-    # To be equal to "this week" can only mean these words. A number without a sign is no day.
+    # To be equal to "this week" can only mean these words. A number without a sign is not a day.
     if (is_equality and condition.text not in _DAYS) or (condition.number is not None and value[0] not in "+-"):
         return condition
     try:

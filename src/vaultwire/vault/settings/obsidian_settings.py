@@ -222,7 +222,7 @@ def _texts(value: Any) -> tuple[str, ...]:
         raise _WrongError(f"must be a list of texts, not {_shown(value)}; it is taken as not set")
     texts = tuple(item for item in value if _is_text(item))
     if len(texts) < len(value):
-        raise _WrongError("has elements that are no texts; they are passed over", texts)
+        raise _WrongError("has elements that are no texts; they are ignored", texts)
     return texts
 
 
@@ -232,7 +232,7 @@ def _types(value: Any) -> Mapping[str, str]:
         raise _WrongError(f"must be an object of names and types, not {_shown(value)}; it is taken as not set")
     types = MappingProxyType({fold(name): kind for name, kind in value.items() if _is_text(name) and _is_text(kind)})
     if any(not (_is_text(name) and _is_text(kind)) for name, kind in value.items()):
-        raise _WrongError("has names or types that are no texts; they are passed over", types)
+        raise _WrongError("has names or types that are no texts; they are ignored", types)
     return types
 
 

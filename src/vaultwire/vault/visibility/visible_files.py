@@ -91,7 +91,7 @@ class VisibleFiles(Files):
         """See ``Files.may_enter``."""
         if self._rules.sees_folder(folder) is False:
             return False
-        # A junction of Windows looks like a folder, so the walk has not passed over it.
+        # A junction of Windows looks like a folder, so the walk has not skipped it.
         return os.name != "nt" or not self._has_hidden_link(VaultPath(folder))
 
     def may_follow(self, path: str) -> bool:
