@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 # Some container images set it; then every start would compile the program again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test check unit conformance clients claude-code openapi browser plugin bench soak mutants generate format clean
+.PHONY: demo test check unit conformance clients claude-code openapi browser plugin release install-test bench soak mutants generate format clean
 
 demo: $(VENV)/.installed
 	$(BIN)/vaultwire demo $(if $(VAULT),--vault "$(VAULT)")
@@ -91,6 +91,33 @@ $(VENV)/plugin/.installed: $(VENV)/.developing tests/plugin/package.json tests/p
 	mkdir -p $(VENV)/plugin
 	cp tests/plugin/package.json tests/plugin/package-lock.json $(VENV)/plugin
 	npm ci --prefix $(VENV)/plugin --no-audit --no-fund --loglevel=error
+	@touch $@
+
+# Everything that a release consists of, built twice and checked, into dist/ (docs/releasing.md). ARGS=--uncommitted also takes
+# files that are not committed.
+release: $(VENV)/.developing $(VENV)/release/.installed $(VENV)/runtime/.installed
+	$(BIN)/python scripts/release.py $(ARGS)
+
+# In an environment of its own: what checks a release brings thirty packages of its own.
+$(VENV)/release/.installed: $(VENV)/bin/python requirements/release.txt
+	$(BIN)/python -m venv $(VENV)/release
+	$(VENV)/release/bin/python -m pip install --quiet --disable-pip-version-check -r requirements/release.txt
+	@touch $@
+
+# What the program needs to run, and nothing else: the SBOM lists what is here.
+$(VENV)/runtime/.installed: $(VENV)/bin/python requirements/run.txt
+	rm -rf $(VENV)/runtime
+	$(BIN)/python -m venv --without-pip $(VENV)/runtime
+	$(BIN)/python -m pip --python $(VENV)/runtime install --quiet --disable-pip-version-check -r requirements/run.txt
+	@touch $@
+
+# The wheel as a new user installs it, as docs/install.md says: with pip, pipx and uv, in empty homes. Needs the package index.
+install-test: $(VENV)/.developing $(VENV)/installers/.installed
+	$(BIN)/python -m pytest -n 0 tests/release/installs.py $(ARGS)
+
+$(VENV)/installers/.installed: $(VENV)/bin/python requirements/installers.txt
+	$(BIN)/python -m venv $(VENV)/installers
+	$(VENV)/installers/bin/python -m pip install --quiet --disable-pip-version-check -r requirements/installers.txt
 	@touch $@
 
 # Measurements: tables on the terminal, JSON in bench/results/. Without ARGS it measures starting and calling over stdio,

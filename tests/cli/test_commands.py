@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 import tomllib
@@ -155,6 +156,19 @@ def test_doctor_finds_a_healthy_vault_healthy(vault: Path) -> None:
     assert "  ! " not in finished.stdout
     is_slow = "  ~ spawn to initialize" in finished.stdout  # where the computer has much to do
     assert finished.stdout.endswith("say what could be better.\n" if is_slow else "All is well.\n")
+
+
+def test_doctor_says_what_each_extra_does_and_how_to_add_it(vault: Path, tmp_path: Path) -> None:
+    info = tmp_path / "vaultwire-1.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text(
+        "Metadata-Version: 2.4\nName: vaultwire\nVersion: 1\nProvides-Extra: pdf\nProvides-Extra: web\n"
+        "Requires-Dist: pypdf<8,>=7.1; extra == 'pdf'\nRequires-Dist: not-here-at-all>=1; extra == 'web'\n"
+    )
+    finished = run("doctor", "--vault", str(vault), PYTHONPATH=str(tmp_path))
+    assert "pdf (reads the text of PDFs): installed\n" in finished.stdout
+    command = shlex.join([sys.executable, "-m", "pip", "install", "not-here-at-all>=1"])
+    assert f"web (searches the web): not installed. To add it: {command}\n" in finished.stdout
 
 
 def test_doctor_calls_nothing_well_beside_what_it_lists(vault: Path, tmp_path: Path) -> None:

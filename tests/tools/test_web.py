@@ -272,7 +272,7 @@ def test_without_the_package_the_start_says_what_to_install(
     for name in ("ddgs", "ddgs.engines"):
         monkeypatch.setitem(sys.modules, name, None)  # as if it were not installed
     assert main(["stdio", "--vault", str(notes), "--allow-web", "search.example"]) == 2
-    assert "pip install 'vaultwire[web]'" in capfd.readouterr().err
+    assert f"To add them: {sys.executable} -m pip install 'ddgs<10,>=9.16'" in capfd.readouterr().err
     outcome = search(["search.example"], query="x")
     assert isinstance(outcome, Failure)
     assert outcome.code == "WEB_NOT_INSTALLED"

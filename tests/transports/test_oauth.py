@@ -487,7 +487,7 @@ def test_settings_that_cannot_work_are_one_clear_line(vault: Path, options: list
 def test_packages_that_are_not_here_are_one_clear_line(vault: Path, tmp_path: Path) -> None:
     (tmp_path / "jwt.py").write_text("raise ImportError\n")
     options = ["--oauth-issuer", "https://id.example"]
-    assert_cannot_start(vault, options, "pip install 'vaultwire[oauth]'", PYTHONPATH=str(tmp_path))
+    assert_cannot_start(vault, options, "-m pip install 'pyjwt[crypto]>=2.10.1'", PYTHONPATH=str(tmp_path))
 
 
 def assert_cannot_start(vault: Path, options: list[str], words: str, **environment: str) -> None:

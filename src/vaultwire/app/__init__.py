@@ -239,7 +239,9 @@ def _check_limits(limits: ClientLimits, has_hosts: bool, tools: Sequence[Descrip
             if name not in known:
                 raise ConfigError(f"{option}: there is no tool {name!r} in this run")
     if limits.hosts and find_spec("ddgs") is None:
-        raise ConfigError("--allow-web needs packages that are not installed: pip install 'vaultwire[web]'")
+        from vaultwire.installation import how_to_add  # noqa: PLC0415
+
+        raise ConfigError(f"--allow-web needs packages that are not installed. To add them: {how_to_add('web')}")
 
 
 def _make_middleware(config: Config, policy: Policy) -> Middleware | None:

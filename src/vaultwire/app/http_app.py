@@ -206,7 +206,11 @@ def _make_protected(oauth: Trusted | None, address: Address, observer: observing
         import cryptography  # noqa: F401, PLC0415
         import jwt  # noqa: F401, PLC0415
     except ImportError:
-        raise ConfigError("--oauth-issuer needs packages that are not here: pip install 'vaultwire[oauth]'") from None
+        from vaultwire.installation import how_to_add  # noqa: PLC0415
+
+        raise ConfigError(
+            f"--oauth-issuer needs packages that are not installed. To add them: {how_to_add('oauth')}"
+        ) from None
     if oauth.resource is None and (address.url is None or not address.is_local):
         raise ConfigError("--oauth-issuer needs --oauth-resource where other computers can reach the server: its URL")
     resource = oauth.resource or f"{address.url}/mcp"

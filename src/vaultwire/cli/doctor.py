@@ -14,17 +14,23 @@ from vaultwire import __version__
 from vaultwire.app import engine
 from vaultwire.cli import run_options
 from vaultwire.cli.check import summary, to_line
-from vaultwire.cli.client_config import server_command
 from vaultwire.cli.progress import ProgressLine
 from vaultwire.cli.stdio_client import ServerEndedError, StdioClient
 from vaultwire.cli.terminal import say, say_data, say_styled
 from vaultwire.config import Config, make_config
+from vaultwire.installation import extras, has_extra, how_to_add, installation, running_command
 from vaultwire.obsidian.known_vaults import known_vaults
 from vaultwire.transports.lock_file import discover_editors, gemini_folder, lock_folders, qwen_folder
 
 # The marks of lines: ! for what does not work, ~ for what could be better.
 _HEADING, _FACT, _PROBLEM, _REMARK = "#", "", "!", "~"
 _STARTS = 5
+_EXTRAS = {
+    "images": "makes large pictures smaller",
+    "oauth": "checks the tokens of an OAuth issuer",
+    "pdf": "reads the text of PDFs",
+    "web": "searches the web",
+}
 _STYLES = {_HEADING: "1", _PROBLEM: "31", _REMARK: "33"}
 # More than these are counted and not listed: ``check`` lists them.
 _MAX_PROBLEMS, _MAX_REMARKS = 20, 3
@@ -70,7 +76,9 @@ def _examine(config: Config, progress: ProgressLine) -> dict[str, Any]:
             "vaultwire": __version__,
             "python": platform.python_version(),
             "system": platform.platform(terse=True),
-            "command": server_command(),
+            "command": running_command(),
+            "installed_with": installation().way,
+            "extras": {name: "" if has_extra(name) else how_to_add(name) for name in extras()},
             "file_system_encoding": sys.getfilesystemencoding(),
             "obsidian_vaults": {vault.path: vault.name for vault in known_vaults()},
         },
@@ -131,7 +139,7 @@ def _measure_starts(config: Config, progress: ProgressLine) -> dict[str, Any]:
 
 def _time_start(config: Config) -> float:
     policy = [] if config.policy is None else ["--policy", config.policy]
-    with StdioClient([*server_command(), "stdio", "--vault", config.vault, *policy]) as talk:
+    with StdioClient([*running_command(), "stdio", "--vault", config.vault, *policy]) as talk:
         return talk.initialize()[1]
 
 
@@ -143,6 +151,10 @@ def _lines(report: dict[str, Any]) -> Iterator[tuple[str, str]]:
     yield _FACT, f"started as {' '.join(environment['command'])}"
     known = ", ".join(sorted({*environment["obsidian_vaults"].values()}))
     yield _FACT, f"Obsidian knows {known or 'no vaults on this computer'}"
+    yield _HEADING, "Extras"
+    for name, command in environment["extras"].items():
+        what = f"{name} ({_EXTRAS.get(name, 'an extra')})"
+        yield _FACT, f"{what}: not installed. To add it: {command}" if command else f"{what}: installed"
     yield _HEADING, "Vault"
     yield _FACT, vault["path"]
     yield _FACT, f"{vault['notes']} notes, {vault['note_bytes'] / 1e6:.1f} MB; {vault['other_files']} other files"

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from functools import partialmethod
 from typing import Annotated, Any, TypedDict
 
+from vaultwire.installation import hint_for_clients
 from vaultwire.toolkit.registry import AnyTool, Bounds, Outcome, tool
 from vaultwire.vault.errors import NETWORK_BLOCKED, TIMEOUT, WEB_FAILED, VaultError
 from vaultwire.vault.value_types import Progress
@@ -88,7 +89,7 @@ def _engines(may_reach: Callable[[str], bool]) -> list[Any]:
     try:
         from ddgs.engines import ENGINES  # noqa: PLC0415 - an extra; 250 ms, for the first search only
     except ImportError:
-        message = "The package for it is not installed here: pip install 'vaultwire[web]'"
+        message = f"The package for it is not installed on this server. To add it: {hint_for_clients('web')}"
         raise VaultError(WEB_NOT_INSTALLED, message) from None
     engines = sorted(ENGINES["text"].items(), key=lambda each: (each[0] != _FIRST, each[0]))
     hosts = {_host(engine.search_url): engine for _, engine in engines}

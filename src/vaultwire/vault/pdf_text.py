@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from vaultwire.installation import hint_for_clients
 from vaultwire.vault.errors import CANNOT_SHOW, NOT_INSTALLED, Stopped, VaultError
 from vaultwire.vault.value_types import Progress
 
@@ -52,8 +53,8 @@ def pdf_text(path: str, data: bytes, progress: Progress, seconds: float = SECOND
     except ImportError:
         raise VaultError(
             NOT_INSTALLED,
-            f"{path!r} is a PDF of {len(data)} bytes. To read its text this server needs one more package: "
-            "pip install 'vaultwire[pdf]'",
+            f"{path!r} is a PDF of {len(data)} bytes. To read its text this server needs one more package. To add it: "
+            f"{hint_for_clients('pdf')}",
             path=path,
         ) from None
     logging.getLogger("pypdf").setLevel(logging.CRITICAL)  # it remarks on damaged files, on stderr

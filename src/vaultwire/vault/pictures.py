@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import threading
 
+from vaultwire.installation import hint_for_clients
 from vaultwire.vault.errors import CANNOT_SHOW, NOT_INSTALLED, TOO_LARGE, VaultError
 
 SEEN = ("image/png", "image/jpeg", "image/gif", "image/webp")
@@ -56,17 +57,18 @@ def shrunk(path: str, data: bytes, media_type: str, most: int) -> tuple[bytes, s
 
 
 def _refusal(path: str, data: bytes, media_type: str, most: int) -> VaultError:
-    install = "With one more package this server makes it smaller: pip install 'vaultwire[images]'"
+    install = f"To add it: {hint_for_clients('images')}"
     if media_type not in SEEN:
         return VaultError(
             NOT_INSTALLED,
-            f"{path!r} is {media_type}, which models do not see. With one more package this server makes a JPEG of it: "
-            "pip install 'vaultwire[images]'",
+            f"{path!r} is {media_type}, which models do not see. With one more package this server makes a JPEG of it. "
+            f"{install}",
             path=path,
         )
     return VaultError(
         TOO_LARGE,
-        f"{path!r} has {len(data)} bytes; a picture that is shown may have at most {most}. {install}",
+        f"{path!r} has {len(data)} bytes; a picture that is shown may have at most {most}. "
+        f"With one more package this server makes it smaller. {install}",
         path=path,
         size=len(data),
         max_size=most,
