@@ -1,4 +1,4 @@
-"""A Python that lacks what Windows lacks, on Linux: modules, functions, signals; and renames that refuse what they refuse there.
+"""A Python that lacks what Windows lacks, on Linux: modules, functions and signals. A rename refuses a name that is taken.
 
 ``python -m support.windows_like modules`` imports every module of the program and prints how many there are;
 ``python -m support.windows_like run ARGUMENTS`` runs the command. Paths are still those of Linux, and so is the disk.
@@ -25,15 +25,29 @@ from pathlib import Path
 from typing import Any
 
 # https://docs.python.org/3/library/: "Availability: Unix".
-MODULES = ("fcntl", "grp", "posix", "pty", "pwd", "readline", "resource", "syslog", "termios", "tty", "uvloop", "vaultwire.vault.disk.inotify")
+MODULES = (
+    "fcntl",
+    "grp",
+    "posix",
+    "pty",
+    "pwd",
+    "readline",
+    "resource",
+    "syslog",
+    "termios",
+    "tty",
+    "uvloop",
+    "vaultwire.vault.disk.inotify",
+)
 FUNCTIONS = {
     os: (
-        "O_CLOEXEC O_NOFOLLOW O_NONBLOCK O_DIRECTORY chown fchown lchown fork forkpty getegid geteuid getgid getgroups getpgid getuid "
-        "killpg listxattr getxattr setxattr removexattr mkfifo mknod nice pread pwrite sched_getaffinity sched_setaffinity setsid "
-        "setuid statvfs fstatvfs sync uname sysconf getloadavg posix_fallocate posix_fadvise sendfile"
+        "O_CLOEXEC O_NOFOLLOW O_NONBLOCK O_DIRECTORY chown fchown lchown fork forkpty getegid geteuid getgid getgroups "
+        "getpgid getuid killpg listxattr getxattr setxattr removexattr mkfifo mknod nice pread pwrite sched_getaffinity "
+        "sched_setaffinity setsid setuid statvfs fstatvfs sync uname sysconf getloadavg posix_fallocate posix_fadvise sendfile"
     ),
     select: "poll epoll kqueue",
-    signal: "SIGHUP SIGKILL SIGALRM SIGCHLD SIGIO SIGPIPE SIGQUIT SIGURG SIGUSR1 SIGUSR2 SIGWINCH alarm pause pthread_sigmask setitimer siginterrupt sigwait",
+    signal: "SIGHUP SIGKILL SIGALRM SIGCHLD SIGIO SIGPIPE SIGQUIT SIGURG SIGUSR1 SIGUSR2 SIGWINCH "
+    "alarm pause pthread_sigmask setitimer siginterrupt sigwait",
     socket: "AF_UNIX SO_REUSEPORT",
 }  # fmt: skip
 _ROOT = Path(__file__).resolve().parents[2] / "src" / "vaultwire"
@@ -64,7 +78,9 @@ def become_windows() -> None:
 
     def rename_like_windows(source: Any, target: Any) -> None:
         if os.path.lexists(target) and not os.path.samestat(os.lstat(source), os.lstat(target)):
-            raise FileExistsError(errno.EEXIST, "Cannot create a file when that file already exists", source, None, target)
+            raise FileExistsError(
+                errno.EEXIST, "Cannot create a file when that file already exists", source, None, target
+            )
         rename(source, target)
 
     def kill_like_windows(process: int, number: int) -> None:
@@ -108,7 +124,16 @@ def _import_others() -> None:
                 if not name.startswith("vaultwire") and name not in {"msvcrt", "uvloop"}:
                     with contextlib.suppress(ImportError):
                         importlib.import_module(name)
-    for name in ("asyncio.runners", "concurrent.futures.thread", "encodings.idna", "getpass", "http.client", "ssl", "subprocess", "uuid"):
+    for name in (
+        "asyncio.runners",
+        "concurrent.futures.thread",
+        "encodings.idna",
+        "getpass",
+        "http.client",
+        "ssl",
+        "subprocess",
+        "uuid",
+    ):
         importlib.import_module(name)
 
 
