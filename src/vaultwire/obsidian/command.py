@@ -27,6 +27,8 @@ NOT_RUNNING = "Obsidian application is not running. Please start Obsidian and tr
 
 # The contract: "Operation exceeded 30s".
 SECONDS = 30.0
+# On Windows, a program without a console of its own would open one for each command.
+_NO_WINDOW = getattr(subprocess, "CREATE_NO_WINDOW", 0)
 # Between SIGTERM and SIGKILL for the command. It has nothing to save: the app does the work.
 GRACE_SECONDS = 2.0
 # The largest note, escaped. No client accepts more.
@@ -123,6 +125,7 @@ class Command:
                 stdout=output,
                 stderr=errors,
                 start_new_session=True,  # a process group, to be ended as a whole
+                creationflags=_NO_WINDOW,
             )
             deadline = time.monotonic() + self._seconds
             try:

@@ -42,7 +42,7 @@ def bind(host: str, port: int) -> socket.socket:
         listener.listen(1)  # else a second server could bind the port, too; the real backlog is set later
     except OSError as error:
         listener.close()
-        raise StartError(_why_not(error, host, port)) from None
+        raise StartError(why_not(error, host, port)) from None
     return listener
 
 
@@ -98,8 +98,13 @@ def make_tls(certificate: str, key: str | None) -> ssl.SSLContext:
     return context
 
 
-def _why_not(error: OSError, host: str, port: int) -> str:
+def why_not(error: OSError, host: str, port: int, *, on_windows: bool = sys.platform == "win32") -> str:
+    """Return why a socket cannot be bound, and what would work."""
     match error.errno:
+        case errno.EACCES if (
+            on_windows
+        ):  # WSAEACCES: a program has it for itself alone, or Hyper-V and WSL have reserved it
+            return f"port {port} is in use by another program or reserved by Windows; give another one with --port"
         case errno.EADDRINUSE:
             return f"port {port} is in use by another program; give another one with --port"
         case errno.EACCES if 0 < port < 1024:  # noqa: PLR2004 - what Unix calls privileged ports

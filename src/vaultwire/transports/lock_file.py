@@ -19,6 +19,8 @@ import uuid
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from vaultwire.vault.disk.process_lock import is_running
+
 _SUFFIX = ".lock"
 _GEMINI = "gemini-ide-server-"
 _MADE_BY = "vaultwire"
@@ -327,24 +329,4 @@ def _remove(path: str) -> None:
 
 
 def _is_alive(pid: Any) -> bool:
-    if not isinstance(pid, int) or pid <= 0:
-        return False
-    if os.name == "nt":  # there, os.kill would end the process
-        return _is_alive_on_windows(pid)
-    try:
-        os.kill(pid, 0)
-    except PermissionError:
-        return True
-    except (OSError, OverflowError):
-        return False
-    return True
-
-
-def _is_alive_on_windows(pid: int) -> bool:
-    import ctypes  # noqa: PLC0415 - there only
-
-    kernel: Any = ctypes.windll.kernel32  # type: ignore[attr-defined, unused-ignore] # there only
-    handle = kernel.OpenProcess(0x1000, False, pid)
-    if handle:
-        kernel.CloseHandle(handle)
-    return bool(handle)
+    return isinstance(pid, int) and pid > 0 and is_running(pid)

@@ -206,7 +206,8 @@ class Vault:
     def look_at(self, path: str) -> NoteStat | None:
         """Return the facts of exactly this note or attachment, None if it is not there or may not be seen."""
         try:
-            return self._files.look_at(self._files.spell(parse_path(path))[0])
+            found, exists = self._files.spell(parse_path(path))
+            return self._files.look_at(found) if exists else None
         except VaultError:
             return None
 

@@ -13,6 +13,7 @@ from itertools import accumulate
 from typing import Any, BinaryIO, NamedTuple
 
 from vaultwire.vault.changes.journal_records import MARK, PREFIX_SIZE, Recorded, is_whole, parse_header, parse_prefix
+from vaultwire.vault.disk.file_operations import sync_file
 
 _PREFIX = (
     "changes.v2."  # the format is in the name: another version of the program must not take this for half a record
@@ -163,7 +164,7 @@ class Segment:
                     while rest:
                         rest = rest[os.write(descriptor, rest) :]
                 if sync:
-                    os.fsync(descriptor)
+                    sync_file(descriptor)
             except BaseException:
                 os.ftruncate(descriptor, self.end)
                 raise

@@ -57,6 +57,13 @@ class PreconditionCheck:
         )
         if hidden or not all(parts):
             raise VaultError(PERMISSION_DENIED, f"{path!r} is hidden, and hidden files are not changed.", path=path)
+        second = self._files.second_name(path)
+        if second is not None:  # the file would have another name than the record of this change says
+            raise VaultError(
+                INVALID_ARGUMENTS,
+                f"{second!r} in {path!r} is a second name for something else. Use the name that its folder lists.",
+                path=path,
+            )
         trash = os.path.join(self._files.root, TRASH)
         if parts[0] == TRASH and os.path.realpath(trash) != trash:
             raise VaultError(

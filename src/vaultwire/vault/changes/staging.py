@@ -20,6 +20,7 @@ from vaultwire.vault.disk.file_operations import (
     has_hard_links,
     is_open_for_writing,
     remove_empty_folders,
+    remove_file,
     remove_quietly,
     rename_entry,
     rename_no_replace,
@@ -105,7 +106,7 @@ class StagedChange:
             for step, place in stages.each(stages.FINISHING, "checked the old text of", found, may_stop=False):
                 self._check_displaced(step, place)
             for step, place in stages.each(stages.CLEANING, "removed", found, may_stop=False):  # noqa: B007 - see below
-                os.unlink(place)
+                remove_file(place)
         except OSError as error:
             raise cannot("delete" if step.new is None else "write", step.path, error) from error
         remove_empty_folders([self._absolute(folder) for folder in self._intent.removed_folders])
@@ -234,7 +235,7 @@ class StagedChange:
         renamed = self._rollback_file(number)
         replace_file(place, renamed)
         if not is_open_for_writing(renamed) and self._files.holds(renamed, content):
-            os.unlink(renamed)
+            remove_file(renamed)
             return True
         rename_no_replace(renamed, place)
         return False

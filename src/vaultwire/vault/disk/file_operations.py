@@ -13,14 +13,18 @@ import signal
 import stat
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 from vaultwire.vault.disk.atomic_rename import try_rename_no_replace
 from vaultwire.vault.disk.mounts import file_system_of_file
 
-# Windows: os.replace fails while a virus scanner, indexer or sync client has the file open. It succeeds within 2.5 s.
-_REPLACE_WAITS = (0.05, 0.1, 0.2, 0.4, 0.8, 1.0) if os.name == "nt" else ()
+# Windows: a file that a virus scanner, indexer or sync client has open cannot be renamed, replaced or removed, and often not
+# read. They close it within 2.5 s.
+_WAITS = (0.05, 0.1, 0.2, 0.4, 0.8, 1.0) if os.name == "nt" else ()
 OPEN_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
+
+_Result = TypeVar("_Result")
 
 
 class StaleFileError(OSError):
@@ -121,23 +125,56 @@ def _syncfs() -> Callable[[int], int] | None:
 
 def replace_file(source: str, target: str) -> None:
     """Rename source to target, whether target exists or not, in one step."""
-    _retry(os.replace, source, target)
+    when_closed(os.replace, source, target)
 
 
 def rename_entry(source: str, target: str) -> None:
     """Rename a file or folder to a name that is free, or to its own name in another spelling."""
-    _retry(os.rename, source, target)
+    when_closed(os.rename, source, target)
 
 
-def _retry(rename: Callable[[str, str], None], source: str, target: str) -> None:
-    for wait in _REPLACE_WAITS:
+def remove_file(path: str) -> None:
+    """Remove a file. Raises OSError."""
+    when_closed(os.unlink, path)
+
+
+def when_closed(call: Callable[..., _Result], *arguments: object, waits: Sequence[float] = _WAITS) -> _Result:
+    """Call a function of the system. Where that is refused, call it again after each of the ``waits``.
+
+    Windows does not always tell a file that is open elsewhere from one that this person may not use.
+    """
+    for wait in waits:
         try:
-            rename(source, target)
+            return call(*arguments)
         except PermissionError:
             time.sleep(wait)
-        else:
-            return
-    rename(source, target)
+    return call(*arguments)
+
+
+def sync_file(descriptor: int, flush_drive: Callable[[int], object] | None = None) -> None:
+    """Return when what was written to an open file is on the disk. Raises OSError.
+
+    On macOS ``fsync`` passes the bytes to the drive, which may still lose them in a power cut; ``flush_drive``, by default the
+    system's own call, makes the drive write all it has.
+    """
+    os.fsync(descriptor)
+    flush_drive = flush_drive or _FLUSH_DRIVE
+    if flush_drive is not None:
+        try:
+            flush_drive(descriptor)
+        except OSError:  # network file systems have no such call
+            pass
+
+
+def _flush_drive() -> Callable[[int], object] | None:
+    if sys.platform == "darwin":
+        import fcntl  # noqa: PLC0415 - not everywhere
+
+        return lambda descriptor: fcntl.fcntl(descriptor, fcntl.F_FULLFSYNC)
+    return None
+
+
+_FLUSH_DRIVE = _flush_drive()
 
 
 def is_open_for_writing(path: str) -> bool:
@@ -165,7 +202,7 @@ def is_open_for_writing(path: str) -> bool:
 def remove_quietly(path: str) -> None:
     """Remove a file; ignore all errors. It may be gone already."""
     try:
-        os.unlink(path)
+        remove_file(path)
     except OSError:
         pass
 

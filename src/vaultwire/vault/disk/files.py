@@ -9,14 +9,20 @@ import errno
 import hashlib
 import os
 import stat
-import sys
 from collections.abc import Iterator
 from typing import BinaryIO, NamedTuple, Self
 
 from vaultwire.vault.disk.contents import Content, digest_of
-from vaultwire.vault.disk.file_operations import OPEN_NEW, copy_attributes, remove_quietly, try_sync_file_system
+from vaultwire.vault.disk.file_operations import (
+    OPEN_NEW,
+    copy_attributes,
+    remove_quietly,
+    sync_file,
+    try_sync_file_system,
+    when_closed,
+)
 from vaultwire.vault.disk.paths import compose, fold, is_note
-from vaultwire.vault.disk.vault_root import VaultRoot
+from vaultwire.vault.disk.vault_root import VaultRoot, has_entry
 from vaultwire.vault.disk.walk import is_dataless, look_at, stamp_of, walk_folders
 from vaultwire.vault.errors import (
     AMBIGUOUS_NAME,
@@ -33,8 +39,6 @@ from vaultwire.vault.value_types import NoteStat, Problem, VaultPath
 TEMPORARY_PREFIX = ".vaultwire-"  # hidden: Obsidian and its sync pass over names that start with a dot
 TEMPORARY_SUFFIX = ".tmp"
 
-# On other systems the disk finds a name under another spelling too, so the folder is asked for the spelling it has.
-NAMES_ARE_EXACT = sys.platform not in ("darwin", "win32")
 # O_NOFOLLOW: links were resolved before. O_NONBLOCK: opening a FIFO must not wait.
 _OPEN_READ = (
     os.O_RDONLY
@@ -44,6 +48,8 @@ _OPEN_READ = (
     | getattr(os, "O_CLOEXEC", 0)
 )
 _PIECE = 1 << 20
+# MAX_PATH, without the zero at the end. https://learn.microsoft.com/windows/win32/fileio/maximum-file-path-limitation
+_MAX_PATH = 259
 _MANY_UNSYNCED = 16  # for fewer the whole file system is not synced: other programs may have written much
 _MOST_UNSYNCED = 64  # macOS lets a program have 256 files open
 
@@ -103,8 +109,11 @@ class UnsyncedFiles:
         is_synced = len(self._open) >= _MANY_UNSYNCED and try_sync_file_system(self._open[0].fileno())
         while self._open:
             with self._open.pop(0) as file:
-                if not is_synced:
-                    os.fsync(file.fileno())
+                if is_synced:
+                    continue
+                # To empty the drive's cache once is enough: the bytes of all files are there by then.
+                sync = os.fsync if self._open else sync_file
+                sync(file.fileno())
 
 
 class Files:
@@ -171,7 +180,7 @@ class Files:
 
     def is_folder(self, path: VaultPath) -> bool:
         """Tell whether there is a folder of exactly this name."""
-        return os.path.isdir(self._root.real_path(path))
+        return os.path.isdir(self._root.real_path(path)) and self.second_name(path) is None
 
     def is_taken(self, path: VaultPath) -> bool:
         """Tell whether anything has this name: a file, a folder, or a link, also a broken one."""
@@ -181,8 +190,12 @@ class Files:
         """Tell whether a link has this name, also a broken one."""
         return os.path.islink(self._root.entry_path(path))
 
+    def second_name(self, path: VaultPath) -> str | None:
+        """See ``VaultRoot.second_name``."""
+        return self._root.second_name(path)
+
     def _entry_like(self, folder: str, part: str) -> str | None:
-        if NAMES_ARE_EXACT and os.path.lexists(os.path.join(self.root, folder, part)):
+        if has_entry(os.path.join(self.root, folder), part):
             return part
         return self._only_entry_like(folder, part)
 
@@ -219,7 +232,7 @@ class Files:
         """
         most = self.max_bytes if max_bytes is None else max_bytes
         try:
-            descriptor = os.open(self._root.real_path(path), _OPEN_READ)
+            descriptor = when_closed(os.open, self._root.real_path(path), _OPEN_READ)
             try:
                 status = os.fstat(descriptor)
                 if not stat.S_ISREG(status.st_mode):
@@ -344,14 +357,22 @@ def check_size(path: VaultPath, size: int, max_bytes: int) -> None:
         )
 
 
-def cannot(verb: str, path: VaultPath, error: OSError) -> VaultError:
+def cannot(verb: str, path: VaultPath, error: OSError, *, on_windows: bool = os.name == "nt") -> VaultError:
     """Return the VaultError for what the system refused to do with a file; it does not name the absolute path."""
+    place = error.filename2 or error.filename
+    if on_windows and isinstance(place, str) and len(place) > _MAX_PATH and error.errno == errno.ENOENT:
+        return VaultError(
+            WRITE_FAILED,
+            f"Cannot {verb} {path!r}: its whole path has {len(place)} characters, and Windows allows {_MAX_PATH} here. Use "
+            "shorter names, or turn on long paths in Windows (LongPathsEnabled).",
+            path=path,
+        )
     if isinstance(error, FileNotFoundError | NotADirectoryError | IsADirectoryError):
         return VaultError(FILE_NOT_FOUND, f"No note {path!r} is there to {verb}.", path=path)
     if error.errno == errno.ELOOP:
         return VaultError(PATH_OUTSIDE_VAULT, f"{path!r} is a link that cannot be followed.", path=path)
     if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
-        return VaultError(
-            PERMISSION_DENIED, f"The system does not allow to {verb} {path!r}: {error.strerror}.", path=path
-        )
+        hint = " Perhaps another program has it open; then try again, or close it there." if on_windows else ""
+        message = f"The system does not allow to {verb} {path!r}: {(error.strerror or '').rstrip('.')}.{hint}"
+        return VaultError(PERMISSION_DENIED, message, path=path)
     return VaultError(WRITE_FAILED, f"Could not {verb} {path!r}: {error.strerror}. Nothing was changed.", path=path)

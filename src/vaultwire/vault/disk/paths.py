@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from string import ascii_letters
 
 from vaultwire.vault.errors import FILE_NOT_FOUND, INVALID_ARGUMENTS, PATH_OUTSIDE_VAULT, PERMISSION_DENIED, VaultError
 from vaultwire.vault.value_types import VaultPath
@@ -32,6 +33,16 @@ _EXTENSION = re.compile(r"\.(?:[A-Za-z][A-Za-z0-9]{0,4}|canvas)$", re.IGNORECASE
 _RESCUED = re.compile(r" \(saved meanwhile, [0-9]+-[0-9]+\)(?=(?:\.[^./]*)?\Z)", re.IGNORECASE)
 # The extension stays where a name is cut.
 _ENDING = re.compile(r"(?<=[^. ])\.[A-Za-z0-9]{1,6}\Z")
+# NTFS and FAT also find an entry by a short name of their own: ``PRIVAT~1`` for ``Private notes``.
+_SHORT_NAME = re.compile(r"(?=[^.]{1,8}(?:\.|\Z))[^.~]{1,6}~[0-9]{1,6}(?:\.[^.]{0,3})?\Z")
+# By such a name a file system may find an entry that has another one: a short name, on Windows one with spaces or dots at its
+# end or with a stream after a colon, on HFS+ and folders of ext4 that ignore case one with characters that are not shown
+# (Unicode's Default_Ignorable_Code_Point).
+_SECOND_NAME = re.compile(
+    "~|[. ]\\Z|:|[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164"
+    "\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufff8\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
+)
+_SWAPPED = str.maketrans(ascii_letters, ascii_letters.swapcase())
 # The longest name of most file systems, in UTF-8 bytes (ext4, APFS; NTFS counts UTF-16 units and allows more).
 MAX_NAME_BYTES = 255
 
@@ -137,6 +148,12 @@ def check_new_names(parts: list[str]) -> None:
             raise VaultError(
                 INVALID_ARGUMENTS, f"{part!r} starts or ends with a space or ends with a dot; Windows cannot store it."
             )
+        if _SHORT_NAME.match(part):
+            raise VaultError(
+                INVALID_ARGUMENTS,
+                f"{part!r} has the form of a short name, by which Windows may find a file or folder with a longer name. "
+                "Choose a name without '~' and a number.",
+            )
         if len(part.encode()) > MAX_NAME_BYTES:
             raise VaultError(
                 INVALID_ARGUMENTS, f"A name may have at most {MAX_NAME_BYTES} bytes; {part[:40]!r}… is longer."
@@ -170,9 +187,31 @@ def safe_name(text: str) -> str:
     head, dot, rest = name.partition(".")
     if head.rstrip(" ").casefold() in _RESERVED:
         name = f"{head.rstrip(' ')}_{dot}{rest}"
+    if _SHORT_NAME.match(name) or _SHORT_NAME.match(name + ending):
+        name = name.replace("~", "-")
     room = MAX_NAME_BYTES - len(ending.encode() or NOTE_SUFFIX)
     name = name.encode()[:room].decode("utf-8", "ignore").rstrip(". ")
     return (name or "Untitled") + ending
+
+
+def may_be_second_name(part: str) -> bool:
+    """Tell whether some file system may find an entry of another name by this one, not counting case and Unicode form."""
+    return _SECOND_NAME.search(part) is not None
+
+
+def other_spellings(part: str) -> list[str]:
+    """Return spellings that a file system that ignores case or Unicode form takes for this name.
+
+    Empty where no other spelling would tell whether it is such a file system.
+    """
+    if may_be_second_name(part):
+        return []
+    # ASCII letters alone: there are file systems that ignore the case of no others.
+    swapped = part.translate(_SWAPPED)
+    found = {swapped if swapped != part else part.swapcase()}
+    if not part.isascii():
+        found |= {unicodedata.normalize("NFC", part), unicodedata.normalize("NFD", part)}
+    return sorted(found - {part})
 
 
 def folder_of_setting(text: str) -> str:

@@ -11,8 +11,9 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from vaultwire.vault.value_types import Progress
 
@@ -27,6 +28,8 @@ _OPEN = os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0)
 _MAKE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0)
 # An empty lock file is being written at this moment, or its creator was killed right then.
 _EMPTY_SECONDS = 60.0
+# winnt.h, winerror.h, winbase.h
+_SYNCHRONIZE, _ACCESS_DENIED, _WAIT_TIMEOUT = 0x100000, 5, 0x102
 
 
 class ProcessLock:
@@ -71,6 +74,7 @@ class ProcessLock:
             finally:
                 existence_lock.remove()
         finally:
+            _release(descriptor)
             os.close(descriptor)
 
     def _wait(self, progress: Progress) -> None:
@@ -98,6 +102,13 @@ if sys.platform == "win32":
             return False if error.errno in (errno.EACCES, errno.EDEADLK) else None
         return True
 
+    def _release(descriptor: int) -> None:
+        """Give the lock back. Windows would do that some time after the file is closed."""
+        try:
+            msvcrt.locking(descriptor, msvcrt.LK_UNLCK, 1)
+        except OSError:  # it was not taken
+            pass
+
 else:
 
     def _take(descriptor: int) -> bool | None:
@@ -109,6 +120,9 @@ else:
         except OSError:
             return None
         return True
+
+    def _release(descriptor: int) -> None:
+        """Do nothing: closing the file gives the lock back."""
 
 
 class _ExistenceLock:
@@ -180,7 +194,7 @@ class _ExistenceLock:
             return here[0] == there[0]  # the same computer, before its last start; of another computer nothing is known
         if int(process) == os.getpid():
             return self._path not in self._held
-        return not _is_running(int(process))
+        return not is_running(int(process))
 
 
 def _computer() -> str:
@@ -198,13 +212,32 @@ def _name() -> str:
     return os.uname().nodename if hasattr(os, "uname") else os.environ.get("COMPUTERNAME", "")
 
 
-def _is_running(process: int) -> bool:
-    if os.name == "nt":  # os.kill would end the process there; a person must remove such a file
-        return True
+def is_running(process: int) -> bool:
+    """Tell whether a process of this computer runs."""
+    if sys.platform == "win32":  # there, os.kill would end the process
+        import ctypes  # noqa: PLC0415 - there only
+
+        kernel = ctypes.WinDLL("kernel32", use_last_error=True)
+        kernel.OpenProcess.restype = ctypes.c_void_p
+        kernel.WaitForSingleObject.argtypes = [ctypes.c_void_p, ctypes.c_uint32]
+        kernel.CloseHandle.argtypes = [ctypes.c_void_p]
+        return is_running_on_windows(process, kernel, ctypes.get_last_error)
     try:
         os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:  # another user's process
+    except PermissionError:  # another user's process
         return True
+    except (OSError, OverflowError):
+        return False
     return True
+
+
+def is_running_on_windows(process: int, kernel: Any, last_error: Callable[[], int]) -> bool:
+    """See ``is_running``. ``kernel`` is the system's library kernel32."""
+    handle = kernel.OpenProcess(_SYNCHRONIZE, False, process)
+    if not handle:
+        return last_error() == _ACCESS_DENIED  # another user's process
+    try:
+        # A process that has ended still exists as long as somebody has a handle of it.
+        return bool(kernel.WaitForSingleObject(handle, 0) == _WAIT_TIMEOUT)
+    finally:
+        kernel.CloseHandle(handle)

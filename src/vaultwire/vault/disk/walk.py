@@ -9,12 +9,13 @@ from collections.abc import Iterator
 from typing import NamedTuple, Protocol
 
 from vaultwire.vault.disk.paths import is_note
-from vaultwire.vault.disk.placeholders import is_placeholder
-from vaultwire.vault.disk.vault_root import VaultRoot
+from vaultwire.vault.disk.placeholders import is_junction, is_placeholder
+from vaultwire.vault.disk.vault_root import ListedNames, VaultRoot
 from vaultwire.vault.errors import VaultError
 from vaultwire.vault.value_types import NoteStat, Problem, VaultPath
 
 _MAY_BE_DATALESS = sys.platform in ("darwin", "win32")
+_ON_WINDOWS = sys.platform == "win32"
 # The factor is odd, so that two inode numbers never give one product. The largest number is SQLite's.
 _MIXING = 0x9E3779B97F4A7C15
 _LARGEST = (1 << 63) - 1
@@ -54,6 +55,8 @@ def walk_folders(
     to say that it has no notes would be wrong.
     """
     root.check_exists()
+    if folder and os.path.lexists(os.path.join(root.path, folder)) and not ListedNames(root.path).have(folder):
+        return  # it has another name by now, or never had this one: the disk takes several for the same
     walk = _Walk(root, problems, attachments, visible)
     pending = [folder or ""]
     while pending:
@@ -88,7 +91,8 @@ def _look(walk: _Walk, entry: os.DirEntry[str], path: str, folders: list[str]) -
         walk.problems.append(Problem(shown, "name is not valid UTF-8, so no client can name it"))
         return None
     if entry.is_dir(follow_symlinks=False):
-        folders.append(path)
+        if not (_ON_WINDOWS and is_junction(entry.stat(follow_symlinks=False))):  # there, the status is at hand
+            folders.append(path)
         return None
     if not (walk.attachments or is_note(entry.name)):
         return None
@@ -136,10 +140,11 @@ def stamp_of(status: os.stat_result) -> int:
     """Return a number that changes when a file is replaced or written to, also by a program that sets its time back.
 
     Backup and sync programs do that. The number is made of the file's inode and of its ctime, when the system last saw it
-    change (on Windows: when it was made); no program can set that. A rename or another mode changes it too, so a file
-    with another stamp may hold the same bytes.
+    change; no program can set that. A rename or another mode changes it too, so a file with another stamp may hold the same
+    bytes. On Windows it is only the time when the file was made: there, ``os.scandir`` says 0 for the inode of each file.
     """
-    return (status.st_ino * _MIXING + status.st_ctime_ns) & _LARGEST
+    inode = 0 if _ON_WINDOWS else status.st_ino
+    return (inode * _MIXING + status.st_ctime_ns) & _LARGEST
 
 
 def _note_stat(path: str, status: os.stat_result) -> NoteStat:

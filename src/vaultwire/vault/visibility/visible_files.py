@@ -13,8 +13,9 @@ import time
 from collections.abc import Iterator
 from typing import NamedTuple, Protocol
 
-from vaultwire.vault.disk.files import NAMES_ARE_EXACT, FileBytes, Files
+from vaultwire.vault.disk.files import FileBytes, Files
 from vaultwire.vault.disk.paths import TRASH, fold, lies_in
+from vaultwire.vault.disk.vault_root import has_entry
 from vaultwire.vault.disk.walk import is_dataless, walk_folders
 from vaultwire.vault.errors import FILE_NOT_FOUND, POLICY_DENIED, TOO_LARGE, VaultError
 from vaultwire.vault.value_types import NoteStat, Problem, VaultPath
@@ -120,7 +121,7 @@ class VisibleFiles(Files):
 
     def _entry_like(self, folder: str, part: str) -> str | None:
         path = f"{folder}/{part}" if folder else part
-        if NAMES_ARE_EXACT and self._sees_entry(path):
+        if has_entry(os.path.join(self.root, folder), part) and self._sees_entry(path):
             return part
         return self._only_entry_like(folder, part)
 

@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.disk.paths import is_note
+from vaultwire.vault.disk.vault_root import ListedNames
 from vaultwire.vault.index.store import first_build
 from vaultwire.vault.index.store.allocator import give_back_memory
 from vaultwire.vault.index.store.catalog_queries import count_notes
@@ -111,9 +112,11 @@ class IndexUpdater:
         with self.working(progress):
             rules = self._excludes()
             changed, lost = ChangedFiles(), list[str]()
+            names = ListedNames(self._files.root)  # after a rename from "a" to "A", some disks still find "a"
             for path in set(paths):
                 progress.check()
-                stat, known = self._files.look_at(VaultPath(path)), self._catalog.known(path)
+                stat = self._files.look_at(VaultPath(path)) if names.have(path) else None
+                known = self._catalog.known(path)
                 if stat is None:
                     lost += [path] if known else []
                 elif must_be_read(stat, known, rules):
