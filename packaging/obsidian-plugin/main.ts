@@ -18,6 +18,7 @@ const CHANGES = "vaultwire-changes";
 const QUIET = 50; // milliseconds without a change before it is told
 const MAX_SELECTED = 100_000; // characters; the server cuts there too
 const [FIRST_WAIT, LAST_WAIT] = [1000, 30_000]; // milliseconds between attempts to connect
+const MAX_NAME = 40; // characters of a note's name in the status bar
 const LASTING = 0; // the duration of a notice that stays until it is clicked
 
 const NO_ASSISTANT = "No assistant is connected. In Claude Code, type /ide and choose Obsidian.";
@@ -101,7 +102,8 @@ export default class VaultwirePlugin extends Plugin {
   async onload(): Promise<void> {
     await this.readSettings(); // before anything is told
     this.status = this.addStatusBarItem();
-    this.status.addClass("mod-clickable", "vaultwire-status");
+    this.status.addClass("mod-clickable");
+    this.status.setAttribute("data-tooltip-position", "top"); // not below the window
     this.registerDomEvent(this.status, "click", (event) => {
       if (this.changes.length) void this.showChanges();
       else this.showMenu(event);
@@ -252,8 +254,9 @@ export default class VaultwirePlugin extends Plugin {
     if (this.paused) return "Vaultwire paused";
     if (!this.shared) return "Vaultwire";
     if (!this.shared.clients.length) return "Vaultwire: no assistant";
-    const name = this.shared.path.split("/").pop();
-    return name ? `Assistant sees ${name}${this.selection()}` : "Assistant sees no note";
+    const name = this.shared.path.split("/").pop() ?? "";
+    const short = name.length > MAX_NAME ? `${name.slice(0, MAX_NAME)}…` : name;
+    return name ? `Assistant sees ${short}${this.selection()}` : "Assistant sees no note";
   }
 
   private longState(): string {

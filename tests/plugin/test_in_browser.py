@@ -321,6 +321,8 @@ def test_the_status_says_who_is_connected_and_what_they_see(door: EditorDoor, ta
     tab.wait_for(f"{shown} === 'Assistant sees My Note.md, 3 lines selected'")
     open_note(tab, "Private/Diary.md")
     tab.wait_for(f"{shown} === 'Assistant sees no note' && {label}.includes('policy keeps this note private')")
+    tab.evaluate(f"standIn.app.vault.rename('Private/Diary.md', '{'n' * 60}.md')")
+    tab.wait_for(f"{shown} === 'Assistant sees {'n' * 40}…'")
     for leaf in ("Projects/My Note.md", "Private/Diary.md"):
         tab.evaluate(f"standIn.app.workspace.leaves.find((leaf) => leaf.tab.textContent === '{leaf}').detach()")
     tab.wait_for(f"{label}.includes('No note is open')")
