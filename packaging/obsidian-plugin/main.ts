@@ -19,6 +19,7 @@ const QUIET = 50; // milliseconds without a change before it is told
 const MAX_SELECTED = 100_000; // characters; the server cuts there too
 const [FIRST_WAIT, LAST_WAIT] = [1000, 30_000]; // milliseconds between attempts to connect
 const MAX_NAME = 40; // characters of a note's name in the status bar
+const LAST_SAVE = 2000; // milliseconds until the app's cache has what was saved, at the latest
 const LASTING = 0; // the duration of a notice that stays until it is clicked
 
 const NO_ASSISTANT = "No assistant is connected. In Claude Code, type /ide and choose Obsidian.";
@@ -376,14 +377,36 @@ export default class VaultwirePlugin extends Plugin {
     if (!(view instanceof MarkdownView) || !view.file) return;
     if (editor.somethingSelected()) {
       this.offer(menu, "Mention selection to assistant", () => void this.mentionLines(view, selectedLines(editor)));
-      return;
+    } else if (/^#{1,6}\s/.test(editor.getLine(editor.getCursor().line))) {
+      this.offer(menu, "Mention section to assistant", () => void this.mentionPart(view, sectionLines));
+    } else if (editor.getLine(editor.getCursor().line).trim()) {
+      this.offer(menu, "Mention block to assistant", () => void this.mentionPart(view, blockLines));
     }
-    const cache = this.app.metadataCache.getFileCache(view.file);
-    const { line } = editor.getCursor();
-    const section = sectionLines(cache, line, editor.lineCount());
-    const block = blockLines(cache, line);
-    if (section) this.offer(menu, "Mention section to assistant", () => void this.mentionLines(view, section));
-    else if (block) this.offer(menu, "Mention block to assistant", () => void this.mentionLines(view, block));
+  }
+
+  private async mentionPart(view: MarkdownView, find: typeof sectionLines): Promise<void> {
+    if (!view.file) return;
+    await this.refreshCache(view, view.file);
+    const { editor } = view;
+    const lines = find(this.app.metadataCache.getFileCache(view.file), editor.getCursor().line, editor.lineCount());
+    await this.mentionLines(view, lines ?? selectedLines(editor)); // the cursor's line, if the app knows no better
+  }
+
+  // The app's cache has the lines of what was saved. It saves two seconds after the last key.
+  private async refreshCache(view: MarkdownView, file: TFile): Promise<void> {
+    const { metadataCache, vault } = this.app;
+    if (view.editor.getValue() === await vault.cachedRead(file)) return;
+    const changed = new Promise<void>((resolve) => {
+      const heard = metadataCache.on("changed", (of) => {
+        if (of !== file) return;
+        metadataCache.offref(heard);
+        resolve();
+      });
+      this.registerEvent(heard);
+      window.setTimeout(resolve, LAST_SAVE);
+    });
+    await view.save();
+    await changed;
   }
 
   // ---------------------------------------------------------------- changes
@@ -450,7 +473,7 @@ function sectionLines(cache: CachedMetadata | null, line: number, lineCount: num
 }
 
 // The list item, or else the paragraph, table or other block, that a line belongs to.
-function blockLines(cache: CachedMetadata | null, line: number): Lines | null {
+function blockLines(cache: CachedMetadata | null, line: number, _lineCount: number): Lines | null {
   const holds = ({ position }: { position: { start: { line: number }; end: { line: number } } }) =>
     position.start.line <= line && line <= position.end.line;
   const block = cache?.listItems?.find(holds) ?? cache?.sections?.find(holds);

@@ -138,6 +138,7 @@ class Vault extends Events {
     this.files.set(path, new TFile(path));
     this.texts.set(path, text);
   }
+  async cachedRead(file) { return this.texts.get(file.path); }
   getFileByPath(path) { return this.files.get(path) ?? null; }
   rename(path, to) {
     const file = this.files.get(path);
@@ -148,11 +149,23 @@ class Vault extends Events {
   }
 }
 
-// As much of Obsidian's cache as the plugin looks at: headings, list items, and blocks between empty lines.
-class MetadataCache {
+// As much of Obsidian's cache as the plugin looks at: headings, list items, and blocks between empty lines. It has the text
+// that was saved, a moment later.
+class MetadataCache extends Events {
+  caches = new Map();
   getFileCache(file) {
+    if (!this.caches.has(file)) this.caches.set(file, this.parse(app.vault.texts.get(file.path)));
+    return this.caches.get(file);
+  }
+  update(file) {
+    window.setTimeout(() => {
+      this.caches.delete(file);
+      this.trigger("changed", file);
+    });
+  }
+  parse(saved) {
     const [headings, listItems, sections] = [[], [], []];
-    const lines = app.vault.texts.get(file.path).split("\n");
+    const lines = saved.split("\n");
     const at = (start, end) => ({ position: { start: { line: start }, end: { line: end } } });
     let begun = 0;
     lines.forEach((text, line) => {
@@ -203,6 +216,8 @@ class MarkdownEditor {
     return this.cm.state.sliceDoc(from, to);
   }
   somethingSelected() { return this.cm.state.selection.ranges.some((range) => !range.empty); }
+  getValue() { return this.cm.state.doc.toString(); }
+  getLine(line) { return this.cm.state.doc.line(line + 1).text; }
   lineCount() { return this.cm.state.doc.lines; }
   setCursor(place) { this.cm.dispatch({ selection: { anchor: this.offset(place) } }); }
   scrollIntoView(range, center) {
@@ -218,7 +233,8 @@ class MarkdownView extends ItemView {
   getMode() { return this.mode; }
   async save() {
     app.vault.saves += 1;
-    app.vault.texts.set(this.file.path, this.editor.cm.state.doc.toString());
+    app.vault.texts.set(this.file.path, this.editor.getValue());
+    app.metadataCache.update(this.file);
   }
   open(file) {
     this.file = file;
@@ -332,7 +348,7 @@ class Plugin {
   async loadData() { return computer.data; }
   async saveData(data) { computer.data = data; }
   register(end) { this.ends.push(end); }
-  registerEvent(handler) { this.register(() => { app.workspace.offref(handler); app.vault.offref(handler); }); }
+  registerEvent(handler) { this.register(() => { for (const each of [app.workspace, app.vault, app.metadataCache]) each.offref(handler); }); }
   registerDomEvent(element, type, callback) {
     element.addEventListener(type, callback);
     this.register(() => element.removeEventListener(type, callback));

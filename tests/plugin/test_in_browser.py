@@ -231,11 +231,8 @@ def test_no_command_has_a_hotkey_before_the_person_sets_one(tab: Tab) -> None:
 
 
 def choose(tab: Tab, selector: str, text: str, offered: str, at: float = 0.5) -> None:
-    """Choose what the plugin offers in a context menu; "" for nothing."""
+    """Choose what the plugin offers in a context menu."""
     tab.click(selector, text, at=at, button="right")
-    if not offered:
-        assert tab.texts(".menu button") == []
-        return
     tab.wait_for("document.querySelector('.menu')")
     tab.shoot("plugin-context-menu")
     assert tab.texts(".menu button") == [offered]
@@ -259,11 +256,24 @@ def test_the_context_menu_mentions_a_section_a_block_a_list_item_or_the_selectio
         blank.click(".cm-line", line, at=0.02)
         choose(blank, ".cm-line", line, offered, at=0.02)
         door.wait_for(functools.partial(lambda mention: door.mentions[-1:] == [mention], mention))
+    blank.press("ArrowDown")  # to an empty line
+    blank.evaluate("document.activeElement.dispatchEvent(new MouseEvent('contextmenu', { bubbles: true }))")
+    assert blank.texts(".menu") == []
+    blank.click(".cm-line", "# Plan", at=0.02)
+    blank.press("Home")
+    blank.type("Typed just now.\n\n")  # the app has saved none of it
+    blank.click(".cm-line", "## Tasks", at=0.02)
+    choose(blank, ".cm-line", "## Tasks", "Mention section to assistant", at=0.02)
+    door.wait_for(lambda: door.mentions[-1] == Mention("Plan.md", 8, 12))
+    blank.evaluate("standIn.app.metadataCache.getFileCache = () => null")  # of a file that the app has not read yet
+    choose(blank, ".cm-line", "## Tasks", "Mention section to assistant", at=0.02)
+    door.wait_for(lambda: door.mentions[-1] == Mention("Plan.md", 8, 8))
+    assert blank.evaluate("standIn.app.metadataCache.handlers.length") == 0
     blank.click(".cm-line", "One line,", at=0.02)
     blank.press("Home")
     blank.press("Shift+ArrowDown", 2)
     choose(blank, ".cm-line", "One line,", "Mention selection to assistant", at=0.02)
-    door.wait_for(lambda: door.mentions[-1] == Mention("Plan.md", 3, 4))
+    door.wait_for(lambda: door.mentions[-1] == Mention("Plan.md", 5, 6))
 
 
 def test_the_context_menu_of_a_file_mentions_it_while_a_server_runs(door: EditorDoor, tab: Tab) -> None:

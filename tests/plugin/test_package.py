@@ -18,6 +18,7 @@ from typing import Any
 
 import pytest
 
+from vaultwire.__main__ import main
 from vaultwire.distribution import REPOSITORY
 
 ROOT = Path(__file__).parents[2]
@@ -84,6 +85,17 @@ def test_the_readme_discloses_the_network_and_the_file_outside_the_vault() -> No
     assert f"vaultwire-obsidian-plugin-{MANIFEST['version']}.zip" in readme
     assert REPOSITORY in readme
     assert f"Obsidian {MANIFEST['minAppVersion']}" in readme
+
+
+def test_the_commands_of_the_readme_install_and_remove_the_plugin(tmp_path: Path) -> None:
+    (tmp_path / ".obsidian").mkdir()
+    readme = (SOURCE / "README.md").read_text(encoding="utf-8")
+    given = re.findall(r"vaultwire plugin \w+ --vault ~/Notes", readme)
+    assert len(given) == 2
+    for command, is_there in zip(given, (True, False), strict=True):
+        arguments = command.replace("~/Notes", str(tmp_path)).split()[1:]
+        assert main(arguments) == 0
+        assert (tmp_path / ".obsidian" / "plugins" / MANIFEST["id"] / "main.js").exists() == is_there
 
 
 def test_the_plugin_sets_no_hotkey_and_leaves_panes_in_place() -> None:

@@ -17,6 +17,7 @@ const QUIET = 50; // milliseconds without a change before it is told
 const MAX_SELECTED = 100_000; // characters; the server cuts there too
 const [FIRST_WAIT, LAST_WAIT] = [1000, 30_000]; // milliseconds between attempts to connect
 const MAX_NAME = 40; // characters of a note's name in the status bar
+const LAST_SAVE = 2000; // milliseconds until the app's cache has what was saved, at the latest
 const LASTING = 0; // the duration of a notice that stays until it is clicked
 const NO_ASSISTANT = "No assistant is connected. In Claude Code, type /ide and choose Obsidian.";
 const NOT_RUNNING = "Vaultwire is not running. Start it with: vaultwire ide --vault PATH";
@@ -347,16 +348,39 @@ class VaultwirePlugin extends obsidian_1.Plugin {
             return;
         if (editor.somethingSelected()) {
             this.offer(menu, "Mention selection to assistant", () => void this.mentionLines(view, selectedLines(editor)));
-            return;
         }
-        const cache = this.app.metadataCache.getFileCache(view.file);
-        const { line } = editor.getCursor();
-        const section = sectionLines(cache, line, editor.lineCount());
-        const block = blockLines(cache, line);
-        if (section)
-            this.offer(menu, "Mention section to assistant", () => void this.mentionLines(view, section));
-        else if (block)
-            this.offer(menu, "Mention block to assistant", () => void this.mentionLines(view, block));
+        else if (/^#{1,6}\s/.test(editor.getLine(editor.getCursor().line))) {
+            this.offer(menu, "Mention section to assistant", () => void this.mentionPart(view, sectionLines));
+        }
+        else if (editor.getLine(editor.getCursor().line).trim()) {
+            this.offer(menu, "Mention block to assistant", () => void this.mentionPart(view, blockLines));
+        }
+    }
+    async mentionPart(view, find) {
+        if (!view.file)
+            return;
+        await this.refreshCache(view, view.file);
+        const { editor } = view;
+        const lines = find(this.app.metadataCache.getFileCache(view.file), editor.getCursor().line, editor.lineCount());
+        await this.mentionLines(view, lines ?? selectedLines(editor)); // the cursor's line, if the app knows no better
+    }
+    // The app's cache has the lines of what was saved. It saves two seconds after the last key.
+    async refreshCache(view, file) {
+        const { metadataCache, vault } = this.app;
+        if (view.editor.getValue() === await vault.cachedRead(file))
+            return;
+        const changed = new Promise((resolve) => {
+            const heard = metadataCache.on("changed", (of) => {
+                if (of !== file)
+                    return;
+                metadataCache.offref(heard);
+                resolve();
+            });
+            this.registerEvent(heard);
+            window.setTimeout(resolve, LAST_SAVE);
+        });
+        await view.save();
+        await changed;
     }
     // ---------------------------------------------------------------- changes
     receiveChanges(changes) {
@@ -426,7 +450,7 @@ function sectionLines(cache, line, lineCount) {
     return { first: line + 1, last: next ? next.position.start.line : lineCount };
 }
 // The list item, or else the paragraph, table or other block, that a line belongs to.
-function blockLines(cache, line) {
+function blockLines(cache, line, _lineCount) {
     const holds = ({ position }) => position.start.line <= line && line <= position.end.line;
     const block = cache?.listItems?.find(holds) ?? cache?.sections?.find(holds);
     return block ? { first: block.position.start.line + 1, last: block.position.end.line + 1 } : null;
