@@ -495,6 +495,25 @@ def test_a_second_click_decides_no_second_change_and_no_button_comes_under_the_p
     assert door.decisions == ["0\n", None]
 
 
+def test_by_keys_the_focus_goes_on_from_a_change_that_is_decided_and_buttons_name_their_note(
+    door: EditorDoor, tab: Tab
+) -> None:
+    for number in range(3):
+        door.propose(f"{number}.md", "", f"{number}\n")
+    look_at_changes(tab, 3)
+    tab.evaluate("document.querySelector('article button').focus()")
+    tab.press("Enter", 2)  # the second one must decide nothing
+    tab.wait_for("document.activeElement.className === 'vaultwire-decided'")
+    tab.press("Enter")
+    tab.press("Tab")
+    described = "document.getElementById(document.activeElement.getAttribute('aria-describedby')).textContent"
+    assert tab.evaluate(described) == "1.md"
+    assert tab.evaluate("document.activeElement.textContent") == "Accept"
+    tab.press("Enter")
+    door.wait_for(lambda: len(door.decisions) == 2)
+    assert door.decisions == ["0\n", "1\n"]
+
+
 def test_a_closed_view_decides_nothing_and_comes_back_by_command_and_click(door: EditorDoor, tab: Tab) -> None:
     open_note(tab, "Plan.md")
     door.propose("Plan.md", NOTE, NEW)

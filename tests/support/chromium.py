@@ -26,6 +26,7 @@ PATIENCE = 30.0
 MODIFIERS = {"Alt": 1, "Control": 2, "Shift": 8}
 # What keys are called, and their codes as Windows has them, which the browser's protocol takes.
 KEYS = {
+    "Tab": 9,
     "Enter": 13,
     "Escape": 27,
     "ArrowLeft": 37,

@@ -510,13 +510,20 @@ class ChangesView extends obsidian_1.ItemView {
         const text = `${article.dataset.outcome ?? "Waits no more"}: ${article.find("strong").textContent}`;
         const place = this.contentEl.createDiv({ cls: "vaultwire-decided", text });
         place.setCssStyles({ height: `${height}px` });
+        const hadFocus = article.contains(activeDocument.activeElement);
         article.replaceWith(place);
+        if (!hadFocus)
+            return;
+        place.tabIndex = -1; // from here the Tab key leads to the next change; no button has the focus by itself
+        place.focus();
     }
     add(change) {
         const article = this.contentEl.createEl("article");
         article.dataset.id = change.id;
         const header = article.createEl("header");
-        header.createEl("strong", { text: change.path });
+        const name = `vaultwire-${change.id}`; // for screen readers: buttons of all changes have the same text
+        article.setAttribute("aria-labelledby", name);
+        header.createEl("strong", { text: change.path, attr: { id: name } });
         header.createSpan({ text: change.label });
         const pre = article.createEl("pre");
         // Text only, never markup: an assistant wrote it.
@@ -536,9 +543,10 @@ class ChangesView extends obsidian_1.ItemView {
             this.plugin.send({ type: "decide", id: change.id, text });
         };
         const footer = article.createEl("footer");
-        const accept = footer.createEl("button", { cls: "mod-cta", text: "Accept" });
-        const edit = footer.createEl("button", { text: "Edit" });
-        const reject = footer.createEl("button", { text: "Reject" });
+        const attr = { "aria-describedby": `vaultwire-${change.id}` };
+        const accept = footer.createEl("button", { cls: "mod-cta", text: "Accept", attr });
+        const edit = footer.createEl("button", { text: "Edit", attr });
+        const reject = footer.createEl("button", { text: "Reject", attr });
         area.addEventListener("input", () => {
             edited = true;
             accept.setText("Accept as edited"); // the change that is shown is still the one proposed
