@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 # Some container images set it; then every start would compile the program again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test check unit conformance clients claude-code openapi browser plugin release install-test bench soak mutants generate format clean
+.PHONY: demo test check unit conformance clients claude-code openapi browser plugin plugin-js release install-test bench soak mutants generate format clean
 
 demo: $(VENV)/.installed
 	$(BIN)/vaultwire demo $(if $(VAULT),--vault "$(VAULT)")
@@ -86,6 +86,12 @@ browser: $(VENV)/.developing
 # VAULTWIRE_PICTURES=FOLDER keeps screenshots.
 plugin: $(VENV)/.developing $(VENV)/plugin/.installed
 	VAULTWIRE_PLUGIN_MODULES=$(CURDIR)/$(VENV)/plugin/node_modules $(BIN)/python -m pytest tests/plugin tests/desk $(ARGS)
+
+# The plugin's main.js, from packaging/obsidian-plugin/main.ts. It is kept in git: the wheel is built without npm.
+plugin-js: $(VENV)/plugin/.installed
+	cp packaging/obsidian-plugin/main.ts packaging/obsidian-plugin/tsconfig.json $(VENV)/plugin
+	$(VENV)/plugin/node_modules/.bin/tsc -p $(VENV)/plugin
+	cp $(VENV)/plugin/main.js src/vaultwire/obsidian/plugin/main.js
 
 $(VENV)/plugin/.installed: $(VENV)/.developing tests/plugin/package.json tests/plugin/package-lock.json
 	mkdir -p $(VENV)/plugin

@@ -199,6 +199,21 @@ def test_the_plugin_is_installed_renewed_and_removed_and_nothing_else_is_touched
     assert snapshot(vault) == before
 
 
+def test_doctor_says_that_an_old_plugin_must_be_installed_again(
+    vault: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (vault / ".obsidian").mkdir()
+    old = "the plugin in Obsidian is of another version than vaultwire: run vaultwire plugin install"
+    for state in ("none", "new", "old"):
+        if state == "new":
+            run(vault, "plugin", "install")
+        if state == "old":
+            (vault / ".obsidian" / "plugins" / "vaultwire" / "main.js").write_text("old")
+        capsys.readouterr()
+        assert run(vault, "doctor") == 0
+        assert (old in capsys.readouterr().out) == (state == "old")
+
+
 def test_the_plugin_goes_into_no_folder_that_is_not_obsidians(vault: Path, capsys: pytest.CaptureFixture[str]) -> None:
     before = snapshot(vault)
     assert run(vault, "plugin", "install") == 1

@@ -116,3 +116,37 @@ def test_a_private_note_is_nobodys_business() -> None:
     assert not state.mention(Mention("Private/Diary.md"))
     assert state.mention(Mention("Open.md", 1, 2))
     assert told[2:] == [Mention("Open.md", 1, 2)]
+
+
+@pytest.mark.parametrize(
+    ("settings", "is_installed", "path"),
+    [
+        ('{"paused": true}', True, ""),
+        ('{"paused": true}', False, "A.md"),
+        ('{"paused": false}', True, "A.md"),
+        ('{"paused": 1}', True, "A.md"),
+        ("{", True, "A.md"),
+        ("[]", True, "A.md"),
+        ("", True, "A.md"),
+    ],
+)
+def test_a_pause_of_our_plugin_holds_while_it_is_not_connected(
+    tmp_path: Path, settings: str, is_installed: bool, path: str
+) -> None:
+    folder = tmp_path / ".obsidian" / "plugins" / "vaultwire"
+    folder.mkdir(parents=True)
+    (tmp_path / ".obsidian" / "workspace.json").write_text(json.dumps(layout(A, B, active="1")))
+    (folder / "data.json").write_text(settings)
+    if is_installed:
+        (folder / "manifest.json").write_text("{}")
+    state = EditorState()
+    watcher = WorkspaceWatcher(str(tmp_path), state)
+    watcher.look()
+    assert (state.selection.path, state.tabs) == (path, ("A.md", "Folder/B.md") if path else ())
+    (folder / "data.json").write_text('{"paused": false, "length": "another"}')
+    watcher.look()
+    assert state.selection == Selection("A.md")
+    (folder / "data.json").write_text('{"paused": true}')
+    (folder / "manifest.json").write_text("{}")
+    watcher.look()
+    assert (state.selection, state.tabs) == (Selection(""), ())

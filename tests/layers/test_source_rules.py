@@ -27,7 +27,7 @@ ONLY = {
     # obsidian/known_vaults.py: the desktop app's list of vaults, which lies outside of them.
     # cli/connect.py: the key to show a server, from a file the person names.
     # cli/vault_commands/any_tool.py: the text of an argument, from a file the person names.
-    # obsidian/companion.py: the companion plugin, into the settings of the person's Obsidian.
+    # obsidian/plugin_files.py: the companion plugin, into the settings of the person's Obsidian.
     # transports/lock_file.py: how clients find the editors' socket, in their own folder and in ours.
     # vault/disk/process_lock.py: files that stand for locks, outside of the vault, and since when Linux runs, below /proc.
     # vault/guides.py: one note before the first answer, without the engine.

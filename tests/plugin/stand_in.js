@@ -10,19 +10,33 @@ const { EditorView, keymap } = view;
 // ---------------------------------------------------------------- Obsidian's helpers for elements
 
 Object.assign(HTMLElement.prototype, {
-  createEl(tag, { cls = "", text = "", attr = {} } = {}) {
+  createEl(tag, { cls = "", text = "", attr = {} } = {}, then = () => {}) {
     const made = document.createElement(tag);
     if (cls) made.className = cls;
     made.textContent = text;
     for (const [name, value] of Object.entries(attr)) made.setAttribute(name, value);
     this.append(made);
+    then(made);
     return made;
   },
+  createSpan(options) { return this.createEl("span", options); },
   createDiv(options) { return this.createEl("div", options); },
   setText(text) { this.textContent = text; },
   addClass(...names) { this.classList.add(...names); },
+  setCssStyles(styles) { Object.assign(this.style, styles); },
+  isShown() { return this.checkVisibility(); },
+  find(selector) { return this.querySelector(selector); },
   findAll(selector) { return [...this.querySelectorAll(selector)]; },
 });
+
+DocumentFragment.prototype.appendText = function (text) { this.append(text); };
+DocumentFragment.prototype.createEl = HTMLElement.prototype.createEl;
+globalThis.activeDocument = document;
+globalThis.createFragment = (fill) => {
+  const fragment = document.createDocumentFragment();
+  fill(fragment);
+  return fragment;
+};
 
 // ---------------------------------------------------------------- what happens
 
@@ -51,7 +65,58 @@ function debounce(callback, timeout, resets) {
 }
 
 class Notice {
-  constructor(text) { document.getElementById("notices").createDiv({ text }); }
+  constructor(content) {
+    this.element = document.getElementById("notices").createDiv({ cls: "notice" });
+    this.element.append(content);
+    this.element.addEventListener("click", () => this.hide());
+  }
+  hide() { this.element.remove(); }
+}
+
+class MenuItem {
+  constructor(menu) {
+    this.menu = menu;
+    this.button = menu.element.createEl("button");
+  }
+  setTitle(title) {
+    this.button.textContent = title;
+    return this;
+  }
+  setIcon() { return this; }
+  setIsLabel(isLabel) {
+    this.button.disabled = isLabel;
+    return this;
+  }
+  onClick(callback) {
+    this.button.addEventListener("click", () => {
+      this.menu.element.remove();
+      callback();
+    });
+    return this;
+  }
+}
+
+class Menu {
+  constructor() {
+    this.element = document.createElement("div");
+    this.element.className = "menu";
+  }
+  addItem(fill) {
+    fill(new MenuItem(this));
+    return this;
+  }
+  showAtMouseEvent(event) {
+    event.preventDefault();
+    document.querySelector(".menu")?.remove();
+    if (!this.element.childElementCount) return this;
+    document.body.append(this.element);
+    const [left, top] = [innerWidth - this.element.offsetWidth, innerHeight - this.element.offsetHeight];
+    this.element.setCssStyles({ left: `${Math.min(event.x, left)}px`, top: `${Math.min(event.y, top)}px` });
+    document.addEventListener("mousedown", (away) => {
+      if (!this.element.contains(away.target)) this.element.remove();
+    });
+    return this;
+  }
 }
 
 // ---------------------------------------------------------------- files
@@ -73,6 +138,7 @@ class Vault extends Events {
     this.files.set(path, new TFile(path));
     this.texts.set(path, text);
   }
+  async cachedRead(file) { return this.texts.get(file.path); }
   getFileByPath(path) { return this.files.get(path) ?? null; }
   rename(path, to) {
     const file = this.files.get(path);
@@ -80,6 +146,36 @@ class Vault extends Events {
     this.files.set(to, file);
     this.files.delete(path);
     this.trigger("rename", file, path);
+  }
+}
+
+// As much of Obsidian's cache as the plugin looks at: headings, list items, and blocks between empty lines. It has the text
+// that was saved, a moment later.
+class MetadataCache extends Events {
+  caches = new Map();
+  getFileCache(file) {
+    if (!this.caches.has(file)) this.caches.set(file, this.parse(app.vault.texts.get(file.path)));
+    return this.caches.get(file);
+  }
+  update(file) {
+    window.setTimeout(() => {
+      this.caches.delete(file);
+      this.trigger("changed", file);
+    });
+  }
+  parse(saved) {
+    const [headings, listItems, sections] = [[], [], []];
+    const lines = saved.split("\n");
+    const at = (start, end) => ({ position: { start: { line: start }, end: { line: end } } });
+    let begun = 0;
+    lines.forEach((text, line) => {
+      const marks = /^(#{1,6}) /.exec(text);
+      if (marks) headings.push({ level: marks[1].length, ...at(line, line) });
+      if (text.startsWith("- ")) listItems.push(at(line, line));
+      if (!text) begun = line + 1;
+      else if (!lines[line + 1]) sections.push(at(begun, line));
+    });
+    return { headings, listItems, sections };
   }
 }
 
@@ -92,6 +188,7 @@ class View {
     this.containerEl = document.createElement("div");
     this.containerEl.className = "view";
   }
+  registerDomEvent(element, type, callback, options) { element.addEventListener(type, callback, options); }
   async onOpen() {}
   async onClose() {}
 }
@@ -119,6 +216,8 @@ class MarkdownEditor {
     return this.cm.state.sliceDoc(from, to);
   }
   somethingSelected() { return this.cm.state.selection.ranges.some((range) => !range.empty); }
+  getValue() { return this.cm.state.doc.toString(); }
+  getLine(line) { return this.cm.state.doc.line(line + 1).text; }
   lineCount() { return this.cm.state.doc.lines; }
   setCursor(place) { this.cm.dispatch({ selection: { anchor: this.offset(place) } }); }
   scrollIntoView(range, center) {
@@ -134,7 +233,8 @@ class MarkdownView extends ItemView {
   getMode() { return this.mode; }
   async save() {
     app.vault.saves += 1;
-    app.vault.texts.set(this.file.path, this.editor.cm.state.doc.toString());
+    app.vault.texts.set(this.file.path, this.editor.getValue());
+    app.metadataCache.update(this.file);
   }
   open(file) {
     this.file = file;
@@ -142,6 +242,11 @@ class MarkdownView extends ItemView {
     const extensions = [history(), markdown(), keymap.of(defaultKeymap), EditorView.lineWrapping, ...app.extensions];
     const state = EditorState.create({ doc: app.vault.texts.get(file.path), extensions });
     this.editor = new MarkdownEditor(new EditorView({ state, parent: this.contentEl }));
+    this.editor.cm.contentDOM.addEventListener("contextmenu", (event) => {
+      const menu = new Menu();
+      app.workspace.trigger("editor-menu", menu, this.editor, this);
+      menu.showAtMouseEvent(event);
+    });
   }
 }
 
@@ -151,7 +256,20 @@ class TerminalView extends ItemView {
   async onOpen() { this.contentEl.createEl("textarea", { attr: { "aria-label": "Terminal" } }); }
 }
 
+// What Obsidian shows in the place of a view whose plugin is off.
+class UnknownView extends ItemView {
+  constructor(leaf, type) {
+    super(leaf);
+    this.type = type;
+    this.contentEl.setText("This plugin is not active.");
+  }
+  getViewType() { return this.type; }
+  getDisplayText() { return "Plugin no longer active"; }
+}
+
 class WorkspaceLeaf {
+  root = "main";
+  getRoot() { return this.root; }
   constructor() {
     this.tab = document.getElementById("tabs").createEl("button");
     this.tab.addEventListener("click", () => app.workspace.revealLeaf(this));
@@ -193,6 +311,7 @@ class WorkspaceLeaf {
 }
 
 class Workspace extends Events {
+  rootSplit = "main";
   leaves = [];
   active = null;
   activate(leaf) {
@@ -226,15 +345,20 @@ class Workspace extends Events {
 class Plugin {
   ends = [];
   constructor() { this.app = app; }
+  async loadData() { return computer.data; }
+  async saveData(data) { computer.data = data; }
   register(end) { this.ends.push(end); }
-  registerEvent(handler) { this.register(() => { app.workspace.offref(handler); app.vault.offref(handler); }); }
+  registerEvent(handler) { this.register(() => { for (const each of [app.workspace, app.vault, app.metadataCache]) each.offref(handler); }); }
   registerDomEvent(element, type, callback) {
     element.addEventListener(type, callback);
     this.register(() => element.removeEventListener(type, callback));
   }
   registerView(type, create) {
     app.views.set(type, create);
-    this.register(() => app.views.delete(type));
+    this.register(() => {
+      app.views.delete(type);
+      for (const leaf of app.workspace.getLeavesOfType(type)) leaf.put(new UnknownView(leaf, type));
+    });
   }
   registerEditorExtension(extension) {
     app.extensions.push(extension);
@@ -256,16 +380,24 @@ class Plugin {
   }
 }
 
-const app = { vault: new Vault(), workspace: new Workspace(), views: new Map(), extensions: [], commands: [] };
+const app = {
+  vault: new Vault(), workspace: new Workspace(), metadataCache: new MetadataCache(), views: new Map(), extensions: [],
+  commands: [], hotkeys: new Map(),
+};
 app.views.set("terminal", (leaf) => new TerminalView(leaf));
 
-// Hotkeys, and a palette that runs the command typed into it.
+const isOffered = (command) => command.checkCallback?.(true) ?? true;
+const run = (command) => (command.callback ?? (() => command.checkCallback(false)))();
+
+// Hotkeys that the person has set, and a palette that runs the command typed into it.
 document.addEventListener("keydown", (event) => {
   for (const command of app.commands) {
-    for (const { modifiers, key } of command.hotkeys ?? []) {
-      const isMeant = event.ctrlKey === modifiers.includes("Mod") && event.altKey === modifiers.includes("Alt");
-      if (isMeant && event.key.toLowerCase() === key.toLowerCase()) { event.preventDefault(); command.callback(); }
-    }
+    const hotkey = command.hotkeys?.[0] ?? app.hotkeys.get(command.id);
+    if (!hotkey) continue;
+    const isMeant = event.ctrlKey === hotkey.modifiers.includes("Mod") && event.altKey === hotkey.modifiers.includes("Alt");
+    if (!isMeant || event.key.toLowerCase() !== hotkey.key.toLowerCase()) continue;
+    event.preventDefault();
+    if (isOffered(command)) run(command);
   }
   const palette = document.getElementById("palette");
   if (event.ctrlKey && event.key === "p") {
@@ -276,14 +408,14 @@ document.addEventListener("keydown", (event) => {
     event.preventDefault();
     const wanted = palette.value;
     [palette.value, palette.hidden] = ["", true];
-    app.commands.find((command) => command.name === wanted).callback();
+    run(app.commands.find((command) => command.name === wanted && isOffered(command)));
   }
 }, true);
 
 // What a test puts in the place of the computer: the file that tells how to reach the server.
-const computer = { link: null, reads: 0 };
+const computer = { link: null, reads: 0, data: null };
 const modules = {
-  obsidian: { FileSystemAdapter, ItemView, MarkdownView, Notice, Plugin, debounce },
+  obsidian: { FileSystemAdapter, ItemView, MarkdownView, Menu, Notice, Plugin, TFile, debounce },
   "@codemirror/view": view,
   crypto: { createHash: () => ({ update: () => ({ digest: () => "0".repeat(64) }) }) },
   fs: {
@@ -307,11 +439,18 @@ globalThis.standIn = {
     computer.link = link;
     for (const [path, text] of Object.entries(notes)) app.vault.add(path, text);
     const module = { exports: {} };
-    new Function("require", "module", await (await fetch("main.js")).text())((name) => modules[name], module);
-    this.plugin = new module.exports();
+    const text = await (await fetch("main.js")).text();
+    new Function("require", "module", "exports", text)((name) => modules[name], module, module.exports);
+    this.plugin = new module.exports.default();
     await this.plugin.onload();
   },
   async open(path) { await app.workspace.getLeaf("tab").openFile(app.vault.getFileByPath(path)); },
+  commands() { return app.commands.filter(isOffered).map((command) => command.name); },
+  fileMenu(path) {
+    const menu = new Menu();
+    app.workspace.trigger("file-menu", menu, app.vault.getFileByPath(path), "file-explorer-context-menu");
+    menu.showAtMouseEvent(new MouseEvent("contextmenu"));
+  },
   async openTerminal() {
     await app.workspace.getLeaf("tab").setViewState({ type: "terminal", active: true });
     app.workspace.active.view.contentEl.querySelector("textarea").focus();

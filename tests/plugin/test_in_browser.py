@@ -23,6 +23,7 @@ from support.chromium import Tab, needs_chromium, open_tab
 from support.editor_door import EditorDoor
 from support.vaults import write_vault
 from vaultwire.editor.state import Mention, Position, Selection
+from vaultwire.server.editors.notifications import quirks_of
 
 HERE = Path(__file__).parent
 MODULES = os.environ.get("VAULTWIRE_PLUGIN_MODULES")
@@ -38,7 +39,10 @@ NOTES = {
     "Projects/My Note.md": "\n".join(f"line {n}" for n in range(1, 301)),
     "Private/Diary.md": "secret",
 }
-OFF, ON = "Vaultwire off", "Vaultwire"
+OFF = "Vaultwire off"
+NOBODY = "Vaultwire: no assistant"
+NOTICES = "document.getElementById('notices').textContent"
+CHANGES = "document.querySelector('.vaultwire-changes')"
 
 
 class Quiet(SimpleHTTPRequestHandler):
@@ -93,8 +97,22 @@ def tab(blank: Tab, door: EditorDoor) -> Tab:
     return blank
 
 
-def start(tab: Tab, link: dict[str, Any] | None) -> None:
-    tab.evaluate(f"standIn.start({json.dumps(NOTES)}, {json.dumps(link)})")
+def start(tab: Tab, link: dict[str, Any] | None, notes: dict[str, str] = NOTES) -> None:
+    """Load the plugin, and set a hotkey for its first command, as a person does."""
+    tab.evaluate(f"standIn.start({json.dumps(notes)}, {json.dumps(link)})")
+    tab.evaluate("standIn.app.hotkeys.set('tag', { modifiers: ['Mod', 'Alt'], key: 'k' })")
+
+
+def look_away(tab: Tab) -> None:
+    """Work in another program from now on."""
+    tab.evaluate("document.hasFocus = () => false")
+
+
+def look_at_changes(tab: Tab, count: int = 1) -> None:
+    """Ask for the changes, as soon as so many wait."""
+    tab.wait_for(f"document.querySelector('.status-bar-item').textContent.includes(': {count} to look at')")
+    tab.click(".status-bar-item")
+    tab.wait_for(f"document.querySelectorAll('article').length === {count}")
 
 
 def open_note(tab: Tab, path: str) -> None:
@@ -132,7 +150,7 @@ def test_many_moves_are_told_once(door: EditorDoor, tab: Tab) -> None:
         "window.setTimeout = (call, wait) => { waits.push(wait); return real(call, wait); };"
         "for (let line = 0; line < 200; line += 1) editor.setCursor({ line, ch: 0 }); })()"
     )
-    assert tab.evaluate("waits.filter((wait) => wait === 50).length") >= 199  # each begins the wait anew
+    assert tab.evaluate("waits.filter((wait) => wait === 50).length") >= 199  # each starts the wait again
     door.wait_for(lambda: door.selections[-1].start == Position(199, 0))
     assert len(door.selections) == 2
 
@@ -179,7 +197,7 @@ def test_a_renamed_note_has_its_new_name(door: EditorDoor, tab: Tab) -> None:
 # ---------------------------------------------------------------------- the commands
 
 
-def test_the_hotkey_tags_the_selection_or_the_note(door: EditorDoor, tab: Tab) -> None:
+def test_the_command_mentions_the_selection_or_the_note(door: EditorDoor, tab: Tab) -> None:
     door.join()
     open_note(tab, "Plan.md")
     tab.type("New. ")
@@ -195,18 +213,80 @@ def test_the_hotkey_tags_the_selection_or_the_note(door: EditorDoor, tab: Tab) -
     tab.press("Control+Alt+k")
     door.wait_for(lambda: door.mentions[-1] == Mention("Plan.md", 3, 5))
     tab.press("Control+p")
-    tab.type("Tag selection or note\n")
+    tab.type("Mention selection or note to assistant\n")
     door.wait_for(lambda: len(door.mentions) == 4)
 
 
-def test_a_tag_without_a_note_or_a_server_says_why_not(blank: Tab) -> None:
+def test_the_command_needs_a_note_and_says_when_no_server_runs(blank: Tab) -> None:
     start(blank, None)
     assert status(blank) == OFF
-    blank.press("Control+Alt+k")
-    blank.wait_for("document.getElementById('notices').textContent.includes('No note is open')")
+    assert blank.evaluate("standIn.commands()") == ["Show changes that wait", "Pause sharing"]
     open_note(blank, "Plan.md")
     blank.press("Control+Alt+k")
-    blank.wait_for("document.getElementById('notices').textContent.includes('vaultwire ide --vault')")
+    blank.wait_for(f"{NOTICES}.includes('vaultwire ide --vault')")
+
+
+def test_no_command_has_a_hotkey_before_the_person_sets_one(tab: Tab) -> None:
+    assert tab.evaluate("standIn.app.commands.filter((command) => command.hotkeys).length") == 0
+
+
+def choose(tab: Tab, selector: str, text: str, offered: str, at: float = 0.5) -> None:
+    """Choose what the plugin offers in a context menu."""
+    tab.click(selector, text, at=at, button="right")
+    tab.wait_for("document.querySelector('.menu')")
+    tab.shoot("plugin-context-menu")
+    assert tab.texts(".menu button") == [offered]
+    tab.click(".menu button")
+    tab.wait_for("!document.querySelector('.menu')")
+
+
+def test_the_context_menu_mentions_a_section_a_block_a_list_item_or_the_selection(door: EditorDoor, blank: Tab) -> None:
+    text = "# Plan\n\nOne line,\nand its second.\n\n## Tasks\n\n- first\n- second\n\n# Later\n\nEnd.\n"
+    start(blank, door.plugin._asdict(), {"Plan.md": text})
+    blank.wait_for("standIn.plugin.connected")
+    door.join()
+    open_note(blank, "Plan.md")
+    for line, offered, mention in (
+        ("# Plan", "Mention section to assistant", Mention("Plan.md", 1, 10)),
+        ("## Tasks", "Mention section to assistant", Mention("Plan.md", 6, 10)),
+        ("# Later", "Mention section to assistant", Mention("Plan.md", 11, 14)),
+        ("and its second.", "Mention block to assistant", Mention("Plan.md", 3, 4)),
+        ("- second", "Mention block to assistant", Mention("Plan.md", 9, 9)),
+    ):
+        blank.click(".cm-line", line, at=0.02)
+        choose(blank, ".cm-line", line, offered, at=0.02)
+        door.wait_for(functools.partial(lambda mention: door.mentions[-1:] == [mention], mention))
+    blank.press("ArrowDown")  # to an empty line
+    blank.evaluate("document.activeElement.dispatchEvent(new MouseEvent('contextmenu', { bubbles: true }))")
+    assert blank.texts(".menu") == []
+    blank.click(".cm-line", "# Plan", at=0.02)
+    blank.press("Home")
+    blank.type("Typed just now.\n\n")  # the app has saved none of it
+    blank.click(".cm-line", "## Tasks", at=0.02)
+    choose(blank, ".cm-line", "## Tasks", "Mention section to assistant", at=0.02)
+    door.wait_for(lambda: door.mentions[-1] == Mention("Plan.md", 8, 12))
+    blank.evaluate("standIn.app.metadataCache.getFileCache = () => null")  # of a file that the app has not read yet
+    choose(blank, ".cm-line", "## Tasks", "Mention section to assistant", at=0.02)
+    door.wait_for(lambda: door.mentions[-1] == Mention("Plan.md", 8, 8))
+    assert blank.evaluate("standIn.app.metadataCache.handlers.length") == 0
+    blank.click(".cm-line", "One line,", at=0.02)
+    blank.press("Home")
+    blank.press("Shift+ArrowDown", 2)
+    choose(blank, ".cm-line", "One line,", "Mention selection to assistant", at=0.02)
+    door.wait_for(lambda: door.mentions[-1] == Mention("Plan.md", 5, 6))
+
+
+def test_the_context_menu_of_a_file_mentions_it_while_a_server_runs(door: EditorDoor, tab: Tab) -> None:
+    door.join()
+    tab.evaluate("standIn.app.vault.add('Pictures/Map.png', '')")
+    tab.evaluate("standIn.fileMenu('Pictures/Map.png')")
+    assert tab.texts(".menu button") == ["Mention to assistant"]
+    tab.click(".menu button")
+    door.wait_for(lambda: door.mentions == [Mention("Pictures/Map.png")])
+    door.close()
+    tab.wait_for("!standIn.plugin.connected")
+    tab.evaluate("standIn.fileMenu('Pictures/Map.png')")
+    assert tab.texts(".menu button") == []
 
 
 def test_a_note_that_is_open_is_shown_where_it_is(door: EditorDoor, tab: Tab) -> None:
@@ -229,14 +309,81 @@ def test_a_note_is_shown_at_a_line_when_the_server_asks(door: EditorDoor, tab: T
     door.wait_for(lambda: door.selections[-1].start == Position(250, 0))
 
 
+# ---------------------------------------------------------------------- the status, and the pause
+
+
+def test_the_status_says_who_is_connected_and_what_they_see(door: EditorDoor, tab: Tab) -> None:
+    label = "document.querySelector('.status-bar-item').ariaLabel"
+    shown = "document.querySelector('.status-bar-item').textContent"
+    open_note(tab, "Projects/My Note.md")
+    tab.wait_for(f"{shown} === '{NOBODY}' && {label}.includes('type /ide')")
+    door.join().quirks = quirks_of("claude-code")
+    door.link.tell_shared()  # the bridge does so twice a second
+    tab.wait_for(f"{shown} === 'Assistant sees My Note.md'")
+    assert tab.evaluate(label) == "Connected: Claude Code. Shared: Projects/My Note.md"
+    tab.press("Control+Home")
+    tab.press("Shift+ArrowDown")
+    tab.press("Shift+End")
+    tab.wait_for(f"{shown} === 'Assistant sees My Note.md, 2 lines selected'")
+    tab.shoot("plugin-status")
+    tab.press("Control+Home")
+    tab.press("Shift+ArrowDown", 3)  # up to the beginning of line 4
+    tab.wait_for(f"{shown} === 'Assistant sees My Note.md, 3 lines selected'")
+    open_note(tab, "Private/Diary.md")
+    tab.wait_for(f"{shown} === 'Assistant sees no note' && {label}.includes('policy keeps this note private')")
+    tab.evaluate(f"standIn.app.vault.rename('Private/Diary.md', '{'n' * 60}.md')")
+    tab.wait_for(f"{shown} === 'Assistant sees {'n' * 40}…'")
+    for leaf in ("Projects/My Note.md", "Private/Diary.md"):
+        tab.evaluate(f"standIn.app.workspace.leaves.find((leaf) => leaf.tab.textContent === '{leaf}').detach()")
+    tab.wait_for(f"{label}.includes('No note is open')")
+
+
+def test_a_pause_hides_all_until_it_ends_also_after_a_restart(door: EditorDoor, tab: Tab, site: str) -> None:
+    door.join()
+    open_note(tab, "Plan.md")
+    tab.press("Control+a")
+    door.wait_for(lambda: bool(door.selections) and door.selections[-1].text == NOTE)
+    tab.click(".status-bar-item")
+    tab.wait_for("document.querySelector('.menu')")
+    tab.shoot("plugin-menu")
+    tab.click(".menu button", "Pause sharing")
+    door.wait_for(lambda: door.selections[-1] == Selection(""))
+    assert door.state.tabs == ()
+    assert status(tab) == "Vaultwire paused"
+    tab.type("secret words")
+    open_note(tab, "Projects/My Note.md")
+    tab.press("Control+Alt+k")  # asked for, so it is sent
+    door.wait_for(lambda: door.mentions == [Mention("Projects/My Note.md")])
+    assert door.selections[-1] == Selection("")
+    assert tab.evaluate("standIn.commands()").count("Resume sharing") == 1
+
+    data = tab.evaluate("standIn.computer.data")
+    assert data == {"paused": True}
+    tab.go(f"{site}/stand_in.html")
+    tab.evaluate(f"standIn.computer.data = {json.dumps(data)}")
+    start(tab, door.plugin._asdict())
+    tab.wait_for("standIn.plugin.connected")
+    open_note(tab, "Plan.md")
+    told = len(door.selections)
+    tab.press("Control+p")
+    tab.type("Resume sharing\n")
+    door.wait_for(lambda: len(door.selections) > told)
+    assert door.selections[told:] == [Selection("Plan.md")]
+    assert tab.evaluate("standIn.computer.data") == {"paused": False}
+    tab.evaluate("standIn.computer.data = { paused: true }; standIn.plugin.onExternalSettingsChange()")  # by a sync
+    door.wait_for(lambda: door.selections[-1] == Selection(""))
+
+
 # ---------------------------------------------------------------------- changes
 
 
 def test_a_change_is_shown_accepted_and_the_note_is_back(door: EditorDoor, tab: Tab) -> None:
     open_note(tab, "Plan.md")
-    assert status(tab) == ON
+    tab.wait_for(f"document.querySelector('.status-bar-item').textContent === '{NOBODY}'")
+    look_away(tab)
     door.propose("Plan.md", NOTE, NEW, "✻ [Claude Code] Plan.md ⧉")
-    tab.wait_for("document.querySelector('.vaultwire-changes article')?.checkVisibility()")
+    tab.wait_for(f"{CHANGES}?.querySelector('article').checkVisibility()")
+    assert tab.texts(".notice") == []
     assert status(tab) == "Vaultwire: 1 to look at"
     assert tab.texts("article strong") == ["Plan.md"]
     assert tab.texts(".vaultwire-removed") == ["- Second line."]
@@ -246,21 +393,62 @@ def test_a_change_is_shown_accepted_and_the_note_is_back(door: EditorDoor, tab: 
     tab.click("article button", "Accept")
     door.wait_for(lambda: door.decisions == [NEW])
     tab.wait_for("!document.querySelector('.vaultwire-changes')")
-    assert status(tab) == ON
+    assert status(tab) == NOBODY
+    assert tab.texts("#tabs .active") == ["Plan.md"]
+
+
+def test_no_pane_opens_under_a_person_who_types_and_a_notice_leads_to_it(door: EditorDoor, tab: Tab) -> None:
+    open_note(tab, "Plan.md")
+    tab.type("typing")
+    door.propose("Plan.md", NOTE, NEW)
+    tab.wait_for(f"{NOTICES}.includes('A change to Plan.md waits for you.')")
+    tab.type(" on")
+    assert tab.texts("#tabs button") == ["Plan.md"]
+    assert tab.texts(".cm-line")[0] == "typing on# Plan"
+    tab.shoot("plugin-notice")
+    door.propose("Other.md", "", "another\n")
+    tab.wait_for(f"{NOTICES}.includes('A change to Other.md')")
+    assert len(tab.texts(".notice")) == 1
+    tab.click(".notice button", "Show")
+    tab.wait_for("document.querySelectorAll('article').length === 2")
+    assert tab.texts(".notice") == []
+    door.propose("Third.md", "", "third\n")  # where it can be seen already
+    tab.wait_for("document.querySelectorAll('article').length === 3")
+    assert tab.texts(".notice") == []
+    assert door.decisions == []
+
+
+def test_a_notice_goes_when_nothing_waits(door: EditorDoor, tab: Tab) -> None:
+    open_note(tab, "Plan.md")
+    door.propose("Plan.md", NOTE, NEW)
+    tab.wait_for("document.querySelector('.notice')")
+    door.proposals.reject_all(door)
+    tab.wait_for("!document.querySelector('.notice')")
     assert tab.texts("#tabs .active") == ["Plan.md"]
 
 
 def test_keys_that_are_under_way_decide_nothing(door: EditorDoor, tab: Tab) -> None:
     open_note(tab, "Plan.md")
+    look_away(tab)
     door.propose("Plan.md", NOTE, NEW)
-    tab.wait_for("document.querySelector('.vaultwire-changes article')?.checkVisibility()")
+    tab.wait_for(f"{CHANGES}?.querySelector('article').checkVisibility()")
     tab.type("typing on \n\n ")
     assert door.proposals.waiting
     assert door.decisions == []
 
 
+def test_a_pane_in_a_sidebar_stays_when_all_is_decided(door: EditorDoor, tab: Tab) -> None:
+    door.propose("Plan.md", NOTE, NEW)
+    look_at_changes(tab)
+    tab.evaluate("standIn.app.workspace.active.root = 'right'")  # the person drags it there
+    tab.click("article button", "Reject")
+    tab.wait_for(f"{CHANGES}.textContent.includes('Nothing waits for you.')")
+    assert tab.texts("#tabs button") == ["Changes to look at"]
+
+
 def test_a_change_is_accepted_as_the_person_edited_it(door: EditorDoor, tab: Tab) -> None:
     door.propose("Plan.md", NOTE, NEW)
+    look_at_changes(tab)
     tab.click("article button", "Edit")
     assert tab.texts("article pre") == []
     tab.press("Control+Home")
@@ -278,6 +466,7 @@ def test_a_change_is_accepted_as_the_person_edited_it(door: EditorDoor, tab: Tab
 
 def test_an_unedited_change_comes_back_byte_for_byte(door: EditorDoor, tab: Tab) -> None:
     door.propose("Plan.md", NOTE, "one\r\ntwo\r\n")
+    look_at_changes(tab)
     tab.click("article button", "Edit")
     tab.click("article button", "Show the change")
     tab.click("article button", "Accept")
@@ -289,7 +478,7 @@ def test_a_second_click_decides_no_second_change_and_no_button_comes_under_the_p
 ) -> None:
     for number in range(3):
         door.propose(f"{number}.md", "", f"{number}\n")
-    tab.wait_for("document.querySelectorAll('article').length === 3")
+    look_at_changes(tab, 3)
     places = "[...document.querySelectorAll('article')].map((e) => e.getBoundingClientRect().top)"
     before = tab.evaluate(places)
     tab.click("article button", "Accept")
@@ -306,9 +495,29 @@ def test_a_second_click_decides_no_second_change_and_no_button_comes_under_the_p
     assert door.decisions == ["0\n", None]
 
 
+def test_by_keys_the_focus_goes_on_from_a_change_that_is_decided_and_buttons_name_their_note(
+    door: EditorDoor, tab: Tab
+) -> None:
+    for number in range(3):
+        door.propose(f"{number}.md", "", f"{number}\n")
+    look_at_changes(tab, 3)
+    tab.evaluate("document.querySelector('article button').focus()")
+    tab.press("Enter", 2)  # the second one must decide nothing
+    tab.wait_for("document.activeElement.className === 'vaultwire-decided'")
+    tab.press("Enter")
+    tab.press("Tab")
+    described = "document.getElementById(document.activeElement.getAttribute('aria-describedby')).textContent"
+    assert tab.evaluate(described) == "1.md"
+    assert tab.evaluate("document.activeElement.textContent") == "Accept"
+    tab.press("Enter")
+    door.wait_for(lambda: len(door.decisions) == 2)
+    assert door.decisions == ["0\n", "1\n"]
+
+
 def test_a_closed_view_decides_nothing_and_comes_back_by_command_and_click(door: EditorDoor, tab: Tab) -> None:
     open_note(tab, "Plan.md")
     door.propose("Plan.md", NOTE, NEW)
+    look_at_changes(tab)
     close = "standIn.app.workspace.detachLeavesOfType('vaultwire-changes')"
     for ask in ("status", "palette"):
         tab.wait_for("document.querySelector('.vaultwire-changes article')?.checkVisibility()")
@@ -329,7 +538,7 @@ def test_a_closed_view_decides_nothing_and_comes_back_by_command_and_click(door:
 def test_the_end_of_the_server_clears_the_view_and_a_new_one_is_found(door: EditorDoor, tab: Tab, site: str) -> None:
     open_note(tab, "Plan.md")
     door.propose("Plan.md", NOTE, NEW)
-    tab.wait_for("document.querySelector('article')")
+    look_at_changes(tab)
     tab.evaluate("standIn.plugin.wait = 1e9")  # it would come by itself, too
     door.close()
     tab.wait_for("!standIn.plugin.connected && !document.querySelector('article')")
@@ -347,9 +556,10 @@ def test_the_end_of_the_server_clears_the_view_and_a_new_one_is_found(door: Edit
 def test_a_lost_connection_is_said_and_what_waited_comes_back_with_the_next(door: EditorDoor, tab: Tab) -> None:
     open_note(tab, "Plan.md")
     door.propose("Plan.md", NOTE, NEW)
-    tab.wait_for("document.querySelector('article')")
+    look_at_changes(tab)
     door.link._viewers.connections[0].socket.shutdown(socket.SHUT_RDWR)  # as a computer that slept finds it
     tab.wait_for("document.getElementById('notices').textContent.includes('is not connected any more')")
+    look_at_changes(tab)
     tab.click("article button", "Accept")
     door.wait_for(lambda: door.decisions == [NEW])
 
@@ -376,7 +586,7 @@ def test_a_server_of_another_version_is_told_nothing_and_the_person_once(
     open_note(blank, "Plan.md")
     blank.evaluate("window.dispatchEvent(new Event('focus'))")
     blank.wait_for("standIn.computer.reads > 1 && !standIn.plugin.socket")
-    assert len(blank.texts("#notices div")) == 1
+    assert len(blank.texts(".notice")) == 1
     assert door.selections == []
 
 
@@ -392,9 +602,10 @@ def test_nothing_is_told_to_another_server(door: EditorDoor, blank: Tab, wrong: 
 def test_a_plugin_that_is_unloaded_leaves_nothing_and_rejects_nothing(door: EditorDoor, tab: Tab) -> None:
     open_note(tab, "Plan.md")
     door.propose("Plan.md", NOTE, NEW)
-    tab.wait_for("document.querySelector('article')")
+    look_at_changes(tab)
     tab.evaluate("standIn.plugin.unload()")
     tab.wait_for("!document.querySelector('.vaultwire-changes')")
+    assert tab.texts("#tabs button") == ["Plan.md", "Plugin no longer active"]  # the pane keeps its place for an update
     assert tab.texts("#status div") == []
     assert tab.evaluate("standIn.app.commands.length + standIn.app.extensions.length") == 0
     assert tab.evaluate("standIn.app.workspace.handlers.length + standIn.app.vault.handlers.length") == 0

@@ -22,6 +22,7 @@ from vaultwire.desk.command_api import KEY_HEADER
 from vaultwire.desk.plugin_endpoint import MAX_SELECTED, OBSIDIAN, VERSION, Seen, parse_message
 from vaultwire.editor.proposals import Decision
 from vaultwire.editor.state import Mention, Position, Selection
+from vaultwire.server.editors.notifications import quirks_of
 
 STATE = {"type": "state", "path": "Plan.md", "text": "", "start": [0, 0], "end": [0, 0], "tabs": []}
 
@@ -97,6 +98,32 @@ def test_a_plugin_is_greeted_shown_what_waits_and_asked_to_show_notes(door: Edit
         hear(plugin)
     door.wait_for(lambda: not door.link.is_open)
     assert len(door.proposals.waiting) == 1  # it waits for another, or the page
+
+
+def test_a_plugin_is_told_who_is_connected_and_what_they_are_told_whenever_that_changes(door: EditorDoor) -> None:
+    with come(door, door.plugin.token) as plugin:
+        for _ in range(2):
+            hear(plugin)  # hello, changes
+        plugin.send(json.dumps({**STATE, "text": "one", "end": [0, 3]}))
+        assert hear(plugin) == {"type": "shared", "clients": [], "path": "Plan.md"}
+        peer = door.join()
+        peer.quirks = quirks_of("claude-code")
+        door.link.tell_shared()
+        assert hear(plugin) == {"type": "shared", "clients": ["Claude Code"], "path": "Plan.md"}
+        for _ in range(2):
+            door.link.tell_shared()
+        plugin.send(json.dumps({**STATE, "path": "Private/Diary.md"}))
+        assert hear(plugin) == {"type": "shared", "clients": ["Claude Code"], "path": ""}
+        with come(door, door.plugin.token) as other:
+            for _ in range(2):
+                hear(other)
+            other.send(json.dumps(STATE))
+            assert hear(other) == hear(plugin) == {"type": "shared", "clients": ["Claude Code"], "path": "Plan.md"}
+        door.bridge.leave(peer)
+        door.link.tell_shared()
+        assert hear(plugin) == {"type": "shared", "clients": [], "path": "Plan.md"}
+    door.wait_for(lambda: not door.link.is_open)
+    door.link.tell_shared()
 
 
 def test_what_a_plugin_says_amiss_is_passed_over(door: EditorDoor) -> None:

@@ -94,7 +94,9 @@ def send(to: ClientConnection, **message: Any) -> None:
 
 
 def hear(of: ClientConnection, id_: int | None = None) -> Any:
-    message = json.loads(of.recv(timeout=PATIENCE))
+    """Return the next message, but what a plugin is told of what is shared: that comes when it comes."""
+    while (message := json.loads(of.recv(timeout=PATIENCE))).get("type") == "shared":
+        continue
     assert message.get("id") == id_, message
     return message
 
@@ -108,6 +110,9 @@ def test_assistant_plugin_and_commands_find_one_another(running: Running) -> Non
     told = hear(assistant)
     assert (told["method"], told["params"]["text"]) == ("selection_changed", "two")
     assert told["params"]["filePath"] == str(running.vault / "Plan.md")
+    shared = {"type": "shared", "clients": ["Claude Code"], "path": "Plan.md"}
+    while json.loads(plugin.recv(timeout=PATIENCE)) != shared:  # it is not said before the bridge has looked
+        continue
 
     done = running.command("mention", "My Note#L1-L2")
     assert (done.returncode, done.stdout) == (0, "Mentioned My Note.md, lines 1 to 2\n"), done.stderr

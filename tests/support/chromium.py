@@ -26,6 +26,7 @@ PATIENCE = 30.0
 MODIFIERS = {"Alt": 1, "Control": 2, "Shift": 8}
 # What keys are called, and their codes as Windows has them, which the browser's protocol takes.
 KEYS = {
+    "Tab": 9,
     "Enter": 13,
     "Escape": 27,
     "ArrowLeft": 37,
@@ -87,7 +88,7 @@ class Tab:
         )
         return found
 
-    def click(self, selector: str, text: str = "", times: int = 1, at: float = 0.5) -> None:
+    def click(self, selector: str, text: str = "", times: int = 1, at: float = 0.5, button: str = "left") -> None:
         """Click the first element that can be seen and has this text; ``at`` is how far from left to right in it."""
         find = (
             f"[...document.querySelectorAll({json.dumps(selector)})].find((e) => e.checkVisibility()"
@@ -100,8 +101,8 @@ class Tab:
         )
         self.move(x, y)
         for count in range(1, times + 1):
-            self._mouse("mousePressed", x, y, button="left", clickCount=count)
-            self._mouse("mouseReleased", x, y, button="left", clickCount=count)
+            self._mouse("mousePressed", x, y, button=button, clickCount=count)
+            self._mouse("mouseReleased", x, y, button=button, clickCount=count)
 
     def move(self, x: float, y: float) -> None:
         """Move the pointer."""

@@ -43,9 +43,10 @@ class EditorDoor:
         self.plugin, self.commands = new_endpoint(self.port), new_endpoint(self.port)
         self.desk = ReviewEndpoint(self.proposals, {f"http://{host}" for host in hosts(self.port)})
         self.link = PluginEndpoint(
-            self.state, self.proposals, self.plugin[1:], self._clients, (OBSIDIAN, *origins), self._changes
+            self.state, self.proposals, self.plugin[1:], lambda: self.bridge.peers, on_gone=self._changes
         )
-        self.command_link = CommandEndpoint(self.state, lambda: vault, self.commands.token, self._clients)
+        self.link.origins = (OBSIDIAN, *origins)
+        self.command_link = CommandEndpoint(self.state, lambda: vault, self.commands.token, lambda: self.bridge.peers)
         self._socket = EditorSocket(
             self.bridge, listener, TOKEN, (self.desk, self.link, self.command_link), bounds=bounds
         )
@@ -63,9 +64,6 @@ class EditorDoor:
     def _changes(self) -> None:
         with self._changed:
             self._changed.notify_all()
-
-    def _clients(self) -> int:
-        return self.bridge.peers
 
     def _open(self, path: str, line: int) -> bool:
         return self.link.open(path, line)

@@ -290,7 +290,7 @@ def test_without_a_session_nobody_could_be_told(stage: Stage) -> None:
 def test_two_clients_both_see_and_each_hears_of_its_own_changes(stage: Stage) -> None:
     with stage.client() as one, stage.client() as two:
         assert (one.context(), two.context()) == ([], [])
-        assert stage.door.companion.clients == 2
+        assert len(stage.door.companion.clients) == 2
         for client, new in ((one, "one's"), (two, "two's")):
             client.call("openDiff", filePath=stage.path("Note.md"), newContent=new)
         first, second = stage.proposals.waiting
@@ -319,7 +319,7 @@ def test_a_client_that_ends_its_session_is_forgotten(stage: Stage) -> None:
         client.call("openDiff", filePath=stage.path("Note.md"), newContent="x")
         assert client.send("DELETE")[0] == 204
         assert stage.proposals.waiting == []
-        assert stage.door.companion.clients == 0
+        assert not stage.door.companion.clients
 
 
 def test_a_client_whose_connection_broke_hears_what_it_missed(stage: Stage) -> None:

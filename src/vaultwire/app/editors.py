@@ -149,7 +149,9 @@ class EditorDoor:
         bridge = Bridge(lambda: vault, ClientPaths(self.root), state, proposals, self._show)
         plugin, command = new_endpoint(self.port), new_endpoint(self.port)
         self._page = ReviewEndpoint(proposals, {f"http://{host}" for host in hosts(self.port)})
-        self._plugin = PluginEndpoint(state, proposals, plugin[1:], lambda: bridge.peers, on_gone=self._open_page)
+        self._plugin = PluginEndpoint(
+            state, proposals, plugin[1:], lambda: bridge.peers, self._watchers, self._open_page
+        )
         self._companions: CompanionDoor | None = None
         self.companion_port = 0
         if companions:
@@ -203,12 +205,14 @@ class EditorDoor:
     def _follow(self) -> None:
         """Read Obsidian's workspace file, while no plugin is connected: the plugin knows better."""
         while not self._ended.wait(_LOOK_SECONDS):
-            if not self._plugin.is_open:
+            if self._plugin.is_open:
+                self._plugin.tell_shared()  # assistants come and go
+            else:
                 self._workspace.look()
 
-    def _watchers(self) -> int:
-        """Return the number of connected assistants other than Claude Code."""
-        return 0 if self._companions is None else self._companions.companion.clients
+    def _watchers(self) -> list[str]:
+        """Return the connected assistants that take no mentions."""
+        return [] if self._companions is None else self._companions.companion.clients
 
     def _show(self, path: str, line: int) -> bool:
         return self._plugin.open(path, line)

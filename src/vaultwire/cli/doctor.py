@@ -20,6 +20,7 @@ from vaultwire.cli.terminal import say, say_data, say_styled
 from vaultwire.config import Config, make_config
 from vaultwire.installation import extras, has_extra, how_to_add, installation, running_command
 from vaultwire.obsidian.known_vaults import known_vaults
+from vaultwire.obsidian.plugin_files import plugin_is_current
 from vaultwire.transports.lock_file import discover_editors, gemini_folder, lock_folders, qwen_folder
 
 # The marks of lines: ! for what does not work, ~ for what could be better.
@@ -112,6 +113,7 @@ def _examine(config: Config, progress: ProgressLine) -> dict[str, Any]:
                 editor._asdict() for folder in lock_folders() for editor in discover_editors(folder, config.vault)
             ],
         },
+        "plugin_is_current": plugin_is_current(config.vault),
         "companions": {
             client: {
                 "folder": folder,
@@ -175,6 +177,8 @@ def _lines(report: dict[str, Any]) -> Iterator[tuple[str, str]]:
     yield _FACT, report["policy"] or "none: every client may read and change all notes"
     yield _HEADING, "Claude Code"
     yield from _editor_lines(report["editors"])
+    if report["plugin_is_current"] is False:
+        yield _REMARK, "the plugin in Obsidian is of another version than vaultwire: run vaultwire plugin install"
     yield _HEADING, "Gemini CLI and Qwen Code"
     yield from _companion_lines(report["companions"])
     yield _HEADING, "Start"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hmac
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from http import HTTPStatus
 from urllib.parse import parse_qs, urlsplit
 
@@ -25,7 +25,7 @@ from vaultwire.vault.vault import Vault
 _MAX_LINE_DIGITS = 9
 
 
-def send_mention(state: EditorState, mention: Mention, clients: Callable[[], int]) -> str:
+def send_mention(state: EditorState, mention: Mention, clients: Callable[[], Collection[str]]) -> str:
     """Send a mention to the connected assistants; return the outcome."""
     if not clients():
         return NOBODY
@@ -42,10 +42,10 @@ class CommandEndpoint:
         state: EditorState,
         vault: Callable[[], Vault],
         token: str,
-        clients: Callable[[], int],
-        watchers: Callable[[], int] = lambda: 0,
+        clients: Callable[[], Collection[str]],
+        watchers: Callable[[], Collection[str]] = tuple,
     ) -> None:
-        """``clients`` returns the number of connected assistants; ``watchers`` that of further ones, which take no mentions."""
+        """``clients`` returns the connected assistants; ``watchers`` further ones, which take no mentions."""
         self._state = state
         self._vault = vault
         self._token = token.encode()
@@ -88,7 +88,7 @@ class CommandEndpoint:
         self._state.select(select_lines(mention.path, text, mention.first_line, mention.last_line))
         if self._state.selection.path != mention.path:
             return mention, PRIVATE
-        return mention, SENT if self._clients() + self._watchers() else NOBODY
+        return mention, SENT if self._clients() or self._watchers() else NOBODY
 
 
 def _find_lines(vault: Vault, given: str, first: int, last: int) -> tuple[Mention, str]:

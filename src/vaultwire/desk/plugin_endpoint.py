@@ -6,13 +6,18 @@ checked like anybody's; a wrong one is ignored. The messages are JSON objects wi
 
 - from the plugin: ``state`` (path, text, start, end, tabs), ``mention`` (path, first, last; lines from 1, 0 for the whole
   note), ``decide`` (id, text; null rejects);
-- to it: ``hello`` (version, answer), ``changes`` (changes), ``open`` (path, line from 1, 0 for none), ``mentioned`` (outcome).
+- to it: ``hello`` (version, answer), ``changes`` (changes), ``open`` (path, line from 1, 0 for none), ``mentioned``
+  (outcome), ``shared`` (clients, the names of the connected assistants; path, the note that they are told, "" for none).
+
+A plugin ignores a type that it does not know. A new type therefore needs no other version.
 """
 
 from __future__ import annotations
 
+import contextlib
 import hmac
 import json
+import threading
 from collections.abc import Callable, Collection
 from functools import partial
 from http import HTTPStatus
@@ -61,20 +66,23 @@ class PluginEndpoint:
         state: EditorState,
         proposals: Proposals,
         secrets: tuple[str, str],
-        clients: Callable[[], int],
-        origins: Collection[str] = (OBSIDIAN,),
+        clients: Callable[[], Collection[str]],
+        watchers: Callable[[], Collection[str]] = tuple,
         on_gone: Callable[[], None] = lambda: None,
     ) -> None:
-        """``secrets``: the plugin's and ours. ``clients`` returns the number of connected assistants. ``on_gone`` is called
-        when a plugin disconnects: then perhaps nobody sees the changes that wait.
+        """``secrets``: the plugin's and ours. ``clients`` returns the connected assistants; ``watchers`` further ones, which
+        take no mentions. ``on_gone`` is called when a plugin disconnects: then perhaps nobody sees the changes that wait.
         """
         self._state = state
         self._proposals = proposals
         self._viewers = Viewers(proposals, _to_message)
         self._token, self._answer = secrets
         self._clients = clients
-        self._origins = origins
+        self._watchers = watchers
         self._on_gone = on_gone
+        self.origins: Collection[str] = (OBSIDIAN,)
+        self._telling = threading.Lock()  # so that the latest state is sent last
+        self._told: dict[ServerConnection, str] = {}  # what each plugin was told last of what is shared
 
     @property
     def is_open(self) -> bool:
@@ -90,7 +98,7 @@ class PluginEndpoint:
         """Return the refusal of a request, None to accept the plugin."""
         where = urlsplit(request.path)
         secret = parse_qs(where.query).get("key", [""])[0]
-        if where.path != PATH or request.headers.get_all("Origin") not in [[origin] for origin in self._origins]:
+        if where.path != PATH or request.headers.get_all("Origin") not in [[origin] for origin in self.origins]:
             return answer(HTTPStatus.FORBIDDEN, "This is for vaultwire's plugin in Obsidian.\n")
         if not hmac.compare_digest(secret.encode(), self._token.encode()):
             return answer(HTTPStatus.UNAUTHORIZED, "Missing or wrong key\n")
@@ -103,13 +111,27 @@ class PluginEndpoint:
         try:
             self._viewers.serve(connection, partial(self._receive, connection))
         finally:
+            with self._telling:
+                self._told.pop(connection, None)
             self._on_gone()
+
+    def tell_shared(self) -> None:
+        """Tell the plugins which assistants are connected, and which note these are told, if that has changed."""
+        with self._telling:
+            clients = [*self._clients(), *self._watchers()]
+            shared = json.dumps({"type": "shared", "clients": clients, "path": self._state.selection.path})
+            for plugin in self._viewers.connections:
+                if self._told.get(plugin) != shared:
+                    self._told[plugin] = shared
+                    with contextlib.suppress(ConnectionClosed):
+                        plugin.send(shared)
 
     def _receive(self, connection: ServerConnection, said: str) -> None:
         seen = parse_message(said)
         if isinstance(seen, Seen):
             self._state.open_tabs(seen.tabs)
             self._state.select(seen.selection)
+            self.tell_shared()
         elif isinstance(seen, Mention):
             _send(connection, type="mentioned", outcome=send_mention(self._state, seen, self._clients))
         elif seen is not None:

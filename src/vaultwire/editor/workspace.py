@@ -1,6 +1,9 @@
 """Reads ``.obsidian/workspace.json``: the active note and the open notes of the app. It has no cursor and no selection.
 
 Obsidian writes the file a moment after its layout changes. The file is not documented: unexpected content is ignored.
+
+While the person has paused sharing in our plugin, nothing is read: the plugin's settings in the vault say so also when the
+plugin is not connected yet. They do not count without the plugin: nobody could end the pause.
 """
 
 from __future__ import annotations
@@ -10,7 +13,7 @@ import os
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from vaultwire.editor.state import EditorState, Selection
+from vaultwire.editor.state import NOTHING, EditorState, Selection
 from vaultwire.vault.settings.obsidian_settings import CONFIG_FOLDER, CachedFile
 
 # Deeper than any layout of windows, splits and tabs.
@@ -29,13 +32,21 @@ class WorkspaceWatcher:
 
     def __init__(self, root: str, state: EditorState) -> None:
         """``root`` is the vault's folder."""
-        self._file = CachedFile(os.path.join(root, CONFIG_FOLDER, "workspace.json"))
+        config = os.path.join(root, CONFIG_FOLDER)
+        self._file = CachedFile(os.path.join(config, "workspace.json"))
+        self._settings = CachedFile(os.path.join(config, "plugins", "vaultwire", "data.json"))
+        self._plugin = os.path.join(config, "plugins", "vaultwire", "manifest.json")
         self._state = state
         self._text: str | None = None
         self._active: str | None = None
 
     def look(self) -> None:
         """Update the state. An unchanged active note is not set again: others may know the cursor in it."""
+        if self._is_paused():
+            self._text = self._active = None
+            self._state.open_tabs(())
+            self._state.select(NOTHING)
+            return
         text = self._file.content().text
         if text == self._text:
             return
@@ -47,6 +58,13 @@ class WorkspaceWatcher:
         if workspace.active != self._active:
             self._active = workspace.active
             self._state.select(Selection(workspace.active))
+
+    def _is_paused(self) -> bool:
+        try:
+            settings = json.loads(self._settings.content().text or "null")
+        except (ValueError, RecursionError):
+            return False
+        return isinstance(settings, dict) and settings.get("paused") is True and os.path.exists(self._plugin)
 
 
 def read_workspace(text: str) -> Workspace | None:

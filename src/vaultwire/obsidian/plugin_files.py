@@ -11,7 +11,7 @@ import secrets
 from importlib import resources
 
 from vaultwire.vault.disk.file_operations import OPEN_NEW, remove_quietly, replace_file
-from vaultwire.vault.settings.obsidian_settings import CONFIG_FOLDER
+from vaultwire.vault.settings.obsidian_settings import CONFIG_FOLDER, CachedFile
 
 # The manifest comes last: a folder with a manifest is a plugin for Obsidian.
 _FILES = ("styles.css", "main.js", "manifest.json")
@@ -46,6 +46,14 @@ def install_plugin(vault: str) -> str:
         remove_quietly(temporary)
         raise PluginFilesError(f"cannot write to {folder}: {error.strerror}") from None
     return folder
+
+
+def plugin_is_current(vault: str) -> bool | None:
+    """Tell whether a vault has the plugin of this version of vaultwire; None if it has no plugin. Never raises."""
+    installed = CachedFile(os.path.join(plugin_folder(vault), "main.js")).content().text
+    if installed is None:
+        return None
+    return installed == resources.files("vaultwire.obsidian").joinpath("plugin", "main.js").read_bytes().decode()
 
 
 def remove_plugin(vault: str) -> bool:

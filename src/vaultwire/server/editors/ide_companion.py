@@ -172,9 +172,9 @@ class Companion:
     # ------------------------------------------------------------------ who is there
 
     @property
-    def clients(self) -> int:
-        """How many clients listen."""
-        return sum(client.stream.is_attached for client in self._connected())
+    def clients(self) -> list[str]:
+        """The names of the clients that listen."""
+        return [client.session.peer.name or "an assistant" for client in self._connected() if client.stream.is_attached]
 
     def join(self, client: Client) -> None:
         """Add a client, and send what the person sees to its stream."""

@@ -105,9 +105,9 @@ class Bridge:
     # ------------------------------------------------------------------ connections
 
     @property
-    def peers(self) -> int:
-        """How many clients are connected."""
-        return len(self._peers)
+    def peers(self) -> list[str]:
+        """The names of the connected clients, for people."""
+        return [peer.quirks.name for peer in self._peers]
 
     def join(self, peer: Peer) -> None:
         """Add a connection."""

@@ -17,9 +17,10 @@ from vaultwire.editor.state import Mention, Position, Selection
 
 class Quirks(NamedTuple):
     """Where a client differs: it counts lines from 1, needs lines in every mention, wants no quotes around paths, or
-    compares diagnostics (``editors.diagnostics``).
+    compares diagnostics (``editors.diagnostics``). ``name`` is for people.
     """
 
+    name: str = "an assistant"
     first_line: int = 0
     whole_needs_lines: bool = False
     quotes: bool = True
@@ -27,8 +28,8 @@ class Quirks(NamedTuple):
 
 
 _QUIRKS = {
-    "claude-code": Quirks(compares=True),
-    "opencode": Quirks(first_line=1, whole_needs_lines=True, quotes=False),
+    "claude-code": Quirks("Claude Code", compares=True),
+    "opencode": Quirks("opencode", first_line=1, whole_needs_lines=True, quotes=False),
 }
 _NONE = Quirks()
 

@@ -1,0 +1,12 @@
+// The rules that Obsidian's review applies to plugins: all of them, as they are.
+import obsidianmd from "eslint-plugin-obsidianmd";
+import { defineConfig } from "eslint/config";
+import tseslint from "typescript-eslint";
+
+export default defineConfig([
+  { ignores: ["main.js"] }, // made from main.ts
+  ...obsidianmd.configs.recommended,
+  { files: ["main.ts"], languageOptions: { parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname } } },
+  // The preset has the rule for the manifest, but looks at no JSON file.
+  { files: ["manifest.json"], languageOptions: { parser: tseslint.parser }, rules: { "obsidianmd/validate-manifest": "error" } },
+]);
