@@ -196,7 +196,9 @@ def _is_on(variable: str) -> bool:
         return True
     if said in ("", "0", "false", "no", "off"):
         return False
-    raise ConfigError(f"{variable} must be true or false (or 1 or 0, yes or no, on or off), got {os.environ[variable]!r}")
+    raise ConfigError(
+        f"{variable} must be true or false (or 1 or 0, yes or no, on or off), got {os.environ[variable]!r}"
+    )
 
 
 def _outside(vault: str, variable: str, usual: str) -> str:

@@ -15,7 +15,16 @@ VARIABLE = "VAULTWIRE_READ_ONLY"
 
 @pytest.mark.parametrize(
     ("said", "is_on"),
-    [("true", True), ("1", True), ("Yes", True), (" on ", True), ("", False), ("false", False), ("0", False), ("No", False)],
+    [
+        ("true", True),
+        ("1", True),
+        ("Yes", True),
+        (" on ", True),
+        ("", False),
+        ("false", False),
+        ("0", False),
+        ("No", False),
+    ],
 )
 def test_what_a_client_writes_is_understood(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: str, is_on: bool
