@@ -14,12 +14,11 @@ from vaultwire.distribution import NAME, REPOSITORY
 
 def build(version: str, into: Path) -> list[Path]:
     """Write the archive."""
-    launch = bundling.launch(version, into, "${CLAUDE_PLUGIN_ROOT}/")
     plugin = {
-        **bundling.ours("LICENSE", "packaging/claude_code_plugin/README.md"),
-        **launch.files,
+        **bundling.program(version, into),
+        **bundling.ours("packaging/claude_code_plugin/README.md"),
         ".claude-plugin/icon.png": (bundling.ROOT / "docs/pictures/icon.png").read_bytes(),
-        ".claude-plugin/plugin.json": bundling.as_json(manifest(version, launch.command)),
+        ".claude-plugin/plugin.json": bundling.as_json(manifest(version)),
     }
     files = {f"{NAME}/{name}": content for name, content in plugin.items()}
     files[".claude-plugin/marketplace.json"] = bundling.as_json(marketplace())
@@ -27,9 +26,8 @@ def build(version: str, into: Path) -> list[Path]:
     return [bundling.write_archive(into / f"{name}.zip", files, f"{name}/")]
 
 
-def manifest(version: str, command: list[str]) -> dict[str, Any]:
+def manifest(version: str) -> dict[str, Any]:
     """Return the plugin's manifest."""
-    program, *arguments = command
     return {
         "name": NAME,
         "version": version,
@@ -55,8 +53,7 @@ def manifest(version: str, command: list[str]) -> dict[str, Any]:
         },
         "mcpServers": {
             NAME: {
-                "command": program,
-                "args": [*arguments, "stdio", "--vault", "${user_config.vault}"],
+                **bundling.start("--directory", "${CLAUDE_PLUGIN_ROOT}", "main.py", "${user_config.vault}"),
                 "env": {"VAULTWIRE_READ_ONLY": "${user_config.read_only}"},
             }
         },

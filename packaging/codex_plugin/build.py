@@ -19,13 +19,12 @@ _CATEGORY = "Productivity"
 
 def build(version: str, into: Path) -> list[Path]:
     """Write the archive."""
-    launch = bundling.launch(version, into, "./")
     plugin = {
-        **bundling.ours("LICENSE", "packaging/codex_plugin/README.md"),
-        **launch.files,
+        **bundling.program(version, into),
+        **bundling.ours("packaging/codex_plugin/README.md"),
         "assets/icon.png": (bundling.ROOT / "docs/pictures/icon.png").read_bytes(),
         ".codex-plugin/plugin.json": bundling.as_json(manifest(version)),
-        ".mcp.json": bundling.as_json({"mcpServers": {NAME: server(launch.command)}}),
+        ".mcp.json": bundling.as_json({"mcpServers": {NAME: server()}}),
     }
     files = {f"{NAME}/{name}": content for name, content in plugin.items()}
     files[".agents/plugins/marketplace.json"] = bundling.as_json(marketplace())
@@ -61,12 +60,10 @@ def manifest(version: str) -> dict[str, Any]:
     }
 
 
-def server(command: list[str]) -> dict[str, Any]:
-    """Return how Codex starts the server: in the plugin's folder, which its arguments cannot name in another way."""
-    program, *arguments = command
+def server() -> dict[str, Any]:
+    """Return how Codex starts the server: in the plugin's folder, which arguments cannot name."""
     return {
-        "command": program,
-        "args": [*arguments, "stdio"],
+        **bundling.start("main.py"),
         "cwd": ".",
         "env_vars": ["VAULTWIRE_VAULT", "VAULTWIRE_READ_ONLY"],
         "startup_timeout_sec": 90,  # the first start installs what the server needs

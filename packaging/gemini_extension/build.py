@@ -14,25 +14,23 @@ from vaultwire.distribution import NAME
 
 def build(version: str, into: Path) -> list[Path]:
     """Write the archive."""
-    launch = bundling.launch(version, into, "${extensionPath}/")
     files = {
-        **bundling.ours("LICENSE", "packaging/gemini_extension/GEMINI.md"),
-        **launch.files,
-        "gemini-extension.json": bundling.as_json(manifest(version, launch.command)),
+        **bundling.program(version, into),
+        **bundling.ours("packaging/gemini_extension/GEMINI.md"),
+        "gemini-extension.json": bundling.as_json(manifest(version)),
     }
     name = f"{NAME}-gemini-extension-{version}"
     return [bundling.write_archive(into / f"{name}.zip", files, f"{name}/")]
 
 
-def manifest(version: str, command: list[str]) -> dict[str, Any]:
+def manifest(version: str) -> dict[str, Any]:
     """Return the extension's manifest. Gemini CLI gives the settings to the server in its environment."""
-    program, *arguments = command
     return {
         "name": NAME,
         "version": version,
         "description": bundling.description(),
         "contextFileName": "GEMINI.md",
-        "mcpServers": {NAME: {"command": program, "args": [*arguments, "stdio"]}},
+        "mcpServers": {NAME: bundling.start("--directory", "${extensionPath}", "main.py")},
         "settings": [
             {"name": bundling.VAULT_TITLE, "description": bundling.VAULT_HELP, "envVar": "VAULTWIRE_VAULT"},
             {

@@ -1,16 +1,13 @@
-"""The bundle for Claude Desktop and other hosts of ``.mcpb`` files: one that says how to start us, and asks for the vault.
+"""The bundle for Claude Desktop and other hosts of ``.mcpb`` files, in two forms.
 
-It holds the wheel, so it does not matter whether the package index has the program. Two forms:
-
-- ``NAME-VERSION.mcpb``, manifest 0.4, type ``uv``: the host brings uv and Python, and installs what the program needs.
-- ``NAME-VERSION-manifest-0.3.mcpb`` for hosts that do not know this type. The same files, but the host starts the ``uv`` of
-  the person's computer. Bundling what we need, as type ``python`` wants, does not work: five of our dependencies are compiled,
-  so a bundle would fit one system, processor and version of Python, and the host would start whatever Python it finds.
+- ``NAME-VERSION.mcpb``, manifest 0.4, type ``uv``: the host brings uv and Python.
+- ``NAME-VERSION-manifest-0.3.mcpb``, the same files for hosts that do not know this type: they start the person's uv. Bundling
+  what we need, as type ``python`` wants, does not work: five of our dependencies are compiled, so a bundle would fit one
+  system, processor and version of Python, and the host would start whatever Python it finds.
 """
 
 from __future__ import annotations
 
-import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -22,18 +19,11 @@ from vaultwire.distribution import NAME, REPOSITORY
 
 FORMS = {"0.4": "uv", "0.3": "python"}
 """The type of the server, by the manifest's version."""
-# What the person of a desktop program could not add: it reads PDFs and makes pictures smaller.
-EXTRAS = {"images": "pillow", "pdf": "pypdf"}
 
 
 def build(version: str, into: Path) -> list[Path]:
     """Write the bundle in both forms."""
-    wheel = bundling.wheel_in(into, version)
-    shared = {
-        **bundling.ours("docs/pictures/icon.png", "LICENSE", "packaging/mcpb/main.py"),
-        wheel.name: wheel.read_bytes(),
-        "pyproject.toml": _project(version, wheel.name).encode(),
-    }
+    shared = {**bundling.program(version, into), **bundling.ours("docs/pictures/icon.png")}
     return [
         bundling.write_archive(
             into / bundling.desktop_bundle(version, form),
@@ -67,8 +57,7 @@ def manifest(version: str, form: str) -> dict[str, Any]:
             "type": FORMS[form],
             "entry_point": "main.py",
             "mcp_config": {
-                "command": "uv",
-                "args": ["run", "--directory", "${__dirname}", "main.py", "${user_config.vault}"],
+                **bundling.start("--directory", "${__dirname}", "main.py", "${user_config.vault}"),
                 "env": {"VAULTWIRE_READ_ONLY": "${user_config.read_only}"},
             },
         },
@@ -96,36 +85,3 @@ def manifest(version: str, form: str) -> dict[str, Any]:
             },
         },
     }
-
-
-def _project(version: str, wheel: str) -> str:
-    """Return the file from which uv learns what to install: the wheel, and what it needs in the versions that we test."""
-    tested = "".join(f"    {_quoted(line)},\n" for line in _pins())
-    return f"""\
-[project]
-name = "{NAME}-bundle"
-version = "{version}"
-requires-python = "{bundling.PYTHON}"
-dependencies = ["{NAME}[{",".join(EXTRAS)}]"]
-
-[tool.uv]
-package = false
-constraint-dependencies = [
-{tested}]
-
-[tool.uv.sources]
-{NAME} = {{ path = "{wheel}" }}
-"""
-
-
-def _pins() -> list[str]:
-    """Return the tested versions, as the requirements name them."""
-    folder = bundling.ROOT / "requirements"
-    lines = (folder / "run.txt").read_text(encoding="utf-8").splitlines()
-    of_extras = re.compile(rf"({'|'.join(EXTRAS.values())})==", re.IGNORECASE)
-    lines += filter(of_extras.match, (folder / "dev.txt").read_text(encoding="utf-8").splitlines())
-    return sorted(line for line in lines if line and not line.startswith("#"))
-
-
-def _quoted(text: str) -> str:
-    return f"'{text}'"  # a literal string of TOML: requirements hold " but no '

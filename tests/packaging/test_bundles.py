@@ -14,11 +14,11 @@ from typing import Any
 
 import pytest
 
-from support.bundles import DESKTOP, ROOT, VAULT, WHEEL, build, builder, filled, read, unpack
+from support.bundles import DESKTOP, ROOT, VAULT, WHEEL, build, filled, read, unpack
 from support.vaults import write_vault
 from vaultwire import __version__, config
 from vaultwire.cli.stdio_client import StdioClient
-from vaultwire.distribution import IS_PUBLISHED, NAME
+from vaultwire.distribution import NAME
 
 ARCHIVES = {
     **{f"mcpb-{form}": name for form, name in DESKTOP.items()},
@@ -40,16 +40,7 @@ def test_they_hold_the_wheel_and_the_licence(release: Path, name: str) -> None:
     with zipfile.ZipFile(release / name) as archive:
         held = {path.rpartition("/")[2]: archive.read(path) for path in archive.namelist()}
     assert held["LICENSE"] == (ROOT / "LICENSE").read_bytes()
-    if not IS_PUBLISHED or name.endswith(".mcpb"):
-        assert held[WHEEL] == (release / WHEEL).read_bytes()
-
-
-def test_none_names_the_package_index_before_the_program_is_there(release: Path) -> None:
-    bundling = builder("bundling")
-    carried = bundling.launch(__version__, release, "here/", is_published=False)
-    assert carried.command == ["uvx", "--from", f"here/{WHEEL}", NAME]
-    assert list(carried.files) == [WHEEL]
-    assert bundling.launch(__version__, release, "here/", is_published=True) == (["uvx", f"{NAME}@{__version__}"], {})
+    assert held[WHEEL] == (release / WHEEL).read_bytes()
 
 
 def test_the_icon_is_as_large_as_stores_want_it() -> None:
@@ -75,10 +66,8 @@ def test_the_desktop_bundle_starts_the_server_for_each_vault_and_lists_its_tools
     with StdioClient([sys.executable, str(folder / "main.py"), *map(str, vaults)]) as client:
         client.initialize()
         tools = client.request("tools/list", {})[0]["tools"]
-        found = client.call("search_notes", {"query": "tomatoes"})[0]["content"][0]["text"]
-    assert [tool["name"] for tool in tools if tool["name"] != "list_vaults"] == [
-        tool["name"] for tool in read(folder / "manifest.json")["tools"]
-    ]
+        found = client.call("search_notes", {"query": "tomatoes", "vault": "Work"})[0]["content"][0]["text"]
+    assert [tool["name"] for tool in tools] == [tool["name"] for tool in read(folder / "manifest.json")["tools"]]
     assert "Garden.md" in found
     with StdioClient(
         [sys.executable, str(folder / "main.py"), str(vaults[0])], {config.READ_ONLY_VARIABLE: "true"}
@@ -89,19 +78,20 @@ def test_the_desktop_bundle_starts_the_server_for_each_vault_and_lists_its_tools
     assert "edit_note" not in names
 
 
-def test_the_desktop_bundle_pins_what_was_tested(release: Path, tmp_path: Path) -> None:
-    folder = unpack(release / DESKTOP["0.4"], tmp_path)
-    project = tomllib.loads((folder / "pyproject.toml").read_text(encoding="utf-8"))
+@pytest.mark.parametrize("name", ARCHIVES.values())
+def test_they_install_what_was_tested(release: Path, tmp_path: Path, name: str) -> None:
+    (path,) = unpack(release / name, tmp_path).rglob("pyproject.toml")
+    project = tomllib.loads(path.read_text(encoding="utf-8"))
+    assert project["tool"]["uv"]["sources"][NAME]["path"] == WHEEL
     pins = project["tool"]["uv"]["constraint-dependencies"]
     run = (ROOT / "requirements/run.txt").read_text(encoding="utf-8")
     assert {line for line in run.splitlines() if "==" in line} <= set(pins)
-    (extras,) = (re.findall(r"\[(.*)\]", line)[0] for line in project["project"]["dependencies"])
+    (needed,) = project["project"]["dependencies"]
     optional = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
-    for extra in extras.split(","):
-        for needed in optional[extra]:
-            name = re.split(r"[^a-z]", needed)[0]
-            assert any(pin.startswith(f"{name}==") for pin in pins), name
-    assert project["tool"]["uv"]["sources"][NAME]["path"] == WHEEL
+    for extra in re.findall(r"\[(.*)\]", needed)[0].split(","):
+        for each in optional[extra]:
+            package = re.split(r"[^a-z]", each)[0]
+            assert any(pin.startswith(f"{package}==") for pin in pins), package
 
 
 def test_the_plugin_for_claude_code_uses_what_it_asks_for(release: Path, tmp_path: Path) -> None:
@@ -138,9 +128,8 @@ def test_the_plugin_for_codex_names_only_what_it_holds(release: Path, tmp_path: 
     server = read(plugin / manifest["mcpServers"])["mcpServers"][NAME]
     assert server["env_vars"] == [config.VAULT_VARIABLE, config.READ_ONLY_VARIABLE]
     assert server["cwd"] == "."
-    check_command(server, {".": str(plugin)})
-    if not IS_PUBLISHED:
-        assert (plugin / server["args"][1]).is_file()
+    assert (server["command"], server["args"]) == ("uv", ["run", "main.py"])
+    assert (plugin / "main.py").is_file()
 
 
 def asked_for(part: Any) -> set[str]:
@@ -149,11 +138,7 @@ def asked_for(part: Any) -> set[str]:
 
 
 def check_command(server: dict[str, Any], variables: dict[str, str]) -> None:
-    """Check that uv is to start the program as a server, from the bundle's own wheel until the index has it."""
-    arguments = filled(server["args"], variables)
-    assert server["command"] == "uvx"
-    assert "stdio" in arguments
-    if not IS_PUBLISHED:
-        assert arguments[0] == "--from"
-        assert Path(arguments[1]).name == WHEEL
-        assert not Path(arguments[1]).is_absolute() or Path(arguments[1]).is_file()
+    """Check that uv is to start the program in the bundle's folder."""
+    run, option, folder, started, *_ = filled(server["args"], variables)
+    assert (server["command"], run, option) == ("uv", "run", "--directory")
+    assert (Path(folder) / started).is_file()

@@ -24,9 +24,8 @@ Tomatoes need water.
 
 
 def builder(name: str) -> ModuleType:
-    """Return a module below ``packaging/``: one of the builders, as a release loads it, or what they share."""
-    path = ROOT / "packaging" / ("bundling.py" if name == "bundling" else f"{name}/build.py")
-    spec = importlib.util.spec_from_file_location(f"tested_{name}", path)
+    """Return a builder, as a release loads it."""
+    spec = importlib.util.spec_from_file_location(f"tested_{name}", ROOT / "packaging" / name / "build.py")
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
