@@ -101,12 +101,20 @@ def _as_container(version: str) -> dict[str, Any]:
         "value": "type=bind,source={vault},target=/vault",
         "variables": {"vault": {"description": bundling.VAULT_HELP, "format": "filepath", "isRequired": True}},
     }
+    # Else the journal would end with the container, and nothing could be undone.
+    state = {"type": "named", "name": "--mount", "value": f"type=volume,source={NAME}-state,target=/state"}
+    owner = {
+        "type": "named",
+        "name": "--user",
+        "description": "On Linux: who owns the vault's files, as UID:GID. Others cannot change them.",
+        "placeholder": "1000:1000",
+    }
     return {
         "registryType": "oci",
         "identifier": f"ghcr.io/{'/'.join(REPOSITORY.split('/')[-2:]).lower()}:{version}",
         "runtimeHint": "docker",
         "transport": _STDIO,
-        "runtimeArguments": [vault],
+        "runtimeArguments": [vault, state, owner],
         "packageArguments": [
             {"type": "positional", "value": "stdio"},
             {"type": "named", "name": "--vault", "value": "/vault"},

@@ -38,6 +38,20 @@ def test_the_entry_is_as_the_registry_wants_it(release: Path) -> None:
     assert named <= known
 
 
+def test_the_container_keeps_what_undoes_changes_and_asks_for_the_vault(release: Path) -> None:
+    container = read(release / "server.json")["packages"][2]
+    mounts = {
+        part.removeprefix("target="): each
+        for each in container["runtimeArguments"]
+        for part in each.get("value", "").split(",")
+        if part.startswith("target=")
+    }
+    assert mounts.keys() == {"/vault", "/state"}
+    assert "type=volume" in mounts["/state"]["value"]
+    for each in container["runtimeArguments"]:
+        assert set(re.findall(r"\{(\w+)\}", each.get("value", ""))) == set(each.get("variables", {}))
+
+
 def changed(*path: str | int, to: Any) -> Callable[[Any], None]:
     def change(entry: Any) -> None:
         for part in path[:-1]:
