@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 # Some container images set it; then every start would compile the program again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test check unit conformance clients artefacts claude-code codex openapi browser plugin bench soak mutants generate format clean
+.PHONY: demo test check unit conformance clients claude-code openapi browser plugin bench soak mutants generate format clean
 
 demo: $(VENV)/.installed
 	$(BIN)/vaultwire demo $(if $(VAULT),--vault "$(VAULT)")
@@ -57,6 +57,7 @@ $(VENV)/gemini/.installed: $(VENV)/.developing tests/clients/gemini/package.json
 	@touch $@
 
 # The bundles for clients, checked by the tools of those clients and started as their manifests say. Needs npm.
+.PHONY: artefacts codex
 artefacts: $(VENV)/artefacts/.installed $(VENV)/clients/.installed $(VENV)/gemini/.installed
 	VAULTWIRE_BUNDLE_MODULES=$(VENV)/artefacts/node_modules VAULTWIRE_NODE_MODULES=$(VENV)/clients/node_modules \
 		VAULTWIRE_GEMINI_MODULES=$(VENV)/gemini/node_modules VAULTWIRE_UV=$(VENV)/artefacts/bin \
