@@ -35,7 +35,7 @@ def manifest(version: str) -> dict[str, Any]:
             {"name": bundling.VAULT_TITLE, "description": bundling.VAULT_HELP, "envVar": "VAULTWIRE_VAULT"},
             {
                 "name": bundling.READ_ONLY_TITLE,
-                "description": f"yes or no (nothing means no). yes: {bundling.READ_ONLY_HELP}",
+                "description": f"yes or no. With yes: {bundling.READ_ONLY_HELP}",
                 "envVar": "VAULTWIRE_READ_ONLY",
             },
         ],
