@@ -56,15 +56,41 @@ $(VENV)/gemini/.installed: $(VENV)/.developing tests/clients/gemini/package.json
 	npm ci --prefix $(VENV)/gemini --ignore-scripts --omit=optional --no-audit --no-fund --loglevel=error
 	@touch $@
 
-# Claude Code itself at the editors' socket, with a scripted model on this computer. Needs npm and fetches 380 MB, so no other
-# target depends on it.
-claude-code: $(VENV)/claude-code/.installed
-	VAULTWIRE_CLAUDE=$(VENV)/claude-code/node_modules $(BIN)/python -m pytest tests/clients/claude_code.py $(ARGS)
+# The bundles for clients, checked by the tools of those clients and started as their manifests say. Needs npm.
+.PHONY: artefacts codex
+artefacts: $(VENV)/artefacts/.installed $(VENV)/clients/.installed $(VENV)/gemini/.installed
+	VAULTWIRE_BUNDLE_MODULES=$(VENV)/artefacts/node_modules VAULTWIRE_NODE_MODULES=$(VENV)/clients/node_modules \
+		VAULTWIRE_GEMINI_MODULES=$(VENV)/gemini/node_modules VAULTWIRE_UV=$(VENV)/artefacts/bin \
+		$(BIN)/python -m pytest tests/packaging/artefacts.py $(ARGS)
+
+$(VENV)/artefacts/.installed: $(VENV)/.developing requirements/artefacts.txt $(wildcard tests/packaging/tools/*.json)
+	$(BIN)/python -m venv $(VENV)/artefacts
+	$(VENV)/artefacts/bin/python -m pip install --quiet --disable-pip-version-check -r requirements/artefacts.txt
+	cp tests/packaging/tools/package.json tests/packaging/tools/package-lock.json $(VENV)/artefacts
+	npm ci --prefix $(VENV)/artefacts --ignore-scripts --no-audit --no-fund --loglevel=error
+	@touch $@
+
+# Claude Code itself: at the editors' socket, with a scripted model on this computer, and with our plugin. Needs npm and fetches
+# 380 MB, so no other target depends on it.
+claude-code: $(VENV)/claude-code/.installed $(VENV)/artefacts/.installed
+	VAULTWIRE_CLAUDE=$(VENV)/claude-code/node_modules VAULTWIRE_UV=$(VENV)/artefacts/bin \
+		$(BIN)/python -m pytest tests/clients/claude_code.py tests/packaging/claude_code_plugin.py $(ARGS)
 
 $(VENV)/claude-code/.installed: $(VENV)/.developing $(wildcard tests/clients/claude-code/*.json)
 	mkdir -p $(VENV)/claude-code
 	cp tests/clients/claude-code/package.json tests/clients/claude-code/package-lock.json $(VENV)/claude-code
 	npm ci --prefix $(VENV)/claude-code --ignore-scripts --no-audit --no-fund --loglevel=error
+	@touch $@
+
+# Codex itself with our plugin. Needs npm and fetches 400 MB, so no other target depends on it.
+codex: $(VENV)/codex/.installed $(VENV)/artefacts/.installed
+	VAULTWIRE_CODEX=$(VENV)/codex/node_modules VAULTWIRE_UV=$(VENV)/artefacts/bin \
+		$(BIN)/python -m pytest tests/packaging/codex_plugin.py $(ARGS)
+
+$(VENV)/codex/.installed: $(VENV)/.developing $(wildcard tests/packaging/codex/*.json)
+	mkdir -p $(VENV)/codex
+	cp tests/packaging/codex/package.json tests/packaging/codex/package-lock.json $(VENV)/codex
+	npm ci --prefix $(VENV)/codex --ignore-scripts --no-audit --no-fund --loglevel=error
 	@touch $@
 
 # The REST API against its OpenAPI document: schemathesis makes requests of all kinds from the document. ARGS="--seed 7"

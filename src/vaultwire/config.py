@@ -13,6 +13,7 @@ CACHE_VARIABLE = "VAULTWIRE_CACHE"
 STATE_VARIABLE = "VAULTWIRE_STATE"
 PROMPTS_VARIABLE = "VAULTWIRE_PROMPTS"
 POLICY_VARIABLE = "VAULTWIRE_POLICY"
+READ_ONLY_VARIABLE = "VAULTWIRE_READ_ONLY"
 STRUCTURED_VARIABLE = "VAULTWIRE_STRUCTURED"
 OBSIDIAN_VARIABLE = "VAULTWIRE_OBSIDIAN"
 
@@ -140,7 +141,8 @@ def make_config(vault: str | Sequence[str] | None, **options: Unpack[Options]) -
         raise ConfigError(f"--audit must not be in the vault, where it would be synced with the notes, got {log}")
     config = Config()
     config.vaults, config.cache, config.state, config.limits = vaults, cache, state, limits
-    config.read_only, config.read_first = options.get("read_only", False), options.get("read_first", False)
+    config.read_only = _is_on(READ_ONLY_VARIABLE) or options.get("read_only", False)
+    config.read_first = options.get("read_first", False)
     config.prompts = _prompts_folder(options.get("prompts"))
     config.policy = policy_path(options.get("policy"))
     # This dialect's tools are those of the app's command, also where the app does not run.
@@ -181,6 +183,22 @@ def _can_be_listed(path: str) -> bool:
             return True
     except (OSError, ValueError):  # ValueError: a NUL in the path
         return False
+
+
+def _is_on(variable: str) -> bool:
+    """Return what the environment says of a switch. Raises ConfigError for what is neither yes nor no.
+
+    Clients fill such a variable from a check box (``true``) or from what a person types. What cannot be understood must not
+    be taken for "no": it may be meant to protect the notes.
+    """
+    said = os.environ.get(variable, "").strip().lower()
+    if said in ("1", "true", "yes", "on"):
+        return True
+    if said in ("", "0", "false", "no", "off"):
+        return False
+    raise ConfigError(
+        f"{variable} must be true or false (or 1 or 0, yes or no, on or off), got {os.environ[variable]!r}"
+    )
 
 
 def _outside(vault: str, variable: str, usual: str) -> str:

@@ -6,7 +6,14 @@ Clients start ``vaultwire stdio`` for every conversation, and argparse would tak
 
 from __future__ import annotations
 
-from vaultwire.config import BACKENDS, POLICY_VARIABLE, PROMPTS_VARIABLE, STRUCTURED_VARIABLE, VAULT_VARIABLE
+from vaultwire.config import (
+    BACKENDS,
+    POLICY_VARIABLE,
+    PROMPTS_VARIABLE,
+    READ_ONLY_VARIABLE,
+    STRUCTURED_VARIABLE,
+    VAULT_VARIABLE,
+)
 from vaultwire.protocol.dialects import DIALECTS
 
 TYPE_CHECKING = False
@@ -80,7 +87,11 @@ def add_all(parser: argparse.ArgumentParser) -> None:
 
     add_vault(parser.add_argument_group("vault"))
     allowed = parser.add_argument_group("what clients may do")
-    allowed.add_argument("--read-only", action="store_true", help="neither list nor run tools that change notes")
+    allowed.add_argument(
+        "--read-only",
+        action="store_true",
+        help=f"neither list nor run tools that change notes (else: ${READ_ONLY_VARIABLE}=true)",
+    )
     allowed.add_argument(
         "--require-read-first",
         action="store_true",

@@ -86,7 +86,7 @@ class Policy:
         if self.allows(annotations, tool, client, principal):
             return None
         if self.forbids_changes_of(tool, annotations):
-            hint = "To allow changes, start vaultwire without --read-only and without read_only in its policy."
+            hint = "To allow changes, start vaultwire without --read-only, VAULTWIRE_READ_ONLY and read_only in its policy."
             return f"This vault is served read-only, so {tool} cannot run. {hint}"
         return f"The policy of this server does not allow {tool}."
 
