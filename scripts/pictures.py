@@ -91,19 +91,18 @@ class Terminal(NamedTuple):
 
     name: str
     command: str
-    columns: int = 92
+    columns: int = 76
     lines: int = 40
 
 
 BEFORE = (
-    Terminal("demo", "vaultwire demo", 104, lines=38),
-    Terminal("keep", "vaultwire demo --keep ~/Practice"),
+    Terminal("demo", "vaultwire demo", 104, lines=30),
     Terminal("doctor", "vaultwire doctor --vault ~/Practice", 104),
     Terminal("client-config", "vaultwire client-config claude-desktop --vault ~/Practice"),
     Terminal("search", "vaultwire search tomatoes --vault ~/Practice"),
 )
 AFTER = (
-    Terminal("changes", "vaultwire changes --vault ~/Practice", 104),
+    Terminal("changes", "vaultwire changes --vault ~/Practice"),
     Terminal("show", "vaultwire show 3 --vault ~/Practice"),
     Terminal("undo", "vaultwire undo 4 --vault ~/Practice"),
     Terminal(
@@ -200,6 +199,7 @@ def draw(terminal: Terminal, printed: str, folder: Path) -> None:
             console.print(Text.from_ansi(line), soft_wrap=False, overflow="fold", highlight=False)
         console.print()  # the last line's descenders would be cut
         svg = console.export_svg(title="Terminal", theme=theme, code_format=FORM, unique_id=terminal.name)
+        svg = svg.replace('stroke="rgba(255,255,255,0.35)"', 'stroke="rgba(128,128,128,0.5)"')  # seen on white, too
         (folder / f"{terminal.name}-{kind}.svg").write_text(svg, encoding="utf-8")
 
 
@@ -235,7 +235,7 @@ def waiting_change(home: Home) -> Iterator[str]:
                 old = (home.vault / NOTE).read_text(encoding="utf-8")
                 new = old.replace("- [ ] buy seeds\n", "- [x] buy seeds\n- [ ] water the tomatoes\n")
                 names = {"old_file_path": str(home.vault / NOTE), "new_file_path": str(home.vault / NOTE)}
-                asked = {**names, "new_file_contents": new, "tab_name": "✻ [Claude Code] Garden plan.md ⧉"}
+                asked = {**names, "new_file_contents": new, "tab_name": "[Claude Code] Garden plan.md"}
                 for number, (method, params) in enumerate(
                     (
                         ("initialize", {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": CLIENT}),
@@ -252,7 +252,7 @@ def waiting_change(home: Home) -> Iterator[str]:
 def photograph(address: str, name: str, folder: Path, profile: Path) -> None:
     """Save pictures of the page of changes, light and dark."""
     with open_tab(profile) as tab:
-        tab.resize(900, 420)
+        tab.resize(900, 470)
         tab.go(address)
         tab.wait_for("document.querySelector('article')")
         for kind in ("light", "dark"):
@@ -262,9 +262,11 @@ def photograph(address: str, name: str, folder: Path, profile: Path) -> None:
 
 def main(folder: Path) -> None:
     """Make all pictures."""
+    folder = folder.absolute()
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="vaultwire-pictures-") as scratch:
         home = Home(Path(scratch))
+        home.run(Terminal("practice", "vaultwire demo --keep ~/Practice"))
         for terminal in BEFORE:
             draw(terminal, home.run(terminal), folder)
         with waiting_change(home) as address:

@@ -48,7 +48,8 @@ def main(workshop: Path, site: Path) -> int:
         html = built.read_text(encoding="utf-8")
         faults += [f"{path}: {fault}" for fault in pages.differences(text, html)]
         if _DIAGRAM in html:
-            built.write_text(html.replace("</head>", f"{_DIAGRAM_SCRIPT}</head>", 1), encoding="utf-8")
+            html = html.replace("</head>", f"{_DIAGRAM_SCRIPT}</head>", 1)
+        built.write_text(pages.keep_names_whole(html), encoding="utf-8")
     write_for_models(config, texts, site)
     print(*faults, f"The site is in {site}: open index.html in a browser, or put the folder on a web server.", sep="\n")
     return 1 if faults else 0
@@ -60,10 +61,11 @@ def prepare(config: dict[str, Any], workshop: Path) -> dict[str, str]:
     shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(ROOT / "docs", folder)
     texts = {}
+    titles = {path: title for _, title, path in pages.entries(config["nav"])}
     for _, _, path in pages.entries(config["nav"]):
         source = pages.source_of(path)
         texts[path] = pages.lead_elsewhere((ROOT / source).read_text(encoding="utf-8"), source, REPOSITORY)
-        (folder / path).write_text(pages.for_renderer(texts[path]), encoding="utf-8")
+        (folder / path).write_text(pages.for_renderer(texts[path], titles), encoding="utf-8")
     (folder / "assets").mkdir(exist_ok=True)
     for module, place in SCRIPTS.items():
         shutil.copyfile(workshop / "node" / "node_modules" / module, folder / place)

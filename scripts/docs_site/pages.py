@@ -64,11 +64,16 @@ def lead_elsewhere(markdown: str, source: str, repository: str) -> str:
     return _outside_fences(markdown, lambda text: _lead_links(text, source, repository))
 
 
-def for_renderer(markdown: str) -> str:
-    """Return a page's text as the site's renderer wants it."""
-    text = _outside_fences(markdown, _choose_pictures)
+def for_renderer(markdown: str, titles: dict[str, str]) -> str:
+    """Return a page's text as the site's renderer wants it, with the ``titles`` of pages where it names their files."""
+    text = _outside_fences(markdown, lambda part: _name_pages(_choose_pictures(part), titles))
     about = description(markdown)
     return f"---\ndescription: {json.dumps(about, ensure_ascii=False)}\n---\n{indent_lists(text)}"
+
+
+def keep_names_whole(html: str) -> str:
+    """Mark short code, such as options: browsers break lines after a hyphen."""
+    return re.sub(r"<code>(?=[^<\n]{1,28}</code>)", '<code class="short">', html)
 
 
 def differences(markdown: str, html: str) -> list[str]:
@@ -146,6 +151,10 @@ def _choose_pictures(text: str) -> str:
     return _PICTURE.sub(
         lambda match: "".join(f"![{match['alt']}]({match[kind]}#only-{kind})" for kind in ("light", "dark")), text
     )
+
+
+def _name_pages(text: str, titles: dict[str, str]) -> str:
+    return re.sub(r"\[([\w-]+\.md)\](?=\(\1[)#])", lambda match: f"[{titles.get(match[1], match[1])}]", text)
 
 
 def _list_items(markdown: str) -> tuple[list[_Item], set[int]]:

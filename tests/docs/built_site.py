@@ -135,6 +135,17 @@ def test_the_search_finds_pages_where_no_web_server_runs(tab: Tab) -> None:
 
 
 @needs_chromium
+def test_the_button_copies_commands_without_the_prompt(tab: Tab) -> None:
+    go(tab, "first-hour.html")
+    tab.evaluate("document.execCommand = () => { window.copied = getSelection().toString(); return true; }")
+    tab.evaluate("navigator.clipboard && (navigator.clipboard.writeText = async (text) => { window.copied = text; })")
+    tab.wait_for("document.querySelector('[data-md-type=copy], .md-clipboard, .md-code__button')")
+    tab.click("[data-md-type=copy], .md-clipboard, .md-code__button")
+    tab.wait_for("window.copied || document.activeElement.value")
+    assert tab.evaluate("window.copied || document.activeElement.value").startswith("vaultwire demo --keep")
+
+
+@needs_chromium
 @pytest.mark.parametrize("name", [name for name in PAGES if 'class="mermaid"' in (SITE / name).read_text("utf-8")])
 def test_a_diagram_is_drawn(tab: Tab, name: str) -> None:
     go(tab, name)

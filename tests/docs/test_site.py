@@ -5,6 +5,7 @@ What is built from that is looked at by ``make docs`` (built_site.py).
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -113,8 +114,26 @@ def test_a_picture_follows_the_colours_that_the_reader_chose() -> None:
 </picture>
 """
     assert "![A terminal.](pictures/demo-light.svg#only-light)![A terminal.](pictures/demo-dark.svg#only-dark)" in (
-        pages.for_renderer(text)
+        pages.for_renderer(text, {})
     )
+
+
+def test_a_link_that_reads_as_a_file_reads_as_the_page_on_the_site() -> None:
+    text = "See [policy.md](policy.md), [rest.md](rest.md#keys) and [that](policy.md).\n"
+    shown = pages.for_renderer(text, {"policy.md": "Policy", "rest.md": "HTTP and REST"})
+    assert shown.endswith("See [Policy](policy.md), [HTTP and REST](rest.md#keys) and [that](policy.md).\n")
+
+
+def test_every_picture_is_shown_in_both_colours_and_tells_nothing_of_the_computer_it_was_made_on() -> None:
+    made = {path.name: path.read_bytes() for path in (ROOT / "docs" / "pictures").iterdir()}
+    text = "".join(path.read_text(encoding="utf-8") for path in [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
+    taken = [name for name in made if re.search(r"-(light|dark)\.", name)]
+    assert taken
+    for name in taken:
+        assert f"pictures/{name}" in text, name
+        assert {name.replace("-dark.", "-light."), name.replace("-light.", "-dark.")} <= made.keys(), name
+        assert not re.search(rb"https?://(?!www\.w3\.org/)|vaultwire-pictures|/root|/work", made[name]), name
+    assert sum(map(len, made.values())) < 1_000_000
 
 
 def test_what_is_built_otherwise_than_on_github_is_named() -> None:
