@@ -19,7 +19,7 @@ from markdown_it import MarkdownIt
 # Pages of the site that are files at the repository's root.
 FROM_ROOT = {"contributing.md": "CONTRIBUTING.md", "changelog.md": "CHANGELOG.md"}
 _INDENT = 4
-_STRUCTURE = ("h1", "h2", "h3", "h4", "h5", "h6", "li", "table", "tr", "pre", "blockquote")
+_STRUCTURE = ("h1", "h2", "h3", "h4", "h5", "h6", "li", "table", "tr", "td", "pre", "blockquote")
 _LINK = re.compile(r"(\]\(|\b(?:href|src|srcset)=\")([^)\s\"]+)")
 _MARKER = re.compile(r" *([-+*]|\d+[.)]) +(?=\S)")
 _FENCE = re.compile(r"^( *)(`{3,}|~{3,}).*?^\1\2 *$", re.DOTALL | re.MULTILINE)
@@ -66,7 +66,7 @@ def lead_elsewhere(markdown: str, source: str, repository: str) -> str:
 
 def for_renderer(markdown: str, titles: dict[str, str]) -> str:
     """Return a page's text as the site's renderer wants it, with the ``titles`` of pages where it names their files."""
-    text = _outside_fences(markdown, lambda part: _name_pages(_choose_pictures(part), titles))
+    text = _outside_fences(markdown, lambda part: _name_pages(_bare_bars(_choose_pictures(part)), titles))
     about = description(markdown)
     return f"---\ndescription: {json.dumps(about, ensure_ascii=False)}\n---\n{indent_lists(text)}"
 
@@ -150,6 +150,16 @@ def _choose_pictures(text: str) -> str:
     """Show one of two pictures by the colours that the reader chose on the site, not by the system's."""
     return _PICTURE.sub(
         lambda match: "".join(f"![{match['alt']}]({match[kind]}#only-{kind})" for kind in ("light", "dark")), text
+    )
+
+
+def _bare_bars(text: str) -> str:
+    """Leave out the backslash before a bar in the code of a table: the renderer would show it, and splits no code there."""
+    return re.sub(
+        r"^\|.*$",
+        lambda row: re.sub(r"`[^`]*`", lambda code: code[0].replace("\\|", "|"), row[0]),
+        text,
+        flags=re.MULTILINE,
     )
 
 

@@ -124,6 +124,14 @@ def test_a_link_that_reads_as_a_file_reads_as_the_page_on_the_site() -> None:
     assert shown.endswith("See [Policy](policy.md), [HTTP and REST](rest.md#keys) and [that](policy.md).\n")
 
 
+def test_a_bar_in_the_code_of_a_table_needs_no_backslash_on_the_site() -> None:
+    text = "Text `a\\|b`.\n\n| option | a \\| b |\n|---|---|\n| `--backend app\\|files` | `x` |\n"
+    shown = pages.for_renderer(text, {})
+    assert "Text `a\\|b`." in shown
+    assert "| option | a \\| b |" in shown
+    assert "| `--backend app|files` | `x` |" in shown
+
+
 def test_every_picture_is_shown_in_both_colours_and_tells_nothing_of_the_computer_it_was_made_on() -> None:
     made = {path.name: path.read_bytes() for path in (ROOT / "docs" / "pictures").iterdir()}
     text = "".join(path.read_text(encoding="utf-8") for path in [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
