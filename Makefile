@@ -7,7 +7,8 @@ BIN := $(VENV)/bin
 # Some container images set it; then every start would compile the program again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test check unit conformance clients claude-code openapi browser plugin plugin-js release install-test bench soak mutants generate format clean
+.PHONY: demo test check unit conformance clients claude-code openapi browser plugin plugin-js docs pictures release install-test \
+	bench soak mutants generate format clean
 
 demo: $(VENV)/.installed
 	$(BIN)/vaultwire demo $(if $(VAULT),--vault "$(VAULT)")
@@ -151,6 +152,25 @@ $(VENV)/installers/.installed: $(VENV)/bin/python requirements/installers.txt
 	$(BIN)/python -m venv $(VENV)/installers
 	$(VENV)/installers/bin/python -m pip install --quiet --disable-pip-version-check -r requirements/installers.txt
 	@touch $@
+
+# The documentation as a site, in site/: every page and link checked, and looked at in Chromium where there is one. Needs npm.
+# VAULTWIRE_SITE_URL=https://... builds it for that address.
+docs: $(VENV)/.developing $(VENV)/docs/.installed
+	$(VENV)/docs/bin/python -m scripts.docs_site.build $(VENV)/docs site
+	VAULTWIRE_SITE=$(CURDIR)/site $(BIN)/python -m pytest tests/docs/built_site.py $(ARGS)
+
+# In an environment of its own, as the renderer pins versions of libraries that the program does not need.
+$(VENV)/docs/.installed: $(VENV)/bin/python requirements/docs.txt scripts/docs_site/package.json scripts/docs_site/package-lock.json
+	$(BIN)/python -m venv $(VENV)/docs
+	$(VENV)/docs/bin/python -m pip install --quiet --disable-pip-version-check -r requirements/docs.txt
+	mkdir -p $(VENV)/docs/node
+	cp scripts/docs_site/package.json scripts/docs_site/package-lock.json $(VENV)/docs/node
+	npm ci --prefix $(VENV)/docs/node --ignore-scripts --no-audit --no-fund --loglevel=error
+	@touch $@
+
+# The pictures of the documents, from the real program. Needs Chromium. INTO=FOLDER makes them there.
+pictures: $(VENV)/.developing
+	PYTHONPATH=tests $(BIN)/python -m scripts.pictures $(or $(INTO),docs/pictures)
 
 # Measurements: tables on the terminal, JSON in bench/results/. Without ARGS it measures starting and calling over stdio,
 # with ARGS=--http the network, with ARGS=--agents the calls and tokens that requests of people take, with ARGS=--engine the

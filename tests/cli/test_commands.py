@@ -148,6 +148,19 @@ def test_the_demo_on_an_empty_vault_is_no_crash(tmp_path: Path) -> None:
     assert run("demo", "--vault", str(tmp_path)).returncode == 0
 
 
+def test_the_sample_vault_can_be_kept_and_never_lands_among_other_files(tmp_path: Path, vault: Path) -> None:
+    finished = run("demo", "--keep", "~/Practice", HOME=str(tmp_path), USERPROFILE=str(tmp_path))
+    assert finished.returncode == 0, finished.stderr
+    assert str(tmp_path / "Practice") in finished.stdout
+    assert "- [ ] buy seeds" in (tmp_path / "Practice" / "Projects" / "Garden plan.md").read_text(encoding="utf-8")
+    before = snapshot(vault)
+    for folder in (vault, vault / "Home.md", vault / "Home.md" / "below"):
+        refused = run("demo", "--keep", str(folder))
+        assert (refused.returncode, refused.stderr.count("\n")) == (2, 1), refused.stderr
+    assert run("demo", "--keep", str(tmp_path / "New"), "--vault", str(vault)).returncode == 2
+    assert snapshot(vault) == before
+
+
 def test_doctor_finds_a_healthy_vault_healthy(vault: Path) -> None:
     finished = run("doctor", "--vault", str(vault))
     assert finished.returncode == 0, finished.stdout

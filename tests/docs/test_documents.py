@@ -33,7 +33,11 @@ def commands(document: Path) -> list[str]:
     return [line[2:] for block in blocks for line in block.splitlines() if line.startswith("$ ")]
 
 
-ALL_COMMANDS = [(document.name, command) for document in DOCUMENTS for command in commands(document)]
+# Its commands build on each other: test_first_hour.py runs them in their order.
+TUTORIAL = "first-hour.md"
+ALL_COMMANDS = [
+    (document.name, command) for document in DOCUMENTS if document.name != TUTORIAL for command in commands(document)
+]
 
 
 def test_the_readme_shows_commands() -> None:
@@ -49,7 +53,7 @@ def test_a_command_that_is_printed_works(document: str, command: str, tmp_path: 
         arguments = ["make", "--dry-run", "--directory", str(ROOT), *command.split()[1:]]
     else:
         program, *arguments = command.replace("~/Notes", str(notes)).split()
-        assert program == ".venv/bin/vaultwire"
+        assert program in (".venv/bin/vaultwire", "vaultwire")
         arguments = [sys.executable, "-m", "vaultwire", *arguments]
     finished = subprocess.run(
         arguments,
@@ -77,7 +81,7 @@ def test_the_readme_lists_every_tool_and_every_client() -> None:
 
 
 def test_the_architecture_page_names_every_room_and_module() -> None:
-    pages = ("architecture", "index")  # what the index is made of stands on a page of its own
+    pages = ("architecture", "search-index")  # what the index is made of stands on a page of its own
     text = "".join((ROOT / "docs" / f"{page}.md").read_text(encoding="utf-8") for page in pages)
     for path in (ROOT / "src" / "vaultwire").rglob("*.py"):
         name = path.parent.name + "/" if path.name == "__init__.py" else path.stem

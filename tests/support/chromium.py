@@ -45,8 +45,10 @@ class Tab:
         self._socket = socket
         self._last = 0
         self.errors: list[str] = []
+        self.requested: list[str] = []
+        """The addresses that pages have asked for."""
         self._pointer = 0.0, 0.0
-        for domain in ("Runtime", "Page"):
+        for domain in ("Runtime", "Page", "Network"):
             self._do(f"{domain}.enable")
 
     def _do(self, method: str, **params: Any) -> Any:
@@ -56,6 +58,8 @@ class Tab:
             message = json.loads(self._socket.recv(timeout=PATIENCE))
             if message.get("method") == "Runtime.exceptionThrown":
                 self.errors.append(json.dumps(message["params"]["exceptionDetails"]))
+            elif message.get("method") == "Network.requestWillBeSent":
+                self.requested.append(message["params"]["request"]["url"])
             if message.get("id") == self._last:
                 assert "error" not in message, message
                 return message["result"]
@@ -146,6 +150,12 @@ class Tab:
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self._do("Emulation.setEmulatedMedia", features=[scheme])
 
+    def resize(self, width: int, height: int) -> None:
+        """Make the page as wide and as high as this."""
+        self._do(
+            "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width < 500
+        )
+
     def shoot(self, name: str) -> None:
         """Save screenshots, light and dark, if ``VAULTWIRE_PICTURES`` names a folder for them."""
         folder = os.environ.get("VAULTWIRE_PICTURES")
@@ -153,8 +163,12 @@ class Tab:
             return
         for dark in (True, False):
             self.be_dark(dark)
-            picture = self._do("Page.captureScreenshot", format="png")["data"]
-            Path(folder, f"{name}-{'dark' if dark else 'light'}.png").write_bytes(base64.b64decode(picture))
+            Path(folder, f"{name}-{'dark' if dark else 'light'}.png").write_bytes(self.capture())
+
+    def capture(self) -> bytes:
+        """Return a picture of the page, as a PNG, when it has been drawn."""
+        self.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+        return base64.b64decode(self._do("Page.captureScreenshot", format="png")["data"])
 
 
 @contextmanager

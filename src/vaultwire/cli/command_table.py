@@ -73,7 +73,11 @@ def _add_client_config(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_demo(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--vault", metavar="PATH", help="talk about this vault instead, read-only")
+    group = parser.add_mutually_exclusive_group()
+    group.add_argument("--vault", metavar="PATH", help="talk about this vault instead, read-only")
+    group.add_argument(
+        "--keep", metavar="FOLDER", help="only write the sample vault into this new folder, to practise with"
+    )
 
 
 def _run_serve(options: argparse.Namespace) -> int:
@@ -81,6 +85,8 @@ def _run_serve(options: argparse.Namespace) -> int:
 
 
 def _run_demo(options: argparse.Namespace) -> int:
+    if options.keep:
+        return demo.keep(options.keep)
     return demo.run(make_config(options.vault, read_only=True) if options.vault else None)
 
 
@@ -225,7 +231,7 @@ _SETTING_UP = (
         "see a client and a server talk about a sample vault",
         _add_demo,
         _run_demo,
-        ("vaultwire demo", "vaultwire demo --vault ~/Notes"),
+        ("vaultwire demo", "vaultwire demo --vault ~/Notes", "vaultwire demo --keep ~/Practice"),
     ),
     Command(
         "doctor",

@@ -13,7 +13,7 @@ from typing import Any
 from vaultwire.app import engine
 from vaultwire.cli.stdio_client import StdioClient
 from vaultwire.cli.terminal import say, say_styled
-from vaultwire.config import CACHE_VARIABLE, STATE_VARIABLE, Config
+from vaultwire.config import CACHE_VARIABLE, STATE_VARIABLE, Config, ConfigError
 from vaultwire.installation import running_command
 
 # Of a long answer only so many lines and characters are shown.
@@ -41,11 +41,7 @@ def run(config: Config | None) -> int:
         return _on_own_vault(config)
     with tempfile.TemporaryDirectory(prefix="vaultwire-demo-") as folder:
         vault = os.path.join(folder, "vault")
-        for path, text in _SAMPLE.items():
-            target = os.path.join(vault, *path.split("/"))
-            os.makedirs(os.path.dirname(target), exist_ok=True)
-            with open(target, "w", encoding="utf-8", newline="\n") as file:
-                file.write(text)
+        _write_sample(vault)
         say(f"A sample vault of {len(_SAMPLE)} notes in {vault}")
         # The index and the journal are removed with the sample.
         kept = {CACHE_VARIABLE: os.path.join(folder, "cache"), STATE_VARIABLE: os.path.join(folder, "state")}
@@ -64,6 +60,29 @@ def run(config: Config | None) -> int:
         say("", "Done. Every change was recorded and could be undone; the sample vault is removed now.")
     say("Next: vaultwire client-config claude-desktop --vault PATH prints what your client needs.")
     return 0
+
+
+def keep(given: str) -> int:
+    """Write the sample vault into a new or empty folder, and return the exit code. Raises ConfigError."""
+    folder = os.path.abspath(os.path.expanduser(given))
+    try:
+        if os.path.lexists(folder) and (not os.path.isdir(folder) or os.listdir(folder)):
+            raise ConfigError(f"{folder!r} is there and is not an empty folder; name a new one")
+        _write_sample(folder)
+    except OSError as error:
+        raise ConfigError(f"cannot write the sample vault: {error}") from None
+    say(
+        f"A sample vault of {len(_SAMPLE)} notes is in {folder}. Try anything with it; delete the folder when you are done."
+    )
+    return 0
+
+
+def _write_sample(folder: str) -> None:
+    for path, text in _SAMPLE.items():
+        target = os.path.join(folder, *path.split("/"))
+        os.makedirs(os.path.dirname(target), exist_ok=True)
+        with open(target, "x", encoding="utf-8", newline="\n") as file:
+            file.write(text)
 
 
 def _on_own_vault(config: Config) -> int:
