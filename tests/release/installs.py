@@ -173,6 +173,15 @@ def test_a_clients_entry_still_starts_when_the_cache_is_emptied(home: Home) -> N
     home.first_answers(entry)
 
 
+def test_pipx_can_run_it_from_its_cache_too(home: Home) -> None:
+    environment = home.doctor("pipx run --spec WHEEL vaultwire")
+    assert environment["installed_with"] == "pipx run"
+    entry = home.entry(environment["extras"]["pdf"])
+    shutil.rmtree(home.folder / ".cache" / "pipx")
+    home.first_answers(entry)
+    assert home.doctor(shlex.join(entry[: entry.index("stdio")]))["extras"]["pdf"] == ""
+
+
 def test_what_is_installed_can_be_removed(home: Home) -> None:
     removal = block("Upgrade and uninstall").splitlines()
     for way, line in zip(["With uv", "With pipx", "With pip"], removal, strict=True):
