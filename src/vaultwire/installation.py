@@ -50,14 +50,23 @@ def server_command() -> list[str]:
     """
     way, source = installation()
     if way in {UVX, PIPX_RUN} and (IS_PUBLISHED or _is_there(source)):
-        return _from_cache(way, source, [each for extra in extras() if has_extra(extra) for each in packages(extra)])
-    return running_command()
+        program, *arguments = _from_cache(way, source, list(filter(has_extra, extras())))
+        # By its path: on macOS a client that was not started in a terminal has another PATH.
+        return [shutil.which(program) or program, *arguments]
+    program, *arguments = running_command()
+    return [_without_version(program), *arguments]
 
 
 def running_command() -> list[str]:
     """Return the command that starts this very installation, now."""
     script = os.path.join(os.path.dirname(sys.executable), f"{NAME}.exe" if os.name == "nt" else NAME)
     return [script] if os.path.exists(script) else [sys.executable, "-m", NAME]
+
+
+def _without_version(path: str) -> str:
+    """Return a path of Homebrew's as it stays when a new version is installed: ``opt`` leads to the current one."""
+    lasting = re.sub(rf"/Cellar/({NAME})/[^/]+/", r"/opt/\1/", path)
+    return lasting if os.path.exists(lasting) else path
 
 
 def extras() -> list[str]:
@@ -102,10 +111,10 @@ def _adding(extra: str, installed: Installation, python: str) -> list[str]:
         return ["python", "-m", "pip", "install", f".[{extra}]"]
     way, source = installed
     if way in {UVX, PIPX_RUN, UV_TOOL} and (source or IS_PUBLISHED):
-        has = [each for other in extras() if other != extra and has_extra(other) for each in packages(other)]
+        together = [other for other in extras() if other == extra or has_extra(other)]
         if way == UV_TOOL:
-            return ["uv", "tool", "install", *_with(has + wanted), source or NAME]
-        return _from_cache(way, source, has + wanted)
+            return ["uv", "tool", "install", *_with(together), source or NAME]
+        return _from_cache(way, source, together)
     if way == PIPX:
         return ["pipx", "inject", os.path.basename(sys.prefix), *wanted]
     if way == PIP:
@@ -113,19 +122,17 @@ def _adding(extra: str, installed: Installation, python: str) -> list[str]:
     return ["uv", "pip", "install", "--python", python, *wanted]
 
 
-def _from_cache(way: str, source: str, with_packages: list[str]) -> list[str]:
+def _from_cache(way: str, source: str, with_extras: list[str]) -> list[str]:
     if way == UVX:
-        return [_program("uvx"), *_with(with_packages), *(["--from", source] if source else []), NAME]
-    return [_program("pipx"), "run", *_with(with_packages), *(["--spec", source] if source else []), NAME]
+        return ["uvx", *_with(with_extras), *(["--from", source] if source else []), NAME]
+    # Not --with: then pipx says on stdout what it added, where a client expects messages of the server.
+    names = f"[{','.join(with_extras)}]" if with_extras else ""
+    wanted = f"{NAME}{names} @ {source}" if names and "://" in source else f"{source or NAME}{names}"
+    return ["pipx", "run", *([] if wanted == NAME else ["--spec", wanted]), NAME]
 
 
-def _with(packages: list[str]) -> list[str]:
-    return [word for package in packages for word in ("--with", package)]
-
-
-def _program(name: str) -> str:
-    """Return where a program is: on macOS a client that was not started in a terminal has another PATH."""
-    return shutil.which(name) or name
+def _with(with_extras: list[str]) -> list[str]:
+    return [word for extra in with_extras for package in packages(extra) for word in ("--with", package)]
 
 
 def _way(prefix: str) -> str:

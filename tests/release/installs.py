@@ -115,10 +115,14 @@ def block(heading: str) -> str:
     return found[1]
 
 
+def build_wheel(source: Path, into: Path) -> None:
+    subprocess.run([sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", into], cwd=source, check=True)
+
+
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("a wheel")  # with a space, as in a person's folders
-    subprocess.run([sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", folder], cwd=ROOT, check=True)
+    build_wheel(ROOT, folder)
     (built,) = folder.glob("*.whl")
     return built
 
@@ -171,6 +175,34 @@ def test_a_clients_entry_still_starts_when_the_cache_is_emptied(home: Home) -> N
     entry = home.entry("uvx --from WHEEL vaultwire")
     home.run("uv cache clean")
     home.first_answers(entry)
+
+
+def test_pipx_can_run_it_from_its_cache_too(home: Home) -> None:
+    environment = home.doctor("pipx run --spec WHEEL vaultwire")
+    assert environment["installed_with"] == "pipx run"
+    entry = home.entry(environment["extras"]["pdf"])
+    shutil.rmtree(home.folder / ".cache" / "pipx")
+    home.first_answers(entry)
+    assert home.doctor(shlex.join(entry[: entry.index("stdio")]))["extras"]["pdf"] == ""
+
+
+@pytest.mark.parametrize(
+    ("heading", "added"), [("With uv", "--force"), ("With pipx", "--force"), ("With pip", "--upgrade")]
+)
+def test_a_new_wheel_is_installed_over_the_old_one(heading: str, added: str, home: Home, tmp_path: Path) -> None:
+    source = tmp_path / "source"
+    shutil.copytree(ROOT / "src", source / "src", ignore=shutil.ignore_patterns("__pycache__"))
+    (source / "docs").mkdir()
+    for name in ("pyproject.toml", "README.md", "LICENSE", "docs/vaultwire.1"):
+        shutil.copy(ROOT / name, source / name)
+    version = source / "src" / "vaultwire" / "__init__.py"
+    version.write_text(version.read_text(encoding="utf-8").replace(__version__, "987.6"), encoding="utf-8")
+    home.run(block(heading), shell=True)
+    build_wheel(source, tmp_path)
+    (home.wheel,) = tmp_path.glob("*.whl")
+    lines = [line for line in block(heading).splitlines() if "WHEEL" in line]
+    home.run(lines[0].replace(" install ", f" install {added} "), shell=True)
+    assert home.run("vaultwire --version") == "vaultwire 987.6\n"
 
 
 def test_what_is_installed_can_be_removed(home: Home) -> None:

@@ -144,6 +144,15 @@ def test_extras_that_are_there_stay_there(place: Place, monkeypatch: pytest.Monk
     assert command[5:] == ["--from", str(place.wheel), "vaultwire"]
 
 
+def test_pipx_run_gets_extras_without_a_word_on_stdout(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    # `pipx run --with` says on stdout what it added.
+    monkeypatch.setattr(installation, "has_extra", lambda extra: extra in {"images", "pdf"})
+    place.enter_from_wheel(PIPX_RUN)
+    assert installation.server_command() == ["pipx", "run", "--spec", f"{place.wheel}[images,pdf]", "vaultwire"]
+    place.enter("pipx/.cache/x2", {"url": "https://example.org/v", "vcs_info": {"vcs": "git", "commit_id": "1"}})
+    assert installation.server_command()[3] == "vaultwire[images,pdf] @ git+https://example.org/v"
+
+
 def test_the_program_that_made_the_environment_is_named_by_its_path(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -151,6 +160,7 @@ def test_the_program_that_made_the_environment_is_named_by_its_path(
     uvx = shutil.copy(sys.executable, place.folder / ("uvx.exe" if os.name == "nt" else "uvx"))
     monkeypatch.setenv("PATH", str(place.folder))
     assert os.path.samefile(installation.server_command()[0], uvx)
+    assert str(place.folder) not in installation.hint_for_clients("pdf")
 
 
 def test_a_name_that_another_person_could_take_is_not_written_anywhere(
@@ -163,6 +173,19 @@ def test_a_name_that_another_person_could_take_is_not_written_anywhere(
     monkeypatch.setattr(installation, "IS_PUBLISHED", True)
     assert installation.server_command() == ["uvx", "vaultwire"]
     assert installation.how_to_add("pdf") == "uvx --with 'pypdf<8,>=7.1' vaultwire"
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Homebrew is on macOS and Linux")
+def test_a_path_of_homebrew_stays_right_after_an_upgrade(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    prefix = Path(place.enter("Cellar/vaultwire/1.0/libexec"))
+    (prefix / "bin").mkdir()
+    (prefix / "bin" / "vaultwire").touch()
+    monkeypatch.setattr(sys, "executable", str(prefix / "bin" / "python"))
+    assert installation.server_command() == [
+        str(prefix / "bin" / "vaultwire")
+    ]  # as long as there is no other way to it
+    shutil.copytree(prefix, place.folder / "opt" / "vaultwire" / "libexec")
+    assert installation.server_command() == [str(place.folder / "opt/vaultwire/libexec/bin/vaultwire")]
 
 
 def test_a_wheel_that_is_gone_is_not_written_into_settings(place: Place) -> None:
@@ -185,8 +208,8 @@ def test_a_wheel_that_is_gone_is_not_written_into_settings(place: Place) -> None
         ),
         (
             PIPX_RUN,
-            "pipx run --with 'pypdf<8,>=7.1' --spec {wheel} vaultwire",
-            "pipx run --with 'pypdf<8,>=7.1' --spec {name} vaultwire",
+            "pipx run --spec '{folder}/vaultwire-1.whl[pdf]' vaultwire",
+            "pipx run --spec '{name}[pdf]' vaultwire",
         ),
     ],
 )
@@ -194,7 +217,12 @@ def test_an_extra_is_added_in_the_way_of_the_installation(
     place: Place, prefix: str, command: str, for_clients: str
 ) -> None:
     place.enter_from_wheel(prefix)
-    words = {"python": sys.executable, "wheel": f"'{place.wheel}'", "name": place.wheel.name}
+    words = {
+        "python": sys.executable,
+        "wheel": f"'{place.wheel}'",
+        "folder": place.wheel.parent,
+        "name": place.wheel.name,
+    }
     assert installation.how_to_add("pdf") == command.format(**words)
     hint = installation.hint_for_clients("pdf")
     assert hint.startswith(for_clients.format(**words))

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from vaultwire.cli import (
     audit,
     check,
-    client_config,
+    client_options,
     connect,
     demo,
     doctor,
@@ -65,11 +65,6 @@ def _add_ide(parser: argparse.ArgumentParser) -> None:
 def _add_editor_command(parser: argparse.ArgumentParser) -> None:
     run_options.add_vault(parser)
     editor_commands.add_options(parser)
-
-
-def _add_client_config(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("client", choices=client_config.CLIENTS, help="the client to print it for")
-    run_options.add_all(parser)
 
 
 def _add_demo(parser: argparse.ArgumentParser) -> None:
@@ -190,9 +185,12 @@ _SERVERS = (
     Command(
         "client-config",
         "print the entry that makes a client use vaultwire",
-        _add_client_config,
-        lambda options: client_config.run(options.client, make_config(**run_options.read_all(options))),
-        ("vaultwire client-config claude-desktop --vault ~/Notes",),
+        client_options.add_client_config,
+        client_options.run_client_config,
+        (
+            "vaultwire client-config claude-desktop --vault ~/Notes",
+            "vaultwire client-config cursor --vault ~/Notes --link",
+        ),
     ),
 )
 _EDITORS = (
@@ -226,6 +224,18 @@ _EDITORS = (
     ),
 )
 _SETTING_UP = (
+    Command(
+        "install",
+        "put vaultwire into a client's own file, or take it out",
+        client_options.add_install,
+        client_options.run_install,
+        (
+            "vaultwire install",
+            "vaultwire install claude-desktop --vault ~/Notes --dry-run",
+            "vaultwire install cursor --http https://notes.example.org --key-env VAULTWIRE_KEY",
+            "vaultwire install cursor --undo",
+        ),
+    ),
     Command(
         "demo",
         "see a client and a server talk about a sample vault",

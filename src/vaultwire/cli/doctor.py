@@ -73,16 +73,7 @@ def _examine(config: Config, progress: ProgressLine) -> dict[str, Any]:
     assert found is not None
     journal = engine.examine_journal(config)
     report: dict[str, Any] = {
-        "environment": {
-            "vaultwire": __version__,
-            "python": platform.python_version(),
-            "system": platform.platform(terse=True),
-            "command": running_command(),
-            "installed_with": installation().way,
-            "extras": {name: "" if has_extra(name) else how_to_add(name) for name in extras()},
-            "file_system_encoding": sys.getfilesystemencoding(),
-            "obsidian_vaults": {vault.path: vault.name for vault in known_vaults()},
-        },
+        "environment": _environment(),
         "vault": {
             "path": config.vault,
             "notes": found.notes,
@@ -126,6 +117,19 @@ def _examine(config: Config, progress: ProgressLine) -> dict[str, Any]:
     lines = list(_lines(report))
     problems, remarks = ([text for mark, text in lines if mark == kind] for kind in (_PROBLEM, _REMARK))
     return {"healthy": not problems, "problems": problems, "remarks": remarks, **report}
+
+
+def _environment() -> dict[str, Any]:
+    return {
+        "vaultwire": __version__,
+        "python": platform.python_version(),
+        "system": platform.platform(terse=True),
+        "command": running_command(),
+        "installed_with": installation().way,
+        "extras": {name: "" if has_extra(name) else how_to_add(name) for name in extras()},
+        "file_system_encoding": sys.getfilesystemencoding(),
+        "obsidian_vaults": {vault.path: vault.name for vault in known_vaults()},
+    }
 
 
 def _measure_starts(config: Config, progress: ProgressLine) -> dict[str, Any]:
