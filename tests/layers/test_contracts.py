@@ -62,6 +62,7 @@ SINS = [
     ("Editing", "vault/editing/workbench.py", "import vaultwire.vault.editing.making"),
     ("The toolkit", "toolkit/tool_sets.py", "import vaultwire.toolkit.registry"),
     ("The commands on notes", "cli/vault_commands/wording.py", "import vaultwire.cli.vault_commands.calling"),
+    ("The service managers", "service/systemd.py", "import vaultwire.service.steps"),
     ("The server", "server/results.py", "import vaultwire.server.workers"),
     (
         "Only tools and those who list or run them know the toolkit",
