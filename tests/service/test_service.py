@@ -299,3 +299,18 @@ def test_a_log_can_go_to_a_file(tmp_path: Path) -> None:
     process.terminate()
     assert process.communicate(timeout=60)[0] == b""
     assert (tmp_path / "serve.log").read_text().startswith("vaultwire serves ")
+
+
+def test_an_installation_in_a_cache_is_refused(linux: Computer) -> None:
+    cache = linux.folder / "uv"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", cache / "archive" / "x"], check=True)
+    (cache / "CACHEDIR.TAG").write_text("Signature: 8a477f597d28d172789f06886806bc55\n")
+    refused = subprocess.run(
+        [cache / "archive" / "x" / "bin" / "python", "-m", "vaultwire", "service", "print", "--vault", linux.vault],
+        env={**linux.environment, "PYTHONPATH": os.pathsep.join(sys.path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert refused.returncode == 2
+    assert "this one is in a cache" in refused.stderr
