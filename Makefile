@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 # Some container images set it; then every start would compile the program again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test check unit conformance clients claude-code openapi browser plugin container workflows bench soak mutants generate format clean
+.PHONY: demo test check unit conformance clients claude-code openapi browser plugin container systemd workflows bench soak mutants generate format clean
 
 demo: $(VENV)/.installed
 	$(BIN)/vaultwire demo $(if $(VAULT),--vault "$(VAULT)")
@@ -96,6 +96,10 @@ $(VENV)/plugin/.installed: $(VENV)/.developing tests/plugin/package.json tests/p
 # The steps of the Dockerfile in a scratch folder, without an engine. As root it also chooses the user of the image.
 container: $(VENV)/.developing
 	$(BIN)/python -m pytest tests/packaging/container_steps.py $(ARGS)
+
+# The service with systemd itself, in namespaces of its own. It is skipped without root and without systemd.
+systemd: $(VENV)/.developing
+	$(BIN)/python -m pytest tests/service/real_systemd.py $(ARGS)
 
 # The files for GitHub and the compose file: their schemas, and what is known to be unsafe in a workflow.
 workflows: $(VENV)/workflows/.installed

@@ -13,6 +13,7 @@ from xml.sax.saxutils import escape
 
 from vaultwire.service.job import Command, Job, Plan, marked
 
+# Priority 5 is that of a program which a person starts. The default, 7, would also make its reading from the disk wait.
 _TASK = """\
 <?xml version="1.0" encoding="UTF-16"?>
 <Task version="1.2" xmlns="http://schemas.microsoft.com/windows/2004/02/mit/task">
@@ -39,6 +40,7 @@ _TASK = """\
     <StopIfGoingOnBatteries>false</StopIfGoingOnBatteries>
     <StartWhenAvailable>true</StartWhenAvailable>
     <ExecutionTimeLimit>PT0S</ExecutionTimeLimit>
+    <Priority>5</Priority>
     <RestartOnFailure>
       <Interval>PT1M</Interval>
       <Count>999</Count>
