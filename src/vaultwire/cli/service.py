@@ -77,7 +77,7 @@ def _add_serve_options(parser: argparse.ArgumentParser) -> None:
 def _add_system(parser: argparse.ArgumentParser) -> None:
     usual = _OF_PLATFORM.get(sys.platform, SYSTEMS[0])
     parser.add_argument(
-        "--system", choices=SYSTEMS, default=usual, help=f"the service manager ({usual} on this computer)"
+        "--system", choices=SYSTEMS, default=usual, help="the service manager; usually that of this computer"
     )
 
 
@@ -97,8 +97,8 @@ def _install(options: argparse.Namespace) -> int:
     needs_key = options.oauth_issuer is None and (options.require_key or not _is_here(options.host))
     if needs_key and not Keys(keys_folder(config.state)).all():
         raise ConfigError("a key is needed and there is none: issue one with vaultwire keys issue NAME")
-    if not os.path.exists(plan.path) and steps.answers(job.url):
-        raise ConfigError(f"another server answers at {job.url} already: end it, or give another --port")
+    if not os.path.exists(plan.path):  # else our own service has the port
+        _check_port(options.host, options.port)
     for done in steps.install(plan, (config.cache, config.state), force=options.force):
         say(done)
     is_up = steps.wait_until_it_answers(job.url)
@@ -108,6 +108,16 @@ def _install(options: argparse.Namespace) -> int:
         complain(f"nothing answers at {job.url} yet; the log says why")
     say(f"Log: {plan.log_hint}", *plan.hints)
     return 0 if is_up else 1
+
+
+def _check_port(host: str, port: int) -> None:
+    """Raise ConfigError if a server cannot have this address."""
+    from vaultwire.transports import listening  # noqa: PLC0415 - as above
+
+    try:
+        listening.bind(host, port).close()
+    except listening.StartError as error:
+        raise ConfigError(str(error)) from None
 
 
 def _is_here(host: str) -> bool:
