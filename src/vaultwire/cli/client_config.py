@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from vaultwire.cli.terminal import say, say_data
 from vaultwire.config import Config
+from vaultwire.installation import server_command
 
 
 class _Client(NamedTuple):
@@ -66,12 +67,6 @@ def entry(client: str, config: Config) -> str:
     server: dict[str, Any] = {"type": "stdio"} if form.names_transport else {}
     server |= {"command": command, "args": arguments}
     return json.dumps({form.key: {"vaultwire": server}}, indent=2, ensure_ascii=False)
-
-
-def server_command() -> list[str]:
-    """Return the command that starts this installation. Clients do not know its virtual environment."""
-    script = os.path.join(os.path.dirname(sys.executable), "vaultwire.exe" if os.name == "nt" else "vaultwire")
-    return [script] if os.path.exists(script) else [sys.executable, "-m", "vaultwire"]
 
 
 def _options(config: Config) -> list[str]:

@@ -11,10 +11,10 @@ import tempfile
 from typing import Any
 
 from vaultwire.app import engine
-from vaultwire.cli.client_config import server_command
 from vaultwire.cli.stdio_client import StdioClient
 from vaultwire.cli.terminal import say, say_styled
 from vaultwire.config import CACHE_VARIABLE, STATE_VARIABLE, Config
+from vaultwire.installation import running_command
 
 # Of a long answer only so many lines and characters are shown.
 _MAX_LINES = 16
@@ -92,7 +92,7 @@ def _on_own_vault(config: Config) -> int:
 
 
 def _start_client(*options: str, environment: dict[str, str] | None = None) -> StdioClient:
-    return StdioClient([*server_command(), "stdio", "--structured", *options], environment)
+    return StdioClient([*running_command(), "stdio", "--structured", *options], environment)
 
 
 def _open(client: StdioClient) -> None:

@@ -14,11 +14,11 @@ from vaultwire import __version__
 from vaultwire.app import engine
 from vaultwire.cli import run_options
 from vaultwire.cli.check import summary, to_line
-from vaultwire.cli.client_config import server_command
 from vaultwire.cli.progress import ProgressLine
 from vaultwire.cli.stdio_client import ServerEndedError, StdioClient
 from vaultwire.cli.terminal import say, say_data, say_styled
 from vaultwire.config import Config, make_config
+from vaultwire.installation import running_command
 from vaultwire.obsidian.known_vaults import known_vaults
 from vaultwire.transports.lock_file import discover_editors, gemini_folder, lock_folders, qwen_folder
 
@@ -70,7 +70,7 @@ def _examine(config: Config, progress: ProgressLine) -> dict[str, Any]:
             "vaultwire": __version__,
             "python": platform.python_version(),
             "system": platform.platform(terse=True),
-            "command": server_command(),
+            "command": running_command(),
             "file_system_encoding": sys.getfilesystemencoding(),
             "obsidian_vaults": {vault.path: vault.name for vault in known_vaults()},
         },
@@ -131,7 +131,7 @@ def _measure_starts(config: Config, progress: ProgressLine) -> dict[str, Any]:
 
 def _time_start(config: Config) -> float:
     policy = [] if config.policy is None else ["--policy", config.policy]
-    with StdioClient([*server_command(), "stdio", "--vault", config.vault, *policy]) as talk:
+    with StdioClient([*running_command(), "stdio", "--vault", config.vault, *policy]) as talk:
         return talk.initialize()[1]
 
 
