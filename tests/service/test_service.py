@@ -303,10 +303,10 @@ def test_a_log_can_go_to_a_file(tmp_path: Path) -> None:
 
 def test_an_installation_in_a_cache_is_refused(linux: Computer) -> None:
     cache = linux.folder / "uv"
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", cache / "archive" / "x"], check=True)
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", cache / "archive-v0" / "x"], check=True)
     (cache / "CACHEDIR.TAG").write_text("Signature: 8a477f597d28d172789f06886806bc55\n")
     refused = subprocess.run(
-        [cache / "archive" / "x" / "bin" / "python", "-m", "vaultwire", "service", "print", "--vault", linux.vault],
+        [cache / "archive-v0" / "x" / "bin" / "python", "-m", "vaultwire", "service", "print", "--vault", linux.vault],
         env={**linux.environment, "PYTHONPATH": os.pathsep.join(sys.path)},
         capture_output=True,
         text=True,

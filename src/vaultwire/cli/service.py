@@ -7,8 +7,8 @@ import os
 import shlex
 import sys
 
+from vaultwire import installation
 from vaultwire.cli import run_options, serve
-from vaultwire.cli.client_config import server_command
 from vaultwire.cli.terminal import complain, say, say_data
 from vaultwire.config import (
     CACHE_VARIABLE,
@@ -198,7 +198,7 @@ def _job(config: Config, options: argparse.Namespace) -> Job:
 
 def _program(system: str) -> list[str]:
     """Return the command of this installation. On Windows one that opens no window, where there is one. Raises ConfigError."""
-    if _is_in_cache(sys.prefix):
+    if installation.installation().way in {installation.UVX, installation.PIPX_RUN}:
         raise ConfigError(
             f"a service needs an installation that stays, and this one is in a cache ({sys.prefix}): install vaultwire, for "
             "example with uv tool install or pipx install, and give this command again"
@@ -206,16 +206,7 @@ def _program(system: str) -> list[str]:
     windowless = os.path.join(os.path.dirname(sys.executable), "pythonw.exe")
     if system == "task-scheduler" and os.path.exists(windowless):
         return [windowless, "-m", "vaultwire"]
-    return server_command()
-
-
-def _is_in_cache(folder: str) -> bool:
-    """Tell whether a folder is below one that its owner may empty at any time: those of uv have this file."""
-    while (above := os.path.dirname(folder)) != folder:
-        folder = above
-        if os.path.exists(os.path.join(folder, "CACHEDIR.TAG")):
-            return True
-    return False
+    return installation.running_command()
 
 
 def serve_arguments(config: Config, options: argparse.Namespace) -> list[str]:
