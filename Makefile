@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 # Some container images set it; then every start would compile the program again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test check unit conformance clients claude-code openapi browser plugin plugin-js docs pictures release install-test \
+.PHONY: demo test check unit conformance clients claude-code openapi browser plugin plugin-js docs pictures container systemd workflows release install-test \
 	bench soak mutants generate format clean
 
 demo: $(VENV)/.installed
@@ -173,6 +173,29 @@ $(VENV)/docs/.installed: $(VENV)/bin/python requirements/docs.txt scripts/docs_s
 # The pictures of the documents, from the real program. Needs Chromium. INTO=FOLDER makes them there.
 pictures: $(VENV)/.developing
 	PYTHONPATH=tests $(BIN)/python -m scripts.pictures $(or $(INTO),docs/pictures)
+
+# The steps of the Dockerfile in a scratch folder, without an engine. As root it also chooses the user of the image.
+container: $(VENV)/.developing
+	$(BIN)/python -m pytest tests/packaging/container_steps.py $(ARGS)
+
+# The service with systemd itself, in namespaces of its own. It is skipped without root and without systemd.
+systemd: $(VENV)/.developing
+	$(BIN)/python -m pytest tests/service/real_systemd.py $(ARGS)
+
+# The files for GitHub and the compose file: their schemas, and what is known to be unsafe in a workflow.
+workflows: $(VENV)/workflows/.installed
+	$(VENV)/workflows/bin/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
+	$(VENV)/workflows/bin/check-jsonschema --builtin-schema vendor.dependabot .github/dependabot.yml
+	$(VENV)/workflows/bin/check-jsonschema --builtin-schema vendor.github-issue-forms \
+		$(filter-out %/config.yml,$(wildcard .github/ISSUE_TEMPLATE/*.yml))
+	$(VENV)/workflows/bin/check-jsonschema --builtin-schema vendor.github-issue-config .github/ISSUE_TEMPLATE/config.yml
+	$(VENV)/workflows/bin/check-jsonschema --builtin-schema vendor.compose-spec packaging/container/compose.yaml
+	$(VENV)/workflows/bin/zizmor --offline --quiet .github
+
+$(VENV)/workflows/.installed: $(VENV)/bin/python requirements/workflows.txt
+	$(BIN)/python -m venv $(VENV)/workflows
+	$(VENV)/workflows/bin/python -m pip install --quiet --disable-pip-version-check -r requirements/workflows.txt
+	@touch $@
 
 # Measurements: tables on the terminal, JSON in bench/results/. Without ARGS it measures starting and calling over stdio,
 # with ARGS=--http the network, with ARGS=--agents the calls and tokens that requests of people take, with ARGS=--engine the

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import signal
 import tempfile
 from collections.abc import Iterator
 
@@ -27,6 +28,9 @@ hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
     """Give all random tests one seed, in every process: a new one for each run unless VAULTWIRE_SEED names one."""
+    # A server ends on SIGHUP unless that is ignored at its start, as it is below nohup: a run of the tests may be there.
+    if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)
     chosen = config.getoption("hypothesis_seed", None) or os.environ.get(SEED_VARIABLE)
     os.environ[SEED_VARIABLE] = str(chosen or random.SystemRandom().randrange(1 << 32))
     config.option.hypothesis_seed = os.environ[SEED_VARIABLE]

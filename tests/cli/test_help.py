@@ -72,7 +72,7 @@ def test_the_examples_of_help_are_command_lines(example: str) -> None:
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        (["serach", "x"], "vaultwire: there is no command 'serach'. Did you mean search?\nSee vaultwire --help\n"),
+        (["seach", "x"], "vaultwire: there is no command 'seach'. Did you mean search?\nSee vaultwire --help\n"),
         (["keys", "isue"], "vaultwire keys: there is no command 'isue'. Did you mean issue?"),
         (["tags", "--flder", "x"], "vaultwire tags: there is no option '--flder'. Did you mean --folder?"),
         (["search", "a", "-xyz"], "there is no option '-xyz'. If it is none, put -- before it"),

@@ -67,6 +67,14 @@ def test_a_stop_signal_ends_an_idle_server_well(vault: Path, number: signal.Sign
         assert server.end(number) == (0, "", "")
 
 
+def test_a_server_that_was_started_with_nohup_outlives_its_terminal(vault: Path) -> None:
+    command = ["nohup", sys.executable, "-m", "vaultwire", "serve"]
+    with Serving(vault, command=command) as server:
+        server.process.send_signal(signal.SIGHUP)
+        assert server.request("GET", "/health").status == 200
+        assert server.end(signal.SIGTERM)[0] == 0
+
+
 @pytest.fixture
 def fifo(tmp_path: Path) -> Path:
     path = tmp_path / "fifo"

@@ -32,6 +32,8 @@ ONLY = {
     # vault/disk/process_lock.py: files that stand for locks, outside of the vault, and since when Linux runs, below /proc.
     # vault/guides.py: one note before the first answer, without the engine.
     # client_setup/: the settings of clients, and copies of them in the state folder.
+    # cli/serve.py: the log of a run that has no terminal (--log-file).
+    # service/steps.py: the file that tells the system's service manager of our server.
     # vault/disk/mounts.py, vault/disk/watch.py: what Linux says of mounts and limits below /proc.
     "open": (
         "vault/disk/files.py",
@@ -48,8 +50,10 @@ ONLY = {
         "trust/policy_file.py",
         "transports/lock_file.py",
         "obsidian/known_vaults.py",
+        "service/steps.py",
         "cli/connect.py",
         "cli/demo.py",
+        "cli/serve.py",
         "cli/vault_commands/any_tool.py",
         "client_setup/client_files.py",
         "client_setup/records.py",
@@ -86,7 +90,9 @@ ONLY = {
         "vault/index/store/background_call.py",
     ),
     "subprocess.Popen": ("cli/stdio_client.py", "obsidian/command.py"),
-    "time.sleep": ("vault/disk/file_operations.py", "vault/disk/process_lock.py"),
+    "subprocess.run": ("service/system_commands.py",),
+    # service/steps.py: between two questions to a service that starts.
+    "time.sleep": ("service/steps.py", "vault/disk/file_operations.py", "vault/disk/process_lock.py"),
 }
 BANNED_NAMES = ("utils", "common", "shared", "helpers", "core")
 BANNED_CLASSES = ("Manager", "Service", "Helper", "Base")

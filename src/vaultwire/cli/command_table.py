@@ -20,6 +20,7 @@ from vaultwire.cli import (
     policy,
     run_options,
     serve,
+    service,
     shell_completion,
     stdio,
     vaults,
@@ -174,6 +175,17 @@ _SERVERS = (
         _add_serve,
         _run_serve,
         ("vaultwire serve --vault ~/Notes --port 3000",),
+    ),
+    Command(
+        "service",
+        "keep serve running: start it at login, and again if it ends",
+        service.add_options,
+        service.run,
+        (
+            "vaultwire service install --vault ~/Notes --port 3000",
+            "vaultwire service status",
+            "vaultwire service remove",
+        ),
     ),
     Command(
         "connect",

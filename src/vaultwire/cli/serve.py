@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import os
 import re
+import sys
 
 from vaultwire import app
 from vaultwire.app.network_config import NetworkConfig, make_network_config
@@ -72,18 +74,20 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     watching = parser.add_argument_group("logs and metrics")
     watching.add_argument("--metrics", action="store_true", help="serve metrics for Prometheus at /metrics")
     watching.add_argument("--log-json", action="store_true", help="print a JSON line on stderr for each request")
+    watching.add_argument("--log-file", metavar="LOG", help="append to this file what would go to stdout and stderr")
 
 
 def run(config: Config, options: argparse.Namespace) -> int:
     """Serve until told to end; return the exit code."""
-    given = {name: value for name, value in vars(options).items() if name in NetworkConfig._fields}
-    network = make_network_config(config, oauth=_oauth(options), **given)
+    network = network_config(config, options)
 
     def on_ready(url: str, *, in_the_open: bool) -> None:
         if in_the_open:
             complain("without TLS, others can read keys and notes on their way (see --tls-cert)")
         say(f"vaultwire serves {', '.join(config.vault_options)} at {url}", flush=True)
 
+    if options.log_file is not None:
+        _log_to(options.log_file)
     companions = ide.companions(options)
     if companions and not options.ide:
         raise ConfigError(f"--{companions[0]} needs --ide")
@@ -91,6 +95,22 @@ def run(config: Config, options: argparse.Namespace) -> int:
         config, network, on_ready, ide.make_on_ready(companions) if options.ide else None, ide.announce, companions
     )
     return 0
+
+
+def network_config(config: Config, options: argparse.Namespace) -> NetworkConfig:
+    """Return the settings that the options of the network doors give. Raises ConfigError."""
+    given = {name: value for name, value in vars(options).items() if name in NetworkConfig._fields}
+    return make_network_config(config, oauth=_oauth(options), **given)
+
+
+def _log_to(path: str) -> None:
+    """Append what is printed from now on to a file. Raises ConfigError."""
+    try:
+        # It stays open until the process ends. Line by line, so that a reader sees what has happened.
+        log = open(os.path.expanduser(path), "a", buffering=1, encoding="utf-8", errors="backslashreplace")  # noqa: SIM115
+    except OSError as error:
+        raise ConfigError(f"cannot write the log {path}: {error.strerror}") from None
+    sys.stdout = sys.stderr = log
 
 
 def _oauth(options: argparse.Namespace) -> Trusted | None:

@@ -32,6 +32,8 @@ def run(
 ) -> None:
     """Serve until SIGTERM, SIGINT or SIGHUP; then finish what is in flight and return. A second signal does not wait.
 
+    A SIGHUP that is ignored at the start, as ``nohup`` does it, stays ignored.
+
     ``on_ready`` is called once connections are accepted, ``on_stop`` once no more are: it ends what would never end.
     ``private`` is a second endpoint, at a socket in the file system.
     """
@@ -128,8 +130,8 @@ class Server:
     def _handle_signals(self) -> None:
         for name in _SIGNALS:
             number = getattr(signal, name, None)
-            if number is None:
-                continue
+            if number is None or (name == "SIGHUP" and signal.getsignal(number) is signal.SIG_IGN):
+                continue  # whoever started it with nohup wants it to outlive the terminal
             try:
                 self.loop.add_signal_handler(number, self._stop.set)
             except NotImplementedError:  # Windows
