@@ -20,6 +20,7 @@ import signal
 import socket
 import sys
 import types
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -65,6 +66,7 @@ class _Missing(importlib.abc.MetaPathFinder):
 def become_windows() -> None:
     """Change this interpreter, once, before the program is imported."""
     _import_others()
+    warnings.filterwarnings("error", category=EncodingWarning, module="vaultwire")
     flock = importlib.import_module("fcntl")
     for name in MODULES:
         sys.modules.pop(name, None)
