@@ -220,12 +220,32 @@ def _is_part(folder: str, vault: str) -> bool:
 
 
 def _below(folder: str, other: str) -> str:
-    """Return a folder's path relative to another one; it begins with ``..`` if it is not inside."""
-    return os.path.relpath(os.path.realpath(folder), os.path.realpath(other)) if _share_drive(folder, other) else ".."
+    """Return a folder's path relative to another one; it begins with ``..`` if it is not inside.
+
+    Folders are compared as the disk compares them: on most disks of macOS and Windows, ``notes`` is ``Notes``.
+    """
+    here, other = os.path.realpath(folder), os.path.realpath(other)
+    try:
+        status = os.stat(other)
+    except OSError:  # it is not there yet
+        try:
+            return os.path.relpath(here, other)
+        except ValueError:  # on another drive of Windows
+            return ".."
+    names: list[str] = []
+    while not _is_folder(here, status):
+        here, name = os.path.split(here)
+        if not name:
+            return ".."
+        names.append(name)
+    return os.sep.join(reversed(names)) or "."
 
 
-def _share_drive(one: str, other: str) -> bool:
-    return os.path.splitdrive(one)[0].lower() == os.path.splitdrive(other)[0].lower()
+def _is_folder(place: str, status: os.stat_result) -> bool:
+    try:
+        return os.path.samestat(os.stat(place), status)
+    except OSError:  # it is not there yet
+        return False
 
 
 def _user_folders() -> tuple[str, str]:

@@ -16,6 +16,7 @@ import pytest
 from support.calls import attempt, call, refusal
 from support.folding_disk import folding_disk
 from support.vaults import open_vault, snapshot, write_vault
+from vaultwire.config import ConfigError, make_config
 from vaultwire.toolkit.registry import Failure
 from vaultwire.trust.policy_paths import PathRules, Rule
 from vaultwire.vault.disk.vault_root import VaultRoot, has_entry
@@ -163,6 +164,18 @@ def test_a_disk_with_exact_names_is_not_asked_for_all_names(tmp_path: Path) -> N
     assert has_entry(str(tmp_path), "日本")
     assert not has_entry(str(tmp_path), "CAFÉ.md")
     assert not has_entry(str(tmp_path), unicodedata.normalize("NFD", "Café.md"))
+
+
+def test_the_journal_is_kept_out_of_the_vault_however_its_path_is_spelt(
+    disk: tuple[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, root = disk
+    for inside in ("VAULT/state", "Vault", "vault/CAFÉ/state/deeper"):
+        monkeypatch.setenv("VAULTWIRE_STATE", str(root.parent / inside))
+        with pytest.raises(ConfigError, match="in the vault"):
+            make_config(str(root))
+    monkeypatch.setenv("VAULTWIRE_STATE", str(root.parent / "Beside" / "state"))
+    make_config(str(root))
 
 
 @pytest.mark.parametrize(("kind", "name"), ALL)

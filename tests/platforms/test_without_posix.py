@@ -31,6 +31,8 @@ from vaultwire.vault.value_types import VaultPath
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the real one is here")
 SUPPORT = str(Path(__file__).resolve().parents[1])
+# Windows' own encoding is not UTF-8: a text file that is opened without saying its encoding is an error here.
+STRICT = {"PYTHONPATH": SUPPORT, "PYTHONWARNDEFAULTENCODING": "1"}
 VAULT = """
 === One.md
 Apples. See [[Two]].
@@ -41,7 +43,7 @@ Pears.
 
 def run(*arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
     """Run ``support.windows_like``."""
-    environment = {**os.environ, "PYTHONPATH": SUPPORT, "PYTHONUTF8": "1"}
+    environment = {**os.environ, **STRICT}
     command = [sys.executable, "-m", "support.windows_like", *arguments]
     return subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=100, **options)
 
@@ -68,7 +70,7 @@ def test_a_conversation_over_stdio_reads_changes_and_undoes(tmp_path: Path) -> N
     frames.append({"method": "notifications/initialized"})
     with subprocess.Popen(
         [sys.executable, "-m", "support.windows_like", "run", "stdio", "--vault", str(root)],
-        env={**os.environ, "PYTHONPATH": SUPPORT},
+        env={**os.environ, **STRICT},
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
     ) as server:

@@ -20,6 +20,7 @@ import signal
 import socket
 import sys
 import types
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -65,6 +66,7 @@ class _Missing(importlib.abc.MetaPathFinder):
 def become_windows() -> None:
     """Change this interpreter, once, before the program is imported."""
     _import_others()
+    warnings.filterwarnings("error", category=EncodingWarning, module="vaultwire")
     flock = importlib.import_module("fcntl")
     for name in MODULES:
         sys.modules.pop(name, None)
@@ -87,16 +89,16 @@ def become_windows() -> None:
         assert number, f"os.kill({process}, 0) would end the process on Windows"
         kill(process, number)
 
-    os.rename, os.kill = rename_like_windows, kill_like_windows
-    os.link = _refuse  # type: ignore[assignment]
-    os.name, sys.platform = "nt", "win32"
+    changed: Any = os
+    changed.rename, changed.kill, changed.link, changed.name = rename_like_windows, kill_like_windows, _refuse, "nt"
+    sys.platform = "win32"
 
 
 def _refuse(*_: Any, **__: Any) -> None:
     raise OSError(errno.EINVAL, "needs NTFS")
 
 
-def _msvcrt(fcntl: Any) -> types.ModuleType:
+def _msvcrt(fcntl: Any) -> Any:
     """Return the part of Windows' module that the program uses."""
     module: Any = types.ModuleType("msvcrt")
     module.LK_NBLCK, module.LK_UNLCK = 2, 0

@@ -266,7 +266,9 @@ def test_a_change_that_fails_half_way_is_taken_back(
             assert tree(root) == before, at
     else:
         pytest.fail("it never got through")
-    if name not in ("chmod", "rmdir"):
+    # Windows makes no hard links, and waits until a file that is refused once is closed.
+    is_waited_out = os.name == "nt" and (name == "link" or number == errno.EACCES)
+    if name not in ("chmod", "rmdir") and not is_waited_out:
         assert refusals > 0
     assert (root / "Other/C.md").read_text() == "c2\n"
     with changes.locked():  # that it was done may have found no room in the journal: then the files say so

@@ -65,7 +65,8 @@ class PreconditionCheck:
                 path=path,
             )
         trash = os.path.join(self._files.root, TRASH)
-        if parts[0] == TRASH and os.path.realpath(trash) != trash:
+        # On Windows, realpath returns the case that the disk has.
+        if parts[0] == TRASH and os.path.normcase(os.path.realpath(trash)) != os.path.normcase(trash):
             raise VaultError(
                 PATH_OUTSIDE_VAULT, f"The vault's {TRASH} is a link; refusing to move notes through it.", path=path
             )

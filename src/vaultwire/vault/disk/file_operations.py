@@ -19,8 +19,8 @@ from typing import TypeVar
 from vaultwire.vault.disk.atomic_rename import try_rename_no_replace
 from vaultwire.vault.disk.mounts import file_system_of_file
 
-# Windows: a file that a virus scanner, indexer or sync client has open cannot be renamed, replaced or removed, and often not
-# read. They close it within 2.5 s.
+# Windows: a file that a virus scanner, indexer or sync client has open cannot be renamed, replaced or removed. They close it
+# within 2.5 s.
 _WAITS = (0.05, 0.1, 0.2, 0.4, 0.8, 1.0) if os.name == "nt" else ()
 OPEN_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
 

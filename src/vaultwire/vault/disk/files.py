@@ -19,7 +19,6 @@ from vaultwire.vault.disk.file_operations import (
     remove_quietly,
     sync_file,
     try_sync_file_system,
-    when_closed,
 )
 from vaultwire.vault.disk.paths import compose, fold, is_note
 from vaultwire.vault.disk.vault_root import VaultRoot, has_entry
@@ -232,7 +231,7 @@ class Files:
         """
         most = self.max_bytes if max_bytes is None else max_bytes
         try:
-            descriptor = when_closed(os.open, self._root.real_path(path), _OPEN_READ)
+            descriptor = os.open(self._root.real_path(path), _OPEN_READ)
             try:
                 status = os.fstat(descriptor)
                 if not stat.S_ISREG(status.st_mode):
