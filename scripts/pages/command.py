@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from scripts.pages import tools_page
+from scripts.pages import configuration_page, tools_page
 
 from vaultwire.app.engine import load_tools
 from vaultwire.cli.man_page import man_page
@@ -29,6 +29,7 @@ def main() -> int:
         (Path(CATALOG), _catalog_text(descriptions)),
         (Path(APP_CATALOG), _catalog_text(family)),
         (_DOCS / "tools.md", tools_page.page_text(descriptions)),
+        (_DOCS / "configuration.md", configuration_page.page_text()),
         (_DOCS / "vaultwire.1", man_page()),
     ):
         if path.exists() and path.read_text(encoding="utf-8") == text:

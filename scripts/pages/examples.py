@@ -20,7 +20,7 @@ from vaultwire.protocol.dialects import MCP
 from vaultwire.protocol.events import Peer, Request
 from vaultwire.protocol.revisions import LATEST_HANDSHAKE
 from vaultwire.server.handlers import Handlers
-from vaultwire.server.results import Refusal
+from vaultwire.server.results import Result
 from vaultwire.server.tasks import Job
 from vaultwire.toolkit.registry import Ask
 from vaultwire.vault.value_types import NoProgress
@@ -86,7 +86,7 @@ def _answer(handlers: Handlers, tool: str, arguments: Mapping[str, Any]) -> str:
     answer = handlers.handle(Request(0, "tools/call", params, LATEST_HANDSHAKE, peer), MCP)
     if isinstance(answer, Job):
         answer = answer.run(_Model(answer))
-    if isinstance(answer, Refusal) or answer.failed is not None:
+    if not isinstance(answer, Result) or answer.failed is not None:
         raise ValueError(f"{tool}: the example fails: {answer}")
     return "\n".join(block["text"] for block in answer.value["content"] if block["type"] == "text")
 
