@@ -13,6 +13,8 @@ from scripts.pages.sample_calls import CALLS, NOT_SHOWN
 from vaultwire.toolkit.lean import lean_hints, lean_schema, lean_text
 from vaultwire.toolkit.tool_sets import CATEGORIES, CORE, STANDARD
 
+# A bound that only keeps nonsense out says nothing to a reader.
+_MUCH = 10_000_000
 _INTRODUCTION = """\
 # Tools
 
@@ -146,10 +148,16 @@ def _earlier(calls: Sequence[tuple[str, Mapping[str, Any]]]) -> str:
 
 
 def _shortened(text: str) -> str:
-    """Break long arguments between those of the top level."""
+    """Break long arguments: a line for each, and one for each object of a list."""
     if len(text) <= 100:  # noqa: PLR2004 - what a page shows in one line
         return text
-    return json.dumps(json.loads(text), ensure_ascii=False, indent=2)
+    lines = []
+    for name, value in json.loads(text).items():
+        items = value if isinstance(value, list) and isinstance(value[0], dict) else []
+        listed = ",\n    ".join(json.dumps(each, ensure_ascii=False) for each in items)
+        shown = f"[\n    {listed}\n  ]" if items else json.dumps(value, ensure_ascii=False)
+        lines.append(f"  {json.dumps(name)}: {shown}")
+    return "{\n" + ",\n".join(lines) + "\n}"
 
 
 def _folded(title: str, lines: Sequence[str]) -> Iterator[str]:
@@ -190,6 +198,8 @@ def type_text(schema: Mapping[str, Any]) -> str:
         return f"list of {type_text(schema['items'])}s{most}"
     if schema["type"] == "object" and schema.get("additionalProperties"):
         return "object with any names"
+    if schema.get("maximum", 0) >= _MUCH:
+        return "integer" if schema["minimum"] < 0 else f"integer, {schema['minimum']} or more"
     if "maximum" in schema:
         return f"integer, {schema['minimum']} to {schema['maximum']}"
     return str(schema["type"])
