@@ -21,7 +21,7 @@ class Peer(NamedTuple):
     """
 
     name: str
-    index: str
+    registry: str
     version: str
     bin: str
     options: tuple[str, ...]
@@ -153,7 +153,7 @@ PEERS = (
         {
             "search": ("search_notes_tool", {"query": "{word}", "limit": 20}),
             "read": ("read_note_tool", {"path": "{path}"}),
-            "rename": ("move_note_tool", {"path": "{path}", "new_path": "{new}"}),
+            "rename": ("move_note_tool", {"from_path": "{path}", "to_path": "{new}"}),
             "append": ("append_to_note_tool", {"path": "{path}", "content": "{line}"}),
             "property": ("patch_frontmatter_tool", {"path": "{path}", "updates": {"status": "done"}}),
         },

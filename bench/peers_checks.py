@@ -7,7 +7,9 @@ touching other lines, and whether lines that are added at the same time all arri
 from __future__ import annotations
 
 import json
+import os
 import statistics
+import sys
 import tempfile
 import threading
 import time
@@ -56,20 +58,27 @@ Text.
 """
 
 
-class Found(NamedTuple):
-    """What was measured of a server. None or -1 where it has no tool for it, or the tool failed."""
+class Asked(NamedTuple):
+    """What a server answered, and how soon. None where it has no tool for it, or the tool failed."""
 
     tools: int
     list_bytes: int
-    initialize_ms: float
     first_search_ms: float | None
     search_ms: float | None
     read_ms: float | None
     memory_mib: float | None
+
+
+class Found(NamedTuple):
+    """What was measured of a server. -1 where it has no tool for it, or the tool failed."""
+
+    initialize_ms: float
+    asked: Asked
     links: int
     code_kept: bool
     other_lines: int
     appended: int
+    lost: int
 
 
 class Subject(NamedTuple):
@@ -86,16 +95,15 @@ def measure(subject: Subject, starts: int) -> Found:
         root = Path(folder, "notes")
         (root / ".obsidian").mkdir(parents=True)  # some servers ask for it
         write_vault(root)
+        asked = _ask(subject, root)  # first: the vault must be new to the server
         taken = []
         for _ in range(starts):
             with _started(subject, root) as server:
                 server.ask(INITIALIZE)
                 taken.append(server.seconds() * 1000)
-        tools, size, figures = _ask(subject, root)
     links, code_kept = _renamed(subject)
-    return Found(
-        tools, size, statistics.median(taken), *figures, links, code_kept, _other_lines(subject), _appended(subject)
-    )
+    appended, lost = _appended(subject)
+    return Found(statistics.median(taken), asked, links, code_kept, _other_lines(subject), appended, lost)
 
 
 class _Watched(Server):
@@ -112,10 +120,12 @@ class _Watched(Server):
 
 
 def _started(subject: Subject, root: Path) -> _Watched:
-    return _Watched(subject.command(root), {"HOME": str(root.parent), **subject.variables(root)})
+    # Our environment's programs have ripgrep, which some of them search with.
+    path = os.pathsep.join([os.path.dirname(sys.executable), os.environ.get("PATH", "")])
+    return _Watched(subject.command(root), {"HOME": str(root.parent), "PATH": path, **subject.variables(root)})
 
 
-def _ask(subject: Subject, root: Path) -> tuple[int, int, tuple[float | None, ...]]:
+def _ask(subject: Subject, root: Path) -> Asked:
     """Return the number and bytes of the tools, and the milliseconds of searches and reads."""
     word = queries()["rare"]
     wanted = [path.stem for path in root.rglob("*.md") if word in path.read_text(encoding="utf-8").lower()]
@@ -128,7 +138,7 @@ def _ask(subject: Subject, root: Path) -> tuple[int, int, tuple[float | None, ..
         read = _median(server, subject, "read", {"path": READ_PATH, "root": str(root)}, _READS)
         memory = (server.memory() or {}).get("VmRSS")
     size = len(json.dumps(tools, ensure_ascii=False, separators=(",", ":")).encode())
-    return len(tools), size, (first, search, read, memory)
+    return Asked(len(tools), size, first, search, read, memory)
 
 
 def _until_found(server: Server, subject: Subject, values: Mapping[str, str], wanted: Sequence[str]) -> float | None:
@@ -253,18 +263,25 @@ def _other_lines(subject: Subject) -> int:
     return changed
 
 
-def _appended(subject: Subject) -> int:
-    """Add lines to one note, all asked for before the first answer; return how many are there, -1 without a tool."""
+def _appended(subject: Subject) -> tuple[int, int]:
+    """Add lines to one note, all asked for before the first answer.
+
+    Return how many are there, and how many are missing though the answer said that they were added; -1 without a tool.
+    """
     if "append" not in subject.asks:
-        return -1
+        return -1, -1
     tool, arguments = subject.asks["append"]
+
+    refused: list[bool] = []
 
     def work(server: Server, _root: Path) -> None:
         for number in range(APPENDS):
             values = {"path": "Log.md", "line": f"- entry {number:02}"}
             server.send(call_frame(number, tool, filled(arguments, values)))
-        for _ in range(APPENDS):
-            server.receive()
+        refused.extend(_text_of(server.receive()).startswith("Error") for _ in range(APPENDS))
 
     text = _with_notes(subject, {"Log.md": "# Log\n"}, work).get("Log.md")
-    return -1 if text is None else sum(f"- entry {number:02}" in text for number in range(APPENDS))
+    if text is None:
+        return -1, -1
+    there = sum(f"- entry {number:02}" in text for number in range(APPENDS))
+    return there, max(0, refused.count(False) - there)

@@ -8,9 +8,8 @@ from __future__ import annotations
 import importlib.metadata
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
 from bench.client import compile_sources
 from bench.peers import OUR_ASKS, OURS, PEERS, Peer
@@ -20,20 +19,8 @@ from bench.report import environment, number, write_result
 
 _NOTHING = "-"
 """Stands where a server has no tool for it, or the tool failed."""
-_HEADINGS = (
-    "server",
-    "tools",
-    "list, bytes",
-    "start, ms",
-    "first search, ms",
-    "search, ms",
-    "read, ms",
-    "memory, MiB",
-    f"links right of {len(LINKS)}",
-    "code kept",
-    "other lines",
-    f"lines of {APPENDS}",
-)
+_COSTS = ("server", "tools", "list, bytes", "start, ms", "first search, ms", "search, ms", "read, ms", "memory, MiB")
+_CHANGES = ("server", f"links right of {len(LINKS)}", "code kept", "other lines", f"lines of {APPENDS}", "lost")
 
 
 def run(starts: int, path: Path) -> list[str]:
@@ -41,22 +28,31 @@ def run(starts: int, path: Path) -> list[str]:
     facts = environment(date=time.strftime("%Y-%m-%d"), starts=str(starts), notes="1,000")
     print("\n".join(f"{name}: {value}" for name, value in facts.items()) + "\n", flush=True)
     compile_sources()
-    results: dict[str, Any] = {}
-    rows = []
+    found: dict[str, Found | str] = {}
     for name, prepare in _subjects():
         print(f"{name} …", file=sys.stderr, flush=True)
         try:
-            found = measure(prepare(), starts)
+            found[name] = measure(prepare(), starts)
         except (CannotInstallError, OSError, RuntimeError, ValueError) as error:
-            results[name] = {"failed": str(error)}
-            rows.append((name, f"not measured: {str(error)[:100]}", *[""] * (len(_HEADINGS) - 2)))
-        else:
-            results[name] = found._asdict()
-            rows.append((name, *_cells(found)))
-    for cells in (_HEADINGS, ["---"] * len(_HEADINGS), *rows):
-        print(f"| {' | '.join(cells)} |")
-    write_result(path, {"environment": facts, "servers": results})
+            found[name] = f"not measured: {str(error)[:100]}"
+    print("\n".join(tables(found)))
+    servers = {
+        name: each if isinstance(each, str) else {**each._asdict(), "asked": each.asked._asdict()}
+        for name, each in found.items()
+    }
+    write_result(path, {"environment": facts, "servers": servers})
     return []
+
+
+def tables(found: Mapping[str, Found | str]) -> Iterator[str]:
+    """Yield the lines of two tables in Markdown: what a server costs, and what its changes do."""
+    for headings, cells in ((_COSTS, _costs), (_CHANGES, _changes)):
+        yield f"| {' | '.join(headings)} |"
+        yield f"|---{'|---:' * (len(headings) - 1)}|"
+        for name, each in found.items():
+            shown = [each, *[""] * (len(headings) - 2)] if isinstance(each, str) else cells(each)
+            yield f"| {' | '.join([name, *shown])} |"
+        yield ""
 
 
 def _subjects() -> Iterator[tuple[str, Callable[[], Subject]]]:
@@ -85,15 +81,18 @@ def _subject(peer: Peer) -> Subject:
     return Subject(command, lambda root: filled(dict(peer.variables), {"root": str(root)}), peer.asks)
 
 
-def _cells(found: Found) -> Sequence[str]:
-    figures = (found.initialize_ms, found.first_search_ms, found.search_ms, found.read_ms, found.memory_mib)
-    changes = [str(count) if count >= 0 else _NOTHING for count in (found.links, found.other_lines, found.appended)]
-    kept = _NOTHING if found.links < 0 else "yes" if found.code_kept else "no"
-    return (
-        str(found.tools),
-        f"{found.list_bytes:,}",
+def _costs(found: Found) -> list[str]:
+    asked = found.asked
+    figures = (found.initialize_ms, asked.first_search_ms, asked.search_ms, asked.read_ms, asked.memory_mib)
+    return [
+        str(asked.tools),
+        f"{asked.list_bytes:,}",
         *(_NOTHING if figure is None else number(figure) for figure in figures),
-        changes[0],
-        kept,
-        *changes[1:],
-    )
+    ]
+
+
+def _changes(found: Found) -> list[str]:
+    links, *others = [
+        str(count) if count >= 0 else _NOTHING for count in (found.links, found.other_lines, found.appended, found.lost)
+    ]
+    return [links, _NOTHING if found.links < 1 else "yes" if found.code_kept else "no", *others]

@@ -24,9 +24,9 @@ def install(peer: Peer) -> list[str]:
     if not done.exists():
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
-        (_install_npm if peer.index == "npm" else _install_pip)(peer, folder)
+        (_install_npm if peer.registry == "npm" else _install_pip)(peer, folder)
         done.touch()
-    if peer.index == "pip":
+    if peer.registry == "pip":
         return [str(folder / "bin" / peer.bin)]
     place = os.path.realpath(folder / "node_modules" / ".bin" / peer.bin)
     return [str(folder / "node_modules" / "node" / "bin" / "node") if peer.node else "node", place]

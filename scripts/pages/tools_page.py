@@ -27,6 +27,7 @@ tool from a real call, so neither can be out of date: `make check` fails if it i
 `--tools core` lists only {core}.
 `--tools all` lists every tool. [Configuration](configuration.md) has all options, [policy.md](policy.md) says how to allow and
 deny single tools, and [the error codes](configuration.md#error-codes) say what to do when a call fails.
+[comparison.md](comparison.md) compares vaultwire with other servers.
 
 ## How to read this page
 
