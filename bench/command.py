@@ -9,7 +9,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from bench import agents_command, engine_command, http_command, questions
+from bench import agents_command, engine_command, http_command, peers_command, questions
 from bench.client import compile_sources
 from bench.engine_command import say
 from bench.measures import Bench
@@ -41,6 +41,8 @@ def main() -> int:
         missed = http_command.run(options.runs, path)
     elif options.agents:
         missed = agents_command.run(path)
+    elif options.peers:
+        missed = peers_command.run(options.runs, path)
     else:
         missed = _run(options.starts, options.runs, path)
     print(f"\nmeasured in {time.perf_counter() - began:.0f} s, written to {path.relative_to(root)}")
@@ -50,7 +52,9 @@ def main() -> int:
 
 
 def _part(options: argparse.Namespace) -> str:
-    return next((part for part in ("engine", "questions", "http", "agents") if getattr(options, part)), "stdio")
+    return next(
+        (part for part in ("engine", "questions", "http", "agents", "peers") if getattr(options, part)), "stdio"
+    )
 
 
 def _run(starts: int, runs: int, path: Path) -> list[str]:
@@ -89,6 +93,11 @@ def _parser() -> argparse.ArgumentParser:
         "--agents", action="store_true", help="count the calls and tokens that requests of people take, instead"
     )
     parser.add_argument(
+        "--peers",
+        action="store_true",
+        help="measure other servers for Markdown vaults beside ours, instead; installs them below .venv/peers",
+    )
+    parser.add_argument(
         "--engine", action="store_true", help="measure the vault engine instead: searches, index, changes"
     )
     parser.add_argument(
@@ -105,6 +114,6 @@ def _parser() -> argparse.ArgumentParser:
         metavar="NOTES",
         help=f"with --engine: vaults of so many notes (default: {' '.join(map(str, _SIZES))}; --sizes 1000 is quick)",
     )
-    parser.add_argument("--name", help="name of the file in bench/results (default: stdio, http, engine or questions)")
+    parser.add_argument("--name", help="name of the file in bench/results (default: the part that is measured)")
     parser.add_argument("--strict", action="store_true", help="exit with 1 if a target was missed")
     return parser

@@ -10,7 +10,7 @@ import pytest
 from support.calls import DESCRIPTIONS
 from vaultwire.trust.policy import Policy, ToolRules
 from vaultwire.trust.policy_explained import describe, explain_path, explain_tool, to_text
-from vaultwire.trust.policy_file import _TABLES, LoadedPolicy, PolicyError, load_policy
+from vaultwire.trust.policy_file import TABLES, LoadedPolicy, PolicyError, load_policy
 from vaultwire.vault.disk.files import Files
 
 WHOLE = """\
@@ -260,7 +260,7 @@ def test_the_policies_in_the_documents_are_policies(tmp_path: Path) -> None:
     loaded = load(tmp_path, text)
     assert loaded.paths is not None
     assert {key for line in text.splitlines() if (key := line.partition(" = ")[0]) != line} >= {
-        key for keys in _TABLES.values() for key in keys if key not in _TABLES and key != "clients"
+        key for keys in TABLES.values() for key in keys if key not in TABLES and key != "clients"
     }
 
 

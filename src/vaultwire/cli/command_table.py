@@ -189,7 +189,7 @@ _SERVERS = (
     ),
     Command(
         "connect",
-        "connect an MCP client at stdin and stdout to a server elsewhere",
+        "connect an MCP client to a vaultwire server on another computer",
         connect.add_options,
         connect.run,
         ("vaultwire connect https://notes.example.org --key-file ~/notes.key",),
@@ -208,21 +208,21 @@ _SERVERS = (
 _EDITORS = (
     Command(
         "ide",
-        "connect Claude Code to your vault as an editor: open note, selection, review of changes",
+        "connect Claude Code to a vault as its editor: open note, selection, review of changes",
         _add_ide,
         lambda options: ide.run(make_config(options.vault, policy=options.policy), options),
         ("vaultwire ide --vault ~/Notes --gemini",),
     ),
     Command(
         "mention",
-        "mention a note to the assistants at a running vaultwire ide",
+        "mention a note to the assistants that use a running vaultwire ide",
         _add_editor_command,
         lambda options: editor_commands.run(options, do="mention"),
         ("vaultwire mention 'Garden plan#L2-L5' --vault ~/Notes",),
     ),
     Command(
         "select",
-        "show a note as the active one to the assistants at a running vaultwire ide",
+        "tell the assistants that use a running vaultwire ide which note is active",
         _add_editor_command,
         lambda options: editor_commands.run(options, do="select"),
         ("vaultwire select 'Garden plan' --vault ~/Notes",),
@@ -268,14 +268,14 @@ _SETTING_UP = (
     ),
     Command(
         "keys",
-        "issue, list and revoke the keys that clients on other computers need for serve",
+        "manage the API keys of serve: issue, list, revoke",
         keys.add_options,
         keys.run,
         ("vaultwire keys issue phone",),
     ),
     Command(
         "policy",
-        "check a policy's file, and say what it allows and why",
+        "check a policy file, and explain what it allows",
         policy.add_options,
         policy.run,
         ("vaultwire policy explain delete_note Diary/Today.md --policy policy.toml",),
@@ -290,7 +290,7 @@ _SETTING_UP = (
     ),
     Command(
         "completion",
-        "print what makes a shell complete these commands",
+        "print the completion script of a shell",
         shell_completion.add_options,
         shell_completion.run,
         ("vaultwire completion bash >> ~/.bash_completion", "vaultwire completion fish | source"),
@@ -299,7 +299,7 @@ _SETTING_UP = (
 
 GROUPS: dict[str, tuple[Command, ...]] = {
     "notes": _NOTES,
-    "changes, and their undo": _HISTORY,
+    "changes and undo": _HISTORY,
     "servers for assistants": _SERVERS,
     "editors": _EDITORS,
     "setting up and checking": _SETTING_UP,

@@ -24,7 +24,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="[NAME=]N",
-        help="calls a minute of one client: in all, of a tool, of 'each' tool, or of each tool that 'changes' notes",
+        help="calls a minute for each client: N in all; NAME=N for one tool, each=N for each tool, changes=N for each tool "
+        "that changes notes",
     )
     group.add_argument(
         "--timeout",

@@ -2,28 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from vaultwire import __version__
 from vaultwire.cli.command_spec import CommandSpec, Taken, specs_of
 from vaultwire.cli.commands import make_parser
+from vaultwire.cli.environment import OURS, VARIABLES, Variable
 
-_TAIL = """\
-.SH ENVIRONMENT
-.TP
-.B VAULTWIRE_VAULT
-The vault of a command without
-.BR \\-\\-vault .
-.TP
-.B VAULTWIRE_POLICY
-The policy of a command without
-.BR \\-\\-policy .
-.TP
-.BR VAULTWIRE_CACHE ", " VAULTWIRE_STATE
-The folders of the index, and of the record of changes.
-.TP
-.B NO_COLOR
-If it is not empty, no colours are printed.
+_EXIT_STATUS = """\
 .SH "EXIT STATUS"
 0: done, or found. 1: nothing found, something is wrong, or it could not be done; stderr says why. 2: the command was
 written in a wrong way, or needs
@@ -47,8 +34,10 @@ def man_page() -> str:
         _escaped(whole.about),
         ".SH COMMANDS",
         *(line for spec in commands for line in _command(spec)),
+        ".SH ENVIRONMENT",
+        *(line for each in VARIABLES if each.kind == OURS or each.name == "NO_COLOR" for line in _variable(each)),
     ]
-    return "\n".join(parts) + "\n" + _TAIL
+    return "\n".join(parts) + "\n" + _EXIT_STATUS
 
 
 def _command(spec: CommandSpec) -> list[str]:
@@ -63,6 +52,11 @@ def _command(spec: CommandSpec) -> list[str]:
     if spec.epilog:
         lines += [".PP", ".nf", *map(_escaped, spec.epilog.split("\n")), ".fi"]
     return lines
+
+
+def _variable(each: Variable) -> list[str]:
+    meaning = re.sub(r"`(.*?)`", r"\1", each.meaning)
+    return [".TP", f".B {each.name}", _escaped(f"{meaning} {each.option} wins over it." if each.option else meaning)]
 
 
 def _argument(taken: Taken) -> str:

@@ -61,6 +61,16 @@ def actions_of(parser: argparse.ArgumentParser) -> list[argparse.Action]:
     return [action for action in parser._actions if action.help != argparse.SUPPRESS]  # noqa: SLF001 - see above
 
 
+def groups_of(parser: argparse.ArgumentParser) -> dict[str, str]:
+    """Return the heading below which help shows each option, by its name in the namespace. argparse's own are left out."""
+    first = 2  # those for arguments and options without a heading of ours
+    return {
+        action.dest: group.title or ""
+        for group in parser._action_groups[first:]  # noqa: SLF001 - as above
+        for action in group._group_actions  # noqa: SLF001 - as above
+    }
+
+
 def commands_of(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
     """Return the parsers of a parser's commands, by name; none if it has no commands."""
     for action in parser._actions:  # noqa: SLF001 - as above

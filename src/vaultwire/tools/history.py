@@ -33,8 +33,8 @@ class ListedChange(TypedDict):
     tool: Annotated[str, "With which tool"]
     files: Annotated[list[TouchedFile], "The first files it changed"]
     file_count: Annotated[int, "How many files in all"]
-    undoes: Annotated[NotRequired[int], "The change it took back; the latest of several"]
-    undoes_also: Annotated[NotRequired[list[int]], "The others it took back"]
+    undoes: Annotated[NotRequired[int], "The change that it undid; the latest of several"]
+    undoes_also: Annotated[NotRequired[list[int]], "The others that it undid"]
     undone_by: Annotated[NotRequired[int], "The change that took it back"]
     left: Annotated[
         list[str], "Files that could not be put back when it failed half-way, because somebody had changed them"
@@ -112,8 +112,8 @@ def show_change(vault: Vault, _: Progress, /, change: Number) -> Outcome[ShownCh
 
 @tool(title="Undo change", destructive=True)
 def undo_change(vault: Vault, progress: Progress, /, change: Number, dry_run: DryRun = False) -> Outcome[Changed]:
-    """Undo a change, whichever client made it. Later edits of other lines stay; where they touched the same lines it
-    refuses and says why. Undoing is a change of its own and can be undone.
+    """Undo a change, whichever client made it. Later edits of other lines stay. If the same lines were edited later, nothing is
+    undone, and the error says why. An undo is a change of its own, and can be undone.
     """
     done = vault.history.undo([change], "", progress, dry_run=dry_run).done
     data = to_changed(done)

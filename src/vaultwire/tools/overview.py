@@ -45,7 +45,7 @@ class UsedProperties(TypedDict):
 class ListedTask(TypedDict):
     """A task."""
 
-    path: Annotated[str, "Note it stands in"]
+    path: Annotated[str, "Path of its note"]
     line: Annotated[int, "Line number in the note, from 1"]
     mark: Annotated[str, "What is in its box: a space if it is to do, often x if it is done"]
     text: Annotated[str, "The task"]

@@ -74,7 +74,7 @@ class TaskToSet(TypedDict):
 class TaskAsSet(TypedDict):
     """A task as it is now."""
 
-    path: Annotated[str, "Note it stands in"]
+    path: Annotated[str, "Path of its note"]
     line: Annotated[int, "Line number in the note, from 1"]
     mark: Annotated[str, "What is in its box"]
     text: Annotated[str, "The task"]

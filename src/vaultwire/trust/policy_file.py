@@ -17,7 +17,7 @@ from vaultwire.vault.visibility.private_notes import PrivacyRules
 _MAX_BYTES = 1 << 20
 
 # The keys of each table; "" is the top level.
-_TABLES: dict[str, tuple[str, ...]] = {
+TABLES: dict[str, tuple[str, ...]] = {
     "": ("read_only", "symlinks", "paths", "private", "sizes", "tools", "clients", "network"),
     "paths": ("read", "write", "deny", "types"),
     "private": ("tags", "properties"),
@@ -78,7 +78,7 @@ class _Reader:
             line = int(at[1]) if at and at[1] else self._text.count("\n") + 1
             self._refuse(line, f"is not TOML: {_TOML_LINE.sub('', str(error)).strip()}")
         self._check_keys("", found)
-        tables = {name: self._table(found, name) for name in _TABLES if name}
+        tables = {name: self._table(found, name) for name in TABLES if name}
         for name, table in tables.items():
             self._check_keys(name, table)
         paths, private, sizes = tables["paths"], tables["private"], tables["sizes"]
@@ -119,9 +119,9 @@ class _Reader:
 
     def _check_keys(self, table: str, found: Mapping[str, Any], known: tuple[str, ...] | None = None) -> None:
         for key in found:
-            if key not in (known or _TABLES[table]):
+            if key not in (known or TABLES[table]):
                 where = f" in [{table}]" if table else ""
-                self._refuse(self._line(table, key), f"unknown {key!r}{where}{_near(key, known or _TABLES[table])}")
+                self._refuse(self._line(table, key), f"unknown {key!r}{where}{_near(key, known or TABLES[table])}")
 
     def _clients(self, found: Mapping[str, Any]) -> dict[str, ToolRules]:
         clients = found.get("clients", {})
@@ -132,12 +132,12 @@ class _Reader:
             where = f"clients.{name}"
             if not isinstance(table, dict):
                 self._refuse(self._line("clients", name), f'{name!r} must be a table: [clients."{name}"]')
-            self._check_keys(where, table, _TABLES["tools"])
+            self._check_keys(where, table, TABLES["tools"])
             rules[name] = self._tool_rules(table, where)
         return rules
 
     def _tool_rules(self, table: Mapping[str, Any], where: str) -> ToolRules:
-        allow, deny = (self._texts(table, where, key) for key in _TABLES["tools"])
+        allow, deny = (self._texts(table, where, key) for key in TABLES["tools"])
         for key, names in (("allow", allow), ("deny", deny)):
             for name in names or ():
                 if "*" not in name and _snake(name) not in self._tools:

@@ -149,7 +149,7 @@ def _add_folder(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_most(parser: argparse.ArgumentParser, usual: int, things: str) -> None:
-    text = f"print at most so many {things}" + (f" ({usual}); 0 for all" if usual else "")
+    text = f"print at most so many {things}" + (f" ({usual}); 0 for all" if usual else " (else: all)")
     parser.add_argument("-n", "--limit", type=_count, default=usual, metavar="N", help=text)
 
 

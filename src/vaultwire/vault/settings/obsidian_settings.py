@@ -129,7 +129,7 @@ class CachedSettings:
     """The settings of one vault, always as they are now. Each question looks at seven files."""
 
     def __init__(self, root: str) -> None:
-        self._files = {name: CachedFile(os.path.join(root, CONFIG_FOLDER, name)) for name in _KEYS}
+        self._files = {name: CachedFile(os.path.join(root, CONFIG_FOLDER, name)) for name in KEYS}
         self._cached: tuple[list[FileContent], Settings] = ([], Settings())
 
     def get(self) -> Settings:
@@ -142,7 +142,7 @@ class CachedSettings:
     def _parse(self, contents: list[FileContent]) -> Settings:
         values: dict[str, Any] = {}
         problems: list[Problem] = []
-        for (name, keys), content in zip(_KEYS.items(), contents, strict=True):
+        for (name, keys), content in zip(KEYS.items(), contents, strict=True):
             path = f"{CONFIG_FOLDER}/{name}"
             if content.problem:
                 problems.append(Problem(path, content.problem))
@@ -268,7 +268,7 @@ def _shown(value: Any) -> str:
 _WHOLE = ""
 """The key of a file that is one setting."""
 
-_KEYS: Final[Mapping[str, tuple[tuple[str, str, _Check], ...]]] = {
+KEYS: Final[Mapping[str, tuple[tuple[str, str, _Check], ...]]] = {
     "app.json": (
         ("userIgnoreFilters", "user_ignore_filters", _texts),
         ("attachmentFolderPath", "attachment_folder", _text),

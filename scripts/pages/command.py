@@ -1,0 +1,48 @@
+"""The program behind ``make generate``: writes the files that are generated. ``--check`` names stale ones."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from scripts.pages import clients_page, configuration_page, tools_page
+
+from vaultwire.app.engine import load_tools
+from vaultwire.cli.man_page import man_page
+from vaultwire.obsidian.files_backend import FilesBackend
+from vaultwire.toolkit.catalog import APP_CATALOG, CATALOG
+from vaultwire.toolkit.schema import describe
+from vaultwire.tools.obsidian_cli.family import make_family
+
+_ROOT = Path(__file__).resolve().parents[2]
+_DOCS = _ROOT / "docs"
+
+
+def main() -> int:
+    """Write the files, or with ``--check`` name the stale ones; the exit code is their number."""
+    descriptions = [describe(tool) for tool in load_tools()]
+    family = [describe(tool) for tool in make_family(FilesBackend)]
+    stale = 0
+    for path, text in (
+        (Path(CATALOG), _catalog_text(descriptions)),
+        (Path(APP_CATALOG), _catalog_text(family)),
+        (_DOCS / "clients.md", clients_page.page_text()),
+        (_DOCS / "tools.md", tools_page.page_text(descriptions)),
+        (_DOCS / "configuration.md", configuration_page.page_text()),
+        (_DOCS / "vaultwire.1", man_page()),
+    ):
+        if path.exists() and path.read_text(encoding="utf-8") == text:
+            continue
+        stale += 1
+        if "--check" in sys.argv:
+            print(f"stale: {path.relative_to(_ROOT)} (run make generate)")
+        else:
+            path.write_text(text, encoding="utf-8", newline="\n")
+            print(f"written: {path.relative_to(_ROOT)}")
+    return stale if "--check" in sys.argv else 0
+
+
+def _catalog_text(descriptions: list[dict[str, Any]]) -> str:
+    return json.dumps(descriptions, indent=1, ensure_ascii=False) + "\n"
