@@ -98,7 +98,7 @@ class Terminal(NamedTuple):
 BEFORE = (
     Terminal("demo", "vaultwire demo", 104, lines=30),
     Terminal("doctor", "vaultwire doctor --vault ~/Practice", 104),
-    Terminal("client-config", "vaultwire client-config claude-desktop --vault ~/Practice"),
+    Terminal("install", "vaultwire install claude-desktop --vault ~/Practice", 104),
     Terminal("search", "vaultwire search tomatoes --vault ~/Practice"),
 )
 AFTER = (
@@ -132,6 +132,7 @@ class Home:
             "TZ": "UTC",
         }
         (folder / "tmp").mkdir()
+        (folder / ".config" / "Claude").mkdir(parents=True)  # the app was started once
         policy = TUTORIAL.read_text(encoding="utf-8").split("```toml\n")[1].split("```")[0]
         (folder / "policy.toml").write_text(policy, encoding="utf-8")
 

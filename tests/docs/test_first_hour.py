@@ -36,6 +36,8 @@ def test_the_first_hour_goes_as_it_is_told(tmp_path: Path) -> None:
     home |= {"VAULTWIRE_CACHE": str(tmp_path / "cache"), "VAULTWIRE_STATE": str(tmp_path / "state")}
     write_vault(tmp_path / "Notes", "=== Mine.md\nmine\n")
     practice = tmp_path / "Practice"
+    for folder in (".config/Claude", "Library/Application Support/Claude"):  # the app was started once
+        (tmp_path / folder).mkdir(parents=True)
     for part in re.split(r"^## ", text, flags=re.MULTILINE):
         for policy in re.findall(r"^```toml\n(.*?)^```", part, re.DOTALL | re.MULTILINE):
             (tmp_path / "policy.toml").write_text(policy, encoding="utf-8")
