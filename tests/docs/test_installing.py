@@ -15,7 +15,7 @@ import pytest
 from vaultwire import distribution
 
 ROOT = Path(__file__).resolve().parents[2]
-AGENTS = ("claude", "gemini", "codex", "code", "/plugin")
+AGENTS = ("claude", "gemini", "codex", "/plugin")
 INSTALLERS = (
     "pip",
     "pip3",
@@ -37,7 +37,7 @@ COMMAND = re.compile(rf"(?<![\w./-])(?:{'|'.join(INSTALLERS)})(?: +[^\s`|]+)+")
 # What fetches a package. Other commands (uninstall, inject, upgrade) need one that is installed.
 FETCHES = {"install", "run", "add", "pull", "clone", "uvx", "npx"}
 NAMED = re.compile(
-    r"""['"(]*(?:(?:git\+)?https?://)?(?:[\w.-]+/)*vaultwire(?:\.git)?(?:\[[\w,]*\])?(?:[@:=<>~!][^/\s]*)?['").,;:]*"""
+    r"""['"(]*(?![./~])(?:(?:git\+)?https?://)?(?:[\w.-]+/)*vaultwire(?:\.git)?(?:\[[\w,]*\])?(?:[@:=<>~!][^/\s]*)?['").,;:]*"""
 )
 # These tell how it will be; in install.md only below the heading that says so.
 FUTURE = {"docs/releasing.md": "", "docs/install.md": "## When it is on the package index"}
@@ -53,8 +53,9 @@ def is_by_name(words: list[str]) -> bool:
     program, *rest = words
     if not {program, *rest} & FETCHES or {"uninstall", "inject"} & set(rest):
         return False
-    if program in AGENTS and not {"plugin", "plugins", "extensions", "marketplace", "--install-extension"} & set(rest):
-        return False  # such as `claude mcp add`, where the name is that of an entry
+    if program in AGENTS:
+        # In `mcp add NAME` it is the name of an entry; in `plugin install NAME@PLACE` the place is one that was added before.
+        rest = [word for word in rest if "/" in word] if {"marketplace", "extensions"} & set(rest) else []
     for option in ("--from", "--spec"):
         if option in rest[:-1]:
             return NAMED.fullmatch(rest[rest.index(option) + 1]) is not None
@@ -103,7 +104,7 @@ def test_nothing_tells_people_to_install_a_name_that_another_could_take() -> Non
         "winget install --id vaultwire",
         "uvx --from git+https://github.com/vaultwire/vaultwire vaultwire",
         "git clone https://github.com/vaultwire/vaultwire.git",
-        "claude plugin install vaultwire@vaultwire",
+        "claude plugin marketplace add vaultwire/vaultwire",
         "gemini extensions install https://github.com/vaultwire/vaultwire",
         "/plugin marketplace add vaultwire/vaultwire",
         "docker run -i ghcr.io/vaultwire/vaultwire:latest",
@@ -125,6 +126,9 @@ def test_such_a_command_is_seen(text: str) -> None:
         "uvx something vaultwire",
         "vaultwire is run by uv, and vaultwire says so",
         "claude mcp add --scope user vaultwire -- /usr/bin/true",
+        "claude plugin marketplace add ~/Downloads/vaultwire",
+        "claude plugin install vaultwire@vaultwire",
+        "pip install ./vaultwire",
         "docker run -i image vaultwire",
     ],
 )
