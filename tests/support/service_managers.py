@@ -107,8 +107,21 @@ class Manager:
         self._process.unlink()
         return 0
 
+    def tell_to_stop(self) -> int:
+        """Return at once, as launchd does; it knows the service until the process has ended."""
+        if self.knows():
+            return 3
+        os.kill(int(self._process.read_text()), signal.SIGTERM)
+        return 36  # EINPROGRESS
+
     def knows(self) -> int:
-        return 0 if self._known.exists() and self._process.exists() else 3
+        if not self._known.exists() or not self._process.exists():
+            return 3
+        if _runs(int(self._process.read_text())):
+            return 0
+        self._known.unlink()
+        self._process.unlink()
+        return 3
 
 
 def _runs(number: int) -> bool:
@@ -146,7 +159,7 @@ def launchctl(manager: Manager, words: list[str]) -> int:
             manager.learn(definition_of_agent(Path(path).read_bytes()))
             return manager.start()
         case ["bootout", _]:
-            return manager.forget()
+            return manager.tell_to_stop()
         case ["print", _]:
             return manager.knows()
     return 1
