@@ -126,9 +126,13 @@ class Manager:
 
 def _runs(number: int) -> bool:
     try:
+        os.kill(number, 0)
+        # Where nobody waits for it, an ended process stays as a zombie (Linux).
         return Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except FileNotFoundError:
+    except ProcessLookupError:
         return False
+    except FileNotFoundError:
+        return not os.path.exists("/proc/self/stat")
 
 
 def systemctl(manager: Manager, words: list[str]) -> int:
