@@ -107,15 +107,32 @@ class Manager:
         self._process.unlink()
         return 0
 
+    def tell_to_stop(self) -> int:
+        """Return at once, as launchd does; it knows the service until the process has ended."""
+        if self.knows():
+            return 3
+        os.kill(int(self._process.read_text()), signal.SIGTERM)
+        return 36  # EINPROGRESS
+
     def knows(self) -> int:
-        return 0 if self._known.exists() and self._process.exists() else 3
+        if not self._known.exists() or not self._process.exists():
+            return 3
+        if _runs(int(self._process.read_text())):
+            return 0
+        self._known.unlink()
+        self._process.unlink()
+        return 3
 
 
 def _runs(number: int) -> bool:
     try:
+        os.kill(number, 0)
+        # Where nobody waits for it, an ended process stays as a zombie (Linux).
         return Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except FileNotFoundError:
+    except ProcessLookupError:
         return False
+    except FileNotFoundError:
+        return not os.path.exists("/proc/self/stat")
 
 
 def systemctl(manager: Manager, words: list[str]) -> int:
@@ -146,7 +163,7 @@ def launchctl(manager: Manager, words: list[str]) -> int:
             manager.learn(definition_of_agent(Path(path).read_bytes()))
             return manager.start()
         case ["bootout", _]:
-            return manager.forget()
+            return manager.tell_to_stop()
         case ["print", _]:
             return manager.knows()
     return 1

@@ -52,6 +52,7 @@ class Plan(NamedTuple):
     ``folders`` must exist before it starts. ``starts_over``: commands that stop it before a changed file is written.
     ``stops``, ``cleans_up``: the commands before and after the file is deleted. ``asks``: the command that succeeds if the
     manager knows the service. ``log_hint``: how a person reads the log. ``hints``: what else a person should know.
+    ``stops_later``: the command that stops it may return before it has ended, and the manager knows it until then.
     """
 
     path: str
@@ -65,6 +66,7 @@ class Plan(NamedTuple):
     asks: Command
     log_hint: str
     hints: tuple[str, ...] = ()
+    stops_later: bool = False
 
 
 class Facts(NamedTuple):

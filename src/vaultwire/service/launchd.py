@@ -44,6 +44,7 @@ def plan(job: Job, home: str, label: str) -> Plan:
         cleans_up=(),
         asks=Command(("launchctl", "print", f"{domain}/{label}")),
         log_hint=f"tail -f '{log}'",
+        stops_later=True,
         hints=(
             "It runs while you are logged in. If it cannot read the vault: macOS keeps programs out of Desktop, Documents,",
             "Downloads and iCloud Drive until you allow them in System Settings, Privacy & Security, Files & Folders",

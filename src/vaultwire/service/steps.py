@@ -17,6 +17,8 @@ from vaultwire.service.system_commands import run, succeeds
 
 # The first start after an update compiles the program; that takes longer than usual.
 _START_SECONDS = 30.0
+# It answers calls in flight for up to 65 seconds; a service manager kills it after 75.
+_END_SECONDS = 90.0
 _ASK_SECONDS = 3.0
 _BETWEEN_SECONDS = 0.1
 
@@ -43,7 +45,9 @@ def install(plan: Plan, folders: tuple[str, ...], *, force: bool) -> Iterator[st
     try:
         for folder in (*folders, *plan.folders, os.path.dirname(plan.path)):
             os.makedirs(folder, mode=0o700, exist_ok=True)
-        yield from _run(plan.starts_over if before is not None else ())
+        if before is not None:
+            yield from _run(plan.starts_over)
+            _wait_until_it_ended(plan)
         _write(plan.path, plan.content)
         yield f"wrote {plan.path}"
         yield from _run(plan.starts)
@@ -63,6 +67,7 @@ def remove(plan: Plan, *, force: bool) -> Iterator[str]:
         return
     facts = _check_ours(plan, content, "delete", force=force)
     yield from _run(plan.stops)
+    _wait_until_it_ended(plan)
     try:
         for path in (plan.path, facts.log if facts else ""):
             if path and os.path.exists(path):
@@ -90,6 +95,15 @@ def wait_until_it_answers(url: str) -> bool:
             return False
         time.sleep(_BETWEEN_SECONDS)
     return True
+
+
+def _wait_until_it_ended(plan: Plan) -> None:
+    """Wait for a service that was told to stop. Raises ServiceError if it does not."""
+    end = time.monotonic() + _END_SECONDS
+    while plan.stops_later and succeeds(plan.asks):
+        if time.monotonic() > end:
+            raise ServiceError("the service does not end; try again in a minute")
+        time.sleep(_BETWEEN_SECONDS)
 
 
 def answers(url: str) -> bool:

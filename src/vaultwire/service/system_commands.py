@@ -8,8 +8,8 @@ import subprocess
 
 from vaultwire.service.job import Command, ServiceError
 
-# Starting a service waits for others, and a computer that has just started is slow.
-_SECONDS = 60.0
+# A restart waits until calls in flight are answered, for up to 75 seconds.
+_SECONDS = 120.0
 
 
 def run(command: Command) -> bool:
