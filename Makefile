@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 # Some container images set it; then every start would compile the program again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test check unit conformance clients claude-code openapi browser plugin bench soak mutants generate format clean
+.PHONY: demo test check unit platforms conformance clients claude-code openapi browser plugin bench soak mutants generate format clean
 
 demo: $(VENV)/.installed
 	$(BIN)/vaultwire demo $(if $(VAULT),--vault "$(VAULT)")
@@ -26,6 +26,10 @@ check: $(VENV)/.developing
 PARALLEL := -n auto --dist worksteal
 unit: $(VENV)/.developing
 	$(BIN)/python -m pytest $(PARALLEL) $(ARGS)
+
+# The types as on Windows and on macOS: nothing is used that they lack.
+platforms: $(VENV)/.developing
+	$(BIN)/python scripts/check_platforms.py
 
 # The official MCP conformance suite, against our protocol core over stdio and over HTTP. Prints its scores. Needs npm.
 # The suite needs a newer Node than some systems have; npm fetches that, too.
