@@ -7,8 +7,8 @@ BIN := $(VENV)/bin
 # Some container images set it; then every start would compile the program again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test check unit conformance clients claude-code openapi browser plugin plugin-js docs pictures container systemd workflows release install-test \
-	bench soak mutants generate format clean
+.PHONY: demo test check unit platforms conformance clients artefacts claude-code codex openapi browser plugin plugin-js docs pictures \
+	container systemd workflows release install-test bench soak mutants generate format clean
 
 demo: $(VENV)/.installed
 	$(BIN)/vaultwire demo $(if $(VAULT),--vault "$(VAULT)")
@@ -27,6 +27,10 @@ check: $(VENV)/.developing
 PARALLEL := -n auto --dist worksteal
 unit: $(VENV)/.developing
 	$(BIN)/python -m pytest $(PARALLEL) $(ARGS)
+
+# The types as on Windows and on macOS: nothing is used that they lack.
+platforms: $(VENV)/.developing
+	$(BIN)/python scripts/check_platforms.py
 
 # The official MCP conformance suite, against our protocol core over stdio and over HTTP. Prints its scores. Needs npm.
 # The suite needs a newer Node than some systems have; npm fetches that, too.
@@ -59,7 +63,6 @@ $(VENV)/gemini/.installed: $(VENV)/.developing tests/clients/gemini/package.json
 	@touch $@
 
 # The bundles for clients, checked by the tools of those clients and started as their manifests say. Needs npm.
-.PHONY: artefacts codex
 artefacts: $(VENV)/artefacts/.installed $(VENV)/clients/.installed $(VENV)/gemini/.installed
 	VAULTWIRE_BUNDLE_MODULES=$(VENV)/artefacts/node_modules VAULTWIRE_NODE_MODULES=$(VENV)/clients/node_modules \
 		VAULTWIRE_GEMINI_MODULES=$(VENV)/gemini/node_modules VAULTWIRE_UV=$(VENV)/artefacts/bin \

@@ -13,8 +13,8 @@ import pytest
 
 from support.vaults import snapshot, write_vault
 from vaultwire.app.engine import load_tools
-from vaultwire.toolkit.tool_sets import STANDARD
 from vaultwire.client_setup.clients import CLIENTS
+from vaultwire.toolkit.tool_sets import STANDARD
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])

@@ -1,7 +1,4 @@
-"""Staging: one change on its way to the disk and back. Temporary files, the steps, and how far a change has come.
-
-Which change is executed or rolled back, and when, is decided by ``changes.executor``.
-"""
+"""Staging: one change on its way to the disk and back, and how far it has come. ``changes.executor`` decides when it goes."""
 
 from __future__ import annotations
 
