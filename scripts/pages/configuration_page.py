@@ -136,7 +136,7 @@ def _command(spec: CommandSpec, run: Sequence[Taken]) -> Iterator[str]:
     if spec.arguments:
         yield "| argument | what it is |\n|---|---|"
         yield from (
-            f"| `{each.value}`{' …' if each.repeats else ''} | {_escaped(each.help)} |" for each in spec.arguments
+            f"| {_code(each.value)}{' …' if each.repeats else ''} | {_escaped(each.help)} |" for each in spec.arguments
         )
         yield ""
     yield from _option_tables(own, "Options")

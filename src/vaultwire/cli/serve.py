@@ -69,7 +69,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     others.add_argument(
         "--legacy-sse", action="store_true", help="also serve clients of 2024-11-05, at /sse and /messages"
     )
-    others.add_argument("--ide", action="store_true", help="also be an editor to Claude Code (see vaultwire ide)")
+    others.add_argument("--ide", action="store_true", help="also connect Claude Code as its editor (see vaultwire ide)")
     ide.add_companions(others)
     watching = parser.add_argument_group("logs and metrics")
     watching.add_argument("--metrics", action="store_true", help="serve metrics for Prometheus at /metrics")
