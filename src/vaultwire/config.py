@@ -94,12 +94,15 @@ class Config:
         return config
 
 
+def state_folder() -> str:
+    """Return the state folder: the one named in the environment, else the user's usual one."""
+    given = os.environ.get(STATE_VARIABLE)
+    return os.path.abspath(os.path.expanduser(given)) if given else _user_folders()[1]
+
+
 def keys_folder(state: str | None = None) -> str:
     """Return the folder of the API keys, in the state folder."""
-    if state is None:
-        given = os.environ.get(STATE_VARIABLE)
-        state = os.path.abspath(os.path.expanduser(given)) if given else _user_folders()[1]
-    return os.path.join(state, "keys")
+    return os.path.join(state_folder() if state is None else state, "keys")
 
 
 def audit_file(given: str) -> str:

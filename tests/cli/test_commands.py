@@ -11,6 +11,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
+import yaml
 
 from support.vaults import open_vault, snapshot, write_vault
 from vaultwire import __version__
@@ -99,17 +100,14 @@ def test_a_client_gets_an_entry_it_can_paste_and_that_starts_a_server(client: st
     finished = run("client-config", client, "--vault", str(vault), "--read-only")
     assert finished.returncode == 0
     assert "restart" in finished.stderr
-    if client == "codex":
-        server = tomllib.loads(finished.stdout)["mcp_servers"]["vaultwire"]
-    else:
-        (servers,) = json.loads(finished.stdout).values()
-        server = servers["vaultwire"]
-    assert server["args"] == ["stdio", "--vault", str(vault), "--read-only"]
-    assert server.get("type", "stdio") == "stdio"
+    readers = {"codex": tomllib.loads, "goose": yaml.safe_load}
+    (servers,) = readers.get(client, json.loads)(finished.stdout).values()
+    server = servers["vaultwire"]
+    command = server["command"] if client == "opencode" else [server.get("command") or server["cmd"], *server["args"]]
+    assert command[-4:] == ["stdio", "--vault", str(vault), "--read-only"]
+    assert server.get("type", "stdio") in ("stdio", "local")
     hello = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
-    answer = subprocess.run(
-        [server["command"], *server["args"]], input=json.dumps(hello), capture_output=True, text=True, check=True
-    )
+    answer = subprocess.run(command, input=json.dumps(hello), capture_output=True, text=True, check=True)
     assert json.loads(answer.stdout) == {"jsonrpc": "2.0", "id": 1, "result": {}}
 
 

@@ -101,7 +101,7 @@ def test_a_vault_of_such_a_name_is_said_as_text(tmp_path: Path) -> None:
     (folder / ".obsidian").mkdir(parents=True)
     for command in (["check"], ["doctor"], ["plugin", "install"], ["plugin", "remove"], ["mention", "A"]):
         run(*command, "--vault", str(folder))
-    for client in ("cursor", "codex", "claude-code"):
+    for client in ("cursor", "codex", "claude-code", "goose"):
         assert run("client-config", client, "--vault", str(folder))[0] == 0
     run("check", "--vault", str(folder / "none"))
     (folder / "policy.toml").write_text('"\\u001b[2J" = 1\n[clients."\\u001b[2J\\u009b"]\ndeny = ["graph"]')

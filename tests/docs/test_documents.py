@@ -13,7 +13,7 @@ import pytest
 
 from support.vaults import snapshot, write_vault
 from vaultwire.app.engine import load_tools
-from vaultwire.cli import client_config
+from vaultwire.client_setup.clients import CLIENTS
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
@@ -44,6 +44,8 @@ def test_the_readme_shows_commands() -> None:
 def test_a_command_that_is_printed_works(document: str, command: str, tmp_path: Path) -> None:
     notes = write_vault(tmp_path / "Notes", VAULT)
     before = snapshot(notes)
+    for client in (".config/Claude", ".cursor", ".codex"):  # they were started once
+        (tmp_path / client).mkdir(parents=True)
     if command.startswith("make "):
         # The target itself runs in CI; from here it would run this test again.
         arguments = ["make", "--dry-run", "--directory", str(ROOT), *command.split()[1:]]
@@ -69,11 +71,16 @@ def test_a_link_to_a_file_of_ours_leads_somewhere(document: Path) -> None:
         assert (document.parent / target).exists(), target
 
 
-def test_the_readme_lists_every_tool_and_every_client() -> None:
+def test_the_readme_lists_every_tool() -> None:
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     rows = dict(re.findall(r"^\| `(\w+)` \|.*\| (yes|) ?\|$", text, re.MULTILINE))
     assert rows == {tool.name: "" if tool.annotations["readOnlyHint"] else "yes" for tool in load_tools()}
-    assert all(f"`{client}`" in text for client in client_config.CLIENTS)
+
+
+def test_the_page_of_clients_tells_of_every_client() -> None:
+    text = (ROOT / "docs" / "clients.md").read_text(encoding="utf-8")
+    assert re.findall(r"^### (.*)$", text, re.MULTILINE) == [each.title for each in CLIENTS.values()]
+    assert all(f"vaultwire install {name}" in text or f"client-config {name}" in text for name in CLIENTS)
 
 
 def test_the_architecture_page_names_every_room_and_module() -> None:

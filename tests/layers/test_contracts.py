@@ -63,6 +63,8 @@ SINS = [
     ("Editing", "vault/editing/workbench.py", "import vaultwire.vault.editing.making"),
     ("The toolkit", "toolkit/tool_sets.py", "import vaultwire.toolkit.registry"),
     ("The commands on notes", "cli/vault_commands/wording.py", "import vaultwire.cli.vault_commands.calling"),
+    ("The set-up of clients", "client_setup/clients.py", "import vaultwire.client_setup.installing"),
+    ("Rooms import inwards only", "client_setup/places.py", "import vaultwire.app.engine"),
     ("The server", "server/results.py", "import vaultwire.server.workers"),
     (
         "Only tools and those who list or run them know the toolkit",

@@ -31,6 +31,7 @@ ONLY = {
     # transports/lock_file.py: how clients find the editors' socket, in their own folder and in ours.
     # vault/disk/process_lock.py: files that stand for locks, outside of the vault, and since when Linux runs, below /proc.
     # vault/guides.py: one note before the first answer, without the engine.
+    # client_setup/: the settings of clients, and copies of them in the state folder.
     # vault/disk/mounts.py, vault/disk/watch.py: what Linux says of mounts and limits below /proc.
     "open": (
         "vault/disk/files.py",
@@ -50,6 +51,8 @@ ONLY = {
         "cli/connect.py",
         "cli/demo.py",
         "cli/vault_commands/any_tool.py",
+        "client_setup/client_files.py",
+        "client_setup/records.py",
     ),
     "os.open": (
         "vault/disk/files.py",
@@ -58,6 +61,7 @@ ONLY = {
         "vault/changes/journal_segments.py",
         "trust/keys.py",
         "trust/chained_log.py",
+        "client_setup/records.py",
         "transports/lock_file.py",
         "transports/stdio.py",
         "obsidian/plugin_files.py",

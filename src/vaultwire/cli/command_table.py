@@ -15,6 +15,7 @@ from vaultwire.cli import (
     doctor,
     editor_commands,
     ide,
+    install,
     keys,
     plugin,
     policy,
@@ -65,11 +66,6 @@ def _add_ide(parser: argparse.ArgumentParser) -> None:
 def _add_editor_command(parser: argparse.ArgumentParser) -> None:
     run_options.add_vault(parser)
     editor_commands.add_options(parser)
-
-
-def _add_client_config(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("client", choices=client_config.CLIENTS, help="the client to print it for")
-    run_options.add_all(parser)
 
 
 def _add_demo(parser: argparse.ArgumentParser) -> None:
@@ -184,9 +180,12 @@ _SERVERS = (
     Command(
         "client-config",
         "print the entry that makes a client use vaultwire",
-        _add_client_config,
-        lambda options: client_config.run(options.client, make_config(**run_options.read_all(options))),
-        ("vaultwire client-config claude-desktop --vault ~/Notes",),
+        client_config.add_options,
+        client_config.run,
+        (
+            "vaultwire client-config claude-desktop --vault ~/Notes",
+            "vaultwire client-config cursor --vault ~/Notes --link",
+        ),
     ),
 )
 _EDITORS = (
@@ -220,6 +219,18 @@ _EDITORS = (
     ),
 )
 _SETTING_UP = (
+    Command(
+        "install",
+        "put vaultwire into a client's own file, or take it out",
+        install.add_options,
+        install.run,
+        (
+            "vaultwire install",
+            "vaultwire install claude-desktop --vault ~/Notes --dry-run",
+            "vaultwire install cursor --http https://notes.example.org --key-env VAULTWIRE_KEY",
+            "vaultwire install cursor --undo",
+        ),
+    ),
     Command(
         "demo",
         "see a client and a server talk about a sample vault",

@@ -15,7 +15,7 @@ _DESCRIPTION = "One program between an Obsidian vault and the AI assistants and 
 _EPILOG = """\
 start with:
   vaultwire demo
-  vaultwire client-config claude-desktop --vault ~/Notes
+  vaultwire install claude-desktop --vault ~/Notes
   vaultwire search tomatoes --vault ~/Notes
 
 VAULTWIRE_VAULT=~/Notes in the environment stands for --vault ~/Notes.

@@ -47,7 +47,7 @@ def run(options: argparse.Namespace) -> int:
     if options.key_file is not None:
         if key is not None:
             raise ConfigError("give --key or --key-file, not both")
-        key = _read_key(options.key_file)
+        key = read_key(options.key_file)
     target = make_target(options.url, transport=options.transport, key=key, ca_file=options.ca_file)
     if target.is_unencrypted:
         complain("without TLS, others can read the key and the notes on their way")
@@ -112,7 +112,8 @@ def _read_url(url: str, transport: str, key: str | None, ca_file: str | None) ->
     return Target(f"{parts.scheme}://{shown}:{port}", parts.hostname, port, tls, mcp, rest, key, ca_file)
 
 
-def _read_key(path: str) -> str:
+def read_key(path: str) -> str:
+    """Return the key in a file that holds nothing else. Raises ConfigError."""
     try:
         with open(path, encoding="utf-8") as file:
             key = file.read(_MAX_KEY_CHARACTERS).strip()

@@ -62,7 +62,7 @@ def run(config: Config | None) -> int:
             _call(client, "undo_changes", changes=[changes[0]["change"]])
             _call(client, "read_notes", paths=["Kitchen shelf"])
         say("", "Done. Every change was recorded and could be undone; the sample vault is removed now.")
-    say("Next: vaultwire client-config claude-desktop --vault PATH prints what your client needs.")
+    say("Next: vaultwire install claude-desktop --vault PATH puts vaultwire into your client's settings.")
     return 0
 
 

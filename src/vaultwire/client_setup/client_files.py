@@ -1,0 +1,120 @@
+"""A client's file on the disk: read whole, and replaced whole, so that no reader ever sees a half of it.
+
+A link stays a link: the file that it leads to is replaced (folders of dotfiles are full of them). Permissions stay; a byte
+order mark stays. Other programs may have written meanwhile: then nothing is replaced.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import stat
+import tempfile
+from typing import NamedTuple
+
+from vaultwire.client_setup.problems import SetupError
+
+# Far more than any client's settings; Claude Code's file holds years of history in less.
+MAX_BYTES = 64 * 1024 * 1024
+_MARK = b"\xef\xbb\xbf"
+_OWN_ONLY = 0o600
+
+
+class Content(NamedTuple):
+    """What a file holds: its bytes (None if there is no file), and the text without the byte order mark."""
+
+    data: bytes | None
+    text: str
+
+    def with_text(self, text: str) -> bytes:
+        """Return the bytes of another text in the same file."""
+        mark = _MARK if self.data is not None and self.data.startswith(_MARK) else b""
+        return mark + text.encode("utf-8")
+
+
+def read(path: str) -> Content:
+    """Return what a file holds. Raises SetupError if it cannot be read as text, OSError if it cannot be read at all."""
+    try:
+        with open(path, "rb") as file:
+            if os.fstat(file.fileno()).st_size > MAX_BYTES:
+                raise SetupError(
+                    f"{path} is larger than {MAX_BYTES // 1024 // 1024} MiB: settings of a client are smaller"
+                )
+            data = file.read(MAX_BYTES + 1)
+    except FileNotFoundError:
+        return Content(None, "")
+    except IsADirectoryError:
+        raise SetupError(f"{path} is a folder, but a file of settings should be there") from None
+    except PermissionError as error:
+        if os.path.isdir(path):  # how Windows says the same
+            raise SetupError(f"{path} is a folder, but a file of settings should be there") from None
+        raise SetupError(f"{path} cannot be read: {error.strerror}") from None
+    try:
+        return Content(data, data.removeprefix(_MARK).decode("utf-8"))
+    except UnicodeDecodeError as error:
+        raise SetupError(
+            f"{path} is not text in UTF-8 (byte {error.start + 1}). Save it as UTF-8 in an editor, then try again"
+        ) from None
+
+
+def replace(path: str, before: Content, data: bytes, *, private: bool = False) -> None:
+    """Give a file new bytes, if it still holds those of before. ``private``: only its owner may read it from now on.
+
+    Raises SetupError, and has written nothing then.
+    """
+    target = os.path.realpath(path)
+    try:
+        mode = stat.S_IMODE(os.stat(target).st_mode) if before.data is not None else 0o666 & ~_umask()
+        if before.data is not None and not os.access(target, os.W_OK):
+            raise PermissionError(errno.EACCES, "the file may only be read", target)
+        os.makedirs(os.path.dirname(target), exist_ok=True)
+        temporary = _write_beside(target, data, mode & _OWN_ONLY if private else mode)
+        try:
+            _check_same(path, before)
+            os.replace(temporary, target)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                os.unlink(temporary)
+            raise
+    except OSError as error:
+        raise SetupError(f"{path} cannot be written: {error.strerror or error}. Nothing was changed") from None
+
+
+def delete(path: str, before: Content) -> None:
+    """Delete a file, if it still holds the bytes of before. Raises SetupError."""
+    target = os.path.realpath(path)
+    try:
+        _check_same(path, before)
+        os.unlink(target)
+    except OSError as error:
+        raise SetupError(f"{path} cannot be deleted: {error.strerror or error}") from None
+
+
+def _check_same(path: str, before: Content) -> None:
+    if read(path).data != before.data:
+        raise SetupError(f"{path} was changed by another program just now. Run the same command again")
+
+
+def _write_beside(target: str, data: bytes, mode: int) -> str:
+    """Write the bytes to a temporary file in the folder of the target, and return its path."""
+    handle, temporary = tempfile.mkstemp(
+        prefix=f".{os.path.basename(target)}.", suffix=".vaultwire", dir=os.path.dirname(target)
+    )
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(temporary, mode)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        raise
+    return temporary
+
+
+def _umask() -> int:
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask

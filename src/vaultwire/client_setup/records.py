@@ -1,0 +1,119 @@
+"""What was installed where, and the file as it was before: in vaultwire's state folder, not beside the client's file.
+
+A client's folder may be a Git repository or be synced, and its files hold keys of other servers. A copy beside them could
+end in a commit. In the state folder only this person can read it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import shutil
+import time
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from vaultwire.client_setup.problems import SetupError
+
+_FOLDER = "client-setup"
+_RECORD, _COPY = "record.json", "before"
+# Copies of one file. Older ones help nobody, and hold old keys.
+_KEPT = 10
+
+
+class Record(NamedTuple):
+    """One installation: the client's file, the name of our entry, the hash of what was written, and where the copy is."""
+
+    folder: str
+    path: str
+    name: str
+    written: str
+    had_file: bool
+
+    @property
+    def copy(self) -> str:
+        """The path of the copy of the file as it was before."""
+        return os.path.join(self.folder, _COPY)
+
+    def before(self) -> bytes | None:
+        """Return the bytes from before, None if there was no file. Raises OSError."""
+        if not self.had_file:
+            return None
+        with open(self.copy, "rb") as file:
+            return file.read()
+
+
+def digest(data: bytes) -> str:
+    """Return the hash by which the bytes of a file are known again."""
+    return hashlib.sha256(data).hexdigest()
+
+
+def keep(state: str, path: str, name: str, before: bytes | None, after: bytes) -> Record:
+    """Copy a file's bytes and remember what is going to be written. Raises SetupError."""
+    try:
+        folder = _new_folder(os.path.join(state, _FOLDER))
+        record = Record(folder, os.path.realpath(path), name, digest(after), before is not None)
+        if before is not None:
+            _write(record.copy, before)
+        data = {"path": record.path, "name": name, "written": record.written, "had_file": record.had_file}
+        _write(os.path.join(folder, _RECORD), json.dumps(data, indent=1).encode())
+    except OSError as error:
+        raise SetupError(
+            f"no copy of {path} can be kept in {state}: {error.strerror or error}. Nothing was changed"
+        ) from None
+    return record
+
+
+def last(state: str, path: str, name: str) -> Record | None:
+    """Return the record of the last installation into a file that was not undone, None for none."""
+    target = os.path.realpath(path)
+    return next((each for each in _all(state) if (each.path, each.name) == (target, name)), None)
+
+
+def forget(record: Record) -> None:
+    """Delete a record and its copy."""
+    shutil.rmtree(record.folder, ignore_errors=True)
+
+
+def forget_old(state: str, path: str) -> None:
+    """Delete all but the newest records of a file."""
+    target = os.path.realpath(path)
+    for record in [each for each in _all(state) if each.path == target][_KEPT:]:
+        forget(record)
+
+
+def _all(state: str) -> Iterator[Record]:
+    """Yield the records that can be read, newest first."""
+    top = os.path.join(state, _FOLDER)
+    try:
+        names = sorted(os.listdir(top), reverse=True)
+    except OSError:
+        return
+    for name in names:
+        folder = os.path.join(top, name)
+        with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
+            with open(os.path.join(folder, _RECORD), encoding="utf-8") as file:
+                data = json.load(file)
+            yield Record(folder, str(data["path"]), str(data["name"]), str(data["written"]), bool(data["had_file"]))
+
+
+def _new_folder(top: str) -> str:
+    os.makedirs(top, mode=0o700, exist_ok=True)
+    stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
+    number = 0
+    while True:
+        # Names sort by time, also those of one second.
+        folder = os.path.join(top, f"{stamp}-{number:03}")
+        with contextlib.suppress(FileExistsError):
+            os.mkdir(folder, mode=0o700)
+            return folder
+        number += 1
+
+
+def _write(path: str, data: bytes) -> None:
+    with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600), "wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
