@@ -108,11 +108,11 @@ def _with_member(text: str, here: _Object, member: str, style: _Style) -> str:
         closing = text[place:tail] if "\n" in text[place:tail] else style.newline + style.outer
         return text[:place] + (f"{style.lead}{member}{closing}" if style.in_lines else member) + text[tail:]
     end = here.members[-1].end
-    if not style.in_lines:
-        return f"{text[:end]},{style.lead}{member}{text[end:]}"
     comma = _past_comments(text, end)
     if text[comma : comma + 1] == ",":  # a trailing comma: ours gets one, too
         return f"{text[:place]}{style.lead}{member},{text[place:]}"
+    if not style.in_lines:
+        return f"{text[:end]},{style.lead}{member}{text[end:]}"
     return f"{text[:end]},{text[end:place]}{style.lead}{member}{text[place:]}"
 
 
