@@ -41,7 +41,8 @@ $(VENV)/conformance/.installed: $(VENV)/.developing
 # Clients that people use, against a real server over stdio and HTTP. Needs npm.
 clients: $(VENV)/clients/.installed $(VENV)/gemini/.installed
 	VAULTWIRE_NODE_MODULES=$(VENV)/clients/node_modules VAULTWIRE_GEMINI_MODULES=$(VENV)/gemini/node_modules \
-		$(BIN)/python -m pytest tests/clients/real_clients.py tests/clients/ide_companion.py $(ARGS)
+		$(BIN)/python -m pytest tests/clients/real_clients.py tests/clients/ide_companion.py \
+		tests/clients/installed.py $(ARGS)
 
 $(VENV)/clients/.installed: $(VENV)/.developing tests/clients/package.json tests/clients/package-lock.json
 	mkdir -p $(VENV)/clients
@@ -56,10 +57,10 @@ $(VENV)/gemini/.installed: $(VENV)/.developing tests/clients/gemini/package.json
 	npm ci --prefix $(VENV)/gemini --ignore-scripts --omit=optional --no-audit --no-fund --loglevel=error
 	@touch $@
 
-# Claude Code itself at the editors' socket, with a scripted model on this computer. Needs npm and fetches 380 MB, so no other
-# target depends on it.
+# Claude Code itself: at the editors' socket, with a scripted model on this computer, and with what vaultwire install wrote.
+# Needs npm and fetches 380 MB, so no other target depends on it.
 claude-code: $(VENV)/claude-code/.installed
-	VAULTWIRE_CLAUDE=$(VENV)/claude-code/node_modules $(BIN)/python -m pytest tests/clients/claude_code.py $(ARGS)
+	VAULTWIRE_CLAUDE=$(VENV)/claude-code/node_modules $(BIN)/python -m pytest tests/clients/claude_code.py tests/clients/installed.py $(ARGS)
 
 $(VENV)/claude-code/.installed: $(VENV)/.developing $(wildcard tests/clients/claude-code/*.json)
 	mkdir -p $(VENV)/claude-code
