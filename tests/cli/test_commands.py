@@ -8,7 +8,9 @@ import shlex
 import subprocess
 import sys
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -100,7 +102,7 @@ def test_a_client_gets_an_entry_it_can_paste_and_that_starts_a_server(client: st
     finished = run("client-config", client, "--vault", str(vault), "--read-only")
     assert finished.returncode == 0
     assert "restart" in finished.stderr
-    readers = {"codex": tomllib.loads, "goose": yaml.safe_load}
+    readers: dict[str, Callable[[str], Any]] = {"codex": tomllib.loads, "goose": yaml.safe_load}
     (servers,) = readers.get(client, json.loads)(finished.stdout).values()
     server = servers["vaultwire"]
     command = server["command"] if client == "opencode" else [server.get("command") or server["cmd"], *server["args"]]

@@ -94,7 +94,7 @@ def servers(client: str, text: str) -> dict[str, Any]:
 
 
 def started_by(entry: dict[str, Any]) -> list[str]:
-    command = entry.get("cmd", entry.get("command"))
+    command = entry["cmd"] if "cmd" in entry else entry["command"]
     return command if isinstance(command, list) else [command, *entry["args"]]
 
 
@@ -238,6 +238,18 @@ def test_a_folder_in_place_of_the_file_is_refused(home: Path, capsys: pytest.Cap
     assert "is a folder" in capsys.readouterr().err
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such pipes")
+def test_a_pipe_or_a_link_to_itself_is_refused(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = file_of("cursor", home)
+    os.mkfifo(path)
+    assert install("cursor") == 1
+    assert "is not a file" in capsys.readouterr().err
+    path.unlink()
+    path.symlink_to(path)
+    assert install("cursor") == 1
+    assert str(path) in capsys.readouterr().err
+
+
 def test_a_file_that_is_too_large_is_refused(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with file_of("cursor", home).open("wb") as file:
         file.truncate(65 * 1024 * 1024)
@@ -326,6 +338,14 @@ def test_a_key_in_a_file_is_shown_nowhere_and_read_by_nobody_else(
     assert {"Authorization": f"Bearer {KEY}"} in entry.values()
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert "Only you can read it" in said.out
+    key_file.write_text(KEY[::-1])
+    assert main(["install", client, "--http", f"{ADDRESS}/", "--key-file", "my key"]) == 0
+    assert "only the key" in capsys.readouterr().out
+    assert main(["install", client, "--undo"]) == 0
+    assert main(["install", client, "--undo"]) == 0
+    said = capsys.readouterr()
+    assert KEY not in said.out + said.err
+    assert not path.exists()
 
 
 def test_another_transport_replaces_the_members_of_the_first(home: Path) -> None:

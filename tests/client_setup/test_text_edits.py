@@ -265,3 +265,23 @@ def test_keys_of_a_table_that_are_the_persons_own_stay() -> None:
         '[mcp_servers.vaultwire] # mine\ncommand = "uvx"\nargs = ["vaultwire", "stdio"]\nenabled = true\n# last\n'
         '[mcp_servers.vaultwire.env]\nA = "b"\n[z]\n'
     )
+
+
+def test_a_usual_file_of_goose_is_edited_as_a_person_would() -> None:
+    text = (
+        "GOOSE_PROVIDER: anthropic # mine\nextensions:\n  developer:\n    enabled: true\n    args:\n    - a\n    - b # last\n"
+        "  # after\nGOOSE_MODE: auto"
+    )
+    new = formats.with_entry(text, "yaml", ("extensions", "vaultwire"), {"cmd": "v", "args": ["on", "- x"]})
+    assert new == text.replace(
+        "    - b # last\n", "    - b # last\n  vaultwire:\n    cmd: v\n    args:\n    - 'on'\n    - '- x'\n"
+    )
+    assert formats.without_entry(new, "yaml", ("extensions", "vaultwire")) == text
+
+
+def test_usual_settings_of_zed_are_edited_as_a_person_would() -> None:
+    text = '// Zed settings\n//\n// see: https://zed.dev\n{\n  "ui_font_size": 16,\n  "theme": { "mode": "system" }, // mine\n}\n'
+    new = formats.with_entry(text, "jsonc", ("context_servers", "vaultwire"), {"command": "v"})
+    added = '  "context_servers": {\n    "vaultwire": {\n      "command": "v"\n    }\n  },\n'
+    assert new == text.removesuffix("}\n") + added + "}\n"
+    assert formats.without_entry(new, "jsonc", ("context_servers", "vaultwire"), containers=1) == text

@@ -15,7 +15,7 @@ from vaultwire.cli import connect, run_options
 from vaultwire.cli.terminal import complain, say, say_data
 from vaultwire.client_setup import entries, install_links, installing, places
 from vaultwire.client_setup.clients import CLIENTS as _CLIENTS
-from vaultwire.client_setup.clients import SCOPES, Client, Scope
+from vaultwire.client_setup.clients import Client, Scope
 from vaultwire.client_setup.entries import Http
 from vaultwire.client_setup.places import System
 from vaultwire.client_setup.problems import SetupError
@@ -33,30 +33,6 @@ class Wanted(NamedTuple):
     scope: Scope
     entry: dict[str, Any]
     secret: str = ""
-
-
-def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options."""
-    parser.add_argument("client", metavar="CLIENT", choices=CLIENTS, help=f"one of {', '.join(CLIENTS)}")
-    parser.add_argument(
-        "--link", action="store_true", help="print a one-click link instead: cursor, vscode, lm-studio, goose"
-    )
-    add_entry_options(parser)
-
-
-def add_entry_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options that say what the entry is, for ``install``, too."""
-    entry = parser.add_argument_group("the entry")
-    entry.add_argument(
-        "--scope", choices=SCOPES, default="user", help="your own file, or that of the project in this folder (user)"
-    )
-    entry.add_argument("--name", default="vaultwire", help="the name of the entry (vaultwire)")
-    entry.add_argument(
-        "--http", metavar="URL", help="use a running vaultwire serve at this address, instead of starting one"
-    )
-    entry.add_argument("--key-file", metavar="FILE", help="file with the API key of that server and nothing else")
-    entry.add_argument("--key-env", metavar="VARIABLE", help="variable that holds the API key when the client runs")
-    run_options.add_all(parser)
 
 
 def run(options: argparse.Namespace) -> int:

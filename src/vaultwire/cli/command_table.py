@@ -9,13 +9,12 @@ from typing import NamedTuple
 from vaultwire.cli import (
     audit,
     check,
-    client_config,
+    client_options,
     connect,
     demo,
     doctor,
     editor_commands,
     ide,
-    install,
     keys,
     plugin,
     policy,
@@ -180,8 +179,8 @@ _SERVERS = (
     Command(
         "client-config",
         "print the entry that makes a client use vaultwire",
-        client_config.add_options,
-        client_config.run,
+        client_options.add_client_config,
+        client_options.run_client_config,
         (
             "vaultwire client-config claude-desktop --vault ~/Notes",
             "vaultwire client-config cursor --vault ~/Notes --link",
@@ -222,8 +221,8 @@ _SETTING_UP = (
     Command(
         "install",
         "put vaultwire into a client's own file, or take it out",
-        install.add_options,
-        install.run,
+        client_options.add_install,
+        client_options.run_install,
         (
             "vaultwire install",
             "vaultwire install claude-desktop --vault ~/Notes --dry-run",

@@ -14,21 +14,6 @@ from vaultwire.config import state_folder
 _ADDED, _REMOVED, _DIM = "32", "31", "2"
 
 
-def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options."""
-    parser.add_argument(
-        "client",
-        metavar="CLIENT",
-        nargs="?",
-        choices=client_config.CLIENTS,
-        help=f"one of {', '.join(client_config.CLIENTS)}; none: list those on this computer",
-    )
-    parser.add_argument("--dry-run", action="store_true", help="show what would change, and change nothing")
-    parser.add_argument("--undo", action="store_true", help="undo the last installation into this client")
-    parser.add_argument("--force", action="store_true", help="also if the client seems not to be installed here")
-    client_config.add_entry_options(parser)
-
-
 def run(options: argparse.Namespace) -> int:
     """Do it and return the exit code. Raises ConfigError."""
     try:
@@ -66,7 +51,7 @@ def _install(options: argparse.Namespace) -> int:
     if not change.changes:
         say(f"Nothing to change: {found.path} has this entry.")
         return 0
-    _show(change, wanted.secret)
+    _show(change)
     if options.dry_run:
         say("Nothing was written: this was a dry run.")
         return 0
@@ -104,9 +89,9 @@ def _undo(options: argparse.Namespace) -> int:
     return 0
 
 
-def _show(change: installing.Plan, secret: str = "") -> None:
+def _show(change: installing.Plan) -> None:
     say_styled((change.path, "1"))
-    for line in change.difference(secret):
+    for line in change.difference():
         say_styled((line, {"+": _ADDED, "-": _REMOVED}.get(line[:1], _DIM)))
 
 

@@ -36,6 +36,9 @@ class Content(NamedTuple):
 def read(path: str) -> Content:
     """Return what a file holds. Raises SetupError if it cannot be read as text, OSError if it cannot be read at all."""
     try:
+        kind = os.stat(path).st_mode
+        if not stat.S_ISREG(kind) and not stat.S_ISDIR(kind):  # opening a pipe would wait for ever
+            raise SetupError(f"{path} is not a file, but a pipe, a socket or a device")
         with open(path, "rb") as file:
             if os.fstat(file.fileno()).st_size > MAX_BYTES:
                 raise SetupError(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -14,6 +15,8 @@ from vaultwire.client_setup.problems import BrokenFileError, NotEditableError, S
 # Longer lines are shown without what is the same before and after, but for so many characters.
 _MAX_LINE = 60
 _SHOWN = 12
+# A key itself. A reference to a variable has braces, or is no part of a header.
+_KEY = re.compile(r"Bearer [^\s\"'{}$]+")
 # Comparing takes the square of this.
 _MAX_COMPARED = 1_000
 
@@ -33,15 +36,18 @@ class Plan(NamedTuple):
         """Whether there is anything to change."""
         return self.before.data != self.after
 
-    def difference(self, secret: str = "") -> list[str]:
-        """Return the lines that change, with ``-`` and ``+``; a secret is not shown, and nothing of the lines around them.
+    def difference(self) -> list[str]:
+        """Return the lines that change, with ``-`` and ``+``: without keys, and nothing of the lines around them.
 
         The files hold keys of other servers, and what is printed is often pasted elsewhere.
         """
-        old = self.before.text.splitlines()
         new = "" if self.after is None else self.after.decode("utf-8").removeprefix("\ufeff")
-        lines = _changed(old, new.splitlines())
-        return [line.replace(secret, "(the key)") if secret else line for line in lines]
+        lines = _changed(_without_keys(self.before.text), _without_keys(new))
+        return lines or ["(only the key or a line end changes)"]
+
+
+def _without_keys(text: str) -> list[str]:
+    return _KEY.sub("Bearer (a key)", text).splitlines()
 
 
 def _changed(old: list[str], new: list[str]) -> list[str]:
