@@ -280,7 +280,8 @@ def test_a_usual_file_of_goose_is_edited_as_a_person_would() -> None:
 
 
 def test_usual_settings_of_zed_are_edited_as_a_person_would() -> None:
-    text = '// Zed settings\n//\n// see: https://zed.dev\n{\n  "ui_font_size": 16,\n  "theme": { "mode": "system" }, // mine\n}\n'
+    text = '// Zed settings\n//\n// see: https://zed.dev\n{\n  "ui_font_size": 16,\n'
+    text += '  "theme": { "mode": "system" }, // mine\n}\n'
     new = formats.with_entry(text, "jsonc", ("context_servers", "vaultwire"), {"command": "v"})
     added = '  "context_servers": {\n    "vaultwire": {\n      "command": "v"\n    }\n  },\n'
     assert new == text.removesuffix("}\n") + added + "}\n"
