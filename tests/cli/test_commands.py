@@ -101,7 +101,7 @@ def test_stdio_takes_its_options_in_every_spelling(options: list[str], vault: Pa
 def test_a_client_gets_an_entry_it_can_paste_and_that_starts_a_server(client: str, vault: Path) -> None:
     finished = run("client-config", client, "--vault", str(vault), "--read-only")
     assert finished.returncode == 0
-    assert "restart" in finished.stderr
+    assert "Then: " in finished.stderr
     readers: dict[str, Callable[[str], Any]] = {"codex": tomllib.loads, "goose": yaml.safe_load}
     (servers,) = readers.get(client, json.loads)(finished.stdout).values()
     server = servers["vaultwire"]

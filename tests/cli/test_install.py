@@ -168,13 +168,26 @@ def test_undo_of_a_replaced_entry_brings_the_old_one_back(home: Path, capsys: py
     path.write_text(old)
     assert install("cursor") == 0
     said = capsys.readouterr().out
-    assert '"command": "old", ' in said
+    assert "\n-…old" in said
     assert str(home / "Notes") in said
     entry = servers("cursor", path.read_text())["vaultwire"]
     assert (entry["disabled"], entry["autoApprove"]) == (True, ["a"])
     path.write_text(path.read_text() + "\n")
     assert main(["install", "cursor", "--undo"]) == 0
     assert json.loads(path.read_text()) == json.loads(old)
+
+
+def test_of_a_file_of_one_line_only_our_entry_is_shown(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = '{"mcpServers":{"a":{"command":"x","env":{"TOKEN":"sk-quetzal"}}}}'
+    file_of("cursor", home).write_text(text)
+    assert install("cursor") == 0
+    assert main(["install", "cursor", "--undo"]) == 0
+    said = capsys.readouterr().out
+    assert '\n+…,"vaultwire":{"command":' in said
+    assert '\n-…,"vaultwire":{"command":' in said
+    assert "sk-" not in said
+    assert "quetzal" not in "".join(line for line in said.splitlines() if line[:1] in "+-")
+    assert file_of("cursor", home).read_text() == text
 
 
 def test_installations_are_undone_one_by_one(home: Path) -> None:

@@ -55,7 +55,7 @@ def run(options: argparse.Namespace) -> int:
         say(f"Or run: claude mcp add --scope user {wanted.name} -- {command}", to_stderr=True)
     if wanted.client.file is not None:
         say(f"vaultwire install {options.client} does it for you.", to_stderr=True)
-    say(f"Then restart the client. {wanted.client.then}", to_stderr=True)
+    say(f"Then: {wanted.client.then}", to_stderr=True)
     return 0
 
 

@@ -44,7 +44,7 @@ def _install(options: argparse.Namespace) -> int:
     found = places.find(client, wanted.scope, client_config.this_system())
     if not found.is_installed and not options.force:
         raise SetupError(
-            f"{client.title} seems not to be installed here: it would have made the folder of {found.path}. "
+            f"{client.title} seems not to be installed here: there is neither {found.path} nor a folder for it. "
             "Start it once, or give --force"
         )
     change = installing.plan(client, found.path, wanted.name, wanted.entry, secret=wanted.secret)

@@ -12,9 +12,8 @@ from vaultwire.client_setup.client_files import Content
 from vaultwire.client_setup.clients import Client
 from vaultwire.client_setup.problems import BrokenFileError, NotEditableError, SetupError
 
-# Longer lines are shown without what is the same before and after, but for so many characters.
+# Longer lines are shown without what is the same before and after.
 _MAX_LINE = 60
-_SHOWN = 12
 # A key itself. A reference to a variable has braces, or is no part of a header.
 _KEY = re.compile(r"Bearer [^\s\"'{}$]+")
 # Comparing takes the square of this.
@@ -77,8 +76,9 @@ def _shortened(old: str, new: str) -> tuple[list[str], list[str]]:
         return [old], [new]
     start = _common(old, new)
     end = min(_common(old[::-1], new[::-1]), min(len(old), len(new)) - start)
-    start, end = max(start - _SHOWN, 0), max(end - _SHOWN, 0)
-    return [f"…{old[start : len(old) - end]}…"], [f"…{new[start : len(new) - end]}…"]
+    parts = old[start : len(old) - end], new[start : len(new) - end]
+    shown = [[f"…{part}…"] if part else [] for part in parts]
+    return shown[0], shown[1]
 
 
 def _common(one: str, other: str) -> int:
