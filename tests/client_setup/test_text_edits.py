@@ -184,7 +184,12 @@ def test_an_entry_goes_into_yaml_and_out_again(text: str) -> None:
         assume(False)
     keys = ("extensions", "vaultwire")
     assume(before)
-    new = formats.with_entry(text, "yaml", keys, ENTRY)
+    try:
+        new = formats.with_entry(text, "yaml", keys, ENTRY)
+    except NotEditableError:  # the text of a block would get the line end that the entry needs before it
+        assert "|" in text
+        assert not text.endswith("\n")
+        return
     assert is_part_of(text, new)
     assert formats.with_entry(formats.with_entry(new, "yaml", keys, OTHER), "yaml", keys, ENTRY) == new
     old = formats.without_entry(new, "yaml", keys, containers=int("extensions" not in before))
