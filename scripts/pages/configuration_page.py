@@ -31,7 +31,7 @@ _INTRODUCTION = """\
 # Configuration
 
 Everything that can be set: options, environment variables, files, rules of the policy, and what error codes mean.
-`make generate` writes this page from the program, and `make check` fails if it is out of date.
+`make generate` writes this page from the program.
 
 **There is no settings file.** What a server does is said by the command line in your client's own settings, by environment
 variables, and by a policy file if you give one. An option wins over its variable. Where both the policy and an option limit

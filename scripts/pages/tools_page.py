@@ -19,7 +19,7 @@ _INTRODUCTION = """\
 # Tools
 
 What an assistant can do through vaultwire. `make generate` writes this page from the tools' own code, and the example of each
-tool from a real call, so neither can be out of date: `make check` fails if it is.
+tool from a real call, so neither is out of date: `make check` tests it.
 
 - [The standard set](#the-standard-set): {standard} tools. Clients list these.
 - [All others, by subject](#all-others-by-subject): {others} tools. They can be called by their names, or with `more_tools`.

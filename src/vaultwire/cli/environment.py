@@ -34,6 +34,9 @@ VARIABLES = (
         "0",
         "--structured",
     ),
+    Variable(
+        "VAULTWIRE_READ_ONLY", OURS, "true: nothing in the vault can be changed.", "changes are allowed", "--read-only"
+    ),
     Variable("VAULTWIRE_KEY", OURS, "The API key with which `connect` reaches its server.", "no key", "--key"),
     Variable(
         "VAULTWIRE_CACHE",
@@ -54,6 +57,8 @@ VARIABLES = (
     Variable("OBSIDIAN_MCP_PORT", OURS, "For `connect`: the server's port, as in the original relay.", "3000", "URL"),
     Variable("OBSIDIAN_MCP_TRANSPORT", OURS, "For `connect`: `auto`, `mcp` or `v1`.", "auto", "--transport"),
     Variable("OBSIDIAN_MCP_API_KEY", OURS, "For `connect`: the key, if `VAULTWIRE_KEY` is not set.", "no key", "--key"),
+    Variable("USERNAME", USUAL, "Windows: the person for whom `service install` makes a task.", "it is required"),
+    Variable("USERDOMAIN", USUAL, "Windows: the domain of that person.", "this computer"),
     Variable("NO_COLOR", USUAL, "Not empty: no colours are printed.", "colours at a terminal"),
     Variable("TERM", USUAL, "`dumb`: no colours are printed.", "colours at a terminal"),
     Variable("XDG_CACHE_HOME", USUAL, "Linux: the parent of the cache folder.", "~/.cache"),
