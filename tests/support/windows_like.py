@@ -13,6 +13,7 @@ import importlib
 import importlib.abc
 import importlib.machinery
 import os
+import pathlib
 import pkgutil
 import runpy
 import select
@@ -92,6 +93,7 @@ def become_windows() -> None:
     changed: Any = os
     changed.rename, changed.kill, changed.link, changed.name = rename_like_windows, kill_like_windows, _refuse, "nt"
     sys.platform = "win32"
+    pathlib.WindowsPath = pathlib.PosixPath  # type: ignore[misc, assignment] # the standard library makes paths of this computer
 
 
 def _refuse(*_: Any, **__: Any) -> None:
