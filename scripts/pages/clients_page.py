@@ -25,7 +25,7 @@ def _tables() -> str:
     """Return two tables: the file of each client on each system, and the form of an entry."""
     files = ["| client | your file | in a project |", "|---|---|---|"]
     forms = [
-        "| client | key | starts vaultwire | over HTTP | key in a variable | one click | says who |",
+        "| client | key | starts vaultwire | over HTTP | key in a variable | one click | source |",
         "|---|---|---|---|---|---|---|",
     ]
     for name, client in CLIENTS.items():

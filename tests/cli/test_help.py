@@ -75,7 +75,7 @@ def test_the_examples_of_help_are_command_lines(example: str) -> None:
         (["seach", "x"], "vaultwire: there is no command 'seach'. Did you mean search?\nSee vaultwire --help\n"),
         (["keys", "isue"], "vaultwire keys: there is no command 'isue'. Did you mean issue?"),
         (["tags", "--flder", "x"], "vaultwire tags: there is no option '--flder'. Did you mean --folder?"),
-        (["search", "a", "-xyz"], "there is no option '-xyz'. If it is none, put -- before it"),
+        (["search", "a", "-xyz"], "there is no option '-xyz'. If it is not an option, put -- before it"),
         (["read", "Two", "words"], "there is no place for 'words'. A name with spaces needs quotes"),
         (["completion", "bsh"], "Did you mean bash"),
         (["stdio", "--dialect", "mpc"], "Did you mean mcp?"),

@@ -235,7 +235,7 @@ def test_a_file_that_cannot_be_read_is_no_policy(tmp_path: Path) -> None:
         ("Other.md", False, "it is not among the files that may be read"),
         ("Work/A.md", True, "it is not among the files that may be written"),
         ("Work/Inbox/A.md", True, 'it may be written: write has "/Work/Inbox/" (PLACE:6)'),
-        ("Work/A.pdf", False, "its type is none of md, png"),
+        ("Work/A.pdf", False, "its type is not one of md, png"),
     ],
 )
 def test_each_decision_names_its_rule(whole: LoadedPolicy, path: str, *, changes: bool, said: str) -> None:

@@ -46,7 +46,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         _add_system(action)
         if name == "install":
             _add_force(action)
-            action.add_argument("--dry-run", action="store_true", help="as print")
+            action.add_argument("--dry-run", action="store_true", help="do the same as print: change nothing")
     _add_system(actions.add_parser("status", help="say whether it runs, its address, and how to read its log"))
     removed = actions.add_parser("remove", help="stop it and delete its file; vault, keys and history stay")
     _add_system(removed)

@@ -46,7 +46,9 @@ def _unknown(given: Sequence[str], options: Collection[str]) -> str:
     if wrong is None:
         return f"there is no place for {' '.join(given)!r}. A name with spaces needs quotes"
     name = wrong.partition("=")[0]
-    return f"there is no option {name!r}" + (did_you_mean(name, options) or ". If it is none, put -- before it")
+    return f"there is no option {name!r}" + (
+        did_you_mean(name, options) or ". If it is not an option, put -- before it"
+    )
 
 
 def did_you_mean(given: str, names: Collection[str]) -> str:

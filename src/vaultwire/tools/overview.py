@@ -49,7 +49,7 @@ class ListedTask(TypedDict):
     line: Annotated[int, "Line number in the note, from 1"]
     mark: Annotated[str, "What is in its box: a space if it is to do, often x if it is done"]
     text: Annotated[str, "The task"]
-    heading: Annotated[NotRequired[str], "Heading it stands under; absent if there is none"]
+    heading: Annotated[NotRequired[str], "Heading it is under; absent if there is none"]
     due: Annotated[NotRequired[str], "Due date, ISO 8601; this and those below are absent where the task has none"]
     scheduled: Annotated[NotRequired[str], "Day it is planned for"]
     start: Annotated[NotRequired[str], "Day it can begin"]

@@ -93,7 +93,7 @@ class Piece(NamedTuple):
         facts += f"etag {etag}"
         notices: list[str] = []
         if not text.strip():
-            notices.append("The note is empty." if is_whole else "Nothing but blank lines there.")
+            notices.append("The note is empty." if is_whole else "Only empty lines there.")
         if is_cut and text.endswith("\n"):
             notices.append(
                 f"Cut at {limit} characters: read on with lines '{last_line + 1}-{span.last}' of read_notes."

@@ -127,7 +127,7 @@ class PathRules:
             return Reason(False, f"it holds what was saved as {original!r}; {seen.text}", seen.rule)
         name = entry.rpartition("/")[2]
         if self._types is not None and (name.rpartition(".")[2] if "." in name else "") not in self._types:
-            return Reason(False, f"its type is none of {', '.join(sorted(self._types))}")
+            return Reason(False, f"its type is not one of {', '.join(sorted(self._types))}")
         if self._read is None:
             return Reason(True, "no rule is against it")
         rule = self._read.find(entry)

@@ -210,7 +210,7 @@ def test_each_property_given_and_each_edit_asks(tmp_path: Path) -> None:
 
 def test_a_text_that_stands_everywhere_is_not_edited_everywhere(tmp_path: Path) -> None:
     vault = made(tmp_path, {"a.md": "x" * 100_001})
-    with pytest.raises(VaultError, match="stands in more than 100,000 places"):
+    with pytest.raises(VaultError, match="is in more than 100,000 places"):
         vault.revising.edit("a", [Edit("replace", "y", text="x", every=True)], "", None, NO_PROGRESS, dry_run=True)
 
 

@@ -115,7 +115,7 @@ class Outline(TypedDict):
 class TaskFound(TypedDict):
     """A task."""
 
-    path: Annotated[str, "The note it stands in"]
+    path: Annotated[str, "The note it is in"]
     line: Annotated[int, "Line number, from 1"]
     status: Annotated[str, "The character in its box; a space if it is to do"]
     text: Annotated[str, "Its text"]

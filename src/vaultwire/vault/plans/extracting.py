@@ -155,7 +155,7 @@ def _lines_of(path: VaultPath, plain: str, part: Part) -> Span:
     while last > first and not lines_of_note[last - 1].strip():
         last -= 1
     if first > last:
-        raise VaultError(INVALID_ARGUMENTS, f"{path!r}: those lines are blank; nothing is there to extract.", path=path)
+        raise VaultError(INVALID_ARGUMENTS, f"{path!r}: those lines are empty; there is nothing to extract.", path=path)
     if first <= top:
         raise VaultError(
             INVALID_ARGUMENTS, f"{path!r}: its properties stay; the text begins in line {top + 1}.", path=path

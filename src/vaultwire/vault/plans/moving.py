@@ -152,7 +152,7 @@ def _check_apart(moves: Sequence[Move]) -> None:
         if above:
             raise VaultError(
                 INVALID_ARGUMENTS,
-                f"{move.source!r} lies in {above!r}, which would be moved too. Leave one of the two out.",
+                f"{move.source!r} is in {above!r}, which would be moved too. Leave one of the two out.",
                 path=move.source,
             )
         other = targets.setdefault(fold(move.target), move)

@@ -126,7 +126,7 @@ def new_path(files: Files, folder: str, name: str, parse: Callable[[str], VaultP
     parts = path.split("/")
     for depth in range(1, len(parts)):
         if files.look_at(VaultPath("/".join(parts[:depth]))):
-            raise VaultError(INVALID_ARGUMENTS, f"{'/'.join(parts[:depth])!r} is a file, so nothing can lie in it.")
+            raise VaultError(INVALID_ARGUMENTS, f"{'/'.join(parts[:depth])!r} is a file, so no file can be in it.")
     return path
 
 

@@ -310,7 +310,7 @@ def _text_changes(note: _Note, edit: Edit) -> list[Change]:
             path=note.structure.path,
         )
     if len(found) > _MOST_PLACES:
-        fault = f"text: {_shortened(text)!r} stands in more than {_MOST_PLACES:,} places; give a longer one."
+        fault = f"text: {_shortened(text)!r} is in more than {_MOST_PLACES:,} places; give a longer one."
         raise VaultError(INVALID_ARGUMENTS, fault, argument="text")
     starts = [0, *itertools.accumulate(len(line) + 1 for line in note.lines)]
     if not edit.every:
