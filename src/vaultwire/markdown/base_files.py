@@ -6,7 +6,6 @@ Only certain names count: the argument of ``link``, ``file``, ``hasLink`` and ``
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from collections.abc import Callable
 from typing import Literal, TypeAlias
@@ -14,6 +13,7 @@ from typing import Literal, TypeAlias
 from vaultwire.markdown.bounds import MOST_PROPERTIES
 from vaultwire.markdown.link_spans import Rewriting, Rewritten
 from vaultwire.markdown.offsets import Replacement, apply_replacements, line_starts
+from vaultwire.markdown.patterns import compile_pattern
 from vaultwire.markdown.yaml_core import NotYamlError, read_yaml
 
 Kind: TypeAlias = Literal["link", "wiki", "path", "folder"]
@@ -21,7 +21,7 @@ Kind: TypeAlias = Literal["link", "wiki", "path", "folder"]
 
 # Quotes as they may be written in a YAML text: plain, escaped, doubled.
 _TEXT = r"""(?P<{0}q>\\"|''|"|')(?P<{0}>(?!\[\[)(?:(?!(?P={0}q))[^\\\n])++)(?P={0}q)"""
-_NAMES = re.compile(
+_NAMES = compile_pattern(
     rf"\b(?:link|file|hasLink)\(\s*+{_TEXT.format('link')}"
     rf"|\binFolder\(\s*+{_TEXT.format('folder')}"
     rf"|\bfile\.folder\s*+[!=]=\s*+{_TEXT.format('equal')}"

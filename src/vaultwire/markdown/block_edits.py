@@ -13,11 +13,12 @@ from vaultwire.markdown.block_parser import read_body
 from vaultwire.markdown.block_patterns import ATX_HEADING, SETEXT_UNDERLINE
 from vaultwire.markdown.parse import parse_note
 from vaultwire.markdown.parsed_note import Span
+from vaultwire.markdown.patterns import compile_pattern
 
 # Indentation, list marker, and the box of a task.
-_ITEM = re.compile(r"([ \t]*+)([-*+]|[0-9]{1,9}[.)])(?:[ \t]++(?:\[.\](?:[ \t]++|\Z))?+|\Z)")
-_QUOTE = re.compile(r"[ \t]*+(?:>[ \t]?+)++")
-_OWN_ID = re.compile(r"[ \t>]*+\^[A-Za-z0-9-]+[ \t]*+\Z")
+_ITEM = compile_pattern(r"([ \t]*+)([-*+]|[0-9]{1,9}[.)])(?:[ \t]++(?:\[.\](?:[ \t]++|\Z))?+|\Z)")
+_QUOTE = compile_pattern(r"[ \t]*+(?:>[ \t]?+)++")
+_OWN_ID = compile_pattern(r"[ \t>]*+\^[A-Za-z0-9-]+[ \t]*+\Z")
 
 
 class Block(NamedTuple):

@@ -14,10 +14,13 @@ from typing import NamedTuple
 from vaultwire.markdown.bounds import MOST_MARKS
 from vaultwire.markdown.link_spans import LinkSpan, NewLink, Rewriting, Rewritten, rewrite_links
 from vaultwire.markdown.offsets import Replacement, line_starts
+from vaultwire.markdown.patterns import compile_pattern
 
-_TOKEN = re.compile(r'"(?:[^"\\]++|\\.)*+"|[{}\[\]:,]', re.DOTALL)
+_TOKEN = compile_pattern(r'"(?:[^"\\]++|\\.)*+"|[{}\[\]:,]', re.DOTALL)
 # The source of one character: two escapes make a character beyond 16 bits (RFC 8259, 7).
-_PIECE = re.compile(r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|\\.|.", re.DOTALL)
+_PIECE = compile_pattern(
+    r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|\\.|.", re.DOTALL
+)
 # More than a space: no phrase may match across two cards.
 _BETWEEN_CARDS = " · "
 

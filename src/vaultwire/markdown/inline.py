@@ -14,18 +14,19 @@ from typing import NamedTuple
 
 from vaultwire.markdown.block_patterns import HTML_TAG
 from vaultwire.markdown.links import decoded_destination, split_display
+from vaultwire.markdown.patterns import compile_pattern
 
 # Obsidian's own token: everything but general punctuation, ASCII punctuation other than - _ /, and white space.
-_TAG = re.compile(r"#([^\u2000-\u206F\u2E00-\u2E7F'!\"#$%&()*+,.:;<=>?@^`{|}~\[\]\\\s]+)")
-_BLOCK_ID = re.compile(r"\^([A-Za-z0-9-]+)[ \t]*+\Z")
-_BACKTICKS = re.compile(r"`+")
+_TAG = compile_pattern(r"#([^\u2000-\u206F\u2E00-\u2E7F'!\"#$%&()*+,.:;<=>?@^`{|}~\[\]\\\s]+)")
+_BLOCK_ID = compile_pattern(r"\^([A-Za-z0-9-]+)[ \t]*+\Z")
+_BACKTICKS = compile_pattern(r"`+")
 # Pairs of parentheses within a destination, nested up to three deep: the least that CommonMark 0.31, "Links", asks for.
 _PAIR = "(?!)"
 for _ in range(3):
     _PAIR = rf"\((?:[^\s()\\]++|\\\S|{_PAIR})*+\)"
 # Each alternative begins with one literal character, outside of any group: only then does the engine skip plain text, at a
 # tenth of the time.
-_TOKEN = re.compile(
+_TOKEN = compile_pattern(
     r"\\(?P<escape>[!-/:-@\[-`{-~])?"  # CommonMark 0.31 "Backslash escapes"
     # engine facts §2.1: one ``]`` does not end a wikilink, of nested ones the inner is the link
     r"|\[(?:\[(?!\[)(?P<wiki>(?:[^\[\]\n]++|\[(?!\[)|\](?!\]))*+)\]\])?"

@@ -18,24 +18,25 @@ from vaultwire.markdown.inline import RawLink, read_inline
 from vaultwire.markdown.links import decoded_destination
 from vaultwire.markdown.offsets import FileOffsets, Replacement, apply_replacements, line_starts
 from vaultwire.markdown.parse import frontmatter_links
+from vaultwire.markdown.patterns import compile_pattern
 from vaultwire.markdown.properties import Frontmatter, parse_frontmatter
 from vaultwire.markdown.yaml_core import NotYamlError, read_yaml
 
-_BAR = re.compile(r"\\?\|")
-_QUOTED = re.compile(r""""(?:[^"\\]++|\\.)*+"|'(?:[^']++|'')*+'""", re.DOTALL)
-_QUOTE = re.compile("[\"']")
-_BEHIND_NAME = re.compile(r"[ \t]*:")
+_BAR = compile_pattern(r"\\?\|")
+_QUOTED = compile_pattern(r""""(?:[^"\\]++|\\.)*+"|'(?:[^']++|'')*+'""", re.DOTALL)
+_QUOTE = compile_pattern("[\"']")
+_BEHIND_NAME = compile_pattern(r"[ \t]*:")
 # The source of one character of a scalar. A line break within it means a space (YAML 1.2.2, 6.5 "Line folding"), an escaped
 # one nothing. A link has no blank line within it.
 _FOLD = r"[ \t]*\n[ \t]*"
 _PIECES = {
-    '"': re.compile(rf"\\\n[ \t]*|{_FOLD}|\\(?:x[0-9a-fA-F]{{2}}|u[0-9a-fA-F]{{4}}|U[0-9a-fA-F]{{8}}|.)|."),
-    "'": re.compile(rf"{_FOLD}|''|."),
-    "": re.compile(rf"{_FOLD}|."),
+    '"': compile_pattern(rf"\\\n[ \t]*|{_FOLD}|\\(?:x[0-9a-fA-F]{{2}}|u[0-9a-fA-F]{{4}}|U[0-9a-fA-F]{{8}}|.)|."),
+    "'": compile_pattern(rf"{_FOLD}|''|."),
+    "": compile_pattern(rf"{_FOLD}|."),
 }
-_ESCAPED_IN = {'"': re.compile(r'["\\]'), "'": re.compile("'"), "": re.compile(r"(?!)")}
+_ESCAPED_IN = {'"': compile_pattern(r'["\\]'), "'": re.compile("'"), "": re.compile(r"(?!)")}
 # Characters that may keep a destination from being read back; they are encoded only if they do.
-_UNSAFE = re.compile(r"[%()<>\\\"':\s]")
+_UNSAFE = compile_pattern(r"[%()<>\\\"':\s]")
 
 
 class LinkSpan(NamedTuple):
@@ -299,7 +300,7 @@ def _quoted(plain: str, item: str, begin: int, end: int) -> _Scalar | None:
 def _block(plain: str, item: str, begin: int, end: int) -> _Scalar | None:
     """Return the text ``item`` below ``|-`` or ``>-``, where a long one may be folded."""
     words = r"(?: |[ \t]*\n[ \t]+)".join(map(re.escape, item.split(" ")))
-    found = re.compile(rf"(?<=\n)[ \t]+({words})[ \t]*$", re.MULTILINE).search(plain, begin, end)
+    found = compile_pattern(rf"(?<=\n)[ \t]+({words})[ \t]*$", re.MULTILINE).search(plain, begin, end)
     return None if found is None else _placed(plain, item, "", found.start(1), found.end(1))
 
 

@@ -12,12 +12,13 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from vaultwire.markdown.bounds import MOST_PROPERTIES
+from vaultwire.markdown.patterns import compile_pattern
 from vaultwire.markdown.yaml_core import NotYamlError, Properties, PropertyValue, plain_scalar, read_yaml, scalar_text
 
 # The whole first line, nothing before it; the closing mark at a line start, the file's end allowed (obsidian.d.ts
 # getFrontMatterInfo).
-_OPENING = re.compile(r"---[ \t]*+\n")
-_CLOSING = re.compile(r"\n---[ \t]*+(?:\n|\Z)")
+_OPENING = compile_pattern(r"---[ \t]*+\n")
+_CLOSING = compile_pattern(r"\n---[ \t]*+(?:\n|\Z)")
 # A person corrects the first few; a file that is not YAML at all has one on every line.
 _MAX_PROBLEMS = 10
 
@@ -36,11 +37,11 @@ _UNCAPTURED = re.sub(r"(?<!\\)\((?!\?)", "(?:", _ITEM)
 _FLOW = rf"\[((?:{_UNCAPTURED}(?:,{_UNCAPTURED})*+,?+)?+[ \t]*+)\]"
 # A name of more than 200 characters may be too long for YAML (1,024 up to the colon).
 _KEY = rf"[^{_INDICATORS}][^:#\t\n]{{0,200}}+"
-_LINE = re.compile(
+_LINE = compile_pattern(
     rf"(?:({_KEY}):|([ ]*+-))(?:[ \t]++(?:{_PLAIN}|{_DOUBLE}|{_SINGLE}|{_FLOW})?+)?+[ \t]*+(?:(?<=[ \t])#.*+)?+\Z"
 )
-_FLOW_ITEM = re.compile(_ITEM)
-_ESCAPE = re.compile(r"\\(.)")
+_FLOW_ITEM = compile_pattern(_ITEM)
+_ESCAPE = compile_pattern(r"\\(.)")
 # The groups of a list's element. A line has two groups more before them: the name and the dash.
 _PLAIN_FORM, _DOUBLE_FORM, _SINGLE_FORM = 1, 2, 3
 _FLOW_FORM = 6
@@ -48,10 +49,12 @@ _FLOW_FORM = 6
 _BEGINS_TYPED = frozenset("+.0123456789~nNtTfF")
 
 # Where a property begins in a block that is not YAML: at the start of a line that does not continue a value.
-BEGINS_PROPERTY = re.compile(r"^(?![ \t#\]}]|-(?:[ \t]|$)|$)", re.MULTILINE)
-_HAS_NAME = re.compile(rf"""(?:{_DOUBLE}|{_SINGLE}|[^{_INDICATORS}][^:\n]*+(?::(?!\s)[^:\n]*+)*+)[ \t]*+:(?=\s|\Z)""")
+BEGINS_PROPERTY = compile_pattern(r"^(?![ \t#\]}]|-(?:[ \t]|$)|$)", re.MULTILINE)
+_HAS_NAME = compile_pattern(
+    rf"""(?:{_DOUBLE}|{_SINGLE}|[^{_INDICATORS}][^:\n]*+(?::(?!\s)[^:\n]*+)*+)[ \t]*+:(?=\s|\Z)"""
+)
 
-_DATE = re.compile(r"\d{4}-\d\d-\d\d(T\d\d:\d\d(?::\d\d)?)?\Z", re.ASCII)
+_DATE = compile_pattern(r"\d{4}-\d\d-\d\d(T\d\d:\d\d(?::\d\d)?)?\Z", re.ASCII)
 _TYPES = frozenset(("text", "multitext", "number", "checkbox", "date", "datetime", "tags", "aliases"))
 _TYPE_OF_NAME = {"tags": "tags", "aliases": "aliases", "cssclasses": "multitext"}
 

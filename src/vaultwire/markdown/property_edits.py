@@ -7,12 +7,12 @@ property, ``property_values`` writes its value.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from vaultwire.markdown.diffs import common_ends
 from vaultwire.markdown.edits import line_end, to_plain
 from vaultwire.markdown.offsets import Replacement, apply_replacements
+from vaultwire.markdown.patterns import compile_pattern
 from vaultwire.markdown.properties import parse_frontmatter
 from vaultwire.markdown.property_spans import Block, Property, PropertyEditError, read_block
 from vaultwire.markdown.property_values import block_text, checked, one_line, same_value, written_name
@@ -20,7 +20,7 @@ from vaultwire.markdown.yaml_core import PropertyValue
 
 __all__ = ["PropertyEditError", "remove_properties", "rename_property", "set_properties"]
 
-_EMPTY_LINES = re.compile(r"\A(?:[ \t]*+\r*+\n)++")
+_EMPTY_LINES = compile_pattern(r"\A(?:[ \t]*+\r*+\n)++")
 _INDENT = "  "  # of list items and block texts, as Obsidian writes them
 
 
@@ -128,7 +128,7 @@ def _added(text: str, block: Block, values: dict[str, PropertyValue]) -> str:
 
 def _without(text: str, block: Block, found: Property) -> str:
     _refuse_needed(block, found)
-    deeper = re.compile(rf"(?:[ ]{{{found.column + 1}}}[ \t]*#[^\n]*\n)*")
+    deeper = compile_pattern(rf"(?:[ ]{{{found.column + 1}}}[ \t]*#[^\n]*\n)*")
     comments = deeper.match(text, found.bottom)
     bottom = found.bottom if comments is None else comments.end()
     before, behind = text[block.start : found.top], text[bottom : block.closing]
@@ -245,7 +245,7 @@ def _block_items(text: str, found: Property, old: list[PropertyValue], new: list
     head, tail = common_ends(old, new, same_value)
     first, behind = head, len(old) - tail
     items = found.items
-    mark = re.compile(r" *-[ \t]*").match(text, items[0].top)
+    mark = compile_pattern(r" *-[ \t]*").match(text, items[0].top)
     assert mark is not None
     # Keep the gap between dash and value, if the value is on the dash's line.
     dash = mark[0] if items[0].start == mark.end() and mark[0][-1] != "-" else mark[0].rstrip(" \t") + " "

@@ -11,6 +11,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from vaultwire.markdown.offsets import line_starts
 from vaultwire.markdown.parse import property_tag
+from vaultwire.markdown.patterns import compile_pattern
 from vaultwire.markdown.properties import BEGINS_PROPERTY, Frontmatter
 from vaultwire.markdown.yaml_core import NotYamlError, PropertyValue
 from vaultwire.markdown.yaml_tree import YamlNode, read_tree
@@ -19,13 +20,13 @@ Extent: TypeAlias = tuple[int, int]
 """The start and the end of something in a text."""
 
 # A node's anchor and type, which may stand before its text.
-_NODE_PROPERTIES = re.compile(r"(?:[&!][^ \t\n]*+(?:[ \t\n]++(?:#.*+[ \t\n]++)*+|\Z))*+")
-_PIECE = re.compile(r"\\(?:\n[ \t]*+|x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|.)|.", re.DOTALL)
-_SINGLE_PIECE = re.compile(r"''|.", re.DOTALL)
+_NODE_PROPERTIES = compile_pattern(r"(?:[&!][^ \t\n]*+(?:[ \t\n]++(?:#.*+[ \t\n]++)*+|\Z))*+")
+_PIECE = compile_pattern(r"\\(?:\n[ \t]*+|x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|.)|.", re.DOTALL)
+_SINGLE_PIECE = compile_pattern(r"''|.", re.DOTALL)
 # YAML 1.2.2, 5.7 "Escaped characters": those that mean another character than themselves.
 _ESCAPES = dict(zip("0abt\tnvfreN_LP", "\0\a\b\t\t\n\v\f\r\x1b\x85\xa0\u2028\u2029", strict=True))
 # Where the property begins, in a block that as a whole is not YAML.
-_TAGS_LINE = re.compile(r"^[\"']?tags[\"']?[ \t]*:", re.IGNORECASE | re.MULTILINE)
+_TAGS_LINE = compile_pattern(r"^[\"']?tags[\"']?[ \t]*:", re.IGNORECASE | re.MULTILINE)
 
 
 class Word(NamedTuple):

@@ -21,6 +21,7 @@ from vaultwire.markdown.merging import body_of
 from vaultwire.markdown.offsets import apply_replacements
 from vaultwire.markdown.parse import parse_note
 from vaultwire.markdown.parsed_note import Span
+from vaultwire.markdown.patterns import compile_pattern
 from vaultwire.markdown.properties import parse_frontmatter
 from vaultwire.vault.changes.change import Step, Write
 from vaultwire.vault.disk.files import Files
@@ -35,8 +36,8 @@ from vaultwire.vault.plans.moved_links import MovedLinks, ResolvedLink
 from vaultwire.vault.plans.note_text import check_same_content, read_text, with_bom
 from vaultwire.vault.value_types import Problem, Structure, VaultPath
 
-_BLANK_LINES = re.compile(r"\A(?:[ \t]*+\r*+\n)++")
-_TASK_BOX = re.compile(r"\A([ \t>]*+(?:[-*+]|\d{1,9}[.)])[ \t]++)\[.\][ \t]++")
+_BLANK_LINES = compile_pattern(r"\A(?:[ \t]*+\r*+\n)++")
+_TASK_BOX = compile_pattern(r"\A([ \t>]*+(?:[-*+]|\d{1,9}[.)])[ \t]++)\[.\][ \t]++")
 
 Leave: TypeAlias = Literal["link", "embed", "nothing"]
 """What takes the place of the part in the old note."""

@@ -14,6 +14,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple, TypeAlias
 
+from vaultwire.markdown.patterns import compile_pattern
 from vaultwire.vault.errors import INVALID_ARGUMENTS, VaultError
 from vaultwire.vault.search.terms import BadRegexError, Pattern, Text, check_regex
 from vaultwire.vault.search.text_forms import fold_case
@@ -182,7 +183,7 @@ class _Parser:
 
     def _phrase(self, context: _Context) -> Expression:
         start = self.position
-        closed = re.compile(r'"((?:[^"\\]|\\.)*+)"', re.DOTALL).match(self.text, start)
+        closed = compile_pattern(r'"((?:[^"\\]|\\.)*+)"', re.DOTALL).match(self.text, start)
         if closed is None:
             raise self.bad(start, "this quotation mark is never closed")
         self.position = closed.end()
@@ -200,7 +201,7 @@ class _Parser:
     def _regex(self, context: _Context) -> Expression | None:
         """Read ``/…/``; None if no slash closes it before a space or bracket: then it is plain text, such as a path."""
         start = self.position
-        closed = re.compile(r"/((?:[^/\\\[\n]|\\.|\[(?:[^\]\\]|\\.)*+\]|\[)++)/").match(self.text, start)
+        closed = compile_pattern(r"/((?:[^/\\\[\n]|\\.|\[(?:[^\]\\]|\\.)*+\]|\[)++)/").match(self.text, start)
         if closed is None:
             return None
         flags = _FLAGS.match(self.text, closed.end())

@@ -10,6 +10,7 @@ import time
 import unicodedata
 from typing import Any, Final, NamedTuple, TypeAlias
 
+from vaultwire.markdown.patterns import compile_pattern
 from vaultwire.vault.errors import TIMEOUT, VaultError
 from vaultwire.vault.search.text_forms import (
     EXACT,
@@ -188,7 +189,7 @@ def _compile(pattern: str, *, match_case: bool) -> Any:
 
 
 # What JavaScript writes differently. Escapes and sets come first, so that nothing inside them is replaced.
-_JAVASCRIPT = re.compile(r"\\k<(\w++)>|\\.|(\[\^\])|(\[\])|\[\^?(?:[^\]\\]|\\.)++\]", re.DOTALL)
+_JAVASCRIPT = compile_pattern(r"\\k<(\w++)>|\\.|(\[\^\])|(\[\])|\[\^?(?:[^\]\\]|\\.)++\]", re.DOTALL)
 
 
 def _pieces(source: str) -> list[tuple[str, str]]:

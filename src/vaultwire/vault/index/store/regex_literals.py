@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from vaultwire.markdown.patterns import compile_pattern
 from vaultwire.vault.search.terms import translated
 from vaultwire.vault.search.text_forms import is_unspaced
 
@@ -22,7 +23,7 @@ _MAX_TEXTS, _MAX_PLACES = 16, 8
 _MAX_REPEATED = 3
 _MAX_DEPTH = 50
 
-_PART = re.compile(
+_PART = compile_pattern(
     r"(?P<edge>\\[bB]|[\^$])"  # matches no character
     r"|(?P<any>\\[dDwWsStnrfv]|\\[pP]\{[^}]*\}|\\[1-9][0-9]?(?![0-9])|[.I\u0131])"  # I: see ``_in_set``
     r"|\[(?P<not>\^?)(?P<set>(?:[^\]\\]|\\.)++)\]"
@@ -31,8 +32,8 @@ _PART = re.compile(
     r"|\\?(?P<literal>[^()|])",
     re.DOTALL,
 )
-_REPEAT = re.compile(r"(?:(?P<sign>[*+?])|\{(?P<least>\d*)(?P<comma>,?)(?P<most>\d*)\})[?+]?")
-_IN_SET = re.compile(r"\\(?![A-Za-z0-9])(.)|([^\\\-\[&|~])", re.DOTALL)
+_REPEAT = compile_pattern(r"(?:(?P<sign>[*+?])|\{(?P<least>\d*)(?P<comma>,?)(?P<most>\d*)\})[?+]?")
+_IN_SET = compile_pattern(r"\\(?![A-Za-z0-9])(.)|([^\\\-\[&|~])", re.DOTALL)
 
 
 class _Part(NamedTuple):
