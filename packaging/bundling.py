@@ -54,6 +54,20 @@ def description() -> str:
     return str(project["description"]).rstrip(".")
 
 
+def facts(version: str) -> dict[str, Any]:
+    """Return what the manifests of plugins say of the program, in the form that Claude Code and Codex share."""
+    return {
+        "name": NAME,
+        "version": version,
+        "description": description(),
+        "author": AUTHOR,
+        "homepage": GUIDE,
+        "repository": REPOSITORY,
+        "license": LICENCE,
+        "keywords": list(KEYWORDS),
+    }
+
+
 def standard_tools() -> list[dict[str, str]]:
     """Return name and description of each tool that clients get to see."""
     described = {tool["name"]: tool["description"] for tool in catalog.load_catalog()}

@@ -9,7 +9,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import bundling
 
-from vaultwire.distribution import NAME, REPOSITORY
+from vaultwire.distribution import NAME
 
 
 def build(version: str, into: Path) -> list[Path]:
@@ -29,14 +29,7 @@ def build(version: str, into: Path) -> list[Path]:
 def manifest(version: str) -> dict[str, Any]:
     """Return the plugin's manifest."""
     return {
-        "name": NAME,
-        "version": version,
-        "description": bundling.description(),
-        "author": bundling.AUTHOR,
-        "homepage": bundling.GUIDE,
-        "repository": REPOSITORY,
-        "license": bundling.LICENCE,
-        "keywords": list(bundling.KEYWORDS),
+        **bundling.facts(version),
         "userConfig": {
             "vault": {
                 "type": "directory",

@@ -35,14 +35,7 @@ def build(version: str, into: Path) -> list[Path]:
 def manifest(version: str) -> dict[str, Any]:
     """Return the plugin's manifest."""
     return {
-        "name": NAME,
-        "version": version,
-        "description": bundling.description(),
-        "author": bundling.AUTHOR,
-        "homepage": bundling.GUIDE,
-        "repository": REPOSITORY,
-        "license": bundling.LICENCE,
-        "keywords": list(bundling.KEYWORDS),
+        **bundling.facts(version),
         "mcpServers": "./.mcp.json",
         "interface": {
             "displayName": bundling.TITLE,

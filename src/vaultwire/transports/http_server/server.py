@@ -131,7 +131,7 @@ class Server:
         for name in _SIGNALS:
             number = getattr(signal, name, None)
             if number is None or (name == "SIGHUP" and signal.getsignal(number) is signal.SIG_IGN):
-                continue  # whoever started it with nohup wants it to outlive the terminal
+                continue  # a person who uses nohup wants it to outlive the terminal
             try:
                 self.loop.add_signal_handler(number, self._stop.set)
             except NotImplementedError:  # Windows
