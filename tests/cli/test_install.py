@@ -168,7 +168,7 @@ def test_undo_of_a_replaced_entry_brings_the_old_one_back(home: Path, capsys: py
     path.write_text(old)
     assert install("cursor") == 0
     said = capsys.readouterr().out
-    assert "\n-…old" in said
+    assert '\n-      "command": "old",' in said
     assert str(home / "Notes") in said
     entry = servers("cursor", path.read_text())["vaultwire"]
     assert (entry["disabled"], entry["autoApprove"]) == (True, ["a"])
@@ -183,11 +183,87 @@ def test_of_a_file_of_one_line_only_our_entry_is_shown(home: Path, capsys: pytes
     assert install("cursor") == 0
     assert main(["install", "cursor", "--undo"]) == 0
     said = capsys.readouterr().out
-    assert '\n+…,"vaultwire":{"command":' in said
-    assert '\n-…,"vaultwire":{"command":' in said
-    assert "sk-" not in said
-    assert "quetzal" not in "".join(line for line in said.splitlines() if line[:1] in "+-")
+    assert '\n+    "vaultwire": {' in said
+    assert '\n-    "vaultwire": {' in said
+    assert "sk-quetzal" not in said
     assert file_of("cursor", home).read_text() == text
+
+
+SECRET = "quetzal-9"
+
+
+@pytest.mark.parametrize(
+    ("client", "text"),
+    [
+        # A comma comes behind the line of another server, or of another setting.
+        ("cursor", '{\n  "mcpServers": {\n    "a": {"command": "x", "env": {"T": "%s"}}\n  }\n}\n'),
+        ("cursor", '{\n  "token": "%s"\n}\n'),
+        # What a person had put into the entry that is replaced.
+        ("cursor", '{\n  "mcpServers": {\n    "vaultwire": {"command": "x", "env": {"T": "%s"}}\n  }\n}\n'),
+        ("cursor", '{\n  "mcpServers": {\n    "vaultwire": {"url": "https://x/?key=%s"}\n  }\n}\n'),
+        ("cursor", '{\n  "mcpServers": {\n    "vaultwire": {"url": "https://x", "headers": {"X-Key": "%s"}}\n  }\n}\n'),
+        ("cursor", '{"mcpServers": {"vaultwire": {"command": "npx", "args": ["-H", "A: Bearer %s"]}}}'),
+        ("goose", "extensions:\n  vaultwire:\n    cmd: x\n    envs: {K: %s}\n"),
+        ("codex", '[mcp_servers.vaultwire]\nurl="https://x"\nhttp_headers={K="%s"}\n'),
+    ],
+)
+def test_no_secret_of_the_file_is_shown(client: str, text: str, home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file_of(client, home).write_text(text % SECRET)
+    for options in (["--vault", "Notes", "--dry-run"], ["--vault", "Notes"], ["--undo"]):
+        assert main(["install", client, *options]) == 0
+        said = capsys.readouterr()
+        assert any(line[:1] in "+-" for line in said.out.splitlines())
+        assert SECRET not in said.out + said.err
+    assert file_of(client, home).read_text() == text % SECRET
+
+
+def test_undo_keeps_the_copy_if_the_client_has_lost_its_file(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = file_of("cursor", home)
+    path.write_text('{"mine": 1}')
+    assert install("cursor") == 0
+    path.write_text("{}")
+    capsys.readouterr()
+    assert main(["install", "cursor", "--undo"]) == 0
+    said = capsys.readouterr().out
+    assert "Nothing to undo" in said
+    assert Path(said.split("before the installation: ")[1].strip()).read_text() == '{"mine": 1}'
+
+
+def test_an_installation_waits_for_another_one(home: Path) -> None:
+    from vaultwire.client_setup import records  # noqa: PLC0415
+
+    file_of("cursor", home).write_text("{}")
+    command = [sys.executable, "-m", "vaultwire", "install", "cursor", "--vault", "Notes"]
+    with records.locked(str(home.parent / "state")):
+        waiting = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        assert waiting.stdout is not None
+        while '+      "command"' not in waiting.stdout.readline():
+            assert waiting.poll() is None
+        file_of("cursor", home).write_text('{"other": 1}')
+    waiting.communicate()
+    assert waiting.returncode == 1
+    assert file_of("cursor", home).read_text() == '{"other": 1}'
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs rights for links there")
+def test_a_projects_link_out_of_the_project_is_refused(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (home / "mine.json").write_text("{}")
+    project = home / "project"
+    project.mkdir()
+    (project / ".mcp.json").symlink_to(home / "mine.json")
+    os.chdir(project)
+    assert main(["install", "claude-code", "--scope", "project", "--vault", str(home / "Notes")]) == 1
+    assert "leads out of the project" in capsys.readouterr().err
+    assert (home / "mine.json").read_text() == "{}"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems have no such names")
+def test_a_vault_whose_path_is_not_utf_8_is_refused(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    vault = os.fsdecode(os.fsencode(home) + b"/v\xff")
+    os.mkdir(vault)
+    for client in ("cursor", "codex", "goose"):
+        assert main(["install", client, "--vault", vault]) == 1
+        assert "is not UTF-8" in capsys.readouterr().err
 
 
 def test_installations_are_undone_one_by_one(home: Path) -> None:
@@ -229,6 +305,9 @@ def test_a_link_of_a_dotfiles_folder_stays_a_link(home: Path) -> None:
         ("cursor", '{"a": 1}'.encode("utf-16"), "is not text in UTF-8 (byte 1)"),
         ("cursor", b"[]", "must have names with values"),
         ("cursor", b'{"mcpServers": []}', "mcpServers must have names with values"),
+        ("cursor", b'{"a": ' + b"9" * 5000 + b"}", "thousands of digits"),
+        ("codex", b"a = " + b"9" * 5000, "thousands of digits"),
+        ("goose", b"a: &a [1, *a]", "only a person can put the entry in safely"),
         ("codex", b"mcp_servers = { a = { command = 'x' } }", "only a person can put the entry in safely"),
     ],
 )
@@ -353,7 +432,7 @@ def test_a_key_in_a_file_is_shown_nowhere_and_read_by_nobody_else(
     assert "Only you can read it" in said.out
     key_file.write_text(KEY[::-1])
     assert main(["install", client, "--http", f"{ADDRESS}/", "--key-file", "my key"]) == 0
-    assert "only the key" in capsys.readouterr().out
+    assert "only a value that is not shown" in capsys.readouterr().out
     assert main(["install", client, "--undo"]) == 0
     assert main(["install", client, "--undo"]) == 0
     said = capsys.readouterr()

@@ -291,3 +291,17 @@ def test_usual_settings_of_zed_are_edited_as_a_person_would() -> None:
     added = '  "context_servers": {\n    "vaultwire": {\n      "command": "v"\n    }\n  },\n'
     assert new == text.removesuffix("}\n") + added + "}\n"
     assert formats.without_entry(new, "jsonc", ("context_servers", "vaultwire"), containers=1) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('{"a": { // first\n "x": 1, "b": 2}}', {"a": {"b": 2}}),
+        ('{"a": {"b": 2, // first\n "x": 1}}', {"a": {"b": 2}}),
+        ('{"a": { // first\n "x": 1}}', {"a": {}}),
+    ],
+)
+def test_a_line_comment_before_a_removed_member_does_not_swallow_what_follows(text: str, expected: object) -> None:
+    new = formats.without_entry(text, "jsonc", ("a", "x"))
+    assert formats.read(new, "jsonc") == expected
+    assert "// first" in new

@@ -150,3 +150,10 @@ def test_a_pause_of_our_plugin_holds_while_it_is_not_connected(
     (folder / "manifest.json").write_text("{}")
     watcher.look()
     assert (state.selection, state.tabs) == (Selection(""), ())
+    for half in ("", '{"pau'):  # Obsidian does not replace the file in one step
+        (folder / "data.json").write_text(half)
+        watcher.look()
+        assert state.selection == Selection("")
+    (folder / "data.json").unlink()
+    watcher.look()
+    assert state.selection == Selection("A.md")

@@ -6,6 +6,7 @@ What is hidden stays hidden under all its names, and a note is one note under al
 from __future__ import annotations
 
 import os
+import sys
 import unicodedata
 from collections.abc import Iterator
 from pathlib import Path
@@ -157,13 +158,30 @@ def test_only_the_case_of_a_name_can_be_changed(disk: tuple[str, Path]) -> None:
     assert snapshot(root) == before
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems' own disks find a name under another spelling")
 def test_a_disk_with_exact_names_is_not_asked_for_all_names(tmp_path: Path) -> None:
-    (tmp_path / "Café.md").touch()
+    def refuse(folder: str) -> list[str]:
+        raise AssertionError(folder)
+
+    for name in ("Café.md", "2024", "2024-05 (old)", "❤️ Love", "❤️"):
+        (tmp_path / name).touch()
+        assert has_entry(str(tmp_path), name, refuse)
     (tmp_path / "日本").mkdir()
-    assert has_entry(str(tmp_path), "Café.md")
     assert has_entry(str(tmp_path), "日本")
     assert not has_entry(str(tmp_path), "CAFÉ.md")
     assert not has_entry(str(tmp_path), unicodedata.normalize("NFD", "Café.md"))
+    assert not has_entry(str(tmp_path), "❤ Love")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems' own disks cannot hold both")
+def test_names_that_differ_in_spelling_alone_are_found_side_by_side(tmp_path: Path) -> None:
+    names = ["A.md", "a.md", *(unicodedata.normalize(form, "Café.md") for form in ("NFC", "NFD")), "❤ b.md", "❤️ b.md"]
+    for name in names:
+        (tmp_path / name).write_text(f"I am {name!a}")
+    vault = open_vault(tmp_path)
+    for name in names:
+        assert has_entry(str(tmp_path), name)
+        assert f"I am {name!a}" in call(vault, "read_note", path=name).texts[0]
 
 
 def test_the_journal_is_kept_out_of_the_vault_however_its_path_is_spelt(

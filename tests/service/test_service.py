@@ -145,6 +145,24 @@ def test_a_file_of_somebody_else_stays(computer: Computer) -> None:
     assert computer.install("--force").returncode == 0
 
 
+@pytest.mark.parametrize("computer", ["task-scheduler"], indirect=True)
+def test_a_log_of_the_persons_choice_stays(computer: Computer) -> None:
+    log = computer.folder / "my.log"
+    log.write_text("mine\n")
+    assert computer.install("--log-file", str(log)).returncode == 0
+    assert computer.run("remove").returncode == 0
+    assert log.read_text().startswith("mine\n")
+
+
+@pytest.mark.parametrize("computer", ["task-scheduler"], indirect=True)
+def test_a_path_that_the_task_scheduler_would_change_is_refused(computer: Computer) -> None:
+    vault = write_vault(computer.folder / "50% %Home% notes", "=== Note.md\nhello\n")
+    refused = computer.run("install", "--vault", str(vault), "--port", str(computer.port))
+    assert refused.returncode == 1
+    assert "would replace the variable" in refused.stderr
+    assert computer.calls() == []
+
+
 def test_a_file_that_was_edited_stays(linux: Computer) -> None:
     assert linux.install().returncode == 0
     edited = linux.file.read_text().replace("RestartSec=5", "RestartSec=50")

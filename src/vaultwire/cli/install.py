@@ -70,15 +70,18 @@ def _undo(options: argparse.Namespace) -> int:
     client = CLIENTS[options.client]
     entries.check_name(options.name)
     found = places.find(client, options.scope, client_config.this_system())
-    change = installing.plan_undo(client, found.path, options.name, state_folder())
+    state = state_folder()
+    change = installing.plan_undo(client, found.path, options.name, state)
     if not change.changes:
         say(f"Nothing to undo: {found.path} has no entry named {options.name}.")
+        if change.undone is not None and change.undone.had_file:
+            say(f"The file as it was before the installation: {change.undone.copy}")
     else:
         _show(change)
     if options.dry_run:
         say("Nothing was written: this was a dry run.")
         return 0
-    installing.carry_out_undo(change)
+    installing.carry_out_undo(change, state)
     if change.changes:
         gone = change.after is None
         say(

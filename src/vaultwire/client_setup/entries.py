@@ -25,7 +25,12 @@ class Http(NamedTuple):
 
 
 def stdio_entry(client: Client, name: str, command: Sequence[str]) -> dict[str, Any]:
-    """Return the entry of a server that the client starts."""
+    """Return the entry of a server that the client starts. Raises SetupError."""
+    for word in command:
+        if any("\ud800" <= character <= "\udfff" for character in word):  # how Python holds bytes that are not UTF-8
+            raise SetupError(
+                f"{word!r} is not UTF-8, and files of clients hold no other text. Rename that folder or file"
+            )
     program, *arguments = command
     values = {
         clients.NAME: name,

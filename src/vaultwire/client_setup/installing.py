@@ -9,24 +9,28 @@ from typing import Any, NamedTuple
 
 from vaultwire.client_setup import client_files, entries, formats, records
 from vaultwire.client_setup.client_files import Content
-from vaultwire.client_setup.clients import Client
+from vaultwire.client_setup.clients import OUR_MEMBERS, Client
 from vaultwire.client_setup.problems import BrokenFileError, NotEditableError, SetupError
 
-# Longer lines are shown without what is the same before and after.
-_MAX_LINE = 60
 # A key itself. A reference to a variable has braces, or is no part of a header.
 _KEY = re.compile(r"Bearer [^\s\"'{}$]+")
-# Comparing takes the square of this.
-_MAX_COMPARED = 1_000
+# A name and a password in a URL, and its query: keys are given in both.
+_URL_SECRET = re.compile(r"(?<=://)[^/@\s]+@|(?<=\?)\S+")
+_HEADERS = ("headers", "http_headers")
+_HIDDEN = "(not shown)"
 
 
 class Plan(NamedTuple):
-    """A change of a client's file: its bytes before and after (None for no file), and the record that it undoes."""
+    """A change of a client's file: its bytes before and after (None for no file), and the record that it undoes.
+
+    ``shown``: our entry before and after, in lines without keys.
+    """
 
     path: str
     name: str
     before: Content
     after: bytes | None
+    shown: tuple[list[str], list[str]] = ([], [])
     private: bool = False
     undone: records.Record | None = None
 
@@ -36,56 +40,49 @@ class Plan(NamedTuple):
         return self.before.data != self.after
 
     def difference(self) -> list[str]:
-        """Return the lines that change, with ``-`` and ``+``: without keys, and nothing of the lines around them.
+        """Return the lines of our entry that change, with ``-`` and ``+``: no key, and nothing else of the file.
 
-        The files hold keys of other servers, and what is printed is often pasted elsewhere.
+        The file holds keys of other servers, and what is printed is often pasted elsewhere.
         """
-        new = "" if self.after is None else self.after.decode("utf-8").removeprefix("\ufeff")
-        lines = _changed(_without_keys(self.before.text), _without_keys(new))
-        return lines or ["(only the key or a line end changes)"]
+        lines = difflib.ndiff(*self.shown)
+        return [f"{line[0]}{line[2:]}" for line in lines if line[0] in "-+"] or [
+            "(only a value that is not shown, or the layout, changes)"
+        ]
 
 
-def _without_keys(text: str) -> list[str]:
-    return _KEY.sub("Bearer (a key)", text).splitlines()
+def _shown(client: Client, name: str, entry: Any) -> list[str]:
+    """Return an entry as lines without keys: nothing of what a person added (``env``) but names, numbers and switches."""
+    if entry is None:
+        return []
+    if not isinstance(entry, Mapping):
+        return [_HIDDEN]
+    ours = {
+        key: _without_keys(value) if key in OUR_MEMBERS and key not in _HEADERS else _hidden(value)
+        for key, value in entry.items()
+        if key in OUR_MEMBERS or client.form != "toml"  # there, only our members are ever written
+    }
+    return pasted(client, name, ours).splitlines()
 
 
-def _changed(old: list[str], new: list[str]) -> list[str]:
-    start = end = 0
-    shorter = min(len(old), len(new))
-    while start < shorter and old[start] == new[start]:
-        start += 1
-    while end < shorter - start and old[-1 - end] == new[-1 - end]:
-        end += 1
-    old, new = old[start : len(old) - end], new[start : len(new) - end]
-    if max(len(old), len(new)) > _MAX_COMPARED:
-        return [f"-({len(old)} lines)", f"+({len(new)} lines)"]
-    lines: list[str] = []
-    for _, first, last, new_first, new_last in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
-        before, after = old[first:last], new[new_first:new_last]
-        if before == after:
-            continue
-        if len(before) == len(after) == 1:
-            before, after = _shortened(before[0], after[0])
-        lines += [f"-{line}" for line in before] + [f"+{line}" for line in after]
-    return lines
+def _without_keys(value: Any) -> Any:
+    if isinstance(value, str):
+        return _URL_SECRET.sub(_HIDDEN, _KEY.sub("Bearer (a key)", value))
+    if isinstance(value, list):
+        return [_without_keys(each) for each in value]
+    return _hidden(value)
 
 
-def _shortened(old: str, new: str) -> tuple[list[str], list[str]]:
-    """Return two long lines without what they have in common: some files are one line of megabytes."""
-    if max(len(old), len(new)) <= _MAX_LINE:
-        return [old], [new]
-    start = _common(old, new)
-    end = min(_common(old[::-1], new[::-1]), min(len(old), len(new)) - start)
-    parts = old[start : len(old) - end], new[start : len(new) - end]
-    shown = [[f"…{part}…"] if part else [] for part in parts]
-    return shown[0], shown[1]
-
-
-def _common(one: str, other: str) -> int:
-    """Return how many characters two texts begin with alike."""
-    return next(
-        (place for place, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other))
-    )
+def _hidden(value: Any) -> Any:
+    """Return a value without its texts. A header that refers to a variable is shown: it says which."""
+    if isinstance(value, Mapping):
+        return {str(key): _hidden(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [_hidden(each) for each in value]
+    if isinstance(value, bool | int | None):
+        return value
+    if isinstance(value, str) and value.startswith("Bearer "):
+        return _KEY.sub("Bearer (a key)", value)
+    return _HIDDEN
 
 
 def plan(client: Client, path: str, name: str, entry: Mapping[str, Any], *, secret: str = "") -> Plan:
@@ -109,7 +106,8 @@ def plan(client: Client, path: str, name: str, entry: Mapping[str, Any], *, secr
     except SetupError as error:
         raise SetupError(f"{path}: {error}. Nothing was changed") from None
     after = before.data if before.data is not None and text == before.text else before.with_text(text)
-    return Plan(path, name, before, after, private=bool(secret))
+    shown = _shown(client, name, old), _shown(client, name, new)
+    return Plan(path, name, before, after, shown, private=bool(secret))
 
 
 def plan_undo(client: Client, path: str, name: str, state: str) -> Plan:
@@ -124,11 +122,13 @@ def plan_undo(client: Client, path: str, name: str, state: str) -> Plan:
     except (OSError, UnicodeDecodeError):
         record, old = None, Content(None, "")
     if record is not None and now.data is not None and records.digest(now.data) == record.written:
-        return Plan(path, name, now, old.data, undone=record)
+        shown = _shown(client, name, _entry_of(client, name, now)), _shown(client, name, _entry_of(client, name, old))
+        return Plan(path, name, now, old.data, shown, undone=record)
     try:
         data = formats.read(now.text, client.form)
         keys = keys_of(client, name, data)
-        if formats.entry_in(data, keys) is None:
+        entry = formats.entry_in(data, keys)
+        if entry is None:
             return Plan(path, name, now, now.data, undone=record)
         earlier = formats.read(old.text, client.form)
         before = formats.entry_in(earlier, keys)
@@ -140,31 +140,38 @@ def plan_undo(client: Client, path: str, name: str, state: str) -> Plan:
     except SetupError as error:
         words = f"not valid {_LANGUAGE[client.form]}: {error}" if isinstance(error, BrokenFileError) else str(error)
         raise SetupError(f"{path}: {words}. Nothing was changed") from None
-    return Plan(path, name, now, now.with_text(text), undone=record)
+    shown = _shown(client, name, entry), _shown(client, name, before if isinstance(before, dict) else None)
+    return Plan(path, name, now, now.with_text(text), shown, undone=record)
 
 
 def carry_out(change: Plan, state: str) -> records.Record:
     """Keep a copy of a client's file and write it. Raises SetupError, and has changed nothing then."""
     assert change.after is not None
-    record = records.keep(state, change.path, change.name, change.before.data, change.after)
-    try:
-        client_files.replace(change.path, change.before, change.after, private=change.private)
-    except BaseException:
-        records.forget(record)
-        raise
-    records.forget_old(state, change.path)
+    with records.locked(state):
+        record = records.keep(state, change.path, change.name, change.before.data, change.after)
+        try:
+            client_files.replace(change.path, change.before, change.after, private=change.private)
+        except BaseException:
+            records.forget(record)
+            raise
+        records.forget_old(state, change.path)
     return record
 
 
-def carry_out_undo(change: Plan) -> None:
-    """Write or delete a client's file as planned, and forget the installation. Raises SetupError."""
-    if change.changes:
+def carry_out_undo(change: Plan, state: str) -> None:
+    """Write or delete a client's file as planned, and forget the installation. Raises SetupError.
+
+    If nothing changes, the copy of the file is kept: perhaps the client has lost all that was in its file.
+    """
+    if not change.changes:
+        return
+    with records.locked(state):
         if change.after is None:
             client_files.delete(change.path, change.before)
         else:
             client_files.replace(change.path, change.before, change.after)
-    if change.undone is not None:
-        records.forget(change.undone)
+        if change.undone is not None:
+            records.forget(change.undone)
 
 
 def pasted(client: Client, name: str, entry: Mapping[str, Any]) -> str:
@@ -191,7 +198,15 @@ def _content(data: bytes | None) -> Content:
 def found_entry(client: Client, path: str, name: str) -> bool:
     """Tell whether a client's file has our entry; a file that cannot be read has none."""
     try:
-        data = formats.read(client_files.read(path).text, client.form)
-        return formats.entry_in(data, keys_of(client, name, data)) is not None
+        return _entry_of(client, name, client_files.read(path)) is not None
     except (SetupError, OSError):
         return False
+
+
+def _entry_of(client: Client, name: str, content: Content) -> Any:
+    """Return the entry in a file's content, None for none or in a file that is broken."""
+    try:
+        data = formats.read(content.text, client.form)
+    except SetupError:
+        return None
+    return formats.entry_in(data, keys_of(client, name, data))

@@ -43,6 +43,8 @@ def read(text: str, *, comments: bool) -> Any:
         return json.loads(_plain(text) if comments else text, parse_constant=str)
     except json.JSONDecodeError as error:
         raise BrokenFileError(_words(error), error.lineno, error.colno) from None
+    except ValueError:  # Python's own limit: https://docs.python.org/3/library/stdtypes.html#int-max-str-digits
+        raise BrokenFileError("a number has thousands of digits", 1, 1) from None
     except RecursionError:
         raise BrokenFileError("the values are nested too deeply", 1, 1) from None
 
@@ -87,8 +89,13 @@ def remove(text: str, keys: Sequence[str]) -> str:
     while start > previous_end and text[start - 1] in _SPACES:  # with its line break, but not with a comment before it
         start -= 1
     comma = _past_comments(text, end)
-    if text[comma : comma + 1] == ",":
-        return text[:start] + text[end:comma] + text[comma + 1 :]
+    has_comma = text[comma : comma + 1] == ","
+    rest = text[end:comma] + text[comma + 1 :] if has_comma else text[end:]
+    is_behind_comment = text[start - 1] != plain[start - 1] and not text[:start].endswith("*/")
+    if is_behind_comment and not rest.lstrip(" \t").startswith(("\n", "\r")):
+        start = member.start  # that comment ends with the line break
+    if has_comma:
+        return text[:start] + rest
     if number:  # the last one: the comma before it goes, too
         before = _past_comments(text, previous_end)
         return text[:before] + text[before + 1 : start] + text[end:]

@@ -40,7 +40,11 @@ def find(client: Client, scope: Scope, system: System) -> Found:
             raise SetupError(
                 f"{client.title} has no file for a project. Leave --scope out: the file for you works everywhere"
             )
-        return Found(os.path.join(system.folder, *client.project.split("/")), is_installed=True)
+        path = os.path.join(system.folder, *client.project.split("/"))
+        folder = os.path.join(os.path.realpath(system.folder), "")
+        if not os.path.realpath(path).startswith(folder):  # a project may come from somebody else
+            raise SetupError(f"{path} is a link that leads out of the project, to {os.path.realpath(path)}")
+        return Found(path, is_installed=True)
     path = shown_path(client, system)
     return Found(path, any(_matches(sign, system) for sign in _of(client.signs, system)))
 

@@ -16,6 +16,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from vaultwire.client_setup.problems import SetupError
+from vaultwire.vault.disk.process_lock import ProcessLock
+from vaultwire.vault.value_types import NoProgress
 
 _FOLDER = "client-setup"
 _RECORD, _COPY = "record.json", "before"
@@ -48,6 +50,17 @@ class Record(NamedTuple):
 def digest(data: bytes) -> str:
     """Return the hash by which the bytes of a file are known again."""
     return hashlib.sha256(data).hexdigest()
+
+
+@contextlib.contextmanager
+def locked(state: str) -> Iterator[None]:
+    """Let no other vaultwire write a client's file meanwhile. Raises SetupError."""
+    try:
+        os.makedirs(state, mode=0o700, exist_ok=True)
+    except OSError as error:
+        raise SetupError(f"{state} cannot be used: {error.strerror or error}. Nothing was changed") from None
+    with ProcessLock(os.path.join(state, f"{_FOLDER}.lock"), "another vaultwire").held(NoProgress()):
+        yield
 
 
 def keep(state: str, path: str, name: str, before: bytes | None, after: bytes) -> Record:

@@ -41,6 +41,8 @@ def read(text: str) -> Any:
         line, column = (int(place[1]), int(place[2])) if place else (text.count("\n") + 1, 1)
         words = str(error).partition(" (at ")[0]
         raise BrokenFileError(words[0].lower() + words[1:], line, column) from None
+    except ValueError:  # Python's own limit: https://docs.python.org/3/library/stdtypes.html#int-max-str-digits
+        raise BrokenFileError("a number has thousands of digits", 1, 1) from None
     except RecursionError:
         raise BrokenFileError("the values are nested too deeply", 1, 1) from None
 

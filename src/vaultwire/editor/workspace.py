@@ -36,6 +36,7 @@ class WorkspaceWatcher:
         self._file = CachedFile(os.path.join(config, "workspace.json"))
         self._settings = CachedFile(os.path.join(config, "plugins", "vaultwire", "data.json"))
         self._plugin = os.path.join(config, "plugins", "vaultwire", "manifest.json")
+        self._was_paused = False
         self._state = state
         self._text: str | None = None
         self._active: str | None = None
@@ -60,11 +61,15 @@ class WorkspaceWatcher:
             self._state.select(Selection(workspace.active))
 
     def _is_paused(self) -> bool:
+        settings = self._settings.content()
         try:
-            settings = json.loads(self._settings.content().text or "null")
+            said = json.loads(settings.text or "")
         except (ValueError, RecursionError):
-            return False
-        return isinstance(settings, dict) and settings.get("paused") is True and os.path.exists(self._plugin)
+            # The file is gone, or is being written at this moment: a pause must not end for that moment.
+            self._was_paused = self._was_paused and (settings.text is not None or bool(settings.problem))
+        else:
+            self._was_paused = isinstance(said, dict) and said.get("paused") is True
+        return self._was_paused and os.path.exists(self._plugin)
 
 
 def read_workspace(text: str) -> Workspace | None:

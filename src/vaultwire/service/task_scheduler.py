@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import codecs
 import os
+import re
 import subprocess
 from xml.sax.saxutils import escape
 
-from vaultwire.service.job import Command, Job, Plan, marked
+from vaultwire.service.job import Command, Job, Plan, ServiceError, marked
 
+# https://learn.microsoft.com/windows/win32/taskschd/execaction: variables are replaced before the command runs.
+_VARIABLE = re.compile("%(?=([^%]+)%)")
 # Priority 5 is that of a program which a person starts. The default, 7, would also make its reading from the disk wait.
 _TASK = """\
 <?xml version="1.0" encoding="UTF-16"?>
@@ -59,6 +62,11 @@ _TASK = """\
 def plan(job: Job, name: str, documentation: str) -> Plan:
     """Return the task and the commands of schtasks. Raises ServiceError."""
     job.check()
+    for word in job.command:
+        if any(name.upper() in os.environ for name in _VARIABLE.findall(word)):
+            raise ServiceError(f"the Task Scheduler would replace the variable in {word!r}; rename that folder or file")
+    # "remove" deletes the log, but not one that the person chose: it may hold more.
+    own_log = job.log if os.path.dirname(job.log) == job.state else ""
     path = os.path.join(job.state, f"{name}-task.xml")
     user = os.environ.get("USERNAME", "")
     domain = os.environ.get("USERDOMAIN", "")
@@ -76,7 +84,8 @@ def plan(job: Job, name: str, documentation: str) -> Plan:
     return Plan(
         path,
         # schtasks takes the encoding that its own exports have: UTF-16 with a byte order mark.
-        codecs.BOM_UTF16_LE + marked(task, job, ("<!-- ", " -->"), after="\n").encode("utf-16-le"),
+        codecs.BOM_UTF16_LE
+        + marked(task, job._replace(log=own_log), ("<!-- ", " -->"), after="\n").encode("utf-16-le"),
         "utf-16",
         folders=(os.path.dirname(job.log),),
         starts_over=(Command(("schtasks", "/End", *ours), may_fail=True),),

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from functools import lru_cache
 from string import ascii_letters
 
 from vaultwire.vault.errors import FILE_NOT_FOUND, INVALID_ARGUMENTS, PATH_OUTSIDE_VAULT, PERMISSION_DENIED, VaultError
@@ -38,10 +39,13 @@ _SHORT_NAME = re.compile(r"(?=[^.]{1,8}(?:\.|\Z))[^.~]{1,6}~[0-9]{1,6}(?:\.[^.]{
 # By such a name a file system may find an entry that has another one: a short name, on Windows one with spaces or dots at its
 # end or with a stream after a colon, on HFS+ and folders of ext4 that ignore case one with characters that are not shown
 # (Unicode's Default_Ignorable_Code_Point).
-_SECOND_NAME = re.compile(
-    "~|[. ]\\Z|:|[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164"
+_NOT_SHOWN = re.compile(
+    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164"
     "\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufff8\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
 )
+_SECOND_NAME = re.compile(rf"~|[. ]\Z|:|{_NOT_SHOWN.pattern}")
+# Names that no file system finds under another spelling, not counting what _SECOND_NAME finds.
+_PLAIN = re.compile(r"[0-9 _.,()+-]+")
 _SWAPPED = str.maketrans(ascii_letters, ascii_letters.swapcase())
 # The longest name of most file systems, in UTF-8 bytes (ext4, APFS; NTFS counts UTF-16 units and allows more).
 MAX_NAME_BYTES = 255
@@ -199,19 +203,23 @@ def may_be_second_name(part: str) -> bool:
     return _SECOND_NAME.search(part) is not None
 
 
-def other_spellings(part: str) -> list[str]:
-    """Return spellings that a file system that ignores case or Unicode form takes for this name.
+@lru_cache(maxsize=1024)
+def other_spellings(part: str) -> tuple[str, ...] | None:
+    """Return spellings that a file system that ignores case, Unicode form or characters that are not shown takes for this name.
 
-    Empty where no other spelling would tell whether it is such a file system.
+    None where no other spelling would tell whether it is such a file system; empty where none has another spelling.
     """
-    if may_be_second_name(part):
-        return []
+    shown = _NOT_SHOWN.sub("", part)
+    if not shown or may_be_second_name(shown):
+        return None
+    if _PLAIN.fullmatch(part):
+        return ()
     # ASCII letters alone: there are file systems that ignore the case of no others.
     swapped = part.translate(_SWAPPED)
     found = {swapped if swapped != part else part.swapcase()}
     if not part.isascii():
         found |= {unicodedata.normalize("NFC", part), unicodedata.normalize("NFD", part)}
-    return sorted(found - {part})
+    return tuple(sorted((found | {shown}) - {part})) or None
 
 
 def folder_of_setting(text: str) -> str:

@@ -64,7 +64,7 @@ class VaultRoot:
         folder = self.path
         for part in path.split("/"):
             place = os.path.join(folder, part)
-            if may_be_second_name(part) and os.path.lexists(place):
+            if may_be_second_name(part) and os.path.lexists(place) and not has_entry(folder, part):
                 key = fold(part)
                 try:
                     if not any(fold(name) == key for name in os.listdir(folder)):
@@ -116,7 +116,7 @@ def has_entry(folder: str, name: str, listing: Callable[[str], Container[str]] =
     if not os.path.lexists(os.path.join(folder, name)):
         return False
     others = other_spellings(name)
-    if others and not any(os.path.lexists(os.path.join(folder, each)) for each in others):
+    if others is not None and not any(os.path.lexists(os.path.join(folder, each)) for each in others):
         return True
     try:
         return name in listing(folder)
