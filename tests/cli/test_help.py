@@ -79,6 +79,7 @@ def test_the_examples_of_help_are_command_lines(example: str) -> None:
         (["read", "Two", "words"], "there is no place for 'words'. A name with spaces needs quotes"),
         (["completion", "bsh"], "Did you mean bash"),
         (["stdio", "--dialect", "mpc"], "Did you mean mcp?"),
+        (["install", "usor"], "Did you mean cursor?"),  # and not "user", a choice of another option
         (["zzz"], "there is no command 'zzz'\n"),
     ],
 )

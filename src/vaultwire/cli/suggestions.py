@@ -35,10 +35,19 @@ class CommandParser(argparse.ArgumentParser):
             if commands:
                 message = f"there is no command {wrong[2]!r}{did_you_mean(wrong[2], commands)}"
             else:
-                choices = [str(each) for action in actions_of(self) for each in action.choices or ()]
-                message += did_you_mean(wrong[2], choices)
+                message += did_you_mean(wrong[2], self._choices_in(message))
         self.print_usage(sys.stderr)
         self.exit(EXIT_USAGE, f"{self.prog}: {message}\nSee {self.prog} --help\n")
+
+    def _choices_in(self, message: str) -> list[str]:
+        """Return the choices of the argument that argparse's message names at its beginning."""
+        named = message.removeprefix("argument ").partition(":")[0]
+        return [
+            str(choice)
+            for action in actions_of(self)
+            if named in ("/".join(action.option_strings), action.metavar, action.dest)
+            for choice in action.choices or ()
+        ]
 
 
 def _unknown(given: Sequence[str], options: Collection[str]) -> str:
