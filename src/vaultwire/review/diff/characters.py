@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterator
+from functools import cache
 from typing import Literal, NamedTuple, TypeAlias
 
 import regex  # type: ignore[import-untyped]
@@ -58,7 +59,7 @@ _MODIFIED = regex.compile(r"[\ufe0f\p{Emoji_Modifier}\p{Extended_Pictographic}]"
 _VARIED = regex.compile(
     r"[\p{S}\p{Extended_Pictographic}\p{Han}\p{Mongolian}\p{Phags_Pa}\p{Myanmar}#*0-9‼⁉〰〽、。\uff01-\uff1f]"
 )
-_BESIDE_NO_BREAK = regex.compile(r"[\d:;!?%‰€$£§«»\u2039\u203a„“”\-\u2013—]")
+_BESIDE_NO_BREAK = regex.compile(r"[\d:;!?%‰€$£§«»\u2039\u203a„“”\u2013—]")
 _CONTROLS = {
     0x00: "null",
     0x07: "bell",
@@ -93,6 +94,7 @@ def may_hide(text: str) -> bool:
     return _HIDDEN.search(text) is not None
 
 
+@cache
 def name_of(character: str) -> str:
     """Return a character's number and name, such as ``U+202E right-to-left override``."""
     name = _CONTROLS.get(ord(character)) or unicodedata.name(character, "").lower()

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from vaultwire.markdown.diffs import differences
 from vaultwire.markdown.inline import read_inline
+from vaultwire.markdown.patterns import compile_pattern
 from vaultwire.review.diff.characters import visible
 from vaultwire.review.diff.line_kinds import LineKind
 
@@ -17,6 +18,8 @@ Resolve: TypeAlias = Callable[[str, str], str | None]
 _MOST_LINKS = 200
 _MOST_LINES = 4_000
 _MAX_LINE = 20_000
+# The parser of notes returns only links within the vault.
+_ADDRESS = compile_pattern(r"\[([^\[\]]*+)\]\([ \t]*+<?([A-Za-z][A-Za-z0-9+.-]{1,30}:[^\s()<>]++)")
 
 
 class _Link(NamedTuple):
@@ -26,17 +29,11 @@ class _Link(NamedTuple):
     linktext: str
     display: str
     is_embed: bool
-    is_markdown: bool
+    is_address: bool = False  # leads out of the vault
 
     @property
     def shown(self) -> str:
         return self.display or self.linktext
-
-    @property
-    def is_address(self) -> bool:
-        """Whether it leads out of the vault."""
-        head, colon, _ = self.linktext.partition(":")
-        return self.is_markdown and bool(colon) and len(head) > 1 and head.replace("+", "").replace("-", "").isalnum()
 
 
 class Side(NamedTuple):
@@ -77,8 +74,16 @@ class LinkChanges:
                 self._lines_left -= 1
                 if self._lines_left <= 0:
                     return
-                for link in read_inline(line)[1]:
-                    yield _Link(place, link.linktext, link.display, link.is_embed, link.is_markdown)
+                links = [
+                    (link.start, _Link(place, link.linktext, link.display, link.is_embed))
+                    for link in read_inline(line)[1]
+                ]
+                if "](" in line:
+                    links += [
+                        (found.start(), _Link(place, found[2], found[1], False, is_address=True))
+                        for found in _ADDRESS.finditer(line)
+                    ]
+                yield from (link for _, link in sorted(links))
 
     def _entry(self, old: _Link | None, new: _Link | None) -> dict[str, Any] | None:
         link = new or old
