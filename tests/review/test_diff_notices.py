@@ -99,6 +99,28 @@ def test_a_text_for_labels_has_no_hidden_character_that_is_not_usual(text: str) 
         assert mark.name in visible(text)
 
 
+ALWAYS = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u2060\ufeff\x00\x07\x7f\u0085\u00ad\u2028"
+odd_lines = st.lists(
+    st.text(alphabet="ab -[]|#\tש字👩\u200d" + ALWAYS.replace("\x00", ""), max_size=20), min_size=1, max_size=6
+)
+
+
+@given(odd_lines, odd_lines)
+def test_a_hidden_character_never_stands_in_a_part_with_others(before: list[str], after: list[str]) -> None:
+    view = file_diff("N.md", ("k\n" + "\n".join(before)).encode(), ("k\n" + "\n".join(after)).encode())
+    for hunk in view["hunks"]:
+        for row in hunk["rows"]:
+            for part in [
+                *row["parts"],
+                *row.get("new_parts", []),
+                *(each for cell in row.get("cells", []) for each in cell),
+            ]:
+                if any(character in ALWAYS for character in part["t"]):
+                    assert len(part["t"]) == 1
+                    assert part["hidden"].startswith("U+")
+                assert "\u202e" not in row.get("note", "")
+
+
 def test_a_hidden_character_in_an_unchanged_line_is_marked_and_not_counted() -> None:
     view = file_diff("Note.md", "a\u202eb\nx\n".encode(), "a\u202eb\ny\n".encode())
     (row,) = [row for row in view["hunks"][0]["rows"] if row["kind"] == "same"]

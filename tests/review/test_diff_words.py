@@ -100,6 +100,16 @@ def test_an_item_that_moved_says_where_to_and_from() -> None:
     ]
 
 
+def test_an_item_that_moved_within_its_hunk_says_so_and_the_others_are_paired() -> None:
+    rows = rows_of("1. buy eggs\n2. clean up\n3. call Tom\n", "1. call Tom\n2. buy big eggs\n3. clean all up\n")
+    assert [(row["kind"], row.get("note")) for row in rows] == [
+        ("added", "moved here from line 3"),
+        ("changed", "number 2, before 1"),
+        ("changed", "number 3, before 2"),
+        ("removed", "moved to line 1"),
+    ]
+
+
 KINDS = [
     ("- [ ] a\n", "- [x] a\n", "task"),
     ("- a\n", "- b\n", "list"),

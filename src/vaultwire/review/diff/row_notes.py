@@ -102,33 +102,28 @@ def _width(indent: str) -> int:
 def moved_lines(texts: Texts) -> tuple[dict[int, int], dict[int, int]]:
     """Return the lines that were moved: old place → new place, and new place → old place, both from 0.
 
-    Such a line was removed in one hunk and added in another one, once each, with the same text. The number of a list's item
-    and the indentation do not count.
+    Such a line was removed and added once each, with the same text. The number of a list's item and the indentation do not
+    count.
     """
     if not any(hunk.end > hunk.start for hunk in texts.hunks):
         return {}, {}
-    old_places = _only_places(texts.old, [(hunk.start, hunk.end) for hunk in texts.hunks])
-    new_places = _only_places(texts.new, [(hunk.new_start, hunk.new_end) for hunk in texts.hunks])
-    moved_to: dict[int, int] = {}
-    moved_from: dict[int, int] = {}
-    for key, (hunk, old) in old_places.items():
-        other, new = new_places.get(key, (hunk, 0))
-        if other != hunk:
-            moved_to[old], moved_from[new] = new, old
-    return moved_to, moved_from
+    old_places = _only_places(texts.old, (range(hunk.start, hunk.end) for hunk in texts.hunks))
+    new_places = _only_places(texts.new, (range(hunk.new_start, hunk.new_end) for hunk in texts.hunks))
+    pairs = [(place, new_places[key]) for key, place in old_places.items() if key in new_places]
+    return dict(pairs), {new: old for old, new in pairs}
 
 
-def _only_places(lines: list[str], hunks: Iterable[tuple[int, int]]) -> dict[str, tuple[int, int]]:
-    """Return the number of the hunk and the place of each line that is there once, by what makes it the same line."""
-    found: dict[str, tuple[int, int]] = {}
+def _only_places(lines: list[str], hunks: Iterable[range]) -> dict[str, int]:
+    """Return the place of each line that is there once, by what makes it the same line."""
+    found: dict[str, int] = {}
     several: set[str] = set()
-    for number, (start, end) in enumerate(hunks):
-        for place in range(start, end):
+    for places in hunks:
+        for place in places:
             key = _key(lines[place])
             if key in found:
                 several.add(key)
             elif key:
-                found[key] = (number, place)
+                found[key] = place
     return {key: place for key, place in found.items() if key not in several}
 
 

@@ -71,6 +71,7 @@ class _Rows:
         self._old, self._new = file.texts.old, file.texts.new
         self._steps = steps
         hunk = file.texts.hunks[index]
+        self._hunk = hunk
         self._swapped = swapped_words(self._old[hunk.start : hunk.end], self._new[hunk.new_start : hunk.new_end])
 
     def same(self, old: int, new: int) -> Row:
@@ -83,8 +84,15 @@ class _Rows:
     def changes(self, old: range, new: range) -> Iterator[Row]:
         """Yield the rows of lines that were removed and added: pairs in order, the others before the pair they stand above."""
         file = self._file
-        before = [self._line(place, self._old, file.old_kinds, place in file.moved_to) for place in old]
-        after = [self._line(place, self._new, file.new_kinds, place in file.moved_from) for place in new]
+        own_old, own_new = range(self._hunk.start, self._hunk.end), range(self._hunk.new_start, self._hunk.new_end)
+        before = [
+            self._line(place, self._old, file.old_kinds, file.moved_to.get(place, own_new.start) not in own_new)
+            for place in old
+        ]
+        after = [
+            self._line(place, self._new, file.new_kinds, file.moved_from.get(place, own_old.start) not in own_old)
+            for place in new
+        ]
         i = j = 0
         for one, other in [*paired(before, after), (len(before), len(after))]:
             yield from (self._removed(old[place]) for place in range(i, one))
@@ -93,9 +101,9 @@ class _Rows:
                 yield self._changed(old[one], new[other])
             i, j = one + 1, other + 1
 
-    def _line(self, place: int, lines: list[str], kinds: list[LineKind], is_moved: bool) -> Line:
+    def _line(self, place: int, lines: list[str], kinds: list[LineKind], is_elsewhere: bool) -> Line:
         line = lines[place][:_MOST_COMPARED]
-        words = None if is_moved else frozenset(filter(is_word, tokens_of(line, kinds[place])))
+        words = None if is_elsewhere else frozenset(filter(is_word, tokens_of(line, kinds[place])))
         return Line(line, words)
 
     def _removed(self, place: int) -> Row:
