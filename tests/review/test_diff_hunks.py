@@ -12,7 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from vaultwire.markdown.diffs import lines_of
-from vaultwire.review.diff import file_diff, hunks_of
+from vaultwire.review.diff import file_diff, hunks_of, unchanged_rows
 from vaultwire.review.diff.hunks import texts_of
 from vaultwire.review.diff.line_kinds import kinds_of
 from vaultwire.review.diff.row_notes import moved_lines
@@ -140,6 +140,22 @@ def test_up_to_three_unchanged_lines_are_shown_on_each_side() -> None:
     (hunk,) = diff_of(lines.format("old"), lines.format("new thing"))["hunks"]
     assert [said(row["parts"]) for row in hunk["rows"] if row["kind"] == "same"] == ["3", "4", "5", "6", "7", "8"]
     assert (hunk["old_start"], hunk["old_lines"], hunk["new_start"], hunk["new_lines"]) == (6, 1, 6, 1)
+
+
+@given(texts, texts)
+def test_unfolded_lines_are_those_that_did_not_change(before: str, after: str) -> None:
+    rows = unchanged_rows(before.encode(), after.encode(), 1, 10_000)
+    old_lines, new_lines = before.split("\n"), after.split("\n")
+    changed = {row["new"] for row in all_rows(before, after) if row["kind"] != "same"}
+    total = len(lines_of(after))
+    assert [row["new"] for row in rows] == [number for number in range(1, total + 1) if number not in changed]
+    for row in rows:
+        assert said(row["parts"]) == new_lines[row["new"] - 1] == old_lines[row["old"] - 1]
+
+
+def test_some_lines_are_unfolded() -> None:
+    rows = unchanged_rows(b"a\nb\nc\nd\n", b"x\na\nB\nc\nd\n", 2, 4)
+    assert [(row["old"], row["new"], said(row["parts"])) for row in rows] == [(1, 2, "a"), (3, 4, "c")]
 
 
 def test_hunks_come_in_pages() -> None:

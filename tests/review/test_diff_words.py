@@ -269,7 +269,7 @@ def test_a_file_says_what_it_is_and_what_was_done(
 
 
 def test_the_size_of_a_file_that_is_no_text_is_said() -> None:
-    assert file_diff("a.png", b"1234", b"123456")["notices"] == [
+    assert file_diff("a.zip", b"1\x0034", b"123456")["notices"] == [
         {"what": "size", "count": 6, "words": "6 bytes, before 4."}
     ]
 

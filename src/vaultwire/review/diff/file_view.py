@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from vaultwire.markdown.diffs import Difference
 from vaultwire.review.diff.canvas_nodes import canvas_nodes
 from vaultwire.review.diff.hunks import texts_of
 from vaultwire.review.diff.line_kinds import LineKind, kinds_of
@@ -12,13 +13,15 @@ from vaultwire.review.diff.notices import notice, notices_of
 from vaultwire.review.diff.parts import counted
 from vaultwire.review.diff.property_rows import property_rows
 from vaultwire.review.diff.row_notes import moved_lines
-from vaultwire.review.diff.rows import File, Row, blocks_of, hunk_kind, rows_of
+from vaultwire.review.diff.rows import File, Row, blocks_of, hunk_kind, rows_of, same_row
 from vaultwire.review.diff.words import Steps
 from vaultwire.vault.disk.note_text import plain_text
 from vaultwire.vault.media_types import is_media, kind_of
 
 # Characters of one page: a browser shows them at once.
 _MOST_CHARACTERS = 1_000_000
+# Lines that are unfolded at once.
+_MOST_UNFOLDED = 2_000
 
 
 def file_diff(
@@ -61,7 +64,7 @@ def file_diff(
         "next_hunk": None,
     }
     if kind in ("image", "binary"):
-        view["notices"] = _sizes(before, after)
+        view["notices"] = _sizes(before, after) if kind == "binary" else []
         return view
     if target is not None and after is None:  # a move alone
         return view
@@ -84,6 +87,22 @@ def file_diff(
     if hunks:
         view["hunks"], view["next_hunk"] = _hunks(file, steps, max(0, first_hunk), max_rows)
     return view
+
+
+def unchanged_rows(before: bytes | None, after: bytes | None, first: int, last: int) -> list[Row]:
+    """Return rows for the unchanged lines ``first`` to ``last`` of the new text, from 1: to unfold what lies between hunks.
+
+    At most 2,000 lines are returned; lines that changed are left out.
+    """
+    texts = texts_of(plain_text(before or b""), plain_text(after or b""))
+    rows: list[Row] = []
+    start = new_start = 0
+    for hunk in [*texts.hunks, Difference(len(texts.old), len(texts.old), len(texts.new), len(texts.new))]:
+        for new in range(max(new_start, first - 1), min(hunk.new_start, last)):
+            if len(rows) < _MOST_UNFOLDED:
+                rows.append(same_row(texts.new[new], start + new - new_start, new))
+        start, new_start = hunk.end, hunk.new_end
+    return rows
 
 
 def _action(before: bytes | None, after: bytes | None, target: str | None) -> str:

@@ -76,7 +76,7 @@ class _Rows:
 
     def same(self, old: int, new: int) -> Row:
         line = self._new[new]
-        row = _row("same", old, new, parts_of(line, [Segment("=", line)]))
+        row = same_row(line, old, new)
         if self._file.new_kinds[new] == "table" and (cells := cells_of_line(line, "=", Marking())):
             row["cells"] = cells
         return row
@@ -149,6 +149,11 @@ class _Rows:
 
     def _end_note(self, place: int, lines: list[str], side: int) -> str:
         return self._file.end_notes[side] if place == len(lines) - 1 else ""
+
+
+def same_row(line: str, old: int, new: int) -> Row:
+    """Return the row of a line that is in both texts; its places count from 0."""
+    return _row("same", old, new, parts_of(line, [Segment("=", line)] if line else []))
 
 
 def _row(kind: str, old: int | None, new: int | None, parts: list[Part]) -> Row:
