@@ -33,7 +33,8 @@ class _Link(NamedTuple):
 
     @property
     def shown(self) -> str:
-        return self.display or self.linktext
+        is_size = self.is_embed and self.display.replace("x", "").isdecimal()  # of a picture
+        return self.linktext if is_size or not self.display else self.display
 
 
 class Side(NamedTuple):
@@ -109,6 +110,8 @@ class LinkChanges:
         leads = _leads(self._place(new, after))
         if old is None:
             return f"new {'embed' if new.is_embed else 'link'}, {leads}"
+        if self._place(old, before) == self._place(new, after):
+            return f"still {leads}"
         return f"{leads} now, before {_to(self._place(old, before))}"
 
     def _place(self, link: _Link, path: str | None) -> str:
