@@ -21,6 +21,7 @@ ONLY = {
     # vault/settings/obsidian_settings.py: Obsidian's settings are no notes, lie where no note may, and may be linked from
     # outside the vault.
     # vault/changes/journal_segments.py, journal_records.py: the journal of changes, which lies outside of the vault.
+    # vault/holding/: what waits for the person and what they decided, beside the journal.
     # trust/policy_file.py: what the person allows.
     # trust/keys.py: fingerprints of keys, in the state folder.
     # trust/chained_log.py: the log of what was asked, which lies outside of the vault.
@@ -41,6 +42,7 @@ ONLY = {
         "vault/settings/obsidian_settings.py",
         "vault/changes/journal_segments.py",
         "vault/changes/journal_records.py",
+        "vault/holding/",
         "vault/disk/process_lock.py",
         "vault/disk/mounts.py",
         "vault/disk/watch.py",
@@ -63,6 +65,7 @@ ONLY = {
         "vault/disk/file_operations.py",
         "vault/disk/process_lock.py",
         "vault/changes/journal_segments.py",
+        "vault/holding/",
         "trust/keys.py",
         "trust/chained_log.py",
         "client_setup/records.py",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import secrets
+
 from vaultwire.vault.memory_budget import MEMORY_BUDGET
 from vaultwire.vault.paged_results import PagedResults
 
@@ -37,13 +39,19 @@ class Caller:
         "_text_bytes",
         "_texts",
         "client",
+        "is_person",
         "may_read_notes",
         "paged",
+        "session",
     )
 
     def __init__(self, client: str = "") -> None:
         """``client``: its name for the journal of changes; empty if it is unknown."""
         self.client = client
+        self.session = secrets.token_hex(4)  # tells the sessions of one client apart
+        self.is_person = (
+            False  # whether the person makes its changes themselves, so that none of them waits for the person
+        )
         self.may_read_notes = True  # else nothing of a note's text is told unasked
         self.paged = PagedResults()
         self._etags: dict[VaultPath, str] = {}  # as last read, the note read longest ago first

@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from vaultwire.vault.editing.making import Making
     from vaultwire.vault.editing.revising import Revising
     from vaultwire.vault.editing.writing import Writing
+    from vaultwire.vault.holding.holding import Holding
     from vaultwire.vault.links.checks import Checked, Checks, Finding, Suspects
     from vaultwire.vault.paged_results import PagedResults
     from vaultwire.vault.search_help import SearchHelp
@@ -342,6 +343,11 @@ class Vault:
         from vaultwire.vault.editing.making import Making  # noqa: PLC0415 - see the head
 
         return Making(self._bench)
+
+    @property
+    def holding(self) -> Holding:
+        """What waits for the person, and what they decided."""
+        return self._bench.holding
 
     @property
     def history(self) -> History:

@@ -70,10 +70,14 @@ Step: TypeAlias = Write | Move
 
 
 class Author(NamedTuple):
-    """Who changes the vault: the client, by its key and the name it gives itself, and the tool it used."""
+    """Who changes the vault: the client, by its key and the name it gives itself, the tool it used, and its session.
+
+    ``session`` tells the sessions of one client apart; it is empty in records that older versions made.
+    """
 
     client: str
     tool: str
+    session: str = ""
 
 
 UNKNOWN = Author("", "")
@@ -93,6 +97,7 @@ class Change(NamedTuple):
 
     ``undoes`` are the changes it took back, ``undone_by`` the one that took it back and still holds. ``unrestored`` are files
     that a roll-back after a crash could not restore, because another program had changed them since; usually empty.
+    ``proposal`` is the number of the proposal that the person accepted with it, 0 for none.
     """
 
     id: int
@@ -102,6 +107,7 @@ class Change(NamedTuple):
     undoes: tuple[int, ...] = ()
     undone_by: int | None = None
     unrestored: tuple[VaultPath, ...] = ()
+    proposal: int = 0
 
 
 class DetailedChange(NamedTuple):
@@ -138,7 +144,8 @@ class Intent(NamedTuple):
     ``token`` is part of the names of its temporary files, so that those of another computer on the same vault differ.
     ``new_folders`` did not exist before; ``removed_folders`` are removed after the last step if they are empty; both
     outermost first. ``is_ready`` says that all temporary files were written, so steps may have been taken; a power cut can
-    lose that record. ``unrestored`` is set once all steps are rolled back; it names the exceptions (see ``Change``).
+    lose that record. ``unrestored`` is set once all steps are rolled back; it names the exceptions (see ``Change``, also for
+    ``proposal``).
     """
 
     id: int
@@ -152,6 +159,7 @@ class Intent(NamedTuple):
     removed_folders: tuple[str, ...]
     is_ready: bool = False
     unrestored: tuple[VaultPath, ...] | None = None
+    proposal: int = 0
 
 
 def paths_of(step: Step) -> tuple[VaultPath, ...]:

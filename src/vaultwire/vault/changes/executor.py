@@ -66,6 +66,11 @@ class Changes:
         self._lock = threading.Lock()
         self._holder: int | None = None
 
+    @property
+    def folder(self) -> str:
+        """The folder of the journal, outside the vault: what belongs to the record of changes is kept there."""
+        return self._folder
+
     # ------------------------------------------------------------------ changing
 
     @contextmanager
@@ -103,11 +108,13 @@ class Changes:
         author: Author = UNKNOWN,
         progress: Progress = NO_PROGRESS,
         undoes: tuple[int, ...] = (),
+        proposal: int = 0,
     ) -> Change:
         """Take all the steps, in order, or none; inside ``locked`` only.
 
         Steps that change nothing are left out; if none remain, nothing is recorded and the change has the id 0.
-        ``progress`` is asked for the last time right before the first step that becomes visible.
+        ``progress`` is asked for the last time right before the first step that becomes visible. ``proposal`` is recorded
+        with the change.
 
         Raises VaultError, and then nothing has changed: STALE_EDIT if a file is not as a step expects it, NOTE_EXISTS,
         FILE_NOT_FOUND, PERMISSION_DENIED, PATH_OUTSIDE_VAULT, TOO_LARGE, WRITE_FAILED, JOURNAL_FAILED.
@@ -121,7 +128,7 @@ class Changes:
         made = {folder for undone in self._journal.load_all(undoes) for folder in undone.new_folders}
         removed_folders = tuple(sorted(made, key=lambda folder: (folder.count("/"), folder)))
         number = self._journal.next_id()
-        draft = Intent(number, "", now, author, undoes, tuple(needed), (), (), removed_folders)
+        draft = Intent(number, "", now, author, undoes, tuple(needed), (), (), removed_folders, proposal=proposal)
         stages = Stages(progress)
         intent = PreconditionCheck(self._files).check(draft, stages)
         progress.check()
@@ -136,7 +143,7 @@ class Changes:
         self._tell_index(intent)
         if len(needed) != len(planned):
             self._index.queue_changes(path for step in planned for path in paths_of(step))
-        return Change(number, now, author, files_of(intent.steps), undoes)
+        return Change(number, now, author, files_of(intent.steps), undoes, proposal=proposal)
 
     def _take(self, intent: Intent, stages: Stages, progress: Progress) -> None:
         """Take the steps of a recorded change, or none of them."""

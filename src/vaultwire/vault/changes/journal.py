@@ -14,8 +14,9 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import Any, NamedTuple
 
-from vaultwire.vault.changes.change import Author, Change, DetailedChange, FileChange, Intent, PriorState, Step, Write
+from vaultwire.vault.changes.change import Change, DetailedChange, FileChange, Intent, PriorState, Step, Write
 from vaultwire.vault.changes.journal_records import (
+    author_in,
     files_in,
     frame,
     parse_intent,
@@ -212,7 +213,12 @@ class Journal:
                 self._records[number] = segment, (*positions, record.at)
                 files += files_in(header)
                 self._changes[number] = Change(
-                    number, header["time"], Author(*header["author"]), tuple(files), undone_in(header)
+                    number,
+                    header["time"],
+                    author_in(header),
+                    tuple(files),
+                    undone_in(header),
+                    proposal=header.get("proposal", 0),
                 )
             elif header["kind"] == "ready":
                 self._ready.add(number)

@@ -91,7 +91,9 @@ def to_records(intent: Intent, stages: Stages) -> Iterator[bytes]:
         "id": intent.id,
         "token": intent.token,
         "time": intent.time_ns,
-        "author": list(intent.author),
+        "author": [intent.author.client, intent.author.tool],  # older programs take no more
+        "session": intent.author.session,
+        "proposal": intent.proposal,
         "undoes": next(iter(intent.undoes), None),  # older programs read only this one
         "undoes_also": list(intent.undoes[1:]),
         "parts": parts,
@@ -106,6 +108,12 @@ def undone_in(header: dict[str, Any]) -> tuple[int, ...]:
     """Return the changes that the recorded change undoes."""
     first = header["undoes"]
     return () if first is None else (first, *header.get("undoes_also", ()))
+
+
+def author_in(header: dict[str, Any]) -> Author:
+    """Return who made the recorded change."""
+    client, tool = header["author"]
+    return Author(client, tool, header.get("session", ""))
 
 
 class Recorded(NamedTuple):
@@ -137,12 +145,13 @@ def parse_intent(records: Iterable[Recorded | None]) -> Intent | None:
         header["id"],
         header["token"],
         header["time"],
-        Author(*header["author"]),
+        author_in(header),
         undone_in(header),
         tuple(step for step, _ in pairs),
         tuple(prior for _, prior in pairs),
         tuple(header["made"]),
         tuple(header["emptied"]),
+        proposal=header.get("proposal", 0),
     )
 
 

@@ -5,6 +5,7 @@ Plans are made in ``plans``; ``Changes`` executes them. The workbench stands bet
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from copy import copy
@@ -24,6 +25,7 @@ from vaultwire.vault.disk.paths import is_note
 from vaultwire.vault.editing.confirmation import MAX_UNASKED_NOTES, confirmation_of_many
 from vaultwire.vault.editing.guides import guides_for
 from vaultwire.vault.errors import NOT_READ, POLICY_DENIED, STALE_EDIT, VaultError
+from vaultwire.vault.holding.holding import Holding
 from vaultwire.vault.index.port import Index
 from vaultwire.vault.plans.context import PlanContext
 from vaultwire.vault.settings.obsidian_settings import CachedSettings
@@ -108,6 +110,7 @@ class Workbench:
         self.changes = changes
         self.now = now
         self.max_attachment_bytes = max_attachment_bytes
+        self.holding = Holding(changes, os.path.join(changes.folder, "review"))
         self.caller = Caller()
         self._read_first = read_first
         self.tool = ""
@@ -169,7 +172,9 @@ class Workbench:
             return None
         if question is not None:
             progress.confirm(question)
-        return self.changes.execute(steps, Author(self.caller.client, self.tool), progress, asked.undoes)
+        return self.changes.execute(
+            steps, Author(self.caller.client, self.tool, self.caller.session), progress, asked.undoes
+        )
 
     def read(self, path: VaultPath, if_match: str | None, *, is_overwritten: bool = False) -> bytes:
         """Return a note's bytes for an edit, after checking that this caller may edit it.

@@ -1,0 +1,1 @@
+"""What waits for the person, and what the person has decided: proposals and decisions, on disk outside the vault."""
