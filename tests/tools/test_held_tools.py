@@ -80,7 +80,7 @@ def _call(handlers: Handlers, tool: str, arguments: dict[str, Any]) -> Result:
     params = {"name": tool, "arguments": dict(arguments)}
     answer = handlers.handle(Request(0, "tools/call", params, LATEST_HANDSHAKE, peer), FOR_PROGRAMS)
     if isinstance(answer, Job):
-        answer = answer.run(_NoPerson())  # type: ignore[arg-type]
+        answer = answer.run(_NoPerson())
     assert isinstance(answer, Result), vars(answer) if hasattr(answer, "__dict__") else answer
     return answer
 
@@ -119,7 +119,7 @@ def test_what_only_the_app_does_is_not_done(handlers: Handlers) -> None:
     with pytest.raises(VaultError) as error:
         backend.evaluate("1", NO_PROGRESS)
     assert error.value.code == "POLICY_DENIED"
-    assert "cannot wait" in error.value.message
+    assert "What the app does cannot wait" in error.value.message
 
 
 def test_the_persons_own_command_is_never_held(root: Path, handlers: Handlers) -> None:
