@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from support.calls import DESCRIPTIONS
+from vaultwire.trust.policy_explained import describe
 from vaultwire.trust.policy_file import PolicyError, load_policy
 from vaultwire.trust.review_rules import ReviewRules
 from vaultwire.vault.holding.review_mode import PlannedChange
@@ -97,3 +98,10 @@ def test_what_is_wrong_is_said_with_its_line(tmp_path: Path, text: str, line: in
         rules(tmp_path, text)
     assert f"policy.toml:{line}: " in str(error.value)
     assert problem in str(error.value)
+
+
+def test_the_rules_are_told_in_words(tmp_path: Path) -> None:
+    rules(tmp_path, RULES)
+    lines = describe(load_policy(str(tmp_path / "policy.toml"), DESCRIPTIONS))
+    assert "review 2: hold changes with folders Journal" in lines
+    assert "review 5: ask about changes with above notes 3; above bytes 100" in lines
