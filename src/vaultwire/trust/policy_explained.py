@@ -35,9 +35,8 @@ def describe(loaded: LoadedPolicy) -> list[str]:
             for key, value in rule._asdict().items()
             if key != "mode" and value is not None
         )
-        lines.append(
-            f"review {number}: {'ask about' if rule.mode == 'ask' else rule.mode} changes with {'; '.join(met) or 'any client and file'}"
-        )
+        what = "ask about" if rule.mode == "ask" else rule.mode
+        lines.append(f"review {number}: {what} changes with {'; '.join(met) or 'any client and file'}")
     return [
         *lines,
         *([f"attachments may come from {', '.join(policy.attachment_hosts)}"] if policy.attachment_hosts else []),
