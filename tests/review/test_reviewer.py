@@ -285,3 +285,12 @@ def test_folded_lines_have_the_numbers_of_both_texts(desk: Desk) -> None:
         (5, 6, "line 4"),
         (6, 7, "line 5"),
     ]
+
+
+def test_all_since_a_time_is_undone_where_a_part_and_then_the_rest_were(desk: Desk) -> None:
+    desk.edit("Plan.md", TWO_HUNKS, ("Other.md", b"edited\n"))
+    desk.reviewer.decide("c1", "undo", file=0, hunk=0)
+    desk.reviewer.decide("c1", "undo")
+    desk.edit("Other.md", b"later\n")
+    desk.reviewer.decide_many(since="1h", action="undo")
+    assert (desk.at("Plan.md"), desk.at("Other.md")) == (NOTE, b"other\n")

@@ -36,7 +36,7 @@ class Undoing:
                 return _would(self._plan(numbers)[0], _named(numbers))
             with self._reviewing.locked():
                 steps, changes = self._plan(numbers)
-                made = self._reviewing.make(steps, tuple(change.id for change in changes))
+                made = self._reviewing.make(steps, self._with_parts([change.id for change in changes]))
                 undone = [self._timeline.entry(f"c{change.id}") for change in changes]
                 self._log(*(_decision(entry, made, _told(entry, made)) for entry in undone))
         except UndoConflict as error:
@@ -57,7 +57,7 @@ class Undoing:
             with self._reviewing.locked():
                 steps, parts, path = self._plan_part(number, file, hunk)
                 entry = self._timeline.entry(f"c{number}")
-                made = self._reviewing.make(steps, () if parts else (number,))
+                made = self._reviewing.make(steps, () if parts else self._with_parts([number]))
                 text = (
                     _told_of_part(entry, made, steps, file, is_hunk=hunk is not None) if parts else _told(entry, made)
                 )
@@ -89,11 +89,18 @@ class Undoing:
             self._refuse_part_of_undone(self._timeline.entry(f"c{number}"), numbers)
 
         def left(detailed: DetailedChange, undone: Collection[int]) -> DetailedChange:
-            parts = self._timeline.entry(f"c{detailed.change.id}").parts
-            return what_is_left(detailed, [part for part in parts if part.by not in undone])
+            return what_is_left(detailed, self._timeline.parts_left(detailed.change.id, undone))
 
         plan = self._reviewing.plan_undo(sorted(numbers), left)
         return plan.steps, plan.changes
+
+    def _with_parts(self, numbers: list[int]) -> tuple[int, ...]:
+        """Return the changes that are undone, the latest first, with those that undid parts of them before.
+
+        The undo of the rest ends both: together they did nothing. Undone itself, it brings back what was there before it.
+        """
+        also = {part.by for number in numbers for part in self._timeline.parts_left(number, numbers)}
+        return tuple(sorted({*numbers, *also}, reverse=True))
 
     def _refuse_part_of_undone(self, entry: Entry, numbers: Collection[int]) -> None:
         """Refuse to bring back a part of a change while all of that change is undone: it would be there half."""
