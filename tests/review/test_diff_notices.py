@@ -128,6 +128,16 @@ def test_a_hidden_character_in_an_unchanged_line_is_marked_and_not_counted() -> 
     assert view["notices"] == []
 
 
+def test_a_no_break_space_that_stays_is_not_marked() -> None:
+    assert marks("one\u00a0two three\n", "one\u00a0two four\n") == []
+    assert notices("one\u00a0two three\n", "one\u00a0two four\n") == {}
+    assert marks("one two three\n", "one\u00a0two three\n") == [("\u00a0", "U+00A0 no-break space")]
+
+
+def test_spaces_at_the_end_that_stay_are_no_news() -> None:
+    assert notices("one two  \n", "one three  \n") == {}
+
+
 def test_hidden_characters_that_are_removed_are_said() -> None:
     count, words = notices("a\u200bb\n", "ab\n")["zero-width"]
     assert (count, words) == (0, "1 character without width removed: U+200B zero width space.")

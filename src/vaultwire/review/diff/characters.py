@@ -33,6 +33,11 @@ class Mark(NamedTuple):
     kind: MarkKind
     name: str
 
+    @property
+    def is_space(self) -> bool:
+        """Whether it is one unusual space: pasted text is full of them, so only a changed one is worth a mark."""
+        return self.kind == "space" and self.name.startswith("U+")
+
 
 _DIRECTION = "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
 _DIRECTION_MARKS = "\u061c\u200e\u200f"

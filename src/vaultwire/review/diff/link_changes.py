@@ -61,6 +61,8 @@ class LinkChanges:
             return
         old = list(self._links(self._old, old_places))
         new = list(self._links(self._new, new_places))
+        if not old and not new:
+            return
         found = differences([_key(link) for link in old], [_key(link) for link in new], 20_000)
         for place in found:
             removed, added = old[place.start : place.end], new[place.new_start : place.new_end]

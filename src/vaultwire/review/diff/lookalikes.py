@@ -6,6 +6,7 @@ it replaces a word that looks the same. Words of one script are usual.
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
@@ -22,6 +23,7 @@ _LATIN_OF = {**_CYRILLIC, **_GREEK}
 _SIGNS = {"I": "l", "1": "l", "0": "O"}
 _SKELETON = str.maketrans({**_LATIN_OF, **_SIGNS})
 _OTHER_SCRIPT = regex.compile(r"[\p{Cyrillic}\p{Greek}]")
+_MAY_SWAP = re.compile("[" + "".join(_LATIN_OF) + "".join(_SIGNS) + "]")  # one of two words that look alike has one
 _WORD = regex.compile(r"[\p{L}\p{M}\p{N}]+")
 _MIXED = regex.compile(r"(?=\P{Latin}*+\p{Latin})[\p{L}\p{M}]+")
 _LATIN = regex.compile(r"\p{Latin}")
@@ -54,6 +56,8 @@ def swapped_words(old: Iterable[str], new: Iterable[str]) -> dict[str, list[int]
     """
     old_text, new_text = "\n".join(old), "\n".join(new)
     if not old_text or not new_text or len(old_text) + len(new_text) > _MOST_COMPARED:
+        return {}
+    if _MAY_SWAP.search(old_text) is None and _MAY_SWAP.search(new_text) is None:
         return {}
     old_words, new_words = set(_WORD.findall(old_text)), set(_WORD.findall(new_text))
     removed, added = old_words - new_words, new_words - old_words

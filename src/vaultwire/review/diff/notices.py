@@ -142,8 +142,8 @@ def _of_characters(texts: Texts, *, is_removal: bool) -> list[Notice]:
     found: list[Notice] = []
     for kind, (name, meaning) in _MEANINGS.items():
         before, after = old.kinds[kind], new.kinds[kind]
-        if is_removal or not before + after:
-            continue
+        if is_removal or not before + after or (kind == "space" and before == after):
+            continue  # pasted text is full of no-break spaces: those that stay are no news
         counts = new if after else old
         names = [
             each if count == 1 else f"{each} ({count:,} times)"
@@ -195,7 +195,7 @@ def _of_blanks(texts: Texts, *, is_note: bool) -> list[Notice]:
                 to_tabs += is_tab
                 to_spaces += not is_tab
     found: list[Notice] = []
-    if ending:
+    if ending > gone:
         means = (
             f"; two spaces there are a line break in Markdown ({counted(breaks, 'line')})" if is_note and breaks else ""
         )
@@ -203,8 +203,10 @@ def _of_blanks(texts: Texts, *, is_note: bool) -> list[Notice]:
         found.append(
             notice("trailing-spaces", ending, f"{counted(ending, 'changed line')} {verb} with spaces or tabs{means}.")
         )
-    elif gone:
-        found.append(notice("trailing-spaces", 0, f"The spaces at the end of {counted(gone, 'line')} are gone."))
+    elif ending < gone:
+        found.append(
+            notice("trailing-spaces", ending, f"The spaces at the end of {counted(gone - ending, 'line')} are gone.")
+        )
     for count, now, then in ((to_tabs, "tabs", "spaces"), (to_spaces, "spaces", "tabs")):
         if count:
             verb = "is" if count == 1 else "are"

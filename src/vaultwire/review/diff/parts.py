@@ -30,7 +30,8 @@ PLAIN = Marking()
 def parts_of(line: str, segments: list[Segment], marking: Marking = PLAIN) -> list[Part]:
     """Return the parts of a line: its segments, cut at the marks. The texts of all parts are the line.
 
-    A part in place of characters that are left out has their count in ``left_out``.
+    Unusual spaces are marked only where they changed. A part in place of characters that are left out has their count in
+    ``left_out``.
     """
     if len(line) > MAX_LINE:
         return list(_long_parts(line, segments))
@@ -41,6 +42,9 @@ def parts_of(line: str, segments: list[Segment], marking: Marking = PLAIN) -> li
         end = start + len(text)
         while number < len(marks) and marks[number].start < end:
             mark = marks[number]
+            if op == "=" and mark.is_space:
+                number += 1
+                continue
             if mark.start > start:
                 parts.append({"t": line[start : mark.start], "op": op})
                 start = mark.start
@@ -67,6 +71,8 @@ def _long_parts(line: str, segments: list[Segment]) -> Iterator[Part]:
                 yield {"t": "…", "op": op, "left_out": first - start}
             start = first
             for mark in hidden_in(line, first, last):
+                if op == "=" and mark.is_space:
+                    continue
                 if mark.start > start:
                     yield {"t": line[start : mark.start], "op": op}
                 yield {"t": line[mark.start : mark.end], "op": op, "hidden": mark.name}
