@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from interaction.conftest import Door
+from interaction.test_confirmation import ACCEPT, CAN_ASK, DECLINE, Asked
 from support.http_wire import Client
 from support.vaults import open_vault, snapshot
 from vaultwire.vault.holding.holding import Holding
@@ -95,3 +96,26 @@ def test_an_undo_that_is_held_undoes_once_it_is_accepted(
     assert (vault / "New.md").exists()
     assert desk().accept(1).undoes == (1,)
     assert not (vault / "New.md").exists()
+
+
+ASK = '[[review]]\nmode = "ask"\nfolders = ["Projects"]\n'
+
+
+@pytest.mark.parametrize("answer", [ACCEPT, DECLINE])
+def test_a_person_who_can_be_asked_is_asked_and_else_it_waits(
+    connect: Callable[..., Client], vault: Path, policy: Callable[[str], Any], door: Door, answer: dict[str, Any],
+    desk: Callable[[], Holding],
+) -> None:  # fmt: skip
+    before = snapshot(vault)
+    asked = Asked(connect(*policy(ASK), capabilities=CAN_ASK), answer, door)
+    result = asked.call("create_note", path="Projects/New.md", content="text")
+    if not asked.can_be_asked:
+        assert "This waits for the person" in _text(result)
+        assert snapshot(vault) == before
+        return
+    (question,) = asked.questions
+    assert "Projects/New.md" in str(question)
+    assert (snapshot(vault) == before) == (answer is DECLINE)
+    assert desk().proposals.all() == []
+    assert asked.call("create_note", path="Archive/New.md", content="x")
+    assert (vault / "Archive/New.md").exists()

@@ -55,11 +55,11 @@ class RestrictedBackend(FilesBackend):
         AppBackend(self.vault, self._app).open(path, progress, newtab=newtab)
 
     def _refuse(self) -> NoReturn:
-        if not self.vault.hides_some:
+        if self.vault.can_hold:
             raise VaultError(
                 POLICY_DENIED,
-                "The policy of this server lets changes wait for the person, and what the app changes cannot wait. "
-                "Use the tools that work on notes, such as edit_note.",
+                "The policy of this server lets changes wait for the person. What the app does cannot wait, so it is not "
+                "asked. Use the tools that work on notes, such as edit_note.",
             )
         raise VaultError(
             POLICY_DENIED, "The policy of this server hides some notes, and the app's answer could contain them."

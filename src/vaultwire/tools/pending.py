@@ -46,7 +46,9 @@ def pending_changes(
     limit: Annotated[int, Bounds(1, 200)] = 20,
     before: Annotated[int | None, Bounds(1, 2**53)] = None,
 ) -> Outcome[ListedProposals]:
-    """List your changes that wait for the person, and what they decided of earlier ones, the latest first.
+    """List your changes that wait for the person, and what they decided.
+
+    The latest first, with their reasons.
 
     Args:
         withdraw: Give up these of your own that wait.

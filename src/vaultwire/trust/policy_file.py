@@ -161,7 +161,7 @@ class _Reader:
 
         rules = []
         for number, table in enumerate(tables):
-            end = lines[number + 1] - 1 if number + 1 < len(lines) else None
+            end = next((each - 1 for each in lines if each > lines[number]), None)
             problem = read_rule(table, self._tools)
             if isinstance(problem, ReviewRule):
                 rules.append(problem)

@@ -64,10 +64,11 @@ class ReviewRules:
         With a principal, the name that the client gives itself can only make it stricter: it can choose any name.
         """
         matching = [rule for rule in self.rules if rule.matches(planned)]
-        found = [next((rule.mode for rule in matching if rule.is_for(planned.principal or planned.client)), "record")]
+        name = planned.principal or planned.client
+        found: list[Mode] = [rule.mode for rule in matching if rule.is_for(name)][:1]
         if planned.principal:
             found += [rule.mode for rule in matching if rule.names(planned.client)][:1]
-        return max(found, key=MODES.index)
+        return max(found, key=MODES.index, default="record")
 
 
 def _names_one(names: Sequence[str], tools: Sequence[str]) -> bool:

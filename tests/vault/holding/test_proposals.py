@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -129,7 +130,12 @@ def test_decided_proposals_are_read_once(tmp_path: Path, monkeypatch: pytest.Mon
     assert len(again.all()) == 20
     opened = []
     real = open
-    monkeypatch.setattr("builtins.open", lambda *args, **rest: opened.append(args[0]) or real(*args, **rest))
+
+    def counted(*args: Any, **rest: Any) -> Any:
+        opened.append(args[0])
+        return real(*args, **rest)
+
+    monkeypatch.setattr("builtins.open", counted)
     assert len(again.all()) == 20
     assert not opened
 

@@ -68,6 +68,7 @@ class ProposalStore:
         self._writing = threading.Lock()
         self._process_lock = ProcessLock(os.path.join(folder, "lock"), "another process decides", needed=True)
         self._until_cleaning = 0
+        self._listed: tuple[Hashable, list[int], set[int]] | None = None
 
     # ------------------------------------------------------------------ writing
 
@@ -86,7 +87,7 @@ class ProposalStore:
         """
         with self._locked():
             self._clean_up()
-            number = max((*self._names()[0], self._highest_made()), default=0) + 1
+            number = max((*self._list()[0], self._highest_made()), default=0) + 1
             made = Proposal(number, time.time_ns(), kind, author, label, tuple(steps), outside=outside, undoes=undoes)
             write_proposal(self._path(number), made)
             self._log(number)
@@ -127,7 +128,7 @@ class ProposalStore:
         if self._until_cleaning >= 0:
             return
         self._until_cleaning = _ADDED_BETWEEN
-        numbers, decided = self._names()
+        numbers, decided = self._list()
         with os.scandir(self._folder) as entries:
             stats = {entry.name: entry.stat() for entry in entries if entry.is_file()}
         for name in stats:
@@ -142,7 +143,7 @@ class ProposalStore:
                 # In this order: without its decision it would wait again.
                 remove_quietly(self._path(number))
                 self._forget(number)
-        for number in decided - set(self._names()[0]):
+        for number in decided - set(self._list()[0]):
             remove_quietly(self._path(number) + DECIDED)
 
     # ------------------------------------------------------------------ reading
@@ -229,7 +230,15 @@ class ProposalStore:
         ]
 
     def _names(self) -> tuple[list[int], set[int]]:
-        """Return the numbers there are in their order, and which of them are decided: one look at the folder."""
+        """Return the numbers there are in their order, and which of them are decided. Looks again if ``stamp`` differs."""
+        stamp = self.stamp()  # before the look: what comes later makes it differ
+        listed = self._listed
+        if stamp is None or listed is None or listed[0] != stamp:
+            listed = self._listed = stamp, *self._list()
+        return listed[1], listed[2]
+
+    def _list(self) -> tuple[list[int], set[int]]:
+        """Look at the folder. What writes must not rely on ``stamp``: a killed process may have left it as it was."""
         try:
             names = os.listdir(self._folder)
         except FileNotFoundError:
