@@ -65,7 +65,13 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     tls = parser.add_argument_group("TLS")
     tls.add_argument("--tls-cert", metavar="FILE", help="certificate chain, PEM: serve over TLS")
     tls.add_argument("--tls-key", metavar="FILE", help="key of the certificate, PEM, if it is not in the same file")
-    others = parser.add_argument_group("further clients")
+    others = parser.add_argument_group("the desk, and further clients")
+    others.add_argument(
+        "--no-desk",
+        action="store_false",
+        dest="desk",
+        help="do not serve the desk, the page for you (see vaultwire desk)",
+    )
     others.add_argument(
         "--legacy-sse", action="store_true", help="also serve clients of 2024-11-05, at /sse and /messages"
     )
@@ -85,6 +91,8 @@ def run(config: Config, options: argparse.Namespace) -> int:
         if in_the_open:
             complain("without TLS, others can read keys and notes on their way (see --tls-cert)")
         say(f"vaultwire serves {', '.join(config.vault_options)} at {url}", flush=True)
+        if network.desk:
+            say("to see what assistants change, run: vaultwire desk", flush=True)
 
     if options.log_file is not None:
         _log_to(options.log_file)
