@@ -90,9 +90,8 @@ def run(config: Config, options: argparse.Namespace) -> int:
     def on_ready(url: str, *, in_the_open: bool) -> None:
         if in_the_open:
             complain("without TLS, others can read keys and notes on their way (see --tls-cert)")
-        say(f"vaultwire serves {', '.join(config.vault_options)} at {url}", flush=True)
-        if network.desk:
-            say("to see what assistants change, run: vaultwire desk", flush=True)
+        hint = " (to see what assistants change: vaultwire desk)" if network.desk else ""
+        say(f"vaultwire serves {', '.join(config.vault_options)}{hint} at {url}", flush=True)
 
     if options.log_file is not None:
         _log_to(options.log_file)

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from vaultwire import __version__
 from vaultwire.desk.answers import DeskRefusal
 from vaultwire.desk.vaults import DeskVaults
+from vaultwire.review.glance.rendering import to_tree
 from vaultwire.vault.errors import (
     FILE_NOT_FOUND,
     INVALID_ARGUMENTS,
@@ -72,7 +73,7 @@ class DeskApi:
                 *_file_of(given), _number(given, "from", 1), _number(given, "to", 0)
             ),
             "file": self._picture,
-            "rendered": lambda given: self._review(given).rendered(*_file_of(given), _side(given)),
+            "rendered": self._rendered,
             "text": lambda given: self._review(given).text(*_file_of(given)),
             "search": lambda given: self._glance(given).search(given.get("q", "")),
             "note": lambda given: self._glance(given).note(given.get("path", "")),
@@ -129,7 +130,12 @@ class DeskApi:
         return self._review(given).items(**filters)
 
     def _picture(self, given: Mapping[str, str]) -> Picture:
-        return Picture(*self._review(given).file(*_file_of(given), _side(given)))
+        path, data = self._review(given).bytes_of(*_file_of(given), _side(given))
+        return Picture(data or b"", path)
+
+    def _rendered(self, given: Mapping[str, str]) -> dict[str, Any]:
+        _, data = self._review(given).bytes_of(*_file_of(given), _side(given))
+        return {"tree": to_tree((data or b"").decode("utf-8", "replace"))}
 
     def _decide(self, body: dict[str, Any]) -> Call:
         name, action = self._vault(body), _action(body)
@@ -151,12 +157,13 @@ class DeskApi:
             raise _wrong("ids", "a list of ids such as c57")
         chosen = {
             "ids": ids,
-            "session": _optional(body, "session", str),
-            "since": _optional(body, "since", str),
+            "session": _optional(body, "session", str) or "",
+            "since": _optional(body, "since", str) or "",
+            "reason": _optional(body, "reason", str) or "",
         }
         dry_run = _optional(body, "dry_run", bool) or False
         self._check_writing(action, dry_run=dry_run)
-        return Call(lambda: self.vaults.reviewer(name).decide_many(action, **chosen, dry_run=dry_run), name)
+        return Call(lambda: self.vaults.reviewer(name).decide_many(action=action, **chosen, dry_run=dry_run), name)
 
     def _preview(self, body: dict[str, Any]) -> Call:
         name, id_, text = self._vault(body), _text(body, "id"), _text(body, "text")
@@ -223,13 +230,13 @@ def _optional(body: Mapping[str, Any], name: str, kind: type) -> Any:
     return value
 
 
-def _edited(body: Mapping[str, Any]) -> dict[int, str] | None:
+def _edited(body: Mapping[str, Any]) -> dict[str, str] | None:
     given = body.get("edited")
     if given is None:
         return None
     if not isinstance(given, dict) or not all(key.isdecimal() and isinstance(text, str) for key, text in given.items()):
         raise _wrong("edited", 'an object of texts by the index of their file, such as {"0": "text"}')
-    return {int(key): text for key, text in given.items()}
+    return dict(given)
 
 
 def _wrong(name: str, right: str) -> DeskRefusal:

@@ -58,13 +58,13 @@ class DeskVaults:
 
     def counts(self, name: str) -> dict[str, int]:
         """Return how many items of a vault wait, and how many are not reviewed."""
-        found = self.reviewer(name).items(limit=1)
-        return {"waiting": found["waiting"], "unreviewed": found["unreviewed"]}
+        counts: dict[str, int] = self.reviewer(name).counts()
+        return counts
 
     def stamp(self, name: str) -> Hashable:
         """Return a value that differs once any process has recorded a change, a proposal or a decision in a vault."""
-        self.reviewer(name)
-        return self._vaults[name].record_stamp()
+        stamp: Hashable = self.reviewer(name).stamp()
+        return stamp
 
     def _get(self, what: str, name: str) -> Any:
         found = self._made.get((what, name))

@@ -349,11 +349,6 @@ class Vault:
         """What waits for the person, and what they decided."""
         return self._bench.holding
 
-    def record_stamp(self) -> Hashable:
-        """Return a value that differs once any process has recorded a change, a proposal or a decision. It is cheap."""
-        holding = self._bench.holding
-        return self._bench.changes.stamp(), holding.proposals.stamp(), holding.decisions.stamp()
-
     @property
     def history(self) -> History:
         """The journal of changes, and undo."""

@@ -10,7 +10,7 @@ import hashlib
 import os
 import threading
 import time
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
 from vaultwire.vault.changes.change import (
@@ -70,14 +70,6 @@ class Changes:
     def folder(self) -> str:
         """The folder of the journal, outside the vault: what belongs to the record of changes is kept there."""
         return self._folder
-
-    def stamp(self) -> Hashable:
-        """Return a value that differs once any process has recorded a change. It reads no record."""
-        try:
-            names = sorted(os.listdir(self._folder))
-            return tuple((name, os.stat(os.path.join(self._folder, name)).st_size) for name in names if name != "lock")
-        except OSError:  # no change yet, or a file that was removed at this moment
-            return None
 
     # ------------------------------------------------------------------ changing
 
