@@ -9,7 +9,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from bench import agents_command, engine_command, http_command, peers_command, questions
+from bench import agents_command, desk_command, engine_command, http_command, peers_command, questions
 from bench.client import compile_sources
 from bench.engine_command import say
 from bench.measures import Bench
@@ -41,6 +41,8 @@ def main() -> int:
         missed = http_command.run(options.runs, path)
     elif options.agents:
         missed = agents_command.run(path)
+    elif options.desk:
+        missed = desk_command.run(path)
     elif options.peers:
         missed = peers_command.run(options.runs, path)
     else:
@@ -53,7 +55,7 @@ def main() -> int:
 
 def _part(options: argparse.Namespace) -> str:
     return next(
-        (part for part in ("engine", "questions", "http", "agents", "peers") if getattr(options, part)), "stdio"
+        (part for part in ("engine", "questions", "http", "agents", "desk", "peers") if getattr(options, part)), "stdio"
     )
 
 
@@ -89,6 +91,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--starts", type=int, default=21, help="processes per start-up figure (default: 21)")
     parser.add_argument("--runs", type=int, default=7, help="processes per latency and memory figure (default: 7)")
     parser.add_argument("--http", action="store_true", help="measure HTTP instead")
+    parser.add_argument("--desk", action="store_true", help="measure the desk at 10,000 changes on record instead")
     parser.add_argument(
         "--agents", action="store_true", help="count the calls and tokens that requests of people take, instead"
     )

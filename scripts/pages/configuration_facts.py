@@ -203,6 +203,15 @@ POLICY_KEYS = {
         "list of hosts",
         "Hosts from which attachments may be fetched, as with `--attachments-from`.",
     ),
+    "review.mode": (
+        '`"record"`, `"hold"` or `"ask"`',
+        "For the changes that a `[[review]]` table matches: make them, let them wait for the person, or ask the person now.",
+    ),
+    "review.clients": ("list of clients", "Only for these: the names of their keys, or their own. `*` for all."),
+    "review.folders": ("list of folders", "Only for changes of a file in one of these, before or after a move."),
+    "review.tools": ("list of tools", "Only for these tools. `*` stands for any characters."),
+    "review.above_notes": ("number", "Only for changes of more notes than this."),
+    "review.above_bytes": ("bytes", "Only for changes that write more bytes than this."),
 }
 """The keys of the policy file with their tables, what a value is, and what it does."""
 

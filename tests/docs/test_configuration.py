@@ -31,7 +31,7 @@ from vaultwire import config
 from vaultwire.cli.command_spec import specs_of
 from vaultwire.cli.commands import make_parser
 from vaultwire.cli.environment import VARIABLES
-from vaultwire.trust.policy_file import TABLES
+from vaultwire.trust.policy_file import REVIEW, TABLES
 from vaultwire.vault.settings.obsidian_settings import KEYS
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -143,6 +143,8 @@ def test_the_page_has_the_settings_of_obsidian_that_are_read() -> None:
 def test_the_page_has_every_key_of_the_policy_file() -> None:
     keys = {key for key in TABLES[""] if key not in TABLES and key != "clients"}
     keys |= {f"{table}.{key}" for table, members in TABLES.items() if table for key in members}
+    keys |= {f"review.{key}" for key in REVIEW}
+    keys -= {"review"}
     keys |= {f'clients."NAME".{key}' for key in TABLES["tools"]}
     assert set(POLICY_KEYS) == keys
     assert all(f"| `{key}` |" in SECTIONS["Keys of the policy file"] for key in keys)

@@ -12,7 +12,7 @@ from interaction.test_calls import CALLS, FAILURES, WRONG_ARGUMENTS
 from support.http_wire import HttpClient
 from support.proofs import proves
 from support.serving import Serving
-from support.vaults import snapshot
+from support.vaults import open_vault, snapshot
 from support.wire import HANDSHAKE_REVISIONS
 from vaultwire.toolkit.catalog import load_catalog
 from vaultwire.toolkit.tool_sets import WEB, Choice
@@ -110,3 +110,18 @@ def test_doors_see_one_vault(vault: Path) -> None:
         assert "Work/Day.md" in str(client.call("search_notes", query="unheard-of")["content"])
         assert client.call("delete_note", path="Day")["isError"] is False
         assert text_of(called(server, "read_note", {"path": "Day"})).startswith("Error: FILE_NOT_FOUND: ")
+
+
+def test_a_held_write_waits_and_what_became_of_it_is_told_once(
+    vault: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("VAULTWIRE_STATE", str(tmp_path / "state"))
+    (tmp_path / "policy.toml").write_text('[[review]]\nmode = "hold"\n')
+    with Serving(vault, "--policy", str(tmp_path / "policy.toml")) as server:
+        assert "waits for the person: proposal 1" in text_of(
+            called(server, "create_note", {"path": "New.md", "content": "x"})
+        )
+        assert not (vault / "New.md").exists()
+        open_vault(vault, state=tmp_path / "state").holding.refuse(1, "no")
+        assert "The person refused proposal 1" in str(called(server, "read_note", {"path": "Welcome.md"}))
+        assert "refused" not in str(called(server, "read_note", {"path": "Welcome.md"}))

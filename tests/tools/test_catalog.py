@@ -32,7 +32,9 @@ KEYWORDS = {
 # The tools that change the vault, and whether text may be lost by it.
 CHANGING = {
     **dict.fromkeys(["write_note", "delete_note", "edit_note", "set_properties", "remove_properties"], True),
-    **dict.fromkeys(["append_daily_note", "insert_template", "add_attachment", "restore_note"], False),
+    **dict.fromkeys(
+        ["append_daily_note", "insert_template", "add_attachment", "restore_note", "pending_changes"], False
+    ),
     "create_note": True,  # links in other notes may follow
     **dict.fromkeys(["move_note", "rename_heading", "rename_tag", "rename_property"], True),
     **dict.fromkeys(["merge_notes", "extract_section", "undo_change", "fix_links", "edit_canvas", "set_task"], True),
@@ -121,6 +123,7 @@ def test_tools_that_look_at_the_whole_vault_have_the_longer_deadline() -> None:
         "read_canvas",
         "edit_canvas",
         "list_changes",
+        "pending_changes",
         "show_change",
         "undo_change",
         "restore_note",

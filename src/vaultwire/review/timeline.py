@@ -7,11 +7,11 @@ few looks at the disk.
 from __future__ import annotations
 
 import threading
-from collections.abc import Hashable, Iterator
+from collections.abc import Collection, Hashable, Iterator
 from typing import Any, NamedTuple
 
 from vaultwire.review.entries import Entry, entry_of, item_of, not_there, parse_id
-from vaultwire.review.marks import Marks
+from vaultwire.review.marks import Marks, UndonePart
 from vaultwire.review.wording import moment, summary
 from vaultwire.vault.changes.change import Change, Write
 from vaultwire.vault.disk.note_text import plain_text
@@ -81,18 +81,14 @@ class Timeline:
                 return
             # The decisions first: those that are read name changes that are in the journal by then.
             touched = self._marks.read_on()
-            proposals = {each.id: each for each in self._vault.holding.proposals.all() if self._may_be_seen(each)}
+            holding = self._vault.holding
+            proposals = {each.id: each for each in holding.visible(holding.proposals.all())}
             if journal is None or journal != self._changes_stamp:
                 changes = self._vault.reviewing.changes()
             else:
                 changes = [entry.change for entry in self._by_change.values() if entry.change is not None]
             self._join(changes, proposals, touched)
             self._stamp, self._changes_stamp = stamp, journal
-
-    def _may_be_seen(self, proposal: Proposal) -> bool:
-        if proposal.outside:
-            return not self._vault.hides_some
-        return self._vault.reviewing.may_be_seen(proposal.steps)
 
     def _join(self, changes: list[Change], proposals: dict[int, Proposal], touched: set[int]) -> None:
         known = self._by_change
@@ -137,6 +133,20 @@ class Timeline:
         """Tell whether a part of a change is kept."""
         with self._lock:
             return self._marks.kept(change).has(file, hunk)
+
+    def parts_left(self, number: int, undone: Collection[int]) -> list[UndonePart]:
+        """Return the parts of a change whose undo holds once the changes ``undone`` are undone."""
+        self.read_on()
+        with self._lock:
+            parts = [(part, self._by_change.get(part.by)) for part in self._marks.undone(number)]
+        return [
+            part
+            for part, by in parts
+            if by is not None
+            and by.change is not None
+            and part.by not in undone
+            and (by.change.undone_by is None or by.change.undone_by in undone)
+        ]
 
     def counts(self) -> dict[str, int]:
         """Return how many items wait, and how many changes the person has not looked at."""

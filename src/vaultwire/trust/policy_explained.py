@@ -29,6 +29,15 @@ def describe(loaded: LoadedPolicy) -> list[str]:
     for name, tools in policy.clients.items():
         who = "any other client" if name == EVERY_OTHER_CLIENT else f"client {name!r}"
         lines.append(f"tools for {who}, too: {_rules_text(tools)}")
+    for number, rule in enumerate(() if loaded.review is None else loaded.review.rules, 1):
+        met = (
+            f"{key.replace('_', ' ')} {', '.join(value) if isinstance(value, tuple) else value}"
+            for key, value in rule._asdict().items()
+            if key != "mode" and value is not None
+        )
+        lines.append(
+            f"review {number}: {'ask about' if rule.mode == 'ask' else rule.mode} changes with {'; '.join(met) or 'any client and file'}"
+        )
     return [
         *lines,
         *([f"attachments may come from {', '.join(policy.attachment_hosts)}"] if policy.attachment_hosts else []),
