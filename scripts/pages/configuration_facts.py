@@ -68,6 +68,23 @@ OWN_FILES = {
             "Yes, when no `ide` runs.",
         ),
         KnownFile(
+            "desk/cookie-*.json",
+            "The hash of the cookie of one browser in which the desk was opened. The cookie itself is not stored.",
+            "With `vaultwire desk --sign-out`: from then on these browsers are refused.",
+        ),
+        KnownFile("desk/code-*.json", "The hash of one link of `vaultwire desk`, which works for ten minutes.", "Yes."),
+        KnownFile(
+            "desk/keys/key-*.json",
+            "The hash of one key of the desk. The key itself is not stored.",
+            "With `vaultwire keys revoke NAME`.",
+        ),
+        KnownFile(
+            "desk/server-*",
+            "Where a server with a desk runs, and the lock that it holds meanwhile.",
+            "Yes, when no server runs.",
+        ),
+        KnownFile("desk/port-*", "The port of the last `vaultwire desk` of these vaults.", "Yes."),
+        KnownFile(
             "editor/*.held", "Locked while an `ide` serves a vault, so that only one does.", "Yes, when no `ide` runs."
         ),
     ),

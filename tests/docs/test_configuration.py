@@ -106,11 +106,20 @@ def test_the_program_leaves_no_file_that_the_page_does_not_name(short: Path, tmp
         ["call", "create_note", "path=X", "content=y", "--vault", str(vault)],
         ["search", "tomatoes", "--vault", str(vault)],
         ["keys", "issue", "phone"],
+        ["keys", "issue", "laptop", "--desk"],
     ):
         subprocess.run([sys.executable, "-m", "vaultwire", *command], env=environment, check=True, capture_output=True)
+    desk = [sys.executable, "-m", "vaultwire", "desk", "--no-browser", "--vault", str(vault)]
+    with subprocess.Popen(desk, env=environment, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline()
+        process.kill()
     with Serving(vault, "--ide", HOME=str(tmp_path), **own) as server:
         assert server.process.stdout is not None
         assert b"/ide list" in server.process.stdout.readline()  # the editor is ready after the server
+        for is_used in (True, False):
+            link = subprocess.run(desk, env=environment, check=True, capture_output=True, text=True).stdout.split()[-1]
+            assert not is_used or server.request("GET", link.removeprefix(server.url)).status == 303
         left = {name: list(files_below(folder)) for name, folder in folders.items()}
     for name, files in OWN_FILES.items():
         assert left[name]

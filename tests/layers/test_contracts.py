@@ -21,6 +21,8 @@ SINS = [
     ("Rooms import inwards only", "protocol/session.py", "import vaultwire.tools.notes"),
     ("Rooms import inwards only", "review/diff/hunks.py", "import vaultwire.toolkit.registry"),
     ("Rooms import inwards only", "vault/vault.py", "import vaultwire.review.diff.hunks"),
+    ("Rooms import inwards only", "transports/rest.py", "import vaultwire.desk.access"),
+    ("Rooms import inwards only", "review/reviewer.py", "import vaultwire.desk.access"),
     ("What a person reviews knows only the engine", "review/diff/hunks.py", "import vaultwire.installation"),
     ("The engine and the tools are synchronous", "review/diff/hunks.py", "import asyncio"),
     ("Differences for people", "review/diff/hunks.py", "import vaultwire.review.diff.rows"),

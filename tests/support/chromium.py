@@ -74,6 +74,11 @@ class Tab:
         self._do("Page.navigate", url=url)
         self.wait_for("document.readyState === 'complete' && location.href !== 'about:blank'")
 
+    def frames(self) -> list[str]:
+        """Return the addresses of the frames in the page; of one that was refused, the browser's own."""
+        found = self._do("Page.getFrameTree")["frameTree"].get("childFrames", [])
+        return [each["frame"]["url"] for each in found]
+
     def wait_for(self, holds: str) -> None:
         """Wait until an expression is true."""
         deadline = int(PATIENCE * 800)
