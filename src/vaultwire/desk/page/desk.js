@@ -3,6 +3,7 @@
 import { ApiError, get, listen, post, start } from "./api.js";
 import { keptPlace, merge } from "./order.js";
 import { pageChanged } from "./pointer.js";
+import { isView } from "./views.js";
 import { canKeep, count, isOpen, nameOf, subject, waits } from "./words.js";
 
 const PAGE = 60;
@@ -31,7 +32,7 @@ export class Desk {
     this.done = []; // this page's actions, for "u"
     this.order = 0; // of requests for the list: an older answer is dropped
     this.state = {
-      ready: false, failed: null, online: true, busy: false, version: "", vaults: [], vault: "", waitingBy: {},
+      ready: false, failed: null, online: true, busy: false, readOnly: false, version: "", vaults: [], vault: "", waitingBy: {},
       items: [], fresh: null, hasMore: false, total: 0, waiting: 0, unreviewed: 0, clients: [], sessions: [], listed: false,
       filters: NO_FILTERS, route: { kind: "list", id: "" }, detail: null, detailError: null, isChanged: false,
       layout: remembered("layout", "unified"), view: "source", said: "", isError: false, dialog: null, editing: null,
@@ -58,7 +59,7 @@ export class Desk {
   async begin() {
     try {
       const told = await start();
-      this.set({ ready: true, version: told.version, vaults: told.vaults, waitingBy: told.waiting ?? {} });
+      this.set({ ready: true, version: told.version, vaults: told.vaults, readOnly: Boolean(told.read_only), waitingBy: told.waiting ?? {} });
     } catch (error) {
       this.set({ failed: error.message });
       return;
@@ -101,7 +102,7 @@ export class Desk {
     if (news.vault === this.state.vault) this.refresh();
   }
 
-  // -- routes: #/VAULT, #/VAULT/c57, #/VAULT/session/ID, #/VAULT/since, #/VAULT/view/NAME
+  // -- routes: #/VAULT, #/VAULT/c57, #/VAULT/session/ID, #/VAULT/since, #/VAULT/NAME of a view
 
   link(...parts) {
     return `#/${[this.state.vault, ...parts].map(encodeURIComponent).join("/")}`;
@@ -125,7 +126,7 @@ export class Desk {
     const route = /^[cp]\d+$/.test(first) ? { kind: "item", id: first }
       : first === "session" ? { kind: "session", id: rest.join("/") }
         : first === "since" ? { kind: "since", id: "" }
-          : first === "view" ? { kind: "view", id: rest.join("/") } : { kind: "list", id: "" };
+          : isView(first) ? { kind: "view", id: [first, ...rest].join("/") } : { kind: "list", id: "" };
     const moved = vault !== this.state.vault;
     const patch = { vault, route, isChanged: false };
     if (moved) Object.assign(patch, { items: [], fresh: null, listed: false, filters: NO_FILTERS });

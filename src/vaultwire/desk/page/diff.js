@@ -3,8 +3,8 @@
 import { Act, advance } from "./acting.js";
 import { address, get, post } from "./api.js";
 import { Rows } from "./rows.js";
-import { loadTree } from "./tree.js";
 import { html, useCallback, useEffect, useRef, useState } from "./vendor/htm-preact-3.1.1.js";
+import { loadTree } from "./views.js";
 import { baseName, count, nameOf, waits } from "./words.js";
 
 const VERBS = { create: "New", edit: "Edited", remove: "Removed", move: "Moved" };

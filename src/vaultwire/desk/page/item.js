@@ -50,7 +50,7 @@ function Head({ desk, item }) {
   return html`<div class="item-head">
     <h2 tabindex="-1" id="item-title">${capital(item.summary || item.label)}</h2>
     <p><span class="state" data-state=${state}><span aria-hidden="true">${sign} </span>${words}</span>
-      <span class="muted"> ${capital(nameOf(item.id))}. ${who} ${verb}${item.tool ? html` with <code>${item.tool}</code>` : ""}
+      <span class="muted"> · ${capital(nameOf(item.id))}. ${who} ${verb}${item.tool ? html` with <code>${item.tool}</code>` : ""}
       , <time datetime=${item.time}>${fullTime(item.time)}</time>.
       ${item.session && html` <a href=${desk.link("session", item.session)}>The whole session</a>.`}
       ${(item.undoes ?? []).length > 0 && html` It undoes ${item.undoes.map((id) => link(desk, id))}.`}
