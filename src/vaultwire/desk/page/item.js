@@ -101,10 +101,14 @@ export function Item({ desk, state }) {
   </article>`;
 }
 
-// Both sides of a stale proposal: above what it wants, here what accepting that text would do to the note as it is now.
+// The other side of a stale proposal: what has changed since, and what writing its text would do to the note as it is now.
 function Stale({ desk, state, item }) {
-  return html`<section class="stale"><h3 class="side-title">What it would do to the note as it is now</h3>
-    <p class="muted">The note has changed since this was proposed. Edit the proposal to write it on top of the note as it is now, or refuse it.</p>
+  const changed = item.files.filter((file) => file.now);
+  return html`<section class="stale">
+    ${changed.length > 0 && html`<h3 class="side-title">What has changed in the note since</h3>
+      ${changed.map((file) => html`<${FileDiff} key=${`now ${file.index}`} desk=${desk} state=${state} item=${item} file=${{ ...file.now, index: file.index }} isOnly=${true} isFixed=${true} />`)}`}
+    <h3 class="side-title">What its text would do to the note as it is now</h3>
+    <p class="muted">Edit the proposal to write it on top of the note as it is now, or refuse it.</p>
     ${item.files.filter(isText).map((file) => html`<${FileDiff} key=${file.index} desk=${desk} state=${state} item=${item} file=${file} isOnly=${true} isNow=${true} />`)}
   </section>`;
 }
