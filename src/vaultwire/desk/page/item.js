@@ -19,7 +19,7 @@ function decisions(item) {
   return [
     { words: isKept ? "Kept" : "Keep", keys: "a", name: `${isKept ? "Kept" : "Keep"} ${name}`, primary: !isKept, off: !canKeep(item), act: "yes" },
     { words: item.state === "undone" ? "Undone" : "Undo", keys: "x", name: `${item.state === "undone" ? "Undone" : "Undo"} ${name}`, act: "no",
-      off: ["undone", "refused", "withdrawn"].includes(item.state) || item.can_undo === false },
+      off: ["undone", "refused", "withdrawn"].includes(item.state) || (item.can_undo === false && !item.blocked_by?.length) },
   ];
 }
 
