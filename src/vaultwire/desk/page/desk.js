@@ -144,9 +144,12 @@ export class Desk {
 
   async load() {
     const order = ++this.order;
+    const { filters } = this.state;
     try {
       const answer = await get("items", this.query());
-      if (order === this.order) this.set({ ...this.counts(answer), items: answer.items, fresh: null, hasMore: answer.has_more, listed: true });
+      if (order !== this.order) return;
+      this.listedFor = filters;
+      this.set({ ...this.counts(answer), items: answer.items, fresh: null, hasMore: answer.has_more, listed: true });
     } catch (error) {
       this.fail(error);
     }
@@ -172,11 +175,13 @@ export class Desk {
   // News: what is in the list keeps its place; what is new waits behind a button while the person is at the list.
   async refresh() {
     const order = ++this.order;
+    const { filters } = this.state;
     try {
       const limit = Math.max(PAGE, Math.min(this.state.items.length, 4 * PAGE));
       const answer = await get("items", this.query({ limit }));
       if (order !== this.order) return;
-      const isHeld = this.isAtList();
+      const isHeld = this.listedFor === filters && this.isAtList();
+      this.listedFor = filters;
       const { items, fresh } = isHeld ? keptPlace(this.state.items, answer.items) : merge(this.state.items, answer.items);
       this.set({ ...this.counts(answer), items, fresh, hasMore: answer.has_more || items.length > answer.items.length });
       if (fresh) this.say(`${count(fresh.added, "new change")}. The list shows them when you ask for them.`);
