@@ -18,7 +18,7 @@ function hunkInFocus() {
 
 function step(desk, by) {
   const next = desk.step(by);
-  if (next) requestAnimationFrame(() => focusRow(next.id));
+  if (next) focusRow(next.id);
 }
 
 function stepHunk(by) {
