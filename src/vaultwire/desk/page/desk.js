@@ -184,7 +184,6 @@ export class Desk {
       this.listedFor = filters;
       const { items, fresh } = isHeld ? keptPlace(this.state.items, answer.items) : merge(this.state.items, answer.items);
       this.set({ ...this.counts(answer), items, fresh, hasMore: answer.has_more || items.length > answer.items.length });
-      if (fresh) this.say(`${count(fresh.added, "new change")}. The list shows them when you ask for them.`);
     } catch (error) {
       this.fail(error);
     }
@@ -263,9 +262,9 @@ export class Desk {
     this.set({ busy: true, dialog: null });
     try {
       const answer = await post(path, { vault: this.state.vault, ...body });
-      this.set({ busy: false });
       pageChanged();
-      await afterwards(answer);
+      await afterwards(answer); // still busy: until the page shows what was decided, a second click would decide it again
+      this.set({ busy: false });
       return true;
     } catch (error) {
       this.set({ busy: false });

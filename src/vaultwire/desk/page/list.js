@@ -36,7 +36,7 @@ export function List({ desk, state }) {
   const current = route.kind === "session" ? `session ${route.id}` : route.id;
   const isSet = Object.values(filters).some(Boolean);
   return html`<nav id="list" aria-label="Changes" data-held=${fresh ? "" : null}>
-    ${fresh && html`<button type="button" class="fresh" onClick=${() => desk.showFresh()}>↑ Show ${count(fresh.added, "new change")}</button>`}
+    <div role="status" class="fresh-place">${fresh && html`<button type="button" class="fresh" onClick=${() => desk.showFresh()}>↑ Show ${count(fresh.added, "new change")}</button>`}</div>
     ${!listed && html`<p class="empty">Loading…</p>`}
     ${listed && !items.length && (isSet
       ? html`<div class="empty"><p>No change matches the filters.</p><button type="button" onClick=${() => desk.clearFilters()}>Clear the filters</button></div>`
