@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 from collections.abc import Iterator
 from importlib import resources
@@ -49,13 +50,15 @@ Nothing here.
 """
 
 
+COUNT = itertools.count()
+
+
 class Stage(NamedTuple):
     tab: Tab
     url: str
 
     def show(self, where: str) -> None:
-        self.tab.go("about:blank")
-        self.tab.go(f"{self.url}#/Notes/{where}")
+        self.tab.go(f"{self.url}?{next(COUNT)}#/Notes/{where}")  # another address, so that the page is loaded
 
 
 @pytest.fixture(scope="module")
