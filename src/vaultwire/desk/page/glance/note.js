@@ -13,9 +13,10 @@ function blockAt(root, line) {
   return found;
 }
 
+// A path may hold a question mark of its own, so only the end counts.
 function parted(rest) {
-  const [path, query = ''] = rest.split('?');
-  return { path, line: Number(/(?:^|&)line=(\d+)/.exec(query)?.[1] ?? 0) };
+  const found = /^(.*?)\?line=(\d{1,9})$/s.exec(rest);
+  return found ? { path: found[1], line: Number(found[2]) } : { path: rest, line: 0 };
 }
 
 export function Note({ api, vault, rest = '' }) {
