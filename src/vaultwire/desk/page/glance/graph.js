@@ -24,17 +24,21 @@ function load(file, name) {
 async function draw(box, data, go) {
   const [graphology, Sigma] = await Promise.all([load('graphology-0.26.0.js', 'graphology'), load('sigma-3.0.3.js', 'Sigma')]);
   const graph = new graphology.Graph({ type: 'undirected', multi: false });
+  // Small notes and thin lines: in a browser without a GPU each pixel counts.
+  const isLarge = data.nodes.length > 2000;
+  const smallest = isLarge ? 1 : 2;
   data.nodes.forEach(([path, folder, x, y, links], number) => {
-    graph.addNode(number, { x, y, size: 2 + Math.min(8, Math.sqrt(links)), label: leaf(path), color: COLOURS[folder % COLOURS.length] });
+    graph.addNode(number, { x, y, size: smallest + Math.min(8, Math.sqrt(links) * smallest / 2), label: leaf(path), color: COLOURS[folder % COLOURS.length] });
   });
   for (let at = 0; at < data.edges.length; at += 2) graph.mergeEdge(data.edges[at], data.edges[at + 1]);
   const dark = matchMedia('(prefers-color-scheme: dark)');
   const sigma = new Sigma(graph, box, {
     hideEdgesOnMove: data.edges.length > 10000,
-    labelRenderedSizeThreshold: 7,
+    labelRenderedSizeThreshold: isLarge ? 5 : 7,
+    ...(isLarge && { edgeProgramClasses: { line: Sigma.rendering.EdgeLineProgram } }),
     defaultEdgeColor: dark.matches ? '#3a4048' : '#d5d8dc',
     labelColor: { color: dark.matches ? '#e6e6e6' : '#1c1c1c' },
-    zIndex: true,
+    zIndex: !isLarge,
   });
   const recolour = () => {
     sigma.setSetting('defaultEdgeColor', dark.matches ? '#3a4048' : '#d5d8dc');
