@@ -12,7 +12,7 @@ function Row({ desk, item, isCurrent }) {
       <span class="what">${capital(item.summary || item.label)}</span>
       <span class="about"><time datetime=${item.time} title=${fullTime(item.time)}>${timeOf(item.time)}</time>
         <span class="tool">${item.tool || (item.kind === "diff" ? "diff" : "")}${more}</span>
-        <span class="state" data-state=${state}><span aria-hidden="true">${sign} </span>${words}</span></span>
+        <span class="state" data-state=${state}><span aria-hidden="true">${sign} </span>${words.split(":")[0]}</span></span>
     </a></li>`;
 }
 
