@@ -49,7 +49,9 @@ def said(tab: Tab, text: str) -> None:
 
 
 def focus(tab: Tab) -> Any:
-    return tab.evaluate("document.activeElement.dataset.id || document.activeElement.ariaLabel || document.activeElement.id")
+    return tab.evaluate(
+        "document.activeElement.dataset.id || document.activeElement.ariaLabel || document.activeElement.id"
+    )
 
 
 def test_a_change_appears_as_it_is_made_and_is_shown_by_words(door: DeskDoor, tab: Tab) -> None:
@@ -66,7 +68,9 @@ def test_a_change_appears_as_it_is_made_and_is_shown_by_words(door: DeskDoor, ta
 
 
 def test_a_note_is_never_markup(door: DeskDoor, tab: Tab) -> None:
-    change = door.edit(("Log.md", "<img src=x onerror=\"document.title='taken'\"><script>document.title='taken'</script>\n"))
+    change = door.edit(
+        ("Log.md", "<img src=x onerror=\"document.title='taken'\"><script>document.title='taken'</script>\n")
+    )
     tab.wait_for("document.querySelector('.row-item')")
     show(tab, change)
     tab.wait_for("document.querySelector('.text')")
@@ -205,11 +209,15 @@ def test_a_double_click_decides_one_change_and_nothing_comes_under_a_still_point
 def test_news_move_nothing_that_is_looked_at(door: DeskDoor, tab: Tab) -> None:
     door.edit(("Log.md", "1\n"))
     tab.wait_for("document.querySelector('.row-item')")
-    x, y = tab.evaluate("(() => { const r = document.querySelector('.row-item').getBoundingClientRect(); return [r.x + 9, r.y + 9]; })()")
+    x, y = tab.evaluate(
+        "(() => { const r = document.querySelector('.row-item').getBoundingClientRect(); return [r.x + 9, r.y + 9]; })()"
+    )
     tab.move(x, y)
     door.edit(("Log.md", "2\n"))
     tab.wait_for("document.querySelector('.fresh')")
-    assert tab.evaluate(f"document.elementFromPoint({x}, {y}).closest('.row-item') === document.querySelector('.row-item')")
+    assert tab.evaluate(
+        f"document.elementFromPoint({x}, {y}).closest('.row-item') === document.querySelector('.row-item')"
+    )
     tab.click(".fresh")
     tab.wait_for("document.querySelectorAll('.row-item').length === 2")
 
@@ -252,7 +260,9 @@ def test_no_width_makes_the_page_scroll_sideways(door: DeskDoor, tab: Tab, width
     tab.shoot(f"desk-list-{width}")
     show(tab, change)
     tab.shoot(f"desk-change-{width}")
-    assert tab.evaluate("[document.documentElement, document.getElementById('right')].every((e) => e.scrollWidth <= e.clientWidth + 1)")
+    assert tab.evaluate(
+        "[document.documentElement, document.getElementById('right')].every((e) => e.scrollWidth <= e.clientWidth + 1)"
+    )
     if width == 360:
         assert tab.texts("#list") == []
         tab.click(".back")
@@ -281,5 +291,7 @@ def test_axe_finds_nothing(door: DeskDoor, tab: Tab) -> None:
         for dark in (False, True):
             tab.be_dark(dark)
             tab.evaluate(f"{axe}; 1")
-            found = tab.evaluate("axe.run().then((r) => r.violations.map((v) => [v.id, v.nodes.map((n) => n.html + n.failureSummary)]))")
+            found = tab.evaluate(
+                "axe.run().then((r) => r.violations.map((v) => [v.id, v.nodes.map((n) => n.html + n.failureSummary)]))"
+            )
             assert found == [], found

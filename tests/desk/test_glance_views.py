@@ -7,6 +7,7 @@ import itertools
 import json
 import os
 from collections.abc import Iterator
+from contextlib import closing
 from importlib import resources
 from pathlib import Path
 from typing import NamedTuple
@@ -15,6 +16,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from support.chromium import Tab, needs_chromium, open_tab
+from support.desk_door import DeskDoor
 from support.glance_stage import serving
 from support.vaults import open_vault, write_vault
 from vaultwire.review.glance import Glance
@@ -199,3 +201,22 @@ def test_each_vendored_file_is_the_one_on_record() -> None:
         assert all((folder / name).is_file() for name in each["licence_files"])
     listed = {each["file"] for each in told} | {name for each in told for name in each["licence_files"]}
     assert {path.name for path in folder.iterdir()} == {*listed, "vendored.json"}
+
+
+@needs_chromium
+def test_the_desk_itself_opens_each_view_at_a_real_server(tmp_path: Path) -> None:
+    with closing(DeskDoor(tmp_path, NOTES)) as door, open_tab(tmp_path / "profile") as tab:
+        tab.resize(1440, 900)
+        tab.go(door.link())
+        for title, shown in (
+            ("Search", ".g-hit"),
+            ("Graph", ".g-graph canvas"),
+            ("Activity", ".glance h3"),
+            ("Problems", ".g-list a"),
+        ):
+            tab.click("nav a", title)
+            tab.wait_for(f"document.querySelector({json.dumps(shown)})")
+            tab.shoot(f"desk-{title.lower()}")
+        tab.click(".g-list a")
+        tab.wait_for("document.querySelector('.g-target')")
+        tab.shoot("desk-note")

@@ -34,7 +34,7 @@ async function draw(box, data, go) {
   const dark = matchMedia('(prefers-color-scheme: dark)');
   const sigma = new Sigma(graph, box, {
     hideEdgesOnMove: data.edges.length > 10000,
-    labelRenderedSizeThreshold: isLarge ? 5 : 7,
+    labelRenderedSizeThreshold: isLarge ? 5 : data.nodes.length > 100 ? 7 : 0,
     ...(isLarge && { edgeProgramClasses: { line: Sigma.rendering.EdgeLineProgram } }),
     defaultEdgeColor: dark.matches ? '#3a4048' : '#d5d8dc',
     labelColor: { color: dark.matches ? '#e6e6e6' : '#1c1c1c' },
