@@ -13,6 +13,8 @@ import pytest
 from support.vaults import open_vault, snapshot, write_vault
 from vaultwire.review.glance import Glance
 from vaultwire.review.glance.layout import lay_out
+from vaultwire.trust.audit import Audit
+from vaultwire.trust.chained_log import ChainedLog, records_since
 from vaultwire.vault.caller import Caller
 from vaultwire.vault.errors import FILE_NOT_FOUND, VaultError
 from vaultwire.vault.vault import Vault
@@ -170,3 +172,19 @@ def test_looking_changes_nothing_and_gives_json(vault: Vault) -> None:
     for answer in (glance.search("a"), glance.note("Plan"), glance.graph(), glance.activity(), glance.problems()):
         json.dumps(answer)
     assert snapshot(Path(vault.root)) == before
+
+
+def test_reads_of_a_real_audit_log_are_counted(vault: Vault, tmp_path: Path) -> None:
+    log = ChainedLog(str(tmp_path / "log" / "audit.jsonl"))
+    log.prepare()
+    audit = Audit(log, pytest.fail)
+    call = {"name": "read_note", "arguments": {"path": "People/Anna.md"}}
+    audit.end(audit.begin("tools/call", call, "Cursor", "", "read_note"), None)
+    told = Glance(vault, lambda since: records_since(log.path, since.timestamp())).activity()
+    assert told["read"]["folders"] == [{"folder": "People", "count": 1}]
+    assert [client["name"] for client in told["read"]["clients"]] == ["Cursor"]
+
+
+def test_an_audit_log_that_is_gone_has_no_reads(vault: Vault, tmp_path: Path) -> None:
+    told = Glance(vault, lambda since: records_since(str(tmp_path / "none.jsonl"), since.timestamp())).activity()
+    assert told["read"]["total"] == 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from urllib.parse import urlsplit
 
@@ -17,6 +17,9 @@ from vaultwire.vault.vault import Vault
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from datetime import datetime
+    from typing import Any
+
     from vaultwire.review.glance.glance import Glance
     from vaultwire.review.reviewer import Reviewer
 
@@ -36,7 +39,7 @@ def make_desk(config: Config, get_vault: Callable[[str], Vault]) -> DeskEndpoint
 
     openers = {name or os.path.basename(folder) or folder: partial(get, name) for name, folder in config.vaults.items()}
     read_only = make_policy(config, loaded).read_only
-    vaults = DeskVaults(openers, _make_reviewer, _make_glance, read_only=read_only)
+    vaults = DeskVaults(openers, _make_reviewer, partial(_make_glance, config), read_only=read_only)
     return DeskEndpoint(vaults, Access(config.state))
 
 
@@ -46,10 +49,23 @@ def _make_reviewer(vault: Vault) -> Reviewer:
     return Reviewer(vault)
 
 
-def _make_glance(vault: Vault) -> Glance:
+def _make_glance(config: Config, vault: Vault) -> Glance:
     from vaultwire.review.glance.glance import Glance  # noqa: PLC0415 - as above
 
-    return Glance(vault)
+    log = config.limits.audit
+    if log is None:
+        return Glance(vault)
+    from vaultwire.trust.chained_log import records_since  # noqa: PLC0415 - as above
+
+    def reads(since: datetime) -> Iterator[dict[str, Any]]:
+        """Yield the records of this vault: where there are several, a call names its vault."""
+        for record in records_since(log, since.timestamp()):
+            arguments = record.get("arguments")
+            named = arguments.get("vault") if isinstance(arguments, dict) else None
+            if named == vault.name or (named is None and len(config.vaults) == 1):
+                yield record
+
+    return Glance(vault, reads)
 
 
 def announce(config: Config, desk: DeskEndpoint, url: str, names: Sequence[str] = ()) -> Announcement:

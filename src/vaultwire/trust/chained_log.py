@@ -149,6 +149,24 @@ class Report(NamedTuple):
     problems: list[Problem]
 
 
+def records_since(path: str, since: float) -> Iterator[dict[str, Any]]:
+    """Yield the records of the files that were written to since a time, in seconds since the epoch. Unchecked.
+
+    A log that is not there, or cannot be read, has none.
+    """
+    try:
+        for name in files(path):
+            if os.stat(name).st_mtime < since:
+                continue
+            with open(name, "rb") as file:
+                for raw in file:
+                    record = _parsed(raw.removesuffix(b"\n"))
+                    if record is not None:
+                        yield record
+    except OSError:
+        return
+
+
 def verify(path: str, expected: str | None = None) -> Report:
     """Check that every line has the hash of the line before it. Raises OSError, FileNotFoundError if there is no log.
 
