@@ -39,7 +39,7 @@ from vaultwire.vault.errors import VaultError
 
 PATH = "/plugin"
 # Of the messages; main.js has the same number. A plugin of another version says that it must be updated.
-VERSION = 1
+VERSION = 2
 # The origin of Obsidian's own pages, on every desktop.
 OBSIDIAN = "app://obsidian.md"
 
