@@ -210,6 +210,23 @@ def test_the_context_menu_of_a_file_mentions_it_while_a_server_runs(door: Editor
     assert tab.texts(".menu button") == []
 
 
+def test_folders_several_files_and_a_picture_in_front_are_mentioned(door: EditorDoor, tab: Tab) -> None:
+    door.join()
+    tab.evaluate("standIn.app.vault.add('Pictures/Map.png', '')")
+    tab.evaluate("standIn.fileMenu('Projects')")
+    tab.click(".menu button", "Mention to assistant")
+    door.wait_for(lambda: door.mentions == [Mention("Projects")])
+    tab.evaluate("standIn.fileMenu('/')")  # the whole vault is nothing to mention
+    assert tab.texts(".menu button") == []
+    tab.evaluate("standIn.filesMenu('Plan.md', 'Pictures/Map.png')")
+    tab.click(".menu button", "Mention to assistant")
+    door.wait_for(lambda: door.mentions[1:] == [Mention("Plan.md"), Mention("Pictures/Map.png")])
+    open_note(tab, "Plan.md")
+    tab.evaluate("standIn.open('Pictures/Map.png')")
+    tab.press("Control+Alt+k")
+    door.wait_for(lambda: door.mentions[3:] == [Mention("Pictures/Map.png")])
+
+
 def test_a_note_that_is_open_is_shown_where_it_is(door: EditorDoor, tab: Tab) -> None:
     for path in ("Plan.md", "Projects/My Note.md"):
         open_note(tab, path)

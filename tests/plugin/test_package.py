@@ -80,6 +80,8 @@ def test_the_readme_discloses_the_network_and_the_file_outside_the_vault() -> No
         "outside the vault",
         "~/.local/state/vaultwire/editor",
         "LOCALAPPDATA",
+        "without a shell",
+        "program.json",
     ):
         assert told in readme
     assert f"vaultwire-obsidian-plugin-{MANIFEST['version']}.zip" in readme

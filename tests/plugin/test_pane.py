@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 from typing import Any
 
@@ -146,12 +147,26 @@ def test_a_hunk_a_file_and_a_change_are_kept_and_undone_by_clicks(desk: Scripted
     ):
         if not tab.texts(f"article[data-id={id_}] section"):
             open_item(tab, id_)
+        count = len(desk.decisions)
         tab.click(f"article[data-id={id_}] {selector} button", word)
-        desk.wait_for(
-            lambda sent=sent, id_=id_, word=word: desk.decisions[-1:] == [{"id": id_, "action": word.lower(), **sent}]
-        )  # type: ignore[misc]
+        desk.wait_for(functools.partial(lambda count: len(desk.decisions) > count, count))
+        assert desk.decisions[count:] == [{"id": id_, "action": word.lower(), **sent}]
         desk.answer(id_)
         tab.wait_for(f"!document.querySelector('article[data-id={id_}].is-under-way')")
+
+
+def test_further_hunks_are_shown_when_asked_for(desk: ScriptedDesk, tab: Tab) -> None:
+    fill(desk)
+    hunks = [make_hunk(n, 10 * n + 2, "old", "new") for n in range(3)]
+    desk.files["c2"] = [make_file(0, "Two.md", hunks[0], hunk_count=3, next_hunk=1)]
+    desk.hunks = [make_file(0, "Two.md", *hunks[1:], hunk_count=3)]
+    look(tab)
+    open_item(tab, "c2")
+    tab.click("button", "Show 2 more hunks")
+    tab.wait_for("document.querySelectorAll('article[data-id=c2] .vaultwire-hunk').length === 3")
+    assert key(tab) == ["c2", "hunk:0:1"]
+    assert desk.heard[-1] == {"type": "hunks", "id": "c2", "file": 0, "from": 1}
+    assert "Show 2 more hunks" not in tab.texts("button")
 
 
 def test_a_proposal_is_refused_with_a_reason(desk: ScriptedDesk, tab: Tab) -> None:

@@ -96,6 +96,7 @@ class ScriptedDesk:
         self.more: dict[str, dict[str, Any]] = {}
         self.texts: dict[str, str] = {}
         self.previews: list[dict[str, Any]] = []
+        self.hunks: list[dict[str, Any]] = []  # what is answered when further ones are asked for
         self.heard: list[dict[str, Any]] = []
         self._changed = threading.Condition()
         self._connections: list[ServerConnection] = []
@@ -165,6 +166,8 @@ class ScriptedDesk:
         if message["type"] == "show" and item is not None:
             detail = {"can_undo": True, "blocked_by": [], "conflict": "", **item, **self.more.get(id_, {})}
             self.tell(type="item", item={**detail, "files": self.files.get(id_, [])})
+        elif message["type"] == "hunks":
+            self.tell(type="hunks", id=id_, file=self.hunks[message["file"]])
         elif message["type"] == "text":
             self.tell(type="text", id=id_, file=message["file"], text=self.texts[id_])
         elif message["type"] == "preview":

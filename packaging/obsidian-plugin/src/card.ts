@@ -91,6 +91,16 @@ export class Card {
     this.editors.get(file.index)?.showPreview(file);
   }
 
+  showHunks(more: FileDiff): void {
+    const file = this.detail?.files.find(({ index }) => index === more.index);
+    const [first] = more.hunks;
+    if (!file || !first || file.next_hunk !== first.index) return; // it was read again meanwhile
+    file.hunks.push(...more.hunks);
+    file.next_hunk = more.next_hunk;
+    this.showBody();
+    this.focusKey(`hunk:${file.index}:${first.index}`);
+  }
+
   showDecided(words: string, isError: boolean): void {
     this.failure = isError ? words : "";
     if (!isError) this.editors.clear();
@@ -220,10 +230,10 @@ export class Card {
       return;
     }
     file.hunks.forEach((hunk, place) => this.showHunk(section, file, hunk, place));
-    if (file.next_hunk !== null) {
-      const more = file.hunk_count - file.hunks.length;
-      section.createDiv({ cls: "vaultwire-told", text: `${count(more, "more hunk is", "more hunks are")} on the desk in the browser.` });
-    }
+    const { next_hunk: next } = file;
+    if (next === null) return;
+    const words = `Show ${count(file.hunk_count - file.hunks.length, "more hunk", "more hunks")}`;
+    this.button(section, words, `more:${file.index}`, nameOf(file), () => this.desk.askHunks(this.item.id, file.index, next));
   }
 
   private showHunk(section: HTMLElement, file: FileDiff, hunk: Hunk, place: number): void {

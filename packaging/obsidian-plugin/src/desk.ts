@@ -8,6 +8,8 @@ export interface DeskView {
   showDetail(detail: Detail): void;
   showText(id: string, file: number, text: string): void;
   showPreview(id: string, file: FileDiff): void;
+  /** Show further hunks of a file that is shown. */
+  showHunks(id: string, file: FileDiff): void;
   /** Say what came of a decision; the item may show buttons again. */
   showDecided(id: string, words: string, isError: boolean): void;
 }
@@ -34,7 +36,7 @@ export class Desk {
     } else if (message.type === "item") this.each((view) => view.showDetail(message.item));
     else if (message.type === "text") this.each((view) => view.showText(message.id, message.file, message.text));
     else if (message.type === "preview") this.each((view) => view.showPreview(message.id, message.file));
-    else if (message.type === "hunks") this.each((view) => view.showItems());
+    else if (message.type === "hunks") this.each((view) => view.showHunks(message.id, message.file));
     else if (message.type === "decided") this.answered(message);
   }
 
@@ -63,6 +65,10 @@ export class Desk {
     this.send({ type: "preview", id, file, text });
   }
 
+  askHunks(id: string, file: number, from: number): void {
+    this.send({ type: "hunks", id, file, from });
+  }
+
   isUnderWay(id: string): boolean {
     return this.underWay.has(id);
   }
@@ -83,8 +89,7 @@ export class Desk {
     const cannot = CANNOT_UNDO[action];
     if (cannot) return cannot;
     if (action === "keep" || action === "unkeep") {
-      const { file, hunk } = part;
-      this.decide({ id, action: action === "keep" ? "unkeep" : "keep", ...(file === undefined ? {} : { file }), ...(hunk === undefined ? {} : { hunk }) });
+      this.decide({ id, action: action === "keep" ? "unkeep" : "keep", ...part });
       return "";
     }
     const made = last.undo ?? this.madeBy(id, action);

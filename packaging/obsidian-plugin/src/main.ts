@@ -283,6 +283,7 @@ export default class VaultwirePlugin extends Plugin {
       showDetail: () => undefined,
       showText: () => undefined,
       showPreview: () => undefined,
+      showHunks: () => undefined,
       showDecided: () => undefined,
     };
   }

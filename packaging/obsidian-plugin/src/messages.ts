@@ -115,7 +115,7 @@ export type Message =
   | { type: "item"; item: Detail }
   | { type: "text"; id: string; file: number; text: string }
   | { type: "preview"; id: string; file: FileDiff }
-  | { type: "hunks"; id: string; file: number; hunks: Hunk[]; next_hunk: number | null }
+  | { type: "hunks"; id: string; file: FileDiff } // with the hunks from the one that was asked for
   | { type: "decided"; id: string; message: string; error: boolean; undo?: number | null }
   | { type: "open"; path: string; line: number }
   | { type: "shared"; clients: string[]; path: string }

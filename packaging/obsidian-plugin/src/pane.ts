@@ -110,6 +110,10 @@ export class ChangesView extends ItemView implements DeskView {
     this.change(id, (card) => card.showPreview(file));
   }
 
+  showHunks(id: string, file: FileDiff): void {
+    this.change(id, (card) => card.showHunks(file));
+  }
+
   showDecided(id: string, words: string, isError: boolean): void {
     this.say(words);
     this.change(id, (card) => card.showDecided(words, isError));

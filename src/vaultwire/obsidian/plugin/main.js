@@ -64,7 +64,7 @@ var Desk = class {
     } else if (message.type === "item") this.each((view) => view.showDetail(message.item));
     else if (message.type === "text") this.each((view) => view.showText(message.id, message.file, message.text));
     else if (message.type === "preview") this.each((view) => view.showPreview(message.id, message.file));
-    else if (message.type === "hunks") this.each((view) => view.showItems());
+    else if (message.type === "hunks") this.each((view) => view.showHunks(message.id, message.file));
     else if (message.type === "decided") this.answered(message);
   }
   /** The connection has ended: what was not answered may or may not have been done; the next list says. */
@@ -87,6 +87,9 @@ var Desk = class {
   askPreview(id, file, text) {
     this.send({ type: "preview", id, file, text });
   }
+  askHunks(id, file, from) {
+    this.send({ type: "hunks", id, file, from });
+  }
   isUnderWay(id) {
     return this.underWay.has(id);
   }
@@ -105,8 +108,7 @@ var Desk = class {
     const cannot = CANNOT_UNDO[action];
     if (cannot) return cannot;
     if (action === "keep" || action === "unkeep") {
-      const { file, hunk } = part;
-      this.decide({ id, action: action === "keep" ? "unkeep" : "keep", ...file === void 0 ? {} : { file }, ...hunk === void 0 ? {} : { hunk } });
+      this.decide({ id, action: action === "keep" ? "unkeep" : "keep", ...part });
       return "";
     }
     const made = last.undo ?? this.madeBy(id, action);
@@ -559,6 +561,15 @@ var Card = class {
   showPreview(file) {
     this.editors.get(file.index)?.showPreview(file);
   }
+  showHunks(more) {
+    const file = this.detail?.files.find(({ index }) => index === more.index);
+    const [first] = more.hunks;
+    if (!file || !first || file.next_hunk !== first.index) return;
+    file.hunks.push(...more.hunks);
+    file.next_hunk = more.next_hunk;
+    this.showBody();
+    this.focusKey(`hunk:${file.index}:${first.index}`);
+  }
   showDecided(words, isError) {
     this.failure = isError ? words : "";
     if (!isError) this.editors.clear();
@@ -676,10 +687,10 @@ var Card = class {
       return;
     }
     file.hunks.forEach((hunk, place) => this.showHunk(section, file, hunk, place));
-    if (file.next_hunk !== null) {
-      const more = file.hunk_count - file.hunks.length;
-      section.createDiv({ cls: "vaultwire-told", text: `${count(more, "more hunk is", "more hunks are")} on the desk in the browser.` });
-    }
+    const { next_hunk: next } = file;
+    if (next === null) return;
+    const words = `Show ${count(file.hunk_count - file.hunks.length, "more hunk", "more hunks")}`;
+    this.button(section, words, `more:${file.index}`, nameOf(file), () => this.desk.askHunks(this.item.id, file.index, next));
   }
   showHunk(section, file, hunk, place) {
     const key = `hunk:${file.index}:${hunk.index}`;
@@ -848,6 +859,9 @@ var ChangesView = class extends import_obsidian2.ItemView {
   }
   showPreview(id, file) {
     this.change(id, (card) => card.showPreview(file));
+  }
+  showHunks(id, file) {
+    this.change(id, (card) => card.showHunks(file));
   }
   showDecided(id, words, isError) {
     this.say(words);
@@ -1380,6 +1394,7 @@ var VaultwirePlugin = class extends import_obsidian5.Plugin {
       showDetail: () => void 0,
       showText: () => void 0,
       showPreview: () => void 0,
+      showHunks: () => void 0,
       showDecided: () => void 0
     };
   }
