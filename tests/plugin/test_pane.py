@@ -205,11 +205,11 @@ def test_new_items_wait_while_the_pointer_is_in_the_pane(desk: ScriptedDesk, tab
     fill(desk)
     look(tab)
     places = "[...document.querySelectorAll('article')].map((e) => e.getBoundingClientRect().top)"
-    tab.evaluate(f"{PANE}.parentElement.scrollTo(0, 0)")
+    tab.evaluate(f"{PANE}.scrollTo(0, 0)")
     tab.click(".vaultwire-head p")
     before = tab.evaluate(places)
     desk.show(make_item("p9"), *desk.items)
-    tab.wait_for("document.querySelector('.vaultwire-news').textContent === 'Show 1 new item'")
+    tab.wait_for("document.querySelector('.vaultwire-news').textContent === 'Show 1 new'")
     assert tab.evaluate(places) == before
     tab.shoot("plugin-pane-news")
     tab.click(".vaultwire-news")

@@ -1,7 +1,7 @@
 // One item in the pane: its line in the list, and, while it is open, its differences and what the person can decide.
 
 import { isWaiting, type Desk } from "./desk";
-import { count, nameOf, showHead, showRows } from "./diff";
+import { count, nameOf, showFacts, showHead, showRows } from "./diff";
 import { FileEditor } from "./file_editor";
 import type { Action, Choice, Detail, FileDiff, Hunk, Item } from "./messages";
 
@@ -32,6 +32,7 @@ export class Card {
   constructor(public item: Item, private readonly desk: Desk) {
     this.element = createEl("article");
     this.element.dataset.id = item.id;
+    this.element.tabIndex = -1; // a click on its text makes it the one that keys are about
     const name = `vaultwire-${item.id}`; // for screen readers: the buttons of all items have the same words
     this.element.setAttribute("aria-labelledby", name);
     this.head = this.element.createEl("button", { cls: "vaultwire-item", attr: { id: name, "data-key": "item" } });
@@ -229,6 +230,7 @@ export class Card {
       section.append(editor.element);
       return;
     }
+    showFacts(section, file);
     file.hunks.forEach((hunk, place) => this.showHunk(section, file, hunk, place));
     const { next_hunk: next } = file;
     if (next === null) return;
@@ -305,5 +307,7 @@ export class Card {
 function timeOf(time: string): string {
   const when = new Date(time);
   const isToday = when.toDateString() === new Date().toDateString();
-  return when.toLocaleString(undefined, isToday ? { timeStyle: "short" } : { dateStyle: "medium", timeStyle: "short" });
+  return when.toLocaleString(undefined, isToday
+    ? { timeStyle: "short" }
+    : { month: "short", day: "numeric", hour: "2-digit", minute: "2-digit" });
 }

@@ -5,15 +5,20 @@ import type { FileDiff, Hunk, Part, Row } from "./messages";
 const SIGNS = { same: " ", removed: "−", added: "+", gap: "⋯" } as const;
 const SPOKEN = { same: "", removed: "Removed: ", added: "Added: ", gap: "" } as const; // for screen readers
 
-/** Show what is known of a file above its hunks: its name and counts, properties, links, notices. */
+/** Show the name and the counts of a file; return the line, to which buttons can be added. */
 export function showHead(into: HTMLElement, file: FileDiff): HTMLElement {
   const head = into.createDiv({ cls: "vaultwire-file-head" });
   head.createEl("strong", { text: nameOf(file) });
   if (file.is_new) head.createSpan({ cls: "vaultwire-badge", text: "New note" });
   if (file.action === "remove") head.createSpan({ cls: "vaultwire-badge", text: "Removed" });
   const counts = head.createSpan({ cls: "vaultwire-counts" });
-  counts.createSpan({ text: `+${file.added}`, cls: "vaultwire-plus", attr: { "aria-label": `${file.added} lines added` } });
-  counts.createSpan({ text: `−${file.removed}`, cls: "vaultwire-minus", attr: { "aria-label": `${file.removed} lines removed` } });
+  counts.createSpan({ text: `+${file.added}`, attr: { role: "img", "aria-label": `${file.added} lines added` } });
+  counts.createSpan({ text: `−${file.removed}`, attr: { role: "img", "aria-label": `${file.removed} lines removed` } });
+  return head;
+}
+
+/** Show what is known of a file beside its hunks: properties, links, notices. */
+export function showFacts(into: HTMLElement, file: FileDiff): void {
   if (file.rewritten_links) {
     into.createDiv({ cls: "vaultwire-told", text: `${count(file.rewritten_links, "link was", "links were")} rewritten.` });
   }
@@ -25,7 +30,6 @@ export function showHead(into: HTMLElement, file: FileDiff): HTMLElement {
     const what = file.kind === "image" ? "picture" : "file that is not text";
     into.createDiv({ cls: "vaultwire-told", text: `This is a ${what}. The desk in the browser shows what it can of it.` });
   }
-  return head;
 }
 
 export function nameOf(file: FileDiff): string {

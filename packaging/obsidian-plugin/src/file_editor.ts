@@ -1,6 +1,6 @@
 // Lets the person edit the proposed text of one file. What would be written is shown as a difference before it is accepted.
 
-import { showHead, showRows } from "./diff";
+import { showFacts, showRows } from "./diff";
 import type { FileDiff } from "./messages";
 
 export class FileEditor {
@@ -47,7 +47,7 @@ export class FileEditor {
 
   showPreview(file: FileDiff): void {
     this.shown.empty();
-    showHead(this.shown, file);
+    showFacts(this.shown, file);
     for (const hunk of file.hunks) showRows(this.shown, hunk);
     if (!file.hunks.length) this.shown.createDiv({ cls: "vaultwire-told", text: "With your edits, the note stays as it is." });
     this.shown.hidden = false;

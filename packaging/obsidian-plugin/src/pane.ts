@@ -41,12 +41,12 @@ export class ChangesView extends ItemView implements DeskView {
     contentEl.tabIndex = -1;
     const head = contentEl.createDiv({ cls: "vaultwire-head" });
     this.words = head.createEl("p");
-    const row = head.createDiv({ cls: "vaultwire-head-row" });
-    this.said = row.createDiv({ cls: "vaultwire-said", attr: { role: "status" } });
-    this.news = row.createEl("button", { cls: "vaultwire-news" });
+    this.news = head.createEl("button", { cls: "vaultwire-news" });
     this.news.addEventListener("click", () => this.showAll());
     this.list = contentEl.createDiv({ cls: "vaultwire-list" });
-    contentEl.createEl("p", { cls: "vaultwire-keys", text: KEYS });
+    contentEl.createEl("p", { cls: "vaultwire-keys", text: `What waits is not written before you accept it. ${KEYS}` });
+    // Below all others: words of another length must move no button.
+    this.said = contentEl.createDiv({ cls: "vaultwire-said", attr: { role: "status" } });
     this.guardPointer();
     this.registerDomEvent(contentEl, "keydown", (event) => this.press(event));
     this.desk.views.add(this);
@@ -93,7 +93,7 @@ export class ChangesView extends ItemView implements DeskView {
     // New items would push the others down, and a button of another one could come under the pointer.
     const isHeld = this.isPointed && this.cards.size > 0 && fresh.length > 0;
     if (!isHeld) this.place();
-    this.news.setText(`Show ${count(fresh.length, "new item", "new items")}`);
+    this.news.setText(`Show ${fresh.length} new`);
     this.news.toggleClass("is-offered", isHeld);
     this.words.setText(this.summary());
   }
@@ -120,10 +120,10 @@ export class ChangesView extends ItemView implements DeskView {
   }
 
   private summary(): string {
-    if (!this.isConnected()) return "Vaultwire is not running. What waits stays with it.";
+    if (!this.isConnected()) return "Vaultwire is not running.";
     const { items, waiting } = this.desk;
-    if (waiting) return `${count(waiting, "item waits", "items wait")} for you. Nothing of that is written before you accept it.`;
-    return items.length ? "Nothing waits for you." : "Nothing waits for you, and nothing was changed yet.";
+    if (waiting) return `${count(waiting, "item waits", "items wait")} for you.`;
+    return items.length ? "Nothing waits for you." : "Nothing was changed yet.";
   }
 
   // While the pointer is in the pane, an item gets no smaller, so that no button of another one comes under the pointer.

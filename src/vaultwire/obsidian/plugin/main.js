@@ -360,8 +360,11 @@ function showHead(into, file) {
   if (file.is_new) head.createSpan({ cls: "vaultwire-badge", text: "New note" });
   if (file.action === "remove") head.createSpan({ cls: "vaultwire-badge", text: "Removed" });
   const counts = head.createSpan({ cls: "vaultwire-counts" });
-  counts.createSpan({ text: `+${file.added}`, cls: "vaultwire-plus", attr: { "aria-label": `${file.added} lines added` } });
-  counts.createSpan({ text: `−${file.removed}`, cls: "vaultwire-minus", attr: { "aria-label": `${file.removed} lines removed` } });
+  counts.createSpan({ text: `+${file.added}`, attr: { role: "img", "aria-label": `${file.added} lines added` } });
+  counts.createSpan({ text: `−${file.removed}`, attr: { role: "img", "aria-label": `${file.removed} lines removed` } });
+  return head;
+}
+function showFacts(into, file) {
   if (file.rewritten_links) {
     into.createDiv({ cls: "vaultwire-told", text: `${count(file.rewritten_links, "link was", "links were")} rewritten.` });
   }
@@ -373,7 +376,6 @@ function showHead(into, file) {
     const what = file.kind === "image" ? "picture" : "file that is not text";
     into.createDiv({ cls: "vaultwire-told", text: `This is a ${what}. The desk in the browser shows what it can of it.` });
   }
-  return head;
 }
 function nameOf(file) {
   return file.to && file.to !== file.path ? `${file.path} → ${file.to}` : file.path;
@@ -464,7 +466,7 @@ var FileEditor = class {
   }
   showPreview(file) {
     this.shown.empty();
-    showHead(this.shown, file);
+    showFacts(this.shown, file);
     for (const hunk of file.hunks) showRows(this.shown, hunk);
     if (!file.hunks.length) this.shown.createDiv({ cls: "vaultwire-told", text: "With your edits, the note stays as it is." });
     this.shown.hidden = false;
@@ -500,6 +502,7 @@ var Card = class {
     this.desk = desk;
     this.element = createEl("article");
     this.element.dataset.id = item.id;
+    this.element.tabIndex = -1;
     const name = `vaultwire-${item.id}`;
     this.element.setAttribute("aria-labelledby", name);
     this.head = this.element.createEl("button", { cls: "vaultwire-item", attr: { id: name, "data-key": "item" } });
@@ -686,6 +689,7 @@ var Card = class {
       section.append(editor.element);
       return;
     }
+    showFacts(section, file);
     file.hunks.forEach((hunk, place) => this.showHunk(section, file, hunk, place));
     const { next_hunk: next } = file;
     if (next === null) return;
@@ -762,7 +766,7 @@ var Card = class {
 function timeOf(time) {
   const when = new Date(time);
   const isToday = when.toDateString() === (/* @__PURE__ */ new Date()).toDateString();
-  return when.toLocaleString(void 0, isToday ? { timeStyle: "short" } : { dateStyle: "medium", timeStyle: "short" });
+  return when.toLocaleString(void 0, isToday ? { timeStyle: "short" } : { month: "short", day: "numeric", hour: "2-digit", minute: "2-digit" });
 }
 
 // src/pane.ts
@@ -800,12 +804,11 @@ var ChangesView = class extends import_obsidian2.ItemView {
     contentEl.tabIndex = -1;
     const head = contentEl.createDiv({ cls: "vaultwire-head" });
     this.words = head.createEl("p");
-    const row = head.createDiv({ cls: "vaultwire-head-row" });
-    this.said = row.createDiv({ cls: "vaultwire-said", attr: { role: "status" } });
-    this.news = row.createEl("button", { cls: "vaultwire-news" });
+    this.news = head.createEl("button", { cls: "vaultwire-news" });
     this.news.addEventListener("click", () => this.showAll());
     this.list = contentEl.createDiv({ cls: "vaultwire-list" });
-    contentEl.createEl("p", { cls: "vaultwire-keys", text: KEYS });
+    contentEl.createEl("p", { cls: "vaultwire-keys", text: `What waits is not written before you accept it. ${KEYS}` });
+    this.said = contentEl.createDiv({ cls: "vaultwire-said", attr: { role: "status" } });
     this.guardPointer();
     this.registerDomEvent(contentEl, "keydown", (event) => this.press(event));
     this.desk.views.add(this);
@@ -847,7 +850,7 @@ var ChangesView = class extends import_obsidian2.ItemView {
     for (const item of items) this.cards.get(item.id)?.update(item);
     const isHeld = this.isPointed && this.cards.size > 0 && fresh.length > 0;
     if (!isHeld) this.place();
-    this.news.setText(`Show ${count(fresh.length, "new item", "new items")}`);
+    this.news.setText(`Show ${fresh.length} new`);
     this.news.toggleClass("is-offered", isHeld);
     this.words.setText(this.summary());
   }
@@ -868,10 +871,10 @@ var ChangesView = class extends import_obsidian2.ItemView {
     this.change(id, (card) => card.showDecided(words, isError));
   }
   summary() {
-    if (!this.isConnected()) return "Vaultwire is not running. What waits stays with it.";
+    if (!this.isConnected()) return "Vaultwire is not running.";
     const { items, waiting } = this.desk;
-    if (waiting) return `${count(waiting, "item waits", "items wait")} for you. Nothing of that is written before you accept it.`;
-    return items.length ? "Nothing waits for you." : "Nothing waits for you, and nothing was changed yet.";
+    if (waiting) return `${count(waiting, "item waits", "items wait")} for you.`;
+    return items.length ? "Nothing waits for you." : "Nothing was changed yet.";
   }
   // While the pointer is in the pane, an item gets no smaller, so that no button of another one comes under the pointer.
   change(id, show) {
