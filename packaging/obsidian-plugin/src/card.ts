@@ -10,6 +10,7 @@ const STATES: Partial<Record<Item["state"], string>> = {
   stale: "waits for you, but the note has changed since",
   withdrawn: "withdrawn by the assistant",
 };
+const UNDOABLE: Item["state"][] = ["made", "undone in part", "accepted", "accepted as edited"];
 const KINDS: Record<Item["kind"], string> = { change: "change", held: "proposal", diff: "proposal" };
 const HUNK_STATES: Record<Hunk["state"], string> = { made: "", waiting: "", kept: "kept", undone: "undone" };
 
@@ -159,7 +160,7 @@ export class Card {
   // What can be done with the item, a file or a hunk of a change that was made.
   private actions({ file, hunk }: Part): Action[] {
     const { item, detail } = this;
-    if (!detail || isWaiting(item) || !["made", "undone in part"].includes(item.state)) return [];
+    if (!detail || isWaiting(item) || !UNDOABLE.includes(item.state)) return [];
     const hunks = detail.files.find((each) => each.index === file)?.hunks ?? [];
     const state = hunk === undefined ? "" : hunks.find((each) => each.index === hunk)?.state ?? "";
     if (state === "undone") return [];
@@ -220,7 +221,7 @@ export class Card {
     const section = this.body.createEl("section", { attr: { "aria-label": nameOf(file), "data-file": String(file.index) } });
     const head = showHead(section, file);
     const part = { file: file.index };
-    if (this.item.file_count > 1 && !isWaiting(this.item)) {
+    if ((this.detail?.files.length ?? 0) > 1 && !isWaiting(this.item)) {
       section.dataset.part = JSON.stringify(part); // the keys are about the file while one of its buttons has the focus
       this.offer(head, part, `file:${file.index}`, nameOf(file));
     }
@@ -231,6 +232,12 @@ export class Card {
       return;
     }
     showFacts(section, file);
+    if (file.now) {
+      const now = section.createDiv({ cls: "vaultwire-hunk" });
+      now.createDiv({ cls: "vaultwire-notice", text: "This has changed in the file since the proposal was made:" });
+      for (const hunk of file.now.hunks) showRows(now, hunk);
+      section.createDiv({ cls: "vaultwire-told", text: "The proposal:" });
+    }
     file.hunks.forEach((hunk, place) => this.showHunk(section, file, hunk, place));
     const { next_hunk: next } = file;
     if (next === null) return;

@@ -63,6 +63,7 @@ export interface FileDiff {
   hunks: Hunk[];
   hunk_count: number;
   next_hunk: number | null;
+  now?: FileDiff | null; // of a stale proposal: what has changed in the file since
 }
 
 export interface PropertyValue {

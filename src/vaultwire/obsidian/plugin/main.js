@@ -493,6 +493,7 @@ var STATES = {
   stale: "waits for you, but the note has changed since",
   withdrawn: "withdrawn by the assistant"
 };
+var UNDOABLE = ["made", "undone in part", "accepted", "accepted as edited"];
 var KINDS = { change: "change", held: "proposal", diff: "proposal" };
 var HUNK_STATES = { made: "", waiting: "", kept: "kept", undone: "undone" };
 var Card = class {
@@ -623,7 +624,7 @@ var Card = class {
   // What can be done with the item, a file or a hunk of a change that was made.
   actions({ file, hunk }) {
     const { item, detail } = this;
-    if (!detail || isWaiting(item) || !["made", "undone in part"].includes(item.state)) return [];
+    if (!detail || isWaiting(item) || !UNDOABLE.includes(item.state)) return [];
     const hunks = detail.files.find((each) => each.index === file)?.hunks ?? [];
     const state = hunk === void 0 ? "" : hunks.find((each) => each.index === hunk)?.state ?? "";
     if (state === "undone") return [];
@@ -679,7 +680,7 @@ var Card = class {
     const section = this.body.createEl("section", { attr: { "aria-label": nameOf(file), "data-file": String(file.index) } });
     const head = showHead(section, file);
     const part = { file: file.index };
-    if (this.item.file_count > 1 && !isWaiting(this.item)) {
+    if ((this.detail?.files.length ?? 0) > 1 && !isWaiting(this.item)) {
       section.dataset.part = JSON.stringify(part);
       this.offer(head, part, `file:${file.index}`, nameOf(file));
     }
@@ -690,6 +691,12 @@ var Card = class {
       return;
     }
     showFacts(section, file);
+    if (file.now) {
+      const now = section.createDiv({ cls: "vaultwire-hunk" });
+      now.createDiv({ cls: "vaultwire-notice", text: "This has changed in the file since the proposal was made:" });
+      for (const hunk of file.now.hunks) showRows(now, hunk);
+      section.createDiv({ cls: "vaultwire-told", text: "The proposal:" });
+    }
     file.hunks.forEach((hunk, place) => this.showHunk(section, file, hunk, place));
     const { next_hunk: next } = file;
     if (next === null) return;
