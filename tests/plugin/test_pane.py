@@ -338,6 +338,17 @@ def test_a_decision_that_could_not_be_carried_out_says_why_and_may_be_tried_agai
     desk.wait_for(lambda: len(desk.decisions) == 2)
 
 
+def test_an_item_that_cannot_be_shown_says_why_and_is_asked_for_once(desk: ScriptedDesk, tab: Tab) -> None:
+    fill(desk)
+    desk.failing["c2"] = "Its file is gone."
+    look(tab)
+    tab.click("article[data-id=c2] .vaultwire-item")
+    tab.wait_for("document.querySelector('article[data-id=c2] .vaultwire-detail').textContent === 'Its file is gone.'")
+    tab.press("j")
+    desk.wait_for(lambda: desk.heard[-1] == {"type": "show", "id": "c1"})
+    assert desk.heard.count({"type": "show", "id": "c2"}) == 1
+
+
 def test_what_cannot_be_undone_has_no_button_and_says_what_depends_on_it(desk: ScriptedDesk, tab: Tab) -> None:
     fill(desk)
     desk.more["c2"] = {"can_undo": False, "blocked_by": ["c5", "c6"]}

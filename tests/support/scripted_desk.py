@@ -94,6 +94,7 @@ class ScriptedDesk:
         self.items: list[dict[str, Any]] = []
         self.files: dict[str, list[dict[str, Any]]] = {}
         self.more: dict[str, dict[str, Any]] = {}
+        self.failing: dict[str, str] = {}  # why an item cannot be shown
         self.texts: dict[str, str] = {}
         self.previews: list[dict[str, Any]] = []
         self.hunks: list[dict[str, Any]] = []  # what is answered when further ones are asked for
@@ -163,7 +164,9 @@ class ScriptedDesk:
     def _reply(self, message: dict[str, Any]) -> None:
         id_ = message.get("id", "")
         item = next((each for each in self.items if each["id"] == id_), None)
-        if message["type"] == "show" and item is not None:
+        if message["type"] == "show" and id_ in self.failing:
+            self.answer(id_, self.failing[id_], error=True)
+        elif message["type"] == "show" and item is not None:
             detail = {"can_undo": True, "blocked_by": [], "conflict": "", **item, **self.more.get(id_, {})}
             self.tell(type="item", item={**detail, "files": self.files.get(id_, [])})
         elif message["type"] == "hunks":

@@ -110,6 +110,12 @@ export class Card {
     if (this.isOpen) this.desk.show(this.item.id);
   }
 
+  showFailed(words: string): void {
+    this.failure = words;
+    if (this.detail) this.showBody();
+    else this.body.setText(words);
+  }
+
   /** Decide about what has the focus: the hunk or the file, or else the item. */
   decideFocused(wants: "yes" | "no"): string {
     const focused = activeDocument.activeElement?.closest<HTMLElement>("[data-part]");

@@ -12,6 +12,8 @@ export interface DeskView {
   showHunks(id: string, file: FileDiff): void;
   /** Say what came of a decision; the item may show buttons again. */
   showDecided(id: string, words: string, isError: boolean): void;
+  /** Say why something could not be shown. */
+  showFailed(id: string, words: string): void;
 }
 
 export const isWaiting = (item: Pick<Item, "state">): boolean => item.state === "waiting" || item.state === "stale";
@@ -110,7 +112,10 @@ export class Desk {
     const choice = this.underWay.get(id);
     this.underWay.delete(id);
     if (choice && !error) this.done.push({ choice, undo: undo ?? null });
-    this.each((view) => view.showDecided(id, message, error));
+    this.each((view) => {
+      if (choice) view.showDecided(id, message, error);
+      else view.showFailed(id, message);
+    });
   }
 
   private each(call: (view: DeskView) => void): void {

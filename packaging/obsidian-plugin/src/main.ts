@@ -285,6 +285,7 @@ export default class VaultwirePlugin extends Plugin {
       showPreview: () => undefined,
       showHunks: () => undefined,
       showDecided: () => undefined,
+      showFailed: () => undefined,
     };
   }
 

@@ -119,6 +119,11 @@ export class ChangesView extends ItemView implements DeskView {
     this.change(id, (card) => card.showDecided(words, isError));
   }
 
+  showFailed(id: string, words: string): void {
+    this.say(words);
+    this.change(id, (card) => card.showFailed(words));
+  }
+
   private summary(): string {
     if (!this.isConnected()) return "Vaultwire is not running.";
     const { items, waiting } = this.desk;

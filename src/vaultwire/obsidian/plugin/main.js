@@ -127,7 +127,10 @@ var Desk = class {
     const choice = this.underWay.get(id);
     this.underWay.delete(id);
     if (choice && !error) this.done.push({ choice, undo: undo ?? null });
-    this.each((view) => view.showDecided(id, message, error));
+    this.each((view) => {
+      if (choice) view.showDecided(id, message, error);
+      else view.showFailed(id, message);
+    });
   }
   each(call) {
     for (const view of this.views) call(view);
@@ -580,6 +583,11 @@ var Card = class {
     this.showBody();
     if (this.isOpen) this.desk.show(this.item.id);
   }
+  showFailed(words) {
+    this.failure = words;
+    if (this.detail) this.showBody();
+    else this.body.setText(words);
+  }
   /** Decide about what has the focus: the hunk or the file, or else the item. */
   decideFocused(wants) {
     const focused = activeDocument.activeElement?.closest("[data-part]");
@@ -876,6 +884,10 @@ var ChangesView = class extends import_obsidian2.ItemView {
   showDecided(id, words, isError) {
     this.say(words);
     this.change(id, (card) => card.showDecided(words, isError));
+  }
+  showFailed(id, words) {
+    this.say(words);
+    this.change(id, (card) => card.showFailed(words));
   }
   summary() {
     if (!this.isConnected()) return "Vaultwire is not running.";
@@ -1405,7 +1417,8 @@ var VaultwirePlugin = class extends import_obsidian5.Plugin {
       showText: () => void 0,
       showPreview: () => void 0,
       showHunks: () => void 0,
-      showDecided: () => void 0
+      showDecided: () => void 0,
+      showFailed: () => void 0
     };
   }
   // A person who works in this window is told, and asks for the pane: one that opened by itself would disturb. In a window
