@@ -13,7 +13,7 @@ from websockets.typing import Origin
 from support.editor_door import PATIENCE, EditorDoor
 from support.vaults import write_vault
 from vaultwire.desk.plugin_endpoint import OBSIDIAN
-from vaultwire.editor.proposals import REJECTED
+from vaultwire.editor.proposals import REFUSED
 from vaultwire.markdown.diffs import unified
 
 MANY = 60
@@ -50,7 +50,7 @@ def test_each_change_is_compared_once_and_its_text_told_once(tmp_path: Path) -> 
         assert [len(change) for change in json.loads(told[told.rindex("[{") :])] == [1] * (MANY - 1) + [5]
         for left in range(MANY, 0, -1):
             sys.setprofile(count)
-            door.proposals.decide(door.proposals.waiting[0].id, REJECTED)
+            door.proposals.decide(door.proposals.waiting[0].id, REFUSED)
             sys.setprofile(None)
             assert len(json.loads(page.recv(PATIENCE))) == left - 1
             plugin.recv(PATIENCE)

@@ -422,7 +422,7 @@ def test_a_notice_goes_when_nothing_waits(door: EditorDoor, tab: Tab) -> None:
     open_note(tab, "Plan.md")
     door.propose("Plan.md", NOTE, NEW)
     tab.wait_for("document.querySelector('.notice')")
-    door.proposals.reject_all(door)
+    door.proposals.withdraw(door)
     tab.wait_for("!document.querySelector('.notice')")
     assert tab.texts("#tabs .active") == ["Plan.md"]
 

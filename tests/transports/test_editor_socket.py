@@ -58,10 +58,11 @@ class Door:
     def __init__(self, root: Path, bounds: Bounds) -> None:
         self.root = root
         self.state = EditorState(lambda path: path.startswith("Private/"))
-        self.proposals = Proposals()
+        self.vault = vault = open_vault(root)
+        self.proposals = Proposals(lambda: vault.holding)
         self.opened: list[tuple[str, int]] = []
         self.log: list[str] = []
-        self.bridge = Bridge(lambda: open_vault(root), ClientPaths(str(root)), self.state, self.proposals, self._open)
+        self.bridge = Bridge(lambda: vault, ClientPaths(str(root)), self.state, self.proposals, self._open)
         listener = socket.create_server(("127.0.0.1", 0))
         self.port = listener.getsockname()[1]
         self.desk = ReviewEndpoint(self.proposals, {f"http://{host}" for host in hosts(self.port)})

@@ -145,7 +145,7 @@ class EditorDoor:
         self._identity, listener = _listen(self._last.load())
         self.port = self._identity.port
         self._vault = vault = open_vault(config, (), load_policy(config))
-        state, proposals = EditorState(lambda path: not vault.has_file(path)), Proposals()
+        state, proposals = EditorState(lambda path: not vault.has_file(path)), Proposals(lambda: vault.holding)
         bridge = Bridge(lambda: vault, ClientPaths(self.root), state, proposals, self._show)
         plugin, command = new_endpoint(self.port), new_endpoint(self.port)
         self._page = ReviewEndpoint(proposals, {f"http://{host}" for host in hosts(self.port)})
@@ -170,12 +170,19 @@ class EditorDoor:
             endpoint_file(folder, "plugin", self.root, plugin),
             endpoint_file(folder, "commands", self.root, command),
         ]
-        works = {"socket": self._socket.run, "watch": vault.run_watch_loop, "follow": self._follow}
+        works = {
+            "socket": self._socket.run,
+            "watch": vault.run_watch_loop,
+            "follow": self._follow,
+            "diffs": proposals.run,
+        }
         self._threads = [threading.Thread(target=work, name=f"vaultwire-editor-{name}") for name, work in works.items()]
         proposals.listen(self._open_page)
 
     def begin(self) -> None:
         """Serve, and write the files by which clients find the door. Raises ConfigError."""
+        with contextlib.suppress(OSError):  # it is said when a client proposes something
+            self._proposals.begin()
         for thread in self._threads:
             thread.start()
         try:
@@ -188,7 +195,7 @@ class EditorDoor:
         self._last.save(self._identity)
 
     def end(self) -> None:
-        """Remove the files, reject all proposals, close all connections, and wait until all has ended."""
+        """Remove the files, withdraw all proposals, close all connections, and wait until all has ended."""
         self._ended.set()
         for file in self._files:
             file.remove()
@@ -196,6 +203,7 @@ class EditorDoor:
         if self._companions is not None:
             self._companions.end()
         self._socket.close()
+        self._proposals.close()
         self._vault.close()
         for thread in self._threads:
             if thread.ident is not None:

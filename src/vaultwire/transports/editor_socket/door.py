@@ -138,14 +138,14 @@ class EditorSocket:
                 thread.join()
 
     def close(self) -> None:
-        """Reject all proposals, say goodbye to every client, and end ``run``. Safe to call from any thread.
+        """Withdraw all proposals, say goodbye to every client, and end ``run``. Safe to call from any thread.
 
         A client that does not read or does not answer the goodbye delays this by at most ``closing`` seconds.
         """
         self._ended.set()
         abort_timer = threading.Timer(self._bounds.closing, self._listener.abort_all)
         abort_timer.start()
-        self._bridge.proposals.reject_all()
+        self._bridge.proposals.withdraw()
         self._listener.close()
         if self._began.is_set():  # else the library would wait for the start
             self._server.shutdown()

@@ -39,7 +39,7 @@ class Proposal(NamedTuple):
     ``kind``: "write" is a call that the policy holds, "diff" one that an editor shows. ``steps`` have the bytes it was made
     from, and those it would write. ``label``: the asker's name for it. ``outside`` is the path of a file outside the vault,
     which only an editor can propose; such a proposal is made of one write to a path of that name. ``change`` is the change
-    that it became, ``is_edited`` says that the person changed it first.
+    that it became, ``is_edited`` says that the person changed it first; of a diff, ``edited_text`` is what they made of it.
     """
 
     id: int
@@ -54,6 +54,7 @@ class Proposal(NamedTuple):
     is_edited: bool = False
     decided_ns: int = 0
     outside: str = ""
+    edited_text: str | None = None
 
 
 class ProposalStore:
@@ -104,7 +105,14 @@ class ProposalStore:
         return known
 
     def decide(
-        self, number: int, state: State, *, reason: str = "", change: int | None = None, is_edited: bool = False
+        self,
+        number: int,
+        state: State,
+        *,
+        reason: str = "",
+        change: int | None = None,
+        is_edited: bool = False,
+        edited_text: str | None = None,
     ) -> bool:
         """Decide a proposal; False if it is decided already, or gone. Raises OSError."""
         if self.get(number) is None:
@@ -114,6 +122,7 @@ class ProposalStore:
             "reason": reason,
             "change": change,
             "is_edited": is_edited,
+            "edited_text": edited_text,
             "decided_ns": time.time_ns(),
         }
         temporary = f"{self._path(number)}.{os.urandom(4).hex()}{_TEMPORARY}"
