@@ -10,7 +10,7 @@ import hashlib
 import os
 import threading
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
 from vaultwire.vault.changes.change import (
@@ -274,6 +274,16 @@ class Changes:
     def since(self, number: int) -> list[Change]:
         """Return the changes after one, in the order in which they were made. Raises VaultError (JOURNAL_FAILED)."""
         return [change for change in self._all() if change.id > number]
+
+    def made_of(self, proposals: Collection[int]) -> dict[int, int]:
+        """Return the changes that were made of accepted proposals, by the proposals' numbers, hidden or not."""
+        with self._journal_errors():
+            return self._journal.made_of(proposals)
+
+    def highest_proposal(self) -> int:
+        """Return the highest number of a proposal for which a change on record began, 0 for none."""
+        with self._journal_errors():
+            return self._journal.highest_proposal()
 
     def show(self, number: int) -> DetailedChange:
         """Return one change with the bytes before and after. Raises VaultError: FILE_NOT_FOUND, JOURNAL_FAILED."""
