@@ -27,11 +27,14 @@ from vaultwire.transports.lock_file import (
     Identity,
     LastIdentity,
     LockFileError,
+    discover_editors,
     endpoint_file,
+    gemini_folder,
     lock_file,
     lock_folder,
     new_endpoint,
     new_identity,
+    qwen_folder,
     remove_stale_files,
 )
 from vaultwire.vault.disk.process_lock import ProcessLock
@@ -72,17 +75,41 @@ def open_editors(
     log: Callable[[str], None] = lambda _: None,
     *,
     opens_browser: bool = True,
+    on_running: Callable[[str, str], None] = lambda _vault, _page: None,
 ) -> list[EditorDoor]:
-    """Return a door for each vault; ``begin`` opens it. Raises ConfigError.
+    """Return a door for each vault that has none; ``begin`` opens it. Raises ConfigError.
 
     ``companions``: those of ``gemini`` and ``qwen`` that can connect, too. ``on_waiting`` is called with a file and the link
     of the review page, on any thread, when a change waits that nobody sees. ``log`` takes lines for ``--debug``.
+    ``on_running`` is called with the folder of a vault whose bridge runs already, and the link of its desk, "" for none: two
+    bridges would be two entries in the client's list, and remove each other's files.
     """
     remove_stale_files(lock_folder())
-    return [
-        EditorDoor(config.for_vault(name), on_waiting, companions, log, opens_browser=opens_browser)
-        for name in config.vaults
-    ]
+    doors = []
+    for name in config.vaults:
+        one = config.for_vault(name)
+        try:
+            doors.append(EditorDoor(one, on_waiting, companions, log, opens_browser=opens_browser))
+        except BridgeRuns:
+            _check_companions(one.vault, companions)
+            on_running(one.vault, _desk_link(one))
+    return doors
+
+
+class BridgeRuns(ConfigError):  # noqa: N818 - what was found
+    """Another process is the bridge of the vault."""
+
+
+def _check_companions(root: str, companions: Collection[str]) -> None:
+    """Raise ConfigError if the vault's running bridge is not one for these clients."""
+    folders = {"gemini": gemini_folder, "qwen": qwen_folder}
+    for client in companions:
+        if not any(editor.is_ours for editor in discover_editors(folders[client](), root)):
+            raise ConfigError(f"the bridge of {root} runs already, without --{client}. End it, then start this again")
+
+
+def _desk_link(_config: Config) -> str:
+    return ""
 
 
 def _listen(last: Identity) -> tuple[Identity, socket.socket]:
@@ -100,20 +127,17 @@ def _listen(last: Identity) -> tuple[Identity, socket.socket]:
 
 
 class _NoWait(NoProgress):
-    """A ``Progress`` that does not wait for a lock: two editors of one vault would remove each other's files."""
+    """A ``Progress`` that does not wait for a lock: a vault has one bridge."""
 
     def __init__(self, root: str) -> None:
         self._root = root
 
     def check(self) -> None:
-        raise ConfigError(
-            f"{self._root} is already in Claude Code's /ide list: another vaultwire ide, or serve --ide, runs for it. "
-            "Use that one, or end it first"
-        )
+        raise BridgeRuns(f"the bridge of {self._root} runs already")
 
 
 def _lock_vault(folder: str, key: str, root: str) -> contextlib.ExitStack:
-    """Lock the vault for one editor; return what unlocks it. Raises ConfigError if another process has the lock."""
+    """Lock the vault for one editor; return what unlocks it. Raises BridgeRuns if another process has the lock."""
     with contextlib.suppress(OSError):  # without a state folder there is no lock
         os.makedirs(folder, mode=0o700, exist_ok=True)
     lock = contextlib.ExitStack()
