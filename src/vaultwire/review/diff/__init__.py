@@ -1,0 +1,9 @@
+"""The difference of one file before and after, for a person who reads prose: ``file_diff``. Pure functions, no files.
+
+``hunks_of`` is the one numbering of hunks: what shows, keeps or undoes a hunk uses it.
+"""
+
+from vaultwire.review.diff.file_view import file_diff
+from vaultwire.review.diff.hunks import hunks_of
+
+__all__ = ["file_diff", "hunks_of"]
