@@ -11,13 +11,15 @@ from typing import TypeVar
 from support.vaults import open_vault
 from vaultwire.desk.command_endpoint import CommandEndpoint
 from vaultwire.desk.plugin_endpoint import OBSIDIAN, PluginEndpoint
-from vaultwire.desk.review_endpoint import ReviewEndpoint
+from vaultwire.desk.plugin_review import PluginReview
 from vaultwire.editor.proposals import Decision, Diff, Proposals
 from vaultwire.editor.state import EditorState, Mention, Selection
+from vaultwire.review.reviewer import Reviewer
 from vaultwire.server.editors.methods import Bridge, Peer
 from vaultwire.server.editors.notifications import ClientPaths
-from vaultwire.transports.editor_socket.door import TOKEN_HEADER, Bounds, EditorSocket, hosts
+from vaultwire.transports.editor_socket.door import TOKEN_HEADER, Bounds, EditorSocket
 from vaultwire.transports.lock_file import new_endpoint
+from vaultwire.vault.caller import Caller
 from vaultwire.vault.changes.change import Author
 
 PATIENCE = 20.0
@@ -42,15 +44,17 @@ class EditorDoor:
         listener = socket.create_server(("127.0.0.1", 0))
         self.port: int = listener.getsockname()[1]
         self.plugin, self.commands = new_endpoint(self.port), new_endpoint(self.port)
-        self.desk = ReviewEndpoint(self.proposals, {f"http://{host}" for host in hosts(self.port)})
+        person = Caller("you")
+        person.is_person = True
+        self.reviewer = Reviewer(vault.used_by(person, "desk"))
+        review = PluginReview(lambda: self.reviewer, self.proposals.look)
         self.link = PluginEndpoint(
-            self.state, self.proposals, self.plugin[1:], lambda: self.bridge.peers, on_gone=self._changes
+            self.state, review, self.plugin[1:], lambda: self.bridge.peers, on_gone=self._changes
         )
         self.link.origins = (OBSIDIAN, *origins)
         self.command_link = CommandEndpoint(self.state, lambda: vault, self.commands.token, lambda: self.bridge.peers)
-        self._socket = EditorSocket(
-            self.bridge, listener, TOKEN, (self.desk, self.link, self.command_link), bounds=bounds
-        )
+        self.proposals.listen(self.link.tell_items)
+        self._socket = EditorSocket(self.bridge, listener, TOKEN, (self.link, self.command_link), bounds=bounds)
         self._thread = threading.Thread(target=self._socket.run)
         self._thread.start()
 

@@ -36,17 +36,18 @@ class Bounds(NamedTuple):
     """The limits of the door; the contract's, where it has them. Times are in seconds.
 
     ``connections``: of clients. ``unauthenticated``: connections that have shown no secret; one more ends the oldest.
-    ``message``: bytes in either direction. ``ping``: between two pings. ``opening``: for a secret to be shown.
-    ``patience``: for the answer to a ping. A dead process is noticed at once, but a suspended one does not answer either,
-    and Claude Code, once cut off, never asks its new connection for diagnostics. ``sending``: for a client to read what is
-    sent, while others wait. ``closing``: for a goodbye. ``ready``: a client does not hear what is sent sooner after the list
-    of tools. ``toolless``: after this time a client that has not asked for the tools never does. ``quiet``: a selection
-    must stay unchanged so long before it is sent.
+    ``message``: bytes in either direction: a note of the largest size, also as JSON that escapes much of it.
+    ``ping``: between two pings. ``opening``: for a secret to be shown. ``patience``: for the answer to a ping. A dead
+    process is noticed at once, but a suspended one does not answer either, and Claude Code, once cut off, never asks
+    its new connection for diagnostics. ``sending``: for a client to read what is sent, while others wait.
+    ``closing``: for a goodbye. ``ready``: a client does not hear what is sent sooner after the list of tools.
+    ``toolless``: after this time a client that has not asked for the tools never does. ``quiet``: a selection must
+    stay unchanged so long before it is sent.
     """
 
     connections: int = 10
     unauthenticated: int = 16
-    message: int = 10 << 20
+    message: int = 40 << 20
     ping: float = 30.0
     opening: float = 10.0
     patience: float = 3600.0
