@@ -113,7 +113,7 @@ def test_connections_that_say_nothing_keep_no_client_out(
 
 
 @pytest.mark.parametrize("command", [["ide", "--no-browser"], ["serve", "--ide", "--port", "0"]])
-def test_a_second_editor_of_a_vault_does_not_start_and_leaves_the_first_as_it_is(
+def test_a_second_bridge_of_a_vault_says_that_one_runs_and_leaves_it_as_it_is(
     tmp_path: Path, vaults: tuple[Path, Path], command: list[str]
 ) -> None:
     one, two = vaults
@@ -122,10 +122,12 @@ def test_a_second_editor_of_a_vault_does_not_start_and_leaves_the_first_as_it_is
         read_until(first, "Changes to look at")
         (lock,) = locks(tmp_path).values()
         kept = sorted(os.listdir(tmp_path / "state" / "editor"))
-        with running(tmp_path, *command, "--vault", str(tmp_path / "link"), stderr=subprocess.PIPE) as second:
-            assert second.wait(timeout=30) == 2
-            assert second.stderr is not None
-            assert "another vaultwire ide, or serve --ide, runs for it" in second.stderr.read()
+        with running(tmp_path, *command, "--vault", str(tmp_path / "link")) as second:
+            read_until(second, "is in Claude Code's /ide list already: its bridge runs")
+            if command[0] == "serve":  # it is a server without being the bridge
+                read_until(second, "vaultwire serves")
+                second.send_signal(signal.SIGTERM)
+            assert second.wait(timeout=60) == 0
         assert list(locks(tmp_path).values()) == [lock]
         assert sorted(os.listdir(tmp_path / "state" / "editor")) == kept
         ask(lock)
@@ -135,6 +137,23 @@ def test_a_second_editor_of_a_vault_does_not_start_and_leaves_the_first_as_it_is
         first.wait()
     with running(tmp_path, *command, "--vault", str(one)) as again:
         read_until(again, "Changes to look at")
+
+
+def test_a_second_bridge_for_a_client_that_the_first_does_not_know_says_what_to_do(
+    tmp_path: Path, vaults: tuple[Path, Path]
+) -> None:
+    command = ("ide", "--no-browser", "--vault", str(vaults[0]))
+    with running(tmp_path, *command) as first:
+        read_until(first, "Changes to look at")
+        with running(tmp_path, *command, "--gemini", stderr=subprocess.PIPE) as second:
+            assert second.wait(timeout=30) == 2
+            assert second.stderr is not None
+            assert "runs already, without --gemini. End it, then start this again" in second.stderr.read()
+        both = [option for vault in vaults for option in ("--vault", str(vault))]
+        with running(tmp_path, "ide", "--no-browser", *both) as other:  # the bridge of the other vault
+            read_until(other, "its bridge runs")
+            read_until(other, "Changes to look at")
+            assert set(locks(tmp_path)) == set(map(str, vaults))
 
 
 def test_a_port_that_is_somebody_elses_by_now_is_given_up_with_its_token(

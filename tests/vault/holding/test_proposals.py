@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 from pathlib import Path
 
-from vaultwire.vault.changes.change import Author, Move, Write
+import pytest
+
+from support.vaults import open_vault, write_vault
+from vaultwire.vault.changes.change import Author, Move, Write, edit_of
+from vaultwire.vault.changes.journal_segments import Retention
+from vaultwire.vault.disk import atomic_rename
+from vaultwire.vault.errors import VaultError
 from vaultwire.vault.holding.decisions import Decision, DecisionLog
 from vaultwire.vault.holding.proposals import ProposalStore
 from vaultwire.vault.value_types import VaultPath
@@ -46,3 +54,126 @@ def test_decisions_come_in_their_order_and_a_torn_line_hides_no_other(tmp_path: 
     log.add(Decision("refused", proposal=7))
     assert [each.kind for each in log.all()] == ["kept", "undone", "refused"]
     assert [each.proposal for each in log.since(position)[0]] == [7]
+
+
+def test_an_edit_that_reads_its_note_is_wholly_in_the_proposal(tmp_path: Path) -> None:
+    vault = open_vault(write_vault(tmp_path / "vault", "=== Long.md\n" + "line\n" * 2000), state=tmp_path / "state")
+    files = vault.holding._files
+    assert files is not None
+    path = VaultPath("Long.md")
+    data = files.read(path).data
+    made = vault.holding.hold("write", AUTHOR, [edit_of(files, path, data, data + b"more\n")])
+    (tmp_path / "vault/Long.md").unlink()
+    (step,) = made.steps
+    assert isinstance(step, Write)
+    assert (step.before, step.after) == (data, data + b"more\n")
+
+
+def test_a_damaged_proposal_is_said_and_hides_no_other(tmp_path: Path) -> None:
+    store = ProposalStore(str(tmp_path))
+    numbers = [store.add("write", AUTHOR, STEPS).id for _ in range(3)]
+    (damaged,) = [path for path in tmp_path.iterdir() if path.name.endswith("0002")]
+    damaged.write_bytes(damaged.read_bytes()[:-1])
+    again = ProposalStore(str(tmp_path))
+    assert [each.id for each in again.all()] == [numbers[0], numbers[2]]
+    assert again.unreadable() == [str(damaged)]
+    assert again.add("write", AUTHOR, STEPS).id == 4
+    assert damaged.exists()
+
+
+def test_a_damaged_decision_lets_nothing_be_written(tmp_path: Path) -> None:
+    store = ProposalStore(str(tmp_path))
+    number = store.add("write", AUTHOR, STEPS).id
+    store.decide(number, "refused")
+    (decision,) = tmp_path.glob("*.decision")
+    decision.write_bytes(b"")
+    (found,) = ProposalStore(str(tmp_path)).all()
+    assert found.state == "refused"
+    assert not ProposalStore(str(tmp_path)).decide(number, "accepted")
+
+
+def test_a_file_system_without_hard_links_and_exchange_keeps_proposals(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(*_: object, **__: object) -> None:
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr(os, "link", refused)
+    monkeypatch.setattr(atomic_rename, "system_rename", lambda: None)
+    one, other = ProposalStore(str(tmp_path)), ProposalStore(str(tmp_path))
+    assert [store.add("write", AUTHOR, STEPS).id for store in (one, other, one)] == [1, 2, 3]
+    assert [store.decide(2, "refused") for store in (one, other)] == [True, False]
+
+
+def test_old_decided_proposals_go_and_waiting_ones_never_do(tmp_path: Path) -> None:
+    store = ProposalStore(str(tmp_path), Retention(days=-1))
+    for _ in range(4):
+        store.add("write", AUTHOR, STEPS)
+    for number in (1, 2, 4):
+        store.decide(number, "refused")
+    (tmp_path / "proposal-00000009.dead.part").write_bytes(b"torn")
+    later = ProposalStore(str(tmp_path), Retention(days=-1))
+    assert later.add("write", AUTHOR, STEPS).id == 5
+    assert [(each.id, each.state) for each in later.all()] == [(3, "waiting"), (4, "refused"), (5, "waiting")]
+    assert [each.id for each in store.all()] == [3, 4, 5]
+    assert {path.name for path in tmp_path.iterdir()} == {
+        *(f"proposal-0000000{number}" for number in (3, 4, 5)), "proposal-00000004.decision", "lock", "log"
+    }  # fmt: skip
+
+
+def test_decided_proposals_are_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = ProposalStore(str(tmp_path))
+    for _ in range(20):
+        store.decide(store.add("write", AUTHOR, STEPS).id, "refused")
+    again = ProposalStore(str(tmp_path))
+    assert len(again.all()) == 20
+    opened = []
+    real = open
+    monkeypatch.setattr("builtins.open", lambda *args, **rest: opened.append(args[0]) or real(*args, **rest))
+    assert len(again.all()) == 20
+    assert not opened
+
+
+def test_a_proposal_that_was_executed_and_not_decided_is_found_as_accepted(tmp_path: Path) -> None:
+    root = write_vault(tmp_path / "vault", "=== Plan.md\nold\n")
+    holding = open_vault(root, state=tmp_path / "state").holding
+    number = holding.hold("write", AUTHOR, STEPS[:1]).id
+    change = holding.accept(number)
+    (decision,) = tmp_path.rglob("*.decision")
+    decision.unlink()  # as if the process had been killed before it was written
+    later = open_vault(root, state=tmp_path / "state").holding
+    assert [(each.state, each.change) for each in later.proposals.all()] == [("accepted", change.id)]
+    assert later.waiting() == []
+    with pytest.raises(VaultError, match="accepted already"):
+        later.refuse(number)
+    assert decision.exists()
+    shutil.rmtree(decision.parent)
+    assert later.hold("write", AUTHOR, STEPS[1:2]).id > number  # so the journal's change is not taken for its own
+
+
+def test_what_the_person_decided_is_logged_for_the_agent(tmp_path: Path) -> None:
+    root = write_vault(tmp_path / "vault", "=== Plan.md\nold\n")
+    holding = open_vault(root, state=tmp_path / "state").holding
+    one, two = (holding.hold("write", AUTHOR, STEPS[:1]).id for _ in range(2))
+    holding.refuse(one, "not\nnow")
+    holding.accept(two, {0: b"newer\n"})
+    assert (root / "Plan.md").read_bytes() == b"newer\n"
+    refused, edited = holding.decisions.all()
+    assert (refused.kind, refused.session, refused.client, refused.proposal) == ("refused", "5e55", "someone", one)
+    assert "'not now'" in refused.text
+    assert "Do not write it again" in refused.text
+    assert edited.kind == "edited"
+    assert "-new\n+newer\n" in edited.text
+    assert holding.proposals.all()[1].is_edited
+
+
+def test_a_stale_proposal_changes_nothing_and_goes_on_waiting(tmp_path: Path) -> None:
+    root = write_vault(tmp_path / "vault", "=== Plan.md\nold\n")
+    holding = open_vault(root, state=tmp_path / "state").holding
+    number = holding.hold("write", AUTHOR, STEPS[:1]).id
+    (root / "Plan.md").write_text("other\n")
+    with pytest.raises(VaultError) as error:
+        holding.accept(number)
+    assert error.value.code == "STALE_EDIT"
+    assert (root / "Plan.md").read_text() == "other\n"
+    assert [each.id for each in holding.waiting()] == [number]

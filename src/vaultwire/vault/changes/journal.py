@@ -51,6 +51,7 @@ class Journal:
         self._segments: dict[int, Segment] = {}
         self._records: dict[int, tuple[Segment, tuple[int, ...]]] = {}  # the positions of a change's records
         self._changes: dict[int, Change] = {}
+        self._of_proposals: dict[int, list[int]] = {}  # the changes that began for a proposal
         self._endings: dict[int, Ending] = {}
         self._last: Segment | None = None  # the one to append to, once it is known
         self._ready: set[int] = set()
@@ -104,6 +105,14 @@ class Journal:
                 for our, its in zip(_contents(*next(steps)), _contents(*there), strict=True):
                     if our is not None and its is not None:
                         our.keep_like(its)
+
+    def add_made(self, intent: Intent, stages: Stages) -> None:
+        """Record, synced to disk, a change that is made already, with its end."""
+        with self._lock:
+            if self._last is None or not self._last.is_usable():
+                self._begin_segment()
+            ending = frame({"kind": "done", "id": intent.id, "left": []})
+            self._append(chain(to_records(intent, stages), [ending]), sync=True)
 
     def mark_ready(self, number: int) -> None:
         """Record that a change's first step is next. Not synced: after a power cut, the files themselves must tell."""
@@ -170,6 +179,23 @@ class Journal:
             self._read_all()
             return self._ended_changes()
 
+    def made_of(self, proposals: Iterable[int]) -> dict[int, int]:
+        """Return the changes that were made of these proposals, by the proposals' numbers; the open one is not yet made."""
+        with self._lock:
+            self._read_all()
+            return {
+                proposal: number
+                for proposal in proposals
+                for number in self._of_proposals.get(proposal, ())
+                if number in self._changes and (ending := self._ending(number)) is not None and not ending.is_undone
+            }
+
+    def highest_proposal(self) -> int:
+        """Return the highest number of a proposal for which a change on record began, 0 for none."""
+        with self._lock:
+            self._read_all()
+            return max(self._of_proposals, default=0)
+
     def load(self, number: int) -> DetailedChange | None:
         """Return one of ``changes`` with its bytes, None if it is not on record any more."""
         return next(self.load_all([number]), None)
@@ -225,6 +251,8 @@ class Journal:
                     undone_in(header),
                     proposal=header.get("proposal", 0),
                 )
+                if self._changes[number].proposal:
+                    self._of_proposals.setdefault(self._changes[number].proposal, []).append(number)
             elif header["kind"] == "ready":
                 self._ready.add(number)
             elif header["kind"] == "back":
@@ -251,7 +279,7 @@ class Journal:
         undone_by: dict[int, int] = {}
         for number in sorted(self._changes, reverse=True):
             change = self._changes[number]
-            ending = self._endings.get(number) or (Ending(is_undone=False) if number < self._last_id else None)
+            ending = self._ending(number)
             if ending is None or (ending.is_undone and not ending.unrestored):
                 continue
             found.append(change._replace(undone_by=undone_by.get(number), unrestored=ending.unrestored))
@@ -259,6 +287,10 @@ class Journal:
             if number not in undone_by and not ending.is_undone:
                 undone_by |= dict.fromkeys(change.undoes, number)
         return found[::-1]
+
+    def _ending(self, number: int) -> Ending | None:
+        """Return how a change ended, None for the open one."""
+        return self._endings.get(number) or (Ending(is_undone=False) if number < self._last_id else None)
 
 
 def _contents(step: Step, prior: PriorState) -> tuple[Content | None, ...]:

@@ -74,8 +74,11 @@ def _checksum(line: bytes, payload: int) -> bytes:
 # ---------------------------------------------------------------------- intents
 
 
-def to_records(intent: Intent, stages: Stages) -> Iterator[bytes]:
-    """Yield the records of a change that is about to begin: parts with the first steps, then the change with the last ones."""
+def to_records(intent: Intent, stages: Stages, *, whole: bool = False) -> Iterator[bytes]:
+    """Yield the records of a change that is about to begin: parts with the first steps, then the change with the last ones.
+
+    ``whole``: of an edit, too, all new bytes are recorded; else only what differs.
+    """
     packer = _Packer()
     steps: list[dict[str, Any]] = []
     parts = 0
@@ -85,7 +88,7 @@ def to_records(intent: Intent, stages: Stages) -> Iterator[bytes]:
             yield frame({"kind": "part", "id": intent.id, "steps": steps}, packer.take())
             steps = []
             parts += 1
-        steps.append(_pack_step(packer, step, prior))
+        steps.append(_pack_step(packer, step, prior, whole=whole))
     header = {
         "kind": "intent",
         "id": intent.id,
@@ -257,7 +260,7 @@ def _compressed(data: bytes) -> bytes | None:
     return packed if len(packed) < len(data) else None
 
 
-def _pack_step(packer: _Packer, step: Step, prior: PriorState) -> dict[str, Any]:
+def _pack_step(packer: _Packer, step: Step, prior: PriorState, *, whole: bool) -> dict[str, Any]:
     if isinstance(step, Move):
         return {
             "move": step.source,
@@ -276,7 +279,7 @@ def _pack_step(packer: _Packer, step: Step, prior: PriorState) -> dict[str, Any]
     }
     if prior.place != step.path:
         fields["at"] = prior.place
-    if step.old is None or step.new is None:
+    if whole or step.old is None or step.new is None:
         return {**fields, "after": packer.pack_content(step.new)}
     # Of an edit's new bytes only the changed middle is kept: an append to a long note is one line here.
     patch = patch_of(step.old, step.new)

@@ -110,7 +110,7 @@ class Workbench:
         self.changes = changes
         self.now = now
         self.max_attachment_bytes = max_attachment_bytes
-        self.holding = Holding(changes, os.path.join(changes.folder, "review"))
+        self.holding = Holding(changes, os.path.join(changes.folder, "review"), files)
         self.caller = Caller()
         self._read_first = read_first
         self.tool = ""

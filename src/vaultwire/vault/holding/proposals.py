@@ -1,206 +1,265 @@
 """The proposals of one vault: changes that wait for the person. On disk, so that any process can make and decide them.
 
-A proposal is two files: one with its steps, written before its asker is answered, and one with the decision. Whoever creates
-the second file first has decided: no proposal is decided twice, also not by two processes.
+A proposal is two files: one with its steps, written before its asker is answered, and one with the decision. Both are made
+under a lock between processes and get their name by one rename: no proposal is decided twice, whatever the file system can.
 """
 
 from __future__ import annotations
 
-import json
 import os
+import threading
 import time
-from collections.abc import Hashable, Sequence
-from typing import Any, Literal, NamedTuple, TypeAlias
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 
-from vaultwire.vault.changes.change import Author, Intent, PriorState, Step, paths_of
-from vaultwire.vault.changes.journal_records import (
-    PREFIX_SIZE,
-    Recorded,
-    frame,
-    is_whole,
-    parse_header,
-    parse_intent,
-    parse_prefix,
-    to_records,
+from vaultwire.vault.changes.change import Author, Step
+from vaultwire.vault.changes.journal_segments import KEEP, Retention
+from vaultwire.vault.disk.file_operations import remove_quietly
+from vaultwire.vault.disk.process_lock import ProcessLock
+from vaultwire.vault.holding.proposal_files import (
+    DECIDED,
+    PREFIX,
+    TEMPORARY,
+    DamagedProposal,
+    Kind,
+    Proposal,
+    State,
+    read_decision,
+    read_proposal,
+    write_decision,
+    write_proposal,
 )
-from vaultwire.vault.disk.file_operations import sync_file
-from vaultwire.vault.value_types import NO_PROGRESS, Stages
+from vaultwire.vault.value_types import NO_PROGRESS
 
-Kind: TypeAlias = Literal["write", "diff"]
-State: TypeAlias = Literal["waiting", "accepted", "refused", "withdrawn"]
+__all__ = ["Kind", "Proposal", "ProposalStore", "State"]
 
-_PREFIX, _DECIDED, _TEMPORARY = "proposal-", ".decision", ".part"
-_OPEN_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
-
-
-class Proposal(NamedTuple):
-    """A change that waits for the person, or has waited.
-
-    ``kind``: "write" is a call that the policy holds, "diff" one that an editor shows. ``steps`` have the bytes it was made
-    from, and those it would write. ``label``: the asker's name for it. ``outside`` is the path of a file outside the vault,
-    which only an editor can propose; such a proposal is made of one write to a path of that name. ``change`` is the change
-    that it became, ``is_edited`` says that the person changed it first.
-    """
-
-    id: int
-    time_ns: int
-    kind: Kind
-    author: Author
-    label: str
-    steps: tuple[Step, ...]
-    state: State = "waiting"
-    reason: str = ""
-    change: int | None = None
-    is_edited: bool = False
-    decided_ns: int = 0
-    outside: str = ""
+# Steps of proposals that are kept in memory, about 1 KB each. Beyond, the oldest decided ones are read again when needed.
+_MOST_STEPS = 30_000
+_NS_PER_DAY = 86_400 * 1_000_000_000
+# Old proposals are looked for when a process adds its first one, and then after so many: it is a look at each file.
+_ADDED_BETWEEN = 200
+_LOG = "log"
 
 
 class ProposalStore:
     """The proposals in one folder, which need not exist yet. Safe to use from several threads and processes."""
 
-    def __init__(self, folder: str) -> None:
+    def __init__(
+        self,
+        folder: str,
+        retention: Retention = KEEP,
+        *,
+        made_of: Callable[[Collection[int]], Mapping[int, int]] = lambda _: {},
+        highest_made: Callable[[], int] = lambda: 0,
+    ) -> None:
+        """``made_of`` returns the changes on record that were made of these proposals, by the proposals' numbers.
+
+        A process may be killed after an accepted proposal was executed and before that is written here: the journal knows.
+        ``highest_made``: no change on record was made of a proposal with a higher number, so new ones get higher numbers.
+        """
         self._folder = folder
+        self._retention = retention
+        self._made_of = made_of
+        self._highest_made = highest_made
         self._known: dict[int, Proposal] = {}
+        self._steps = 0
+        self._damaged: set[int] = set()
+        self._reading = threading.RLock()
+        self._writing = threading.Lock()
+        self._process_lock = ProcessLock(os.path.join(folder, "lock"), "another process decides", needed=True)
+        self._until_cleaning = 0
 
-    def add(self, kind: Kind, author: Author, steps: Sequence[Step], label: str = "", outside: str = "") -> Proposal:
-        """Add a proposal; it is on the disk when this returns. Raises OSError."""
-        os.makedirs(self._folder, mode=0o700, exist_ok=True)
-        number = max(self._numbers(), default=0) + 1
-        while True:
-            temporary = f"{self._path(number)}.{os.urandom(4).hex()}{_TEMPORARY}"
-            proposal = Proposal(number, time.time_ns(), kind, author, label, tuple(steps), outside=outside)
-            descriptor = os.open(temporary, _OPEN_NEW, 0o600)
-            with os.fdopen(descriptor, "wb") as file:
-                for record in _to_records(proposal):
-                    file.write(record)
-                file.flush()
-                sync_file(file.fileno())
-            try:
-                os.link(temporary, self._path(number))  # never onto another process's proposal
-            except FileExistsError:
-                number += 1
-                continue
-            finally:
-                os.unlink(temporary)
-            return self.get(number) or proposal
+    # ------------------------------------------------------------------ writing
 
-    def all(self) -> list[Proposal]:
-        """Return the proposals, the oldest first. Those that are decided are not read again. Raises OSError."""
-        return [found for number in self._numbers() if (found := self.get(number)) is not None]
+    def add(
+        self,
+        kind: Kind,
+        author: Author,
+        steps: Sequence[Step],
+        label: str = "",
+        outside: str = "",
+        undoes: tuple[int, ...] = (),
+    ) -> Proposal:
+        """Add a proposal; it is on the disk, with all its bytes, when this returns.
 
-    def get(self, number: int) -> Proposal | None:
-        """Return one proposal, None if there is none of this number."""
-        known = self._known.get(number)
-        if known is None:
-            known = _read(self._path(number))
-            if known is None:
-                return None
-            self._known[number] = known
-        if known.state == "waiting":
-            decided = self._decision(number)
-            if decided is not None:
-                known = self._known[number] = known._replace(**decided)
-        return known
+        Raises OSError, and VaultError (STALE_EDIT) if the notes are not what the steps were made from any more.
+        """
+        with self._locked():
+            self._clean_up()
+            number = max((*self._names()[0], self._highest_made()), default=0) + 1
+            made = Proposal(number, time.time_ns(), kind, author, label, tuple(steps), outside=outside, undoes=undoes)
+            write_proposal(self._path(number), made)
+            self._log(number)
+        return self.get(number) or made
 
     def decide(
-        self, number: int, state: State, *, reason: str = "", change: int | None = None, is_edited: bool = False
+        self,
+        number: int,
+        state: State,
+        *,
+        reason: str = "",
+        change: int | None = None,
+        is_edited: bool = False,
+        edited_text: str | None = None,
     ) -> bool:
         """Decide a proposal; False if it is decided already, or gone. Raises OSError."""
         if self.get(number) is None:
             return False
-        fields = {
-            "state": state,
-            "reason": reason,
-            "change": change,
-            "is_edited": is_edited,
-            "decided_ns": time.time_ns(),
-        }
-        temporary = f"{self._path(number)}.{os.urandom(4).hex()}{_TEMPORARY}"
-        with os.fdopen(os.open(temporary, _OPEN_NEW, 0o600), "wb") as file:
-            file.write(json.dumps(fields).encode())
-            file.flush()
-            sync_file(file.fileno())
-        try:
-            os.link(temporary, self._path(number) + _DECIDED)
-        except FileExistsError:
-            return False
-        finally:
-            os.unlink(temporary)
+        with self._locked():
+            path = self._path(number) + DECIDED
+            if os.path.exists(path):
+                return False
+            fields = {"state": state, "reason": reason, "change": change, "is_edited": is_edited}
+            if edited_text is not None:
+                fields["edited_text"] = edited_text
+            write_decision(path, {**fields, "decided_ns": time.time_ns()})
+            self._log(number)
         return True
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        os.makedirs(self._folder, mode=0o700, exist_ok=True)
+        with self._writing, self._process_lock.held(NO_PROGRESS):
+            yield
+
+    def _log(self, number: int) -> None:
+        """Make ``stamp`` differ, also on a file system whose times are coarse."""
+        with open(os.path.join(self._folder, _LOG), "ab") as file:
+            file.write(b"%d\n" % number)
+
+    def _clean_up(self) -> None:
+        """Remove what killed processes left half written, and old decided proposals. Under the lock.
+
+        A proposal that waits is never removed, and neither is the last one: its number must not be given twice.
+        """
+        self._until_cleaning -= 1
+        if self._until_cleaning >= 0:
+            return
+        self._until_cleaning = _ADDED_BETWEEN
+        numbers, decided = self._names()
+        with os.scandir(self._folder) as entries:
+            stats = {entry.name: entry.stat() for entry in entries if entry.is_file()}
+        for name in stats:
+            if name.endswith(TEMPORARY):
+                remove_quietly(os.path.join(self._folder, name))
+        total, oldest = 0, time.time_ns() - self._retention.days * _NS_PER_DAY
+        for number in sorted(decided & set(numbers[:-1]), reverse=True):
+            name = _name(number)
+            total += stats[name].st_size if name in stats else 0
+            when = stats[name + DECIDED].st_mtime_ns if name + DECIDED in stats else oldest
+            if when < oldest or total > self._retention.total_bytes:
+                # In this order: without its decision it would wait again.
+                remove_quietly(self._path(number))
+                self._forget(number)
+        for number in decided - set(self._names()[0]):
+            remove_quietly(self._path(number) + DECIDED)
+
+    # ------------------------------------------------------------------ reading
+
+    def all(self) -> list[Proposal]:
+        """Return the proposals, the oldest first. Those that are known are not read again. Raises OSError, VaultError."""
+        numbers, decided = self._names()
+        with self._reading:
+            self._damaged &= set(numbers)
+            for number in self._known.keys() - set(numbers):
+                self._forget(number)
+            found = [each for number in numbers if (each := self._read(number, number in decided)) is not None]
+        return self._with_made(found)
+
+    def waiting(self) -> list[Proposal]:
+        """Return the proposals that wait, the oldest first; reads no others. Raises as ``all`` does."""
+        numbers, decided = self._names()
+        with self._reading:
+            open_ones = [each for number in numbers if number not in decided and (each := self._read(number, False))]
+        return [each for each in self._with_made(open_ones) if each.state == "waiting"]
+
+    def get(self, number: int) -> Proposal | None:
+        """Return one proposal, None if there is none of this number, or it cannot be read. Raises as ``all`` does."""
+        with self._reading:
+            is_decided = os.path.exists(self._path(number) + DECIDED)
+            found = self._read(number, is_decided)
+        return None if found is None else self._with_made([found])[0]
+
+    def unreadable(self) -> list[str]:
+        """Return the paths of the files that ``all`` could not read: they are kept, and the person is told."""
+        return [self._path(number) for number in sorted(self._damaged)]
 
     def stamp(self) -> Hashable:
         """Return a value that differs once a proposal was added or decided, by any process."""
         try:
-            return os.stat(self._folder).st_mtime_ns, len(os.listdir(self._folder))
+            # The folder's time also tells of a process that was killed before it wrote the log.
+            return os.stat(self._folder).st_mtime_ns, os.stat(os.path.join(self._folder, _LOG)).st_size
         except FileNotFoundError:
             return None
 
-    def _numbers(self) -> list[int]:
+    def _read(self, number: int, is_decided: bool) -> Proposal | None:
+        known = self._known.get(number)
+        if known is None:
+            try:
+                known = read_proposal(self._path(number))
+            except DamagedProposal:
+                self._damaged.add(number)
+                return None
+            if known is None:
+                return None
+            self._damaged.discard(number)
+            self._keep(known)
+        if is_decided and known.state == "waiting":
+            fields = read_decision(self._path(number) + DECIDED)
+            if fields is not None:
+                known = known._replace(**fields)
+                if number in self._known:
+                    self._known[number] = known
+        return known
+
+    def _keep(self, proposal: Proposal) -> None:
+        self._known[proposal.id] = proposal
+        self._steps += len(proposal.steps)
+        while self._steps > _MOST_STEPS and len(self._known) > 1:
+            self._forget(next(iter(self._known)))
+
+    def _forget(self, number: int) -> None:
+        with self._reading:
+            known = self._known.pop(number, None)
+            if known is not None:
+                self._steps -= len(known.steps)
+
+    def _with_made(self, proposals: list[Proposal]) -> list[Proposal]:
+        """Say of proposals without a decision on disk that they were accepted, if the journal has the change."""
+        undecided = [each.id for each in proposals if _may_be_made(each)]
+        made = self._made_of(undecided) if undecided else {}
+        if not made:
+            return proposals
+        return [
+            each._replace(state="accepted", reason="", change=made[each.id])
+            if each.id in made and _may_be_made(each)
+            else each
+            for each in proposals
+        ]
+
+    def _names(self) -> tuple[list[int], set[int]]:
+        """Return the numbers there are in their order, and which of them are decided: one look at the folder."""
         try:
             names = os.listdir(self._folder)
         except FileNotFoundError:
-            return []
-        found = (name.removeprefix(_PREFIX) for name in names if name.startswith(_PREFIX))
-        return sorted(int(digits) for digits in found if digits.isdecimal())
-
-    def _decision(self, number: int) -> dict[str, Any] | None:
-        try:
-            with open(self._path(number) + _DECIDED, encoding="utf-8") as file:
-                found: dict[str, Any] = json.load(file)
-        except FileNotFoundError:
-            return None
-        return found
+            return [], set()
+        numbers, decided = [], set()
+        for name in names:
+            digits = name.removeprefix(PREFIX)
+            if digits.isdecimal() and name != digits:
+                numbers.append(int(digits))
+            elif digits.endswith(DECIDED) and digits.removesuffix(DECIDED).isdecimal():
+                decided.add(int(digits.removesuffix(DECIDED)))
+        return sorted(numbers), decided
 
     def _path(self, number: int) -> str:
-        return os.path.join(self._folder, f"{_PREFIX}{number:08d}")
+        return os.path.join(self._folder, _name(number))
 
 
-def _to_records(proposal: Proposal) -> list[bytes]:
-    header = {
-        "kind": "proposal",
-        "as": proposal.kind,
-        "label": proposal.label,
-        "outside": proposal.outside,
-    }
-    priors = tuple(PriorState(paths_of(step)[0]) for step in proposal.steps)
-    intent = Intent(
-        proposal.id,
-        "",
-        proposal.time_ns,
-        proposal.author,
-        (),
-        proposal.steps,
-        priors,
-        new_folders=(),
-        removed_folders=(),
-    )
-    return [frame(header), *to_records(intent, Stages(NO_PROGRESS))]
+def _may_be_made(proposal: Proposal) -> bool:
+    """Tell whether only the journal knows how it was decided: there is no decision, or it is damaged."""
+    return proposal.state == "waiting" or (proposal.state == "refused" and not proposal.decided_ns)
 
 
-def _read(path: str) -> Proposal | None:
-    """Return the proposal in a file, with contents that are read from there when they are needed; None for no proposal."""
-    records: list[Recorded] = []
-    try:
-        with open(path, "rb") as file:
-            while True:
-                prefix = parse_prefix(file.read(PREFIX_SIZE))
-                header = None if prefix is None else parse_header(prefix, file.read(prefix.header))
-                if prefix is None or header is None:
-                    break
-                start = file.tell()
-                payload = file.read(prefix.payload)
-                if not is_whole(header, payload):
-                    return None
-                records.append(Recorded(header, payload, path, start))
-    except FileNotFoundError:
-        return None
-    if not records or records[0].header["kind"] != "proposal":
-        return None
-    head = records[0].header
-    intent = parse_intent(records[1:])
-    if intent is None:
-        return None
-    return Proposal(
-        intent.id, intent.time_ns, head["as"], intent.author, head["label"], intent.steps, outside=head["outside"]
-    )
+def _name(number: int) -> str:
+    return f"{PREFIX}{number:08d}"
