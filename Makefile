@@ -119,11 +119,14 @@ browser: $(VENV)/.developing
 plugin: $(VENV)/.developing $(VENV)/plugin/.installed
 	VAULTWIRE_PLUGIN_MODULES=$(CURDIR)/$(VENV)/plugin/node_modules $(BIN)/python -m pytest tests/plugin tests/desk $(ARGS)
 
-# The plugin's main.js, from packaging/obsidian-plugin/main.ts. It is kept in git: the wheel is built without npm.
+# The plugin's main.js, from packaging/obsidian-plugin/src. It is kept in git: the wheel is built without npm.
 plugin-js: $(VENV)/plugin/.installed
-	cp packaging/obsidian-plugin/main.ts packaging/obsidian-plugin/tsconfig.json $(VENV)/plugin
-	$(VENV)/plugin/node_modules/.bin/tsc -p $(VENV)/plugin
-	cp $(VENV)/plugin/main.js src/vaultwire/obsidian/plugin/main.js
+	rm -rf $(VENV)/plugin/build
+	mkdir -p $(VENV)/plugin/build
+	cp -R packaging/obsidian-plugin/src packaging/obsidian-plugin/*.json packaging/obsidian-plugin/eslint.config.mjs $(VENV)/plugin/build
+	npm run --prefix $(VENV)/plugin/build --silent check
+	npm run --prefix $(VENV)/plugin/build --silent build
+	cp $(VENV)/plugin/build/main.js src/vaultwire/obsidian/plugin/main.js
 
 $(VENV)/plugin/.installed: $(VENV)/.developing tests/plugin/package.json tests/plugin/package-lock.json
 	mkdir -p $(VENV)/plugin

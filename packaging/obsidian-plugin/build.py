@@ -17,8 +17,8 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 SHIPPED = ROOT / "src" / "vaultwire" / "obsidian" / "plugin"
 RELEASE_FILES = ("main.js", "manifest.json", "styles.css")  # what Obsidian downloads
-SOURCE_FILES = ("README.md", "versions.json", "main.ts", "package.json", "tsconfig.json", "eslint.config.mjs")
-# main.js is made from main.ts, and belongs to a release, not to the repository.
+SOURCE_FILES = ("README.md", "versions.json", "package.json", "tsconfig.json", "eslint.config.mjs")
+# main.js is made from src, and belongs to a release, not to the repository.
 _IGNORED = "main.js\nnode_modules/\n"
 _FIRST_TIME = 315_532_800  # 1980-01-01, the earliest that a zip knows
 
@@ -30,8 +30,10 @@ def build(version: str, into: Path) -> list[Path]:
     folder.mkdir(parents=True, exist_ok=True)
     contents = {name: (SHIPPED / name).read_bytes() for name in RELEASE_FILES}
     contents |= {name: (HERE / name).read_bytes() for name in SOURCE_FILES}
+    contents |= {f"src/{path.name}": path.read_bytes() for path in (HERE / "src").glob("*.ts")}
     contents |= {"LICENSE": (ROOT / "LICENSE").read_bytes(), ".gitignore": _IGNORED.encode()}
     made = []
+    (folder / "src").mkdir(exist_ok=True)
     for name, content in sorted(contents.items()):
         (folder / name).write_bytes(content)
         made.append(folder / name)

@@ -4,9 +4,9 @@ import { defineConfig } from "eslint/config";
 import tseslint from "typescript-eslint";
 
 export default defineConfig([
-  { ignores: ["main.js"] }, // made from main.ts
+  { ignores: ["main.js"] }, // made from src
   ...obsidianmd.configs.recommended,
-  { files: ["main.ts"], languageOptions: { parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname } } },
+  { files: ["src/*.ts"], languageOptions: { parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname } } },
   // The preset has the rule for the manifest, but looks at no JSON file.
   { files: ["manifest.json"], languageOptions: { parser: tseslint.parser }, rules: { "obsidianmd/validate-manifest": "error" } },
 ]);

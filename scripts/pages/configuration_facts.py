@@ -62,6 +62,11 @@ OWN_FILES = {
             "Yes, when no server runs. Each `serve` makes its own, and removes it at its end.",
         ),
         KnownFile(
+            "editor/program.json",
+            "How to start this program, for the companion plugin, written by `plugin install`.",
+            "Yes. The plugin then starts the program only by the path in its settings.",
+        ),
+        KnownFile(
             "editor/*.json",
             "Port and secret of a running `ide`, for the companion plugin and for `mention` and `select`; and those of the "
             "last run, so that clients find it again after a restart.",

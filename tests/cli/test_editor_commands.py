@@ -13,6 +13,7 @@ from support.editor_door import EditorDoor
 from support.vaults import snapshot, write_vault
 from vaultwire.cli import main
 from vaultwire.editor.state import Mention, Position, Selection
+from vaultwire.installation import server_command
 from vaultwire.transports.lock_file import endpoint_file, new_endpoint
 
 TEXT = "=== Folder/My Plan.md\none\ntwo\nthree\n=== Private/Diary.md\nsecret\n"
@@ -183,6 +184,8 @@ def test_the_plugin_is_installed_renewed_and_removed_and_nothing_else_is_touched
     before = snapshot(vault)
     assert run(vault, "plugin", "install") == 0
     assert "Community plugins" in capsys.readouterr().out
+    noted = json.loads(Path(os.environ["VAULTWIRE_STATE"], "editor", "program.json").read_text(encoding="utf-8"))
+    assert noted["command"] == server_command()
     folder = vault / ".obsidian" / "plugins" / "vaultwire"
     assert sorted(os.listdir(folder)) == ["main.js", "manifest.json", "styles.css"]
     assert json.loads((folder / "manifest.json").read_text())["id"] == "vaultwire"

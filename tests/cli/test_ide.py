@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import http.client
 import json
 import os
 import signal
@@ -9,8 +10,10 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 from websockets.sync.client import ClientConnection, connect
@@ -113,7 +116,7 @@ def test_connections_that_say_nothing_keep_no_client_out(
 
 
 @pytest.mark.parametrize("command", [["ide", "--no-browser"], ["serve", "--ide", "--port", "0"]])
-def test_a_second_editor_of_a_vault_does_not_start_and_leaves_the_first_as_it_is(
+def test_a_second_bridge_of_a_vault_says_that_one_runs_and_leaves_it_as_it_is(
     tmp_path: Path, vaults: tuple[Path, Path], command: list[str]
 ) -> None:
     one, two = vaults
@@ -122,10 +125,12 @@ def test_a_second_editor_of_a_vault_does_not_start_and_leaves_the_first_as_it_is
         read_until(first, "Changes to look at")
         (lock,) = locks(tmp_path).values()
         kept = sorted(os.listdir(tmp_path / "state" / "editor"))
-        with running(tmp_path, *command, "--vault", str(tmp_path / "link"), stderr=subprocess.PIPE) as second:
-            assert second.wait(timeout=30) == 2
-            assert second.stderr is not None
-            assert "another vaultwire ide, or serve --ide, runs for it" in second.stderr.read()
+        with running(tmp_path, *command, "--vault", str(tmp_path / "link")) as second:
+            read_until(second, "is in Claude Code's /ide list already: its bridge runs")
+            if command[0] == "serve":  # it is a server without being the bridge
+                read_until(second, "vaultwire serves")
+                second.send_signal(signal.SIGTERM)
+            assert second.wait(timeout=60) == 0
         assert list(locks(tmp_path).values()) == [lock]
         assert sorted(os.listdir(tmp_path / "state" / "editor")) == kept
         ask(lock)
@@ -135,6 +140,23 @@ def test_a_second_editor_of_a_vault_does_not_start_and_leaves_the_first_as_it_is
         first.wait()
     with running(tmp_path, *command, "--vault", str(one)) as again:
         read_until(again, "Changes to look at")
+
+
+def test_a_second_bridge_for_a_client_that_the_first_does_not_know_says_what_to_do(
+    tmp_path: Path, vaults: tuple[Path, Path]
+) -> None:
+    command = ("ide", "--no-browser", "--vault", str(vaults[0]))
+    with running(tmp_path, *command) as first:
+        read_until(first, "Changes to look at")
+        with running(tmp_path, *command, "--gemini", stderr=subprocess.PIPE) as second:
+            assert second.wait(timeout=30) == 2
+            assert second.stderr is not None
+            assert "runs already, without --gemini. End it, then start this again" in second.stderr.read()
+        both = [option for vault in vaults for option in ("--vault", str(vault))]
+        with running(tmp_path, "ide", "--no-browser", *both) as other:  # the bridge of the other vault
+            read_until(other, "its bridge runs")
+            read_until(other, "Changes to look at")
+            assert set(locks(tmp_path)) == set(map(str, vaults))
 
 
 def test_a_port_that_is_somebody_elses_by_now_is_given_up_with_its_token(
@@ -255,17 +277,84 @@ def test_a_change_that_waits_is_said_and_the_browser_opened(
     browser.chmod(0o700)
     monkeypatch.setenv("BROWSER", str(browser))
     with running(tmp_path, "ide", "--vault", str(vaults[0])) as process:
-        page = read_until(process, "Changes to look at").split(": ")[1]
+        read_until(process, "Changes to look at")
         (lock,) = locks(tmp_path).values()
         with open_diff(lock, vaults[0] / "A.md") as client:
-            assert read_until(process, "A.md") == f"A change to A.md waits for you: {page}"
+            links = [read_until(process, "A change to A.md waits for you").split(": ")[1]]
             read_until(process, "opened")
             client.send('{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"closeAllDiffTabs"}}')
             assert "DIFF_REJECTED" in str(client.recv(timeout=20))
         with open_diff(lock, vaults[0] / "New.md"):
-            assert "A change to New.md waits" in read_until(process, "New.md")
+            links.append(read_until(process, "A change to New.md waits for you").split(": ")[1])
             read_until(process, "opened")
-    assert (tmp_path / "opened").read_text() == page * 2
+    assert (tmp_path / "opened").read_text() == "".join(links)
+
+
+class Desk:
+    """The person at the desk: a browser's requests, after the link."""
+
+    def __init__(self, link: str) -> None:
+        where = urlsplit(link.strip())
+        self.host = where.netloc
+        self.cookie = ""
+        status, cookie, _ = self._ask("GET", f"{where.path}?{where.query}", None)
+        assert status == 303
+        self.cookie = cookie.split(";")[0]
+        self.csrf = self.get("start")["csrf"]
+
+    def get(self, path: str) -> Any:
+        return json.loads(self._ask("GET", f"/desk/api/{path}", None)[2])
+
+    def decide(self, **what: Any) -> Any:
+        return json.loads(self._ask("POST", "/desk/api/decide", json.dumps(what))[2])
+
+    def _ask(self, method: str, path: str, body: str | None) -> tuple[int, str, bytes]:
+        headers = {"Cookie": self.cookie} if self.cookie else {}
+        if body is not None:
+            headers |= {
+                "Origin": f"http://{self.host}",
+                "X-Vaultwire-Desk": self.csrf,
+                "Content-Type": "application/json",
+            }
+        with closing(http.client.HTTPConnection(self.host, timeout=30)) as connection:
+            connection.request(method, path, body, headers)
+            answer = connection.getresponse()
+            return answer.status, answer.headers["Set-Cookie"] or "", answer.read()
+
+
+@pytest.mark.parametrize("command", [["ide", "--no-browser"], ["serve", "--ide", "--port", "0"]])
+def test_a_diff_is_accepted_at_the_desk_written_by_the_client_on_record_and_undone(
+    tmp_path: Path, vaults: tuple[Path, Path], command: list[str]
+) -> None:
+    note = vaults[0] / "A.md"
+    old = note.read_bytes()
+    with running(tmp_path, *command, "--vault", str(vaults[0])) as process:
+        desk = Desk(read_until(process, "Changes to look at").split(": ")[1])
+        (lock,) = locks(tmp_path).values()
+        with open_diff(lock, note) as client:
+            while not (items := desk.get("items")["items"]):
+                continue
+            assert [(item["id"], item["kind"], item["state"]) for item in items] == [("p1", "diff", "waiting")]
+            vault = items[0]["vault"]
+            assert "error" not in desk.decide(vault=vault, id="p1", action="accept")
+            assert "FILE_SAVED" in str(client.recv(timeout=20))
+            assert note.read_bytes() == old
+            note.write_text("x\n")
+            while not (
+                made := [item for item in desk.get("items")["items"] if item["change"] or item["kind"] == "change"]
+            ):
+                continue
+        [item] = made
+        result = desk.decide(vault=vault, id=item["id"], action="undo")
+        assert "error" not in result, (item, result)
+        assert note.read_bytes() == old
+
+
+def test_a_bridge_shows_the_link_of_the_desk_that_runs_already(tmp_path: Path, vaults: tuple[Path, Path]) -> None:
+    with running(tmp_path, "serve", "--port", "0", "--vault", str(vaults[0])) as server:
+        at = read_until(server, "vaultwire serves").rsplit(" ", 1)[1].strip()
+        with running(tmp_path, "ide", "--no-browser", "--vault", str(vaults[0])) as process:
+            assert read_until(process, "Changes to look at").split(": ")[1].startswith(f"{at}/desk/enter?code=")
 
 
 @pytest.mark.skipif(sys.platform in {"win32", "darwin"}, reason="there is always a screen there")

@@ -71,7 +71,6 @@ def test_no_page_from_elsewhere_comes_in_whatever_it_knows(tab: Tab, vault: Path
             "/",
             "/mcp",
             f"/plugin?key={door.plugin.token}",
-            door.desk.path.replace("/desk/?", "/desk/socket?"),
             f"/command?do=mention&note=Plan&key={door.commands.token}",
         ):
             assert try_socket(tab, f"ws://{here}{path}") == "refused"
@@ -82,9 +81,7 @@ def test_no_page_from_elsewhere_comes_in_whatever_it_knows(tab: Tab, vault: Path
         assert (
             tab.evaluate(TRY_FETCH % (command, json.dumps({"mode": "no-cors"}))) == "opaque0"
         )  # sent, and of no effect
-        # The page of changes, whose link is known to nobody, shows itself to no script of another's.
-        assert tab.evaluate(TRY_FETCH % (json.dumps(f"http://{here}{door.desk.path}"), "{}")) == "refused"
-        assert (door.mentions, door.selections, door.link.is_open, door.desk.is_open) == ([], [], False, False)
+        assert (door.mentions, door.selections, door.link.is_open) == ([], [], False)
         assert len(door.bridge.peers) == 1
     finally:
         door.close()

@@ -99,6 +99,7 @@ def short(tmp_path: Path) -> Iterator[Path]:
 
 def test_the_program_leaves_no_file_that_the_page_does_not_name(short: Path, tmp_path: Path) -> None:
     vault = write_vault(tmp_path / "Notes", "=== Garden.md\nTomatoes.\n")
+    (vault / ".obsidian").mkdir()
     folders = {name: short / name for name in OWN_FILES}
     own = {"VAULTWIRE_CACHE": str(folders["cache"]), "VAULTWIRE_STATE": str(folders["state"])}
     environment = {**os.environ, **own, "HOME": str(tmp_path)}
@@ -107,6 +108,7 @@ def test_the_program_leaves_no_file_that_the_page_does_not_name(short: Path, tmp
         ["search", "tomatoes", "--vault", str(vault)],
         ["keys", "issue", "phone"],
         ["keys", "issue", "laptop", "--desk"],
+        ["plugin", "install", "--vault", str(vault)],
     ):
         subprocess.run([sys.executable, "-m", "vaultwire", *command], env=environment, check=True, capture_output=True)
     desk = [sys.executable, "-m", "vaultwire", "desk", "--no-browser", "--vault", str(vault)]

@@ -24,11 +24,15 @@ Object.assign(HTMLElement.prototype, {
   setText(text) { this.textContent = text; },
   addClass(...names) { this.classList.add(...names); },
   setCssStyles(styles) { Object.assign(this.style, styles); },
+  toggleClass(name, is) { this.classList.toggle(name, is); },
+  empty() { this.replaceChildren(); },
   isShown() { return this.checkVisibility(); },
   find(selector) { return this.querySelector(selector); },
   findAll(selector) { return [...this.querySelectorAll(selector)]; },
 });
 
+globalThis.createEl = (...given) => document.createDocumentFragment().createEl(...given);
+globalThis.createDiv = (options) => globalThis.createEl("div", options);
 DocumentFragment.prototype.appendText = function (text) { this.append(text); };
 DocumentFragment.prototype.createEl = HTMLElement.prototype.createEl;
 globalThis.activeDocument = document;
@@ -123,6 +127,11 @@ class Menu {
 
 class TFile {
   constructor(path) { this.path = path; }
+}
+
+class TFolder {
+  constructor(path) { this.path = path; }
+  isRoot() { return this.path === "/"; }
 }
 
 class FileSystemAdapter {
@@ -225,8 +234,17 @@ class MarkdownEditor {
   }
 }
 
-class MarkdownView extends ItemView {
+class FileView extends ItemView {
   file = null;
+}
+
+class PictureView extends FileView {
+  getViewType() { return "image"; }
+  getDisplayText() { return this.file?.path ?? ""; }
+  open(file) { this.file = file; }
+}
+
+class MarkdownView extends FileView {
   mode = "source";
   getViewType() { return "markdown"; }
   getDisplayText() { return this.file.path; }
@@ -268,9 +286,10 @@ class UnknownView extends ItemView {
 }
 
 class WorkspaceLeaf {
-  root = "main";
   getRoot() { return this.root; }
-  constructor() {
+  get panes() { return document.getElementById(this.root === "right" ? "right" : "panes"); }
+  constructor(root = "main") {
+    this.root = root;
     this.tab = document.getElementById("tabs").createEl("button");
     this.tab.addEventListener("click", () => app.workspace.revealLeaf(this));
     this.view = null;
@@ -285,7 +304,8 @@ class WorkspaceLeaf {
     app.workspace.trigger("layout-change");
   }
   async openFile(file) {
-    if (!(this.view instanceof MarkdownView)) this.put(new MarkdownView(this));
+    const View = file.path.endsWith(".md") ? MarkdownView : PictureView;
+    if (!(this.view instanceof View)) this.put(new View(this));
     this.view.open(file);
     this.tab.textContent = file.path;
     app.workspace.activate(this);
@@ -297,7 +317,7 @@ class WorkspaceLeaf {
     this.view = made;
     this.tab.textContent = made.getViewType() === "markdown" ? "" : made.getDisplayText();
     made.containerEl.hidden = true;
-    document.getElementById("panes").append(made.containerEl);
+    this.panes.append(made.containerEl);
   }
   detach() {
     this.view.onClose();
@@ -305,6 +325,7 @@ class WorkspaceLeaf {
     this.tab.remove();
     const { workspace } = app;
     workspace.leaves = workspace.leaves.filter((each) => each !== this);
+    document.getElementById("right").hidden = !workspace.leaves.some((leaf) => leaf.root === "right");
     if (workspace.active === this) workspace.activate(workspace.leaves.at(-1) ?? null);
     workspace.trigger("layout-change");
   }
@@ -314,16 +335,29 @@ class Workspace extends Events {
   rootSplit = "main";
   leaves = [];
   active = null;
+  recent = null; // in the main part
   activate(leaf) {
     this.active = leaf;
-    for (const each of this.leaves) {
-      each.view.containerEl.hidden = each !== leaf;
-      each.tab.className = each === leaf ? "active" : "";
-    }
+    if (leaf?.root !== "right") this.recent = leaf;
+    this.uncover(leaf);
     if (leaf?.view instanceof MarkdownView) leaf.view.editor.cm.focus();
     this.trigger("active-leaf-change", leaf);
   }
+  uncover(leaf) {
+    for (const each of this.leaves) {
+      each.tab.className = each === this.active ? "active" : "";
+      if (each.root === leaf?.root) each.view.containerEl.hidden = each !== leaf;
+    }
+    if (leaf?.root === "right") document.getElementById("right").hidden = false;
+  }
   onLayoutReady(callback) { callback(); }
+  async ensureSideLeaf(type, side, { active, reveal }) {
+    const leaf = new WorkspaceLeaf(side);
+    this.leaves.push(leaf);
+    await leaf.setViewState({ type, active });
+    if (reveal) await this.revealLeaf(leaf);
+    return leaf;
+  }
   getLeaf(kind) {
     const free = this.leaves.find((leaf) => leaf === this.active && leaf.view instanceof MarkdownView);
     if (free && kind !== "tab") return free;
@@ -333,18 +367,62 @@ class Workspace extends Events {
   }
   getLeavesOfType(type) { return this.leaves.filter((leaf) => leaf.view?.getViewType() === type); }
   getActiveViewOfType(type) { return this.active?.view instanceof type ? this.active.view : null; }
-  getMostRecentLeaf() { return this.active; }
-  getActiveFile() { return this.active?.view.file ?? null; }
+  getMostRecentLeaf() { return this.recent; }
+  getActiveFile() { return this.recent?.view.file ?? null; }
   detachLeavesOfType(type) { for (const leaf of this.getLeavesOfType(type)) leaf.detach(); }
   setActiveLeaf(leaf) { this.activate(leaf); }
-  async revealLeaf(leaf) { this.activate(leaf); }
+  async revealLeaf(leaf) { if (leaf.root === "right") this.uncover(leaf); else this.activate(leaf); }
 }
 
 // ---------------------------------------------------------------- plugins
 
+class Control {
+  constructor(element) { this.element = element; }
+  setPlaceholder(words) {
+    this.element.placeholder = words;
+    return this;
+  }
+  setValue(value) {
+    this.element[this.element.type === "checkbox" ? "checked" : "value"] = value;
+    return this;
+  }
+  onChange(callback) {
+    const { element } = this;
+    element.addEventListener("input", () => callback(element.type === "checkbox" ? element.checked : element.value));
+    return this;
+  }
+}
+
+class Setting {
+  constructor(container) {
+    this.element = container.createEl("label", { cls: "setting" });
+    this.name = this.element.createEl("strong");
+    this.desc = this.element.createEl("p");
+  }
+  setName(words) {
+    this.name.setText(words);
+    return this;
+  }
+  setDesc(words) {
+    this.desc.setText(words);
+    return this;
+  }
+  add(type, fill) {
+    fill(new Control(this.element.createEl("input", { attr: { type } })));
+    return this;
+  }
+  addToggle(fill) { return this.add("checkbox", fill); }
+  addText(fill) { return this.add("text", fill); }
+}
+
+class PluginSettingTab {
+  containerEl = document.createElement("div");
+}
+
 class Plugin {
   ends = [];
   constructor() { this.app = app; }
+  addSettingTab(tab) { app.settingTabs.push(tab); }
   async loadData() { return computer.data; }
   async saveData(data) { computer.data = data; }
   register(end) { this.ends.push(end); }
@@ -382,7 +460,9 @@ class Plugin {
 
 const app = {
   vault: new Vault(), workspace: new Workspace(), metadataCache: new MetadataCache(), views: new Map(), extensions: [],
-  commands: [], hotkeys: new Map(),
+  commands: [], hotkeys: new Map(), settingTabs: [],
+  loadLocalStorage(key) { return computer.local[key] ?? null; },
+  saveLocalStorage(key, data) { computer.local[key] = data; },
 };
 app.views.set("terminal", (leaf) => new TerminalView(leaf));
 
@@ -413,21 +493,47 @@ document.addEventListener("keydown", (event) => {
 }, true);
 
 // What a test puts in the place of the computer: the file that tells how to reach the server.
-const computer = { link: null, reads: 0, data: null };
+const computer = { link: null, reads: 0, data: null, local: {}, program: null, started: [] };
+
+// A program that runs until it is ended, or as a test says.
+class Child extends Events {
+  stdout = Object.assign(new Events(), { once: (...given) => this.stdout.on(...given), resume() {} });
+  stderr = new Events();
+  isKilled = false;
+  kill() {
+    this.isKilled = true;
+    this.trigger("close", null);
+  }
+}
+
 const modules = {
-  obsidian: { FileSystemAdapter, ItemView, MarkdownView, Menu, Notice, Plugin, TFile, debounce },
+  obsidian: {
+    FileSystemAdapter, FileView, ItemView, MarkdownView, Menu, Notice, Plugin, PluginSettingTab, Setting, TFile, TFolder, debounce,
+  },
   "@codemirror/view": view,
   crypto: { createHash: () => ({ update: () => ({ digest: () => "0".repeat(64) }) }) },
   fs: {
     realpathSync: (place) => place,
-    readFileSync: () => {
+    existsSync: (place) => place === computer.program?.[0],
+    readFileSync: (place) => {
+      if (place.endsWith("program.json")) {
+        if (!computer.program) throw new Error("ENOENT");
+        return JSON.stringify({ command: computer.program });
+      }
       computer.reads += 1;
       if (!computer.link) throw new Error("ENOENT");
       return JSON.stringify(computer.link);
     },
   },
   os: { homedir: () => "/home/person" },
-  path: { posix: { isAbsolute: () => false, join: (...parts) => parts.join("/"), resolve: (place) => place } },
+  child_process: {
+    spawn: (program, given, options) => {
+      const child = new Child();
+      computer.started.push({ command: [program, ...given], options, child });
+      return child;
+    },
+  },
+  path: { isAbsolute: (place) => place.startsWith("/"), posix: { isAbsolute: () => false, join: (...parts) => parts.join("/"), resolve: (place) => place } },
 };
 globalThis.process = { env: {}, platform: "linux" };
 
@@ -448,8 +554,28 @@ globalThis.standIn = {
   commands() { return app.commands.filter(isOffered).map((command) => command.name); },
   fileMenu(path) {
     const menu = new Menu();
-    app.workspace.trigger("file-menu", menu, app.vault.getFileByPath(path), "file-explorer-context-menu");
+    const file = app.vault.getFileByPath(path) ?? new TFolder(path);
+    app.workspace.trigger("file-menu", menu, file, "file-explorer-context-menu");
     menu.showAtMouseEvent(new MouseEvent("contextmenu"));
+  },
+  filesMenu(...paths) {
+    const menu = new Menu();
+    app.workspace.trigger("files-menu", menu, paths.map((path) => app.vault.getFileByPath(path)), "file-explorer-context-menu");
+    menu.showAtMouseEvent(new MouseEvent("contextmenu"));
+  },
+  // The settings tab, as versions of the app before 1.13 show it, or else as later ones do.
+  settings(isOld) {
+    const [tab] = app.settingTabs;
+    document.getElementById("settings")?.remove();
+    const box = document.body.createDiv({ attr: { id: "settings" } });
+    box.append(tab.containerEl);
+    if (isOld) tab.display();
+    else {
+      tab.containerEl.replaceChildren();
+      for (const { name, desc, render } of tab.getSettingDefinitions()) {
+        render(new Setting(tab.containerEl).setName(name).setDesc(desc));
+      }
+    }
   },
   async openTerminal() {
     await app.workspace.getLeaf("tab").setViewState({ type: "terminal", active: true });

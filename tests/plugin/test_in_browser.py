@@ -1,76 +1,28 @@
 """The companion plugin over real CodeMirror editors in a real browser, by real keys and clicks, with our real server.
 
-Obsidian itself is stood in for by ``stand_in.js``. ``make plugin`` gets what is needed from npm.
+The list of changes has tests of its own in ``test_pane.py``. ``make plugin`` gets what is needed from npm.
 """
 
 from __future__ import annotations
 
 import functools
 import json
-import os
-import socket
-import subprocess
-import threading
 from collections.abc import Iterator
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
-from importlib import resources
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from support.chromium import Tab, needs_chromium, open_tab
+from support.chromium import Tab
 from support.editor_door import EditorDoor
+from support.obsidian_stage import NOTE, NOTES, NOTICES, needs_stage, open_note, start, status
 from support.vaults import write_vault
 from vaultwire.editor.state import Mention, Position, Selection
 from vaultwire.server.editors.notifications import quirks_of
 
-HERE = Path(__file__).parent
-MODULES = os.environ.get("VAULTWIRE_PLUGIN_MODULES")
-pytestmark = [
-    needs_chromium,
-    pytest.mark.skipif(MODULES is None, reason="no CodeMirror: run make plugin, which gets it"),
-]
+pytestmark = needs_stage
 
-NOTE = "# Plan\n\nFirst line.\nSecond line.\nThird line.\n"
-NEW = "# Plan\n\nFirst line.\nA better second line.\nThird line.\n<img src=x onerror=\"document.title='taken'\">\n"
-NOTES = {
-    "Plan.md": NOTE,
-    "Projects/My Note.md": "\n".join(f"line {n}" for n in range(1, 301)),
-    "Private/Diary.md": "secret",
-}
 OFF = "Vaultwire off"
 NOBODY = "Vaultwire: no assistant"
-NOTICES = "document.getElementById('notices').textContent"
-CHANGES = "document.querySelector('.vaultwire-changes')"
-
-
-class Quiet(SimpleHTTPRequestHandler):
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the library's name
-        """Say nothing."""
-
-
-@pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Yield the origin of a server that has the stand-in and the plugin."""
-    assert MODULES
-    folder = tmp_path_factory.mktemp("site")
-    options = ("--bundle", "--format=iife", "--log-level=error", f"--outfile={folder / 'stand_in.bundle.js'}")
-    subprocess.run(
-        [Path(MODULES, ".bin", "esbuild"), HERE / "stand_in.js", *options],
-        env={**os.environ, "NODE_PATH": MODULES},
-        check=True,
-    )
-    (folder / "stand_in.html").write_bytes((HERE / "stand_in.html").read_bytes())
-    plugin = resources.files("vaultwire.obsidian").joinpath("plugin")
-    for name in ("main.js", "styles.css"):
-        (folder / name).write_bytes(plugin.joinpath(name).read_bytes())
-    with ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(folder))) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        yield f"http://127.0.0.1:{server.server_address[1]}"
-        server.shutdown()
-        thread.join()
 
 
 @pytest.fixture
@@ -82,46 +34,11 @@ def door(site: str, tmp_path: Path) -> Iterator[EditorDoor]:
 
 
 @pytest.fixture
-def blank(site: str, tmp_path: Path) -> Iterator[Tab]:
-    """Yield Obsidian without the plugin."""
-    with open_tab(tmp_path / "profile") as tab:
-        tab.go(f"{site}/stand_in.html")
-        yield tab
-
-
-@pytest.fixture
 def tab(blank: Tab, door: EditorDoor) -> Tab:
     """Return Obsidian with the plugin connected, and no note open."""
     start(blank, door.plugin._asdict())
     blank.wait_for("standIn.plugin.connected")
     return blank
-
-
-def start(tab: Tab, link: dict[str, Any] | None, notes: dict[str, str] = NOTES) -> None:
-    """Load the plugin, and set a hotkey for its first command, as a person does."""
-    tab.evaluate(f"standIn.start({json.dumps(notes)}, {json.dumps(link)})")
-    tab.evaluate("standIn.app.hotkeys.set('tag', { modifiers: ['Mod', 'Alt'], key: 'k' })")
-
-
-def look_away(tab: Tab) -> None:
-    """Work in another program from now on."""
-    tab.evaluate("document.hasFocus = () => false")
-
-
-def look_at_changes(tab: Tab, count: int = 1) -> None:
-    """Ask for the changes, as soon as so many wait."""
-    tab.wait_for(f"document.querySelector('.status-bar-item').textContent.includes(': {count} to look at')")
-    tab.click(".status-bar-item")
-    tab.wait_for(f"document.querySelectorAll('article').length === {count}")
-
-
-def open_note(tab: Tab, path: str) -> None:
-    tab.evaluate(f"standIn.open({json.dumps(path)})")
-    tab.wait_for("document.activeElement.classList.contains('cm-content')")
-
-
-def status(tab: Tab) -> str:
-    return tab.texts(".status-bar-item")[0]
 
 
 # ---------------------------------------------------------------------- what the person sees
@@ -220,7 +137,11 @@ def test_the_command_mentions_the_selection_or_the_note(door: EditorDoor, tab: T
 def test_the_command_needs_a_note_and_says_when_no_server_runs(blank: Tab) -> None:
     start(blank, None)
     assert status(blank) == OFF
-    assert blank.evaluate("standIn.commands()") == ["Show changes that wait", "Pause sharing"]
+    assert blank.evaluate("standIn.commands()") == [
+        "Show changes by assistants",
+        "Pause sharing",
+        "Start the program for this vault",
+    ]
     open_note(blank, "Plan.md")
     blank.press("Control+Alt+k")
     blank.wait_for(f"{NOTICES}.includes('vaultwire ide --vault')")
@@ -287,6 +208,23 @@ def test_the_context_menu_of_a_file_mentions_it_while_a_server_runs(door: Editor
     tab.wait_for("!standIn.plugin.connected")
     tab.evaluate("standIn.fileMenu('Pictures/Map.png')")
     assert tab.texts(".menu button") == []
+
+
+def test_folders_several_files_and_a_picture_in_front_are_mentioned(door: EditorDoor, tab: Tab) -> None:
+    door.join()
+    tab.evaluate("standIn.app.vault.add('Pictures/Map.png', '')")
+    tab.evaluate("standIn.fileMenu('Projects')")
+    tab.click(".menu button", "Mention to assistant")
+    door.wait_for(lambda: door.mentions == [Mention("Projects")])
+    tab.evaluate("standIn.fileMenu('/')")  # the whole vault is nothing to mention
+    assert tab.texts(".menu button") == []
+    tab.evaluate("standIn.filesMenu('Plan.md', 'Pictures/Map.png')")
+    tab.click(".menu button", "Mention to assistant")
+    door.wait_for(lambda: door.mentions[1:] == [Mention("Plan.md"), Mention("Pictures/Map.png")])
+    open_note(tab, "Plan.md")
+    tab.evaluate("standIn.open('Pictures/Map.png')")
+    tab.press("Control+Alt+k")
+    door.wait_for(lambda: door.mentions[3:] == [Mention("Pictures/Map.png")])
 
 
 def test_a_note_that_is_open_is_shown_where_it_is(door: EditorDoor, tab: Tab) -> None:
@@ -374,174 +312,14 @@ def test_a_pause_hides_all_until_it_ends_also_after_a_restart(door: EditorDoor, 
     door.wait_for(lambda: door.selections[-1] == Selection(""))
 
 
-# ---------------------------------------------------------------------- changes
-
-
-def test_a_change_is_shown_accepted_and_the_note_is_back(door: EditorDoor, tab: Tab) -> None:
-    open_note(tab, "Plan.md")
-    tab.wait_for(f"document.querySelector('.status-bar-item').textContent === '{NOBODY}'")
-    look_away(tab)
-    door.propose("Plan.md", NOTE, NEW, "✻ [Claude Code] Plan.md ⧉")
-    tab.wait_for(f"{CHANGES}?.querySelector('article').checkVisibility()")
-    assert tab.texts(".notice") == []
-    assert status(tab) == "Vaultwire: 1 to look at"
-    assert tab.texts("article strong") == ["Plan.md"]
-    assert tab.texts(".vaultwire-removed") == ["- Second line."]
-    assert tab.texts(".vaultwire-added")[1] == "+ <img src=x onerror=\"document.title='taken'\">"
-    assert tab.evaluate("document.images.length") == 0
-    tab.shoot("plugin-change")
-    tab.click("article button", "Accept")
-    door.wait_for(lambda: door.decisions == [NEW])
-    tab.wait_for("!document.querySelector('.vaultwire-changes')")
-    assert status(tab) == NOBODY
-    assert tab.texts("#tabs .active") == ["Plan.md"]
-
-
-def test_no_pane_opens_under_a_person_who_types_and_a_notice_leads_to_it(door: EditorDoor, tab: Tab) -> None:
-    open_note(tab, "Plan.md")
-    tab.type("typing")
-    door.propose("Plan.md", NOTE, NEW)
-    tab.wait_for(f"{NOTICES}.includes('A change to Plan.md waits for you.')")
-    tab.type(" on")
-    assert tab.texts("#tabs button") == ["Plan.md"]
-    assert tab.texts(".cm-line")[0] == "typing on# Plan"
-    tab.shoot("plugin-notice")
-    door.propose("Other.md", "", "another\n")
-    tab.wait_for(f"{NOTICES}.includes('A change to Other.md')")
-    assert len(tab.texts(".notice")) == 1
-    tab.click(".notice button", "Show")
-    tab.wait_for("document.querySelectorAll('article').length === 2")
-    assert tab.texts(".notice") == []
-    door.propose("Third.md", "", "third\n")  # where it can be seen already
-    tab.wait_for("document.querySelectorAll('article').length === 3")
-    assert tab.texts(".notice") == []
-    assert door.decisions == []
-
-
-def test_a_notice_goes_when_nothing_waits(door: EditorDoor, tab: Tab) -> None:
-    open_note(tab, "Plan.md")
-    door.propose("Plan.md", NOTE, NEW)
-    tab.wait_for("document.querySelector('.notice')")
-    door.proposals.reject_all(door)
-    tab.wait_for("!document.querySelector('.notice')")
-    assert tab.texts("#tabs .active") == ["Plan.md"]
-
-
-def test_keys_that_are_under_way_decide_nothing(door: EditorDoor, tab: Tab) -> None:
-    open_note(tab, "Plan.md")
-    look_away(tab)
-    door.propose("Plan.md", NOTE, NEW)
-    tab.wait_for(f"{CHANGES}?.querySelector('article').checkVisibility()")
-    tab.type("typing on \n\n ")
-    assert door.proposals.waiting
-    assert door.decisions == []
-
-
-def test_a_pane_in_a_sidebar_stays_when_all_is_decided(door: EditorDoor, tab: Tab) -> None:
-    door.propose("Plan.md", NOTE, NEW)
-    look_at_changes(tab)
-    tab.evaluate("standIn.app.workspace.active.root = 'right'")  # the person drags it there
-    tab.click("article button", "Reject")
-    tab.wait_for(f"{CHANGES}.textContent.includes('Nothing waits for you.')")
-    assert tab.texts("#tabs button") == ["Changes to look at"]
-
-
-def test_a_change_is_accepted_as_the_person_edited_it(door: EditorDoor, tab: Tab) -> None:
-    door.propose("Plan.md", NOTE, NEW)
-    look_at_changes(tab)
-    tab.click("article button", "Edit")
-    assert tab.texts("article pre") == []
-    tab.press("Control+Home")
-    tab.type("Mine\n")
-    tab.shoot("plugin-editing")
-    door.propose("Other.md", "", "another\n")  # what is typed survives news
-    tab.wait_for("document.querySelectorAll('article').length === 2")
-    tab.click("article button", "Show the change")
-    tab.click("article button", "Accept as edited")
-    door.wait_for(lambda: door.decisions == ["Mine\n" + NEW])
-    tab.wait_for("document.querySelectorAll('article').length === 1")
-    tab.click("article button", "Reject")
-    door.wait_for(lambda: door.decisions == ["Mine\n" + NEW, None])
-
-
-def test_an_unedited_change_comes_back_byte_for_byte(door: EditorDoor, tab: Tab) -> None:
-    door.propose("Plan.md", NOTE, "one\r\ntwo\r\n")
-    look_at_changes(tab)
-    tab.click("article button", "Edit")
-    tab.click("article button", "Show the change")
-    tab.click("article button", "Accept")
-    door.wait_for(lambda: door.decisions == ["one\r\ntwo\r\n"])
-
-
-def test_a_second_click_decides_no_second_change_and_no_button_comes_under_the_pointer(
-    door: EditorDoor, tab: Tab
-) -> None:
-    for number in range(3):
-        door.propose(f"{number}.md", "", f"{number}\n")
-    look_at_changes(tab, 3)
-    places = "[...document.querySelectorAll('article')].map((e) => e.getBoundingClientRect().top)"
-    before = tab.evaluate(places)
-    tab.click("article button", "Accept")
-    tab.wait_for("document.querySelectorAll('article').length === 2")
-    tab.click_again()
-    assert tab.evaluate(places) == before[1:]
-    assert tab.texts(".vaultwire-decided") == ["Accepted: 0.md"]
-    tab.shoot("plugin-decided")
-    place = "document.querySelector('article button').getBoundingClientRect()"
-    tab.move(*tab.evaluate(f"(() => {{ const place = {place}; return [place.x + 9, place.y + 9]; }})()"))
-    tab.click_again(2)  # as the second click of a double click
-    tab.click("article button", "Reject")
-    tab.wait_for("document.querySelectorAll('article').length === 1")
-    assert door.decisions == ["0\n", None]
-
-
-def test_by_keys_the_focus_goes_on_from_a_change_that_is_decided_and_buttons_name_their_note(
-    door: EditorDoor, tab: Tab
-) -> None:
-    for number in range(3):
-        door.propose(f"{number}.md", "", f"{number}\n")
-    look_at_changes(tab, 3)
-    tab.evaluate("document.querySelector('article button').focus()")
-    tab.press("Enter", 2)  # the second one must decide nothing
-    tab.wait_for("document.activeElement.className === 'vaultwire-decided'")
-    tab.press("Enter")
-    tab.press("Tab")
-    described = "document.getElementById(document.activeElement.getAttribute('aria-describedby')).textContent"
-    assert tab.evaluate(described) == "1.md"
-    assert tab.evaluate("document.activeElement.textContent") == "Accept"
-    tab.press("Enter")
-    door.wait_for(lambda: len(door.decisions) == 2)
-    assert door.decisions == ["0\n", "1\n"]
-
-
-def test_a_closed_view_decides_nothing_and_comes_back_by_command_and_click(door: EditorDoor, tab: Tab) -> None:
-    open_note(tab, "Plan.md")
-    door.propose("Plan.md", NOTE, NEW)
-    look_at_changes(tab)
-    close = "standIn.app.workspace.detachLeavesOfType('vaultwire-changes')"
-    for ask in ("status", "palette"):
-        tab.wait_for("document.querySelector('.vaultwire-changes article')?.checkVisibility()")
-        tab.evaluate(close)
-        assert tab.texts("article") == []
-        if ask == "status":
-            tab.click(".status-bar-item")
-        else:
-            tab.press("Control+p")
-            tab.type("Show changes that wait\n")
-    tab.wait_for("document.querySelector('.vaultwire-changes article')?.checkVisibility()")
-    assert door.decisions == []
-
-
 # ---------------------------------------------------------------------- the link
 
 
-def test_the_end_of_the_server_clears_the_view_and_a_new_one_is_found(door: EditorDoor, tab: Tab, site: str) -> None:
+def test_the_end_of_the_server_is_shown_and_a_new_one_is_found(door: EditorDoor, tab: Tab, site: str) -> None:
     open_note(tab, "Plan.md")
-    door.propose("Plan.md", NOTE, NEW)
-    look_at_changes(tab)
-    tab.evaluate("standIn.plugin.wait = 1e9")  # it would come by itself, too
+    tab.evaluate("standIn.plugin.link.wait = 1e9")  # it would come by itself, too
     door.close()
-    tab.wait_for("!standIn.plugin.connected && !document.querySelector('article')")
+    tab.wait_for("!standIn.plugin.connected")
     assert status(tab) == OFF
     again = EditorDoor(door.root, site)
     try:
@@ -551,17 +329,6 @@ def test_the_end_of_the_server_clears_the_view_and_a_new_one_is_found(door: Edit
         assert again.link.is_open
     finally:
         again.close()
-
-
-def test_a_lost_connection_is_said_and_what_waited_comes_back_with_the_next(door: EditorDoor, tab: Tab) -> None:
-    open_note(tab, "Plan.md")
-    door.propose("Plan.md", NOTE, NEW)
-    look_at_changes(tab)
-    door.link._viewers.connections[0].socket.shutdown(socket.SHUT_RDWR)  # as a computer that slept finds it
-    tab.wait_for("document.getElementById('notices').textContent.includes('is not connected any more')")
-    look_at_changes(tab)
-    tab.click("article button", "Accept")
-    door.wait_for(lambda: door.decisions == [NEW])
 
 
 def test_attempts_become_rarer(blank: Tab) -> None:
@@ -582,10 +349,10 @@ def test_a_server_of_another_version_is_told_nothing_and_the_person_once(
     monkeypatch.setattr("vaultwire.desk.plugin_endpoint.VERSION", 99)
     start(blank, door.plugin._asdict())
     blank.wait_for("document.getElementById('notices').textContent.includes('run vaultwire plugin install')")
-    blank.wait_for("!standIn.plugin.socket")
+    blank.wait_for("!standIn.plugin.link.socket")
     open_note(blank, "Plan.md")
     blank.evaluate("window.dispatchEvent(new Event('focus'))")
-    blank.wait_for("standIn.computer.reads > 1 && !standIn.plugin.socket")
+    blank.wait_for("standIn.computer.reads > 1 && !standIn.plugin.link.socket")
     assert len(blank.texts(".notice")) == 1
     assert door.selections == []
 
@@ -594,23 +361,6 @@ def test_a_server_of_another_version_is_told_nothing_and_the_person_once(
 def test_nothing_is_told_to_another_server(door: EditorDoor, blank: Tab, wrong: dict[str, str]) -> None:
     start(blank, {**door.plugin._asdict(), **wrong})
     open_note(blank, "Plan.md")
-    blank.wait_for("!standIn.plugin.socket")
+    blank.wait_for("!standIn.plugin.link.socket")
     assert status(blank) == OFF
     assert door.selections == []
-
-
-def test_a_plugin_that_is_unloaded_leaves_nothing_and_rejects_nothing(door: EditorDoor, tab: Tab) -> None:
-    open_note(tab, "Plan.md")
-    door.propose("Plan.md", NOTE, NEW)
-    look_at_changes(tab)
-    tab.evaluate("standIn.plugin.unload()")
-    tab.wait_for("!document.querySelector('.vaultwire-changes')")
-    assert tab.texts("#tabs button") == ["Plan.md", "Plugin no longer active"]  # the pane keeps its place for an update
-    assert tab.texts("#status div") == []
-    assert tab.evaluate("standIn.app.commands.length + standIn.app.extensions.length") == 0
-    assert tab.evaluate("standIn.app.workspace.handlers.length + standIn.app.vault.handlers.length") == 0
-    reads = tab.evaluate("standIn.computer.reads")
-    tab.evaluate("window.dispatchEvent(new Event('focus'))")
-    assert tab.evaluate("standIn.computer.reads") == reads
-    assert len(door.proposals.waiting) == 1
-    assert door.decisions == []

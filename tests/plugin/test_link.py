@@ -20,7 +20,7 @@ from support.editor_door import PATIENCE, EditorDoor
 from support.vaults import write_vault
 from vaultwire.desk.command_api import KEY_HEADER
 from vaultwire.desk.plugin_endpoint import MAX_SELECTED, OBSIDIAN, VERSION, Seen, parse_message
-from vaultwire.editor.proposals import Decision
+from vaultwire.desk.plugin_review import PluginReview
 from vaultwire.editor.state import Mention, Position, Selection
 from vaultwire.server.editors.notifications import quirks_of
 
@@ -78,22 +78,33 @@ def test_a_plugin_is_greeted_shown_what_waits_and_asked_to_show_notes(door: Edit
     assert not nobody
     with come(door, door.plugin.token) as plugin:
         assert hear(plugin) == {"type": "hello", "version": VERSION, "answer": door.plugin.answer}
-        assert hear(plugin) == {"type": "changes", "changes": []}
+        assert hear(plugin) == {"type": "items", "items": [], "waiting": 0}
         assert door.link.is_open
         door.propose("Plan.md", "one\n", "two\n", "Claude")
-        (change,) = hear(plugin)["changes"]
-        assert {name: change[name] for name in ("path", "label", "new")} == {
-            "path": "Plan.md",
-            "label": "Claude",
-            "new": "two\n",
-        }
-        assert change["lines"] == [["gap", "@@ -1 +1 @@"], ["removed", "one"], ["added", "two"]]
+        told = hear(plugin)
+        [item] = told["items"]
+        assert (told["waiting"], item["id"], item["kind"], item["state"]) == (1, "p1", "diff", "waiting")
+        plugin.send(json.dumps({"type": "show", "id": "p1"}))
+        shown = hear(plugin)
+        assert (shown["type"], shown["item"]["id"]) == ("item", "p1")
+        [file] = shown["item"]["files"]
+        assert (file["path"], file["added"], file["removed"], len(file["hunks"])) == ("Plan.md", 1, 1, 1)
+        for ask in ({"type": "text"}, {"type": "hunks", "from": 0}, {"type": "preview", "text": "mine\n"}):
+            plugin.send(json.dumps({**ask, "id": "p1", "file": 0}))
+            answered = hear(plugin)
+            assert (answered["type"], answered["id"]) == (ask["type"], "p1")
         assert door.link.open("Plan.md", 2)
         assert hear(plugin) == {"type": "open", "path": "Plan.md", "line": 2}
-        plugin.send(json.dumps({"type": "decide", "id": "other", "text": "x"}))
-        plugin.send(json.dumps({"type": "decide", "id": change["id"], "text": "edited\n"}))
+        plugin.send(json.dumps({"type": "decide", "id": "p99", "action": "accept"}))
+        wrong = hear(plugin)
+        assert (wrong["type"], wrong["id"], wrong["error"]) == ("decided", "p99", True)
+        plugin.send(json.dumps({"type": "decide", "id": "p1", "action": "accept", "edited": {"0": "edited\n"}}))
         door.wait_for(lambda: door.decisions == ["edited\n"])
-        assert hear(plugin) == {"type": "changes", "changes": []}
+        said = [hear(plugin) for _ in range(2)]
+        [decided] = [each for each in said if each["type"] == "decided"]
+        assert (decided["id"], decided["error"]) == ("p1", False)
+        [items] = [each for each in said if each["type"] == "items"]
+        assert (items["waiting"], items["items"][0]["state"]) == (0, "accepted as edited")
         door.propose("Plan.md", "one\n", "two\n", "Claude")
         hear(plugin)
     door.wait_for(lambda: not door.link.is_open)
@@ -157,8 +168,6 @@ ODD: list[dict[str, Any]] = [
     {"tabs": [7]},
     {"type": "other"},
     {"type": "decide", "id": 7, "text": None},
-    {"type": "decide", "id": "x", "text": 7},
-    {"type": "decide", "id": "x"},
     {"type": "mention"},
     {"type": "mention", "first": 2, "last": 1},
     {"type": "mention", "first": -1, "last": 1},
@@ -170,8 +179,6 @@ ODD: list[dict[str, Any]] = [
 @pytest.mark.parametrize("odd", ODD, ids=str)
 def test_a_message_that_is_not_as_it_should_be_says_nothing(odd: dict[str, Any]) -> None:
     message = {**STATE, **odd}
-    if "text" not in odd and message["type"] == "decide":
-        del message["text"]
     assert parse_message(json.dumps(message)) is None
 
 
@@ -181,7 +188,29 @@ def test_a_message_that_is_as_it_should_be_is_understood() -> None:
     assert parse_message(json.dumps({**STATE, "path": "", "text": "x"})) == Seen(Selection(""), ())
     mention = {"type": "mention", "path": "A.md", "first": 2, "last": 3}
     assert parse_message(json.dumps(mention)) == Mention("A.md", 2, 3)
-    assert parse_message('{"type":"decide","id":"x","text":null}') == ("x", Decision(None))
+    assert parse_message('{"type":"show","id":"p1"}') == {"type": "show", "id": "p1"}
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {"type": "other"},
+        {"type": "decide"},
+        {"type": "decide", "action": 7},
+        {"type": "decide", "action": "accept", "edited": [1]},
+        {"type": "decide", "action": "accept", "edited": {"0": 7}},
+        {"type": "decide", "action": "undo", "file": -1},
+        {"type": "decide", "action": "undo", "file": True},
+        {"type": "text"},
+        {"type": "preview", "file": 0},
+        {"type": "hunks", "file": 0, "from": "0"},
+    ],
+    ids=str,
+)
+def test_a_request_about_an_item_that_is_not_as_it_should_be_is_ignored(door: EditorDoor, odd: dict[str, Any]) -> None:
+    door.propose("Plan.md", "one\n", "two\n", "Claude")
+    assert PluginReview(lambda: door.reviewer).answer({"id": "p1", **odd}) is None
+    assert len(door.proposals.waiting) == 1
 
 
 @given(

@@ -19,6 +19,7 @@ from vaultwire.transports.lock_file import endpoint_file, endpoint_path, new_end
 
 PLUGIN = resources.files("vaultwire.obsidian").joinpath("plugin")
 MAIN = PLUGIN.joinpath("main.js").read_text(encoding="utf-8")
+SOURCE = Path(__file__).parents[2] / "packaging" / "obsidian-plugin" / "src"
 NODE = shutil.which("node")
 needs_node = pytest.mark.skipif(NODE is None, reason="no node: install Node.js")
 
@@ -26,7 +27,7 @@ needs_node = pytest.mark.skipif(NODE is None, reason="no node: install Node.js")
 RUNNER = """
 const given = JSON.parse(process.argv[2]);
 const module_ = { exports: {} };
-const stub = { Plugin: class {}, ItemView: class {} };
+const stub = { Plugin: class {}, ItemView: class {}, PluginSettingTab: class {} };
 new Function("require", "module", "exports", require("fs").readFileSync(process.argv[1], "utf8"))(
   (name) => (/^(obsidian|@codemirror)/.test(name) ? stub : require(name)), module_, module_.exports);
 const places = given.map(({ vault, env, platform, home }) => module_.exports.linkPlace(vault, env, platform, home));
@@ -112,8 +113,9 @@ def test_a_link_file_is_for_nobody_else_and_goes_when_the_server_does(tmp_path: 
 
 
 def test_the_numbers_of_both_sides_are_the_same() -> None:
-    assert f"const VERSION = {VERSION};" in MAIN
-    assert f"const MAX_SELECTED = {MAX_SELECTED:_};" in MAIN
+    source = (SOURCE / "messages.ts").read_text(encoding="utf-8")
+    assert f"const VERSION = {VERSION};" in source
+    assert f"const MAX_SELECTED = {MAX_SELECTED:_};" in source
 
 
 def test_nothing_in_the_plugin_is_taken_for_markup() -> None:

@@ -73,7 +73,7 @@ def running(tmp_path: Path) -> Iterator[Running]:
                 connect(f"ws://127.0.0.1:{link.port}/plugin?key={link.token}", origin=Origin(OBSIDIAN), proxy=None)
             )
             assert hear(made)["answer"] == link.answer
-            assert hear(made) == {"type": "changes", "changes": []}
+            assert hear(made) == {"type": "items", "items": [], "waiting": 0}
             return made
 
         def run(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -131,8 +131,8 @@ def test_assistant_plugin_and_commands_find_one_another(running: Running) -> Non
     assert hear(assistant, 2)["result"]["content"][0]["text"] == f"Opened file: {place}"
     diff = {"old_file_path": place, "new_file_path": place, "new_file_contents": "one\n2\n", "tab_name": "tab"}
     send(assistant, jsonrpc="2.0", id=3, method="tools/call", params={"name": "openDiff", "arguments": diff})
-    (change,) = hear(plugin)["changes"]
-    send(plugin, type="decide", id=change["id"], text="one\nzwei\n")
+    (change,) = hear(plugin)["items"]
+    send(plugin, type="decide", id=change["id"], action="accept", edited={"0": "one\nzwei\n"})
     texts = [item["text"] for item in hear(assistant, 3)["result"]["content"]]
     assert texts == ["FILE_SAVED", "one\nzwei\n"]
     assert (running.vault / "Plan.md").read_text() == "one\ntwo\n"  # the assistant writes

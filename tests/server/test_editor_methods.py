@@ -46,7 +46,13 @@ MESSAGES: st.SearchStrategy[dict[str, Any]] = st.fixed_dictionaries(
 def bridge(tmp_path_factory: pytest.TempPathFactory) -> Bridge:
     root = write_vault(tmp_path_factory.mktemp("vault"), "=== Note.md\n[[Nowhere]]\n")
     vault = open_vault(root)
-    return Bridge(lambda: vault, ClientPaths(str(root)), EditorState(), Proposals(), lambda _path, _line: False)
+    return Bridge(
+        lambda: vault,
+        ClientPaths(str(root)),
+        EditorState(),
+        Proposals(lambda: vault.holding),
+        lambda _path, _line: False,
+    )
 
 
 def talk(bridge: Bridge, frames: list[bytes]) -> list[Any]:

@@ -27,10 +27,11 @@ class Stage:
     def __init__(self, root: Path, files: Path, bounds: Bounds) -> None:
         self.root = root
         self.state = EditorState(lambda path: path.startswith("Private/"))
-        self.proposals = Proposals()
+        vault = open_vault(root)
+        self.vault = vault
+        self.proposals = Proposals(lambda: vault.holding)
         self._changed = threading.Condition()
         self.proposals.listen(self._note)
-        vault = open_vault(root)
         self.bridge = Bridge(
             lambda: vault, ClientPaths(str(root)), self.state, self.proposals, lambda _path, _line: False
         )

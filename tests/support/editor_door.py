@@ -11,13 +11,16 @@ from typing import TypeVar
 from support.vaults import open_vault
 from vaultwire.desk.command_endpoint import CommandEndpoint
 from vaultwire.desk.plugin_endpoint import OBSIDIAN, PluginEndpoint
-from vaultwire.desk.review_endpoint import ReviewEndpoint
-from vaultwire.editor.proposals import Decision, Proposals
+from vaultwire.desk.plugin_review import PluginReview
+from vaultwire.editor.proposals import Decision, Diff, Proposals
 from vaultwire.editor.state import EditorState, Mention, Selection
+from vaultwire.review.reviewer import Reviewer
 from vaultwire.server.editors.methods import Bridge, Peer
 from vaultwire.server.editors.notifications import ClientPaths
-from vaultwire.transports.editor_socket.door import TOKEN_HEADER, Bounds, EditorSocket, hosts
+from vaultwire.transports.editor_socket.door import TOKEN_HEADER, Bounds, EditorSocket
 from vaultwire.transports.lock_file import new_endpoint
+from vaultwire.vault.caller import Caller
+from vaultwire.vault.changes.change import Author
 
 PATIENCE = 20.0
 TOKEN = "token"
@@ -30,26 +33,28 @@ class EditorDoor:
     def __init__(self, root: Path, *origins: str, bounds: Bounds = Bounds()) -> None:  # noqa: B008 - a constant
         self.root = root
         self.state = EditorState(lambda path: path.startswith("Private/"))
-        self.proposals = Proposals()
+        vault = self.vault = open_vault(root)
+        self.proposals = Proposals(lambda: vault.holding)
         self.selections: list[Selection] = []
         self.mentions: list[Mention] = []
         self.decisions: list[str | None] = []
         self._changed = threading.Condition()
         self.state.listen(self._note(self.selections.append), self._note(self.mentions.append))
-        vault = open_vault(root)
         self.bridge = Bridge(lambda: vault, ClientPaths(str(root)), self.state, self.proposals, self._open)
         listener = socket.create_server(("127.0.0.1", 0))
         self.port: int = listener.getsockname()[1]
         self.plugin, self.commands = new_endpoint(self.port), new_endpoint(self.port)
-        self.desk = ReviewEndpoint(self.proposals, {f"http://{host}" for host in hosts(self.port)})
+        person = Caller("you")
+        person.is_person = True
+        self.reviewer = Reviewer(vault.used_by(person, "desk"))
+        review = PluginReview(lambda: self.reviewer, self.proposals.look)
         self.link = PluginEndpoint(
-            self.state, self.proposals, self.plugin[1:], lambda: self.bridge.peers, on_gone=self._changes
+            self.state, review, self.plugin[1:], lambda: self.bridge.peers, on_gone=self._changes
         )
         self.link.origins = (OBSIDIAN, *origins)
         self.command_link = CommandEndpoint(self.state, lambda: vault, self.commands.token, lambda: self.bridge.peers)
-        self._socket = EditorSocket(
-            self.bridge, listener, TOKEN, (self.desk, self.link, self.command_link), bounds=bounds
-        )
+        self.proposals.listen(self.link.tell_items)
+        self._socket = EditorSocket(self.bridge, listener, TOKEN, (self.link, self.command_link), bounds=bounds)
         self._thread = threading.Thread(target=self._socket.run)
         self._thread.start()
 
@@ -94,7 +99,10 @@ class EditorDoor:
                 self.decisions.append(decision.text)
                 self._changed.notify_all()
 
-        self.proposals.propose(path, label, old, new, self, decided)
+        place = self.root / path
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_bytes(old.encode())
+        self.proposals.propose(Diff(path, label, old.encode(), new), Author("tests", "openDiff"), self, decided)
 
     def wait_for(self, holds: Callable[[], bool]) -> None:
         """Wait until something told has made it so."""

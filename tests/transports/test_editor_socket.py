@@ -15,16 +15,14 @@ from typing import Any, Self
 import pytest
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import ClientConnection, connect
-from websockets.typing import Origin
 
 from support.vaults import open_vault, write_vault
-from vaultwire.desk.review_endpoint import ReviewEndpoint
-from vaultwire.desk.review_page import to_change
 from vaultwire.editor.proposals import Decision, Proposals
 from vaultwire.editor.state import EditorState, Mention, Position, Selection
+from vaultwire.review.reviewer import Reviewer
 from vaultwire.server.editors.methods import Bridge
 from vaultwire.server.editors.notifications import ClientPaths
-from vaultwire.transports.editor_socket.door import TOKEN_HEADER, Bounds, EditorSocket, hosts
+from vaultwire.transports.editor_socket.door import TOKEN_HEADER, Bounds, EditorSocket
 
 TOKEN = "0a5d7c1e-7d1c-4c1c-9a5e-7d1c4c1c9a5e"
 NOTES = """
@@ -58,14 +56,14 @@ class Door:
     def __init__(self, root: Path, bounds: Bounds) -> None:
         self.root = root
         self.state = EditorState(lambda path: path.startswith("Private/"))
-        self.proposals = Proposals()
+        self.vault = vault = open_vault(root)
+        self.proposals = Proposals(lambda: vault.holding)
         self.opened: list[tuple[str, int]] = []
         self.log: list[str] = []
-        self.bridge = Bridge(lambda: open_vault(root), ClientPaths(str(root)), self.state, self.proposals, self._open)
+        self.bridge = Bridge(lambda: vault, ClientPaths(str(root)), self.state, self.proposals, self._open)
         listener = socket.create_server(("127.0.0.1", 0))
         self.port = listener.getsockname()[1]
-        self.desk = ReviewEndpoint(self.proposals, {f"http://{host}" for host in hosts(self.port)})
-        self._socket = EditorSocket(self.bridge, listener, TOKEN, (self.desk,), self.log.append, bounds)
+        self._socket = EditorSocket(self.bridge, listener, TOKEN, (), self.log.append, bounds)
         self._thread = threading.Thread(target=self._socket.run)
         self._thread.start()
 
@@ -611,8 +609,8 @@ def test_a_mark_of_the_byte_order_is_no_change_of_the_first_line(door: Door, the
         id_ = client.post("tools/call", {"name": "openDiff", "arguments": arguments})
         assert client.request("ping")["result"] == {}
         (proposal,) = door.proposals.waiting
-        lines = [["same", "# Note"], ["removed", "one"], ["added", "two"]]
-        assert to_change(proposal)["lines"][1:] == lines
+        [step] = door.vault.holding.waiting()[0].steps
+        assert step.after == f"{there}# Note\ntwo\n".encode()  # type: ignore[union-attr]
         door.proposals.decide(proposal.id, Decision(proposal.new))
         answer = client.receive()
         assert (answer["id"], texts(answer)) == (id_, ["FILE_SAVED", f"{bom}# Note\ntwo\n"])
@@ -627,8 +625,9 @@ def test_a_file_that_is_not_to_be_read_is_not_taken_for_a_new_one(door: Door, tm
             open_diff(client, door, path)
             (proposal,) = door.proposals.waiting
             assert proposal.old is None
-            assert [kind for kind, _ in to_change(proposal)["lines"]] == ["gap", "gap", "added"]
-            assert "not shown" in to_change(proposal)["lines"][0][1]
+            [stored] = door.vault.holding.waiting()
+            assert stored.outside.endswith(path.lstrip("./"))
+            assert stored.steps[0].before is None  # type: ignore[union-attr]
             door.proposals.decide(proposal.id, Decision(None))
             client.receive()
         open_diff(client, door, "../another.txt")
@@ -766,73 +765,36 @@ def test_the_contracts_log_lines_are_said(door: Door) -> None:
     assert not any(TOKEN in line for line in door.log)
 
 
-# ---------------------------------------------------------------------- the person's page
+# ---------------------------------------------------------------------- long notes
 
 
-def get(door: Door, path: str, host: str | None = None) -> tuple[int, str]:
-    with socket.create_connection(("127.0.0.1", door.port)) as raw:
-        raw.sendall(f"GET {path} HTTP/1.1\r\nHost: {host or f'127.0.0.1:{door.port}'}\r\n\r\n".encode())
-        answer = b""
-        while piece := raw.recv(65536):
-            answer += piece
-    return int(answer.split()[1]), answer.decode()
-
-
-def page_socket(door: Door, origin: str | None, path: str | None = None) -> AbstractContextManager[ClientConnection]:
-    where = (path or door.desk.path).replace("/desk/?", "/desk/socket?")
-    opened: AbstractContextManager[ClientConnection] = connect(
-        f"ws://127.0.0.1:{door.port}{where}", origin=Origin(origin) if origin else None, compression=None, proxy=None
-    )
-    return opened
-
-
-def test_the_page_is_opened_by_its_link_alone(door: Door) -> None:
-    status, page = get(door, door.desk.path)
-    assert status == 200
-    assert "script-src 'nonce-" in page
-    assert "{nonce}" not in page
-    assert "no-store" in page
-    for path in ("/desk/", "/desk/?key=", "/desk/?key=wrong", "/desk/review_page.html"):
-        assert get(door, path)[0] == 403
-    assert get(door, door.desk.path.replace("/desk/?", "/desk/other?"))[0] == 404
-    assert get(door, door.desk.path, "evil.example")[0] == 403
-
-
-def test_the_pages_socket_is_for_the_page_alone(door: Door) -> None:
-    own = f"http://127.0.0.1:{door.port}"
-    for origin, path in ((None, None), ("http://evil.example", None), ("null", None), (own, "/desk/?key=wrong")):
-        with pytest.raises(InvalidStatus) as refused, page_socket(door, origin, path):
-            pass
-        assert refused.value.response.status_code == 403
-    # The key opens the page, not the client's part of the socket.
-    with pytest.raises(InvalidStatus), door.connect(headers={TOKEN_HEADER: None}, origin=own):
-        pass
-
-
-def test_what_the_person_decides_on_the_page_is_the_answer(door: Door) -> None:
-    with Client(door) as client, page_socket(door, f"http://localhost:{door.port}") as page:
-        assert json.loads(page.recv(timeout=20)) == []
-        id_ = open_diff(client, door)
-        (change,) = json.loads(page.recv(timeout=20))
-        assert (change["path"], change["new"]) == ("Note.md", "new\n")
-        assert change["lines"] == [
-            ["gap", "@@ -1,3 +1 @@"],
-            ["removed", "# Note"],
-            ["removed", "one"],
-            ["removed", "two [[Nowhere]]"],
-            ["added", "new"],
-        ]
-        for nonsense in (
-            "{",
-            "[]",
-            '{"id": 7}',
-            json.dumps({"id": change["id"], "text": 7}),
-            '{"id": "x", "text": null}',
-        ):
-            page.send(nonsense)
-        page.send(json.dumps({"id": change["id"], "text": "mine\n"}))
+@pytest.mark.parametrize("line", ["a line of many\n", "eine Zeile für \u00e4lle \u65e5\u672c\n"])
+def test_a_diff_of_a_note_of_several_megabytes_is_shown_and_answered(door: Door, line: str) -> None:
+    long = line * (5_000_000 // len(line.encode()))
+    (door.root / "Note.md").write_text(long, encoding="utf-8")
+    with Client(door) as client:
+        place = str(door.root / "Note.md")
+        arguments = {"new_file_path": place, "new_file_contents": f"first\n{long}", "tab_name": "Note.md"}
+        id_ = client.post("tools/call", {"name": "openDiff", "arguments": arguments})
+        while not door.proposals.waiting:
+            threading.Event().wait(0.001)
+        [proposal] = door.proposals.waiting
+        assert proposal.old == long
+        detail = Reviewer(door.vault).item(proposal.id)
+        assert [(file["added"], file["removed"]) for file in detail["files"]] == [(1, 0)]
+        door.proposals.decide(proposal.id, Decision(proposal.new))
         answer = client.receive()
-        assert (answer["id"], texts(answer)) == (id_, ["FILE_SAVED", "mine\n"])
-        assert json.loads(page.recv(timeout=20)) == []
-        page.send(json.dumps({"id": change["id"], "text": None}))  # too late
-        assert client.request("ping")["result"] == {}
+        assert (answer["id"], texts(answer)) == (id_, ["FILE_SAVED", f"first\n{long}"])
+
+
+def test_what_claude_code_has_written_after_it_was_accepted_is_on_record_under_its_name(door: Door) -> None:
+    with Client(door) as client:
+        open_diff(client, door)
+        door.vault.holding.accept(door.vault.holding.waiting()[0].id)  # as another process does
+        door.proposals.look()
+        assert texts(client.receive())[0] == "FILE_SAVED"
+        (door.root / "Note.md").write_text("new\n")
+        door.proposals.record()
+        [change] = door.vault.history.latest("", 10, None)
+        assert (change.author.client, change.author.tool, change.proposal) == ("claude-code", "openDiff", 1)
+        assert change.author.session

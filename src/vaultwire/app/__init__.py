@@ -94,11 +94,12 @@ def run_serve(
     on_editor: Callable[[str, int, str, int], None] | None = None,
     on_waiting: Callable[[str, str], None] = lambda _path, _page: None,
     companions: Collection[str] = (),
+    on_running: Callable[[str, str], None] = lambda _vault, _page: None,
 ) -> None:
     """Serve the vault over HTTP until told to end, as ``serve_http``.
 
     ``on_editor``: also be an editor to clients on this computer; called as ``on_ready`` of ``editors.run_ide``.
-    ``on_waiting`` and ``companions``: as in ``editors.open_editors``.
+    ``on_waiting``, ``companions`` and ``on_running``: as in ``editors.open_editors``.
     """
     from contextlib import ExitStack  # noqa: PLC0415 - after the first answer of the other doors, here and below
 
@@ -116,7 +117,7 @@ def run_serve(
         if on_editor is not None:
             from vaultwire.app.editors import open_editors  # noqa: PLC0415 - only where it is asked for
 
-            doors = open_editors(config, on_waiting, companions)
+            doors = open_editors(config, on_waiting, companions, on_running=on_running)
 
         def begin(url: str, **how: bool) -> None:
             on_ready(url, **how)

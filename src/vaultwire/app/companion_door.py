@@ -73,7 +73,7 @@ class CompanionDoor:
             file.write()
 
     def end(self) -> None:
-        """Remove the files, reject all proposals, tell the clients, and wait until all has ended."""
+        """Remove the files, withdraw all proposals, tell the clients, and wait until all has ended."""
         for file in self._files:
             file.remove()
         self.companion.close()

@@ -80,6 +80,11 @@ def new_link(config: Config) -> str | None:
     return None if running is None else link_to(config, running.server, running.url)
 
 
+def is_served(config: Config) -> bool:
+    """Tell whether the desk of a running server shows these vaults."""
+    return find(desk_folder(config.state), list(config.vaults.values())) is not None
+
+
 def link_to(config: Config, server: str, url: str) -> str:
     """Return a link that opens the desk of a server once, within ten minutes. Raises OSError."""
     return f"{url}{PATH}/enter?code={new_code(desk_folder(config.state), server)}"

@@ -55,6 +55,11 @@ class DeskDoor:
             self._thread.join()
         self._listener.close()
 
+    @property
+    def is_open(self) -> bool:
+        """Whether the person has the page open."""
+        return self._desk.is_open
+
     def new_link(self) -> str:
         """Return a link that opens the desk once, within ten minutes. Raises OSError."""
         return link_to(self._config, self._desk.access.server, self.url)

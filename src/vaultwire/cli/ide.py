@@ -40,8 +40,10 @@ def run(config: Config, options: argparse.Namespace) -> int:
 
     asked = companions(options)
     log = complain if options.debug else lambda _: None
-    doors = open_editors(config, announce, asked, log, opens_browser=not options.no_browser)
-    run_ide(doors, make_on_ready(asked))
+    shows = not options.no_browser
+    doors = open_editors(config, announce, asked, log, opens_browser=shows, on_running=say_running)
+    if doors:  # else each vault is in the list already, which is what was asked for
+        run_ide(doors, make_on_ready(asked))
     return 0
 
 
@@ -56,6 +58,12 @@ def make_on_ready(asked: Sequence[str]) -> Callable[[str, int, str, int], None]:
         say(f"Changes to look at: {page}", flush=True)
 
     return tell
+
+
+def say_running(vault: str, page: str) -> None:
+    """Print that a vault has its bridge already."""
+    where = f". Changes to look at: {page}" if page else ""
+    say(f"{vault} is in Claude Code's /ide list already: its bridge runs{where}", flush=True)
 
 
 def announce(path: str, page: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 
 from vaultwire.cli import run_options
 from vaultwire.cli.terminal import complain, say
@@ -27,7 +28,10 @@ def run(options: argparse.Namespace) -> int:
         remove_plugin,
     )
 
-    for vault in make_config(options.vault).vaults.values():
+    config = make_config(options.vault)
+    if options.action == "install" and not _note_program(config.state):
+        return 1
+    for vault in config.vaults.values():
         try:
             if options.action == "install":
                 say(f"The plugin is in {install_plugin(vault)}")
@@ -41,3 +45,16 @@ def run(options: argparse.Namespace) -> int:
             complain(str(error))
             return 1
     return 0
+
+
+def _note_program(state: str) -> bool:
+    """Note for the plugin how to start this program, which it does only if the person asks for that; False if it failed."""
+    from vaultwire.installation import server_command  # noqa: PLC0415 - only to install
+    from vaultwire.transports.lock_file import LockFileError, program_file  # noqa: PLC0415 - only to install
+
+    try:
+        program_file(os.path.join(state, "editor"), server_command()).write()
+    except LockFileError as error:
+        complain(str(error))
+        return False
+    return True

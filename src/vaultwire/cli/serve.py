@@ -98,9 +98,8 @@ def run(config: Config, options: argparse.Namespace) -> int:
     companions = ide.companions(options)
     if companions and not options.ide:
         raise ConfigError(f"--{companions[0]} needs --ide")
-    app.run_serve(
-        config, network, on_ready, ide.make_on_ready(companions) if options.ide else None, ide.announce, companions
-    )
+    on_editor = ide.make_on_ready(companions) if options.ide else None
+    app.run_serve(config, network, on_ready, on_editor, ide.announce, companions, ide.say_running)
     return 0
 
 

@@ -16,7 +16,7 @@ from websockets.http11 import Request, Response
 from websockets.sync.server import ServerConnection
 
 from vaultwire.desk.command_api import KEY_HEADER, NOBODY, PATH, PRIVATE, SENT
-from vaultwire.desk.review_endpoint import answer
+from vaultwire.desk.websocket_answers import answer
 from vaultwire.editor.state import EditorState, Mention, select_lines
 from vaultwire.vault.errors import FILE_NOT_FOUND, VaultError
 from vaultwire.vault.links.note_lookup import subpath_of

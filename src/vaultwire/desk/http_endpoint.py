@@ -71,6 +71,11 @@ class DeskEndpoint:
         self._deciding = {name: asyncio.Lock() for name in vaults.names}
         self._events = Events(self._look, self._counts)
 
+    @property
+    def is_open(self) -> bool:
+        """Whether a page is open somewhere. From any thread."""
+        return self._events.pages > 0
+
     def close(self) -> None:
         """End what would never end by itself: the news of open pages. On the event loop."""
         self._events.close()

@@ -5,9 +5,12 @@ It tells nothing before the server has shown the second secret: another program 
 checked like anybody's; a wrong one is ignored. The messages are JSON objects with a ``type``:
 
 - from the plugin: ``state`` (path, text, start, end, tabs), ``mention`` (path, first, last; lines from 1, 0 for the whole
-  note), ``decide`` (id, text; null rejects);
-- to it: ``hello`` (version, answer), ``changes`` (changes), ``open`` (path, line from 1, 0 for none), ``mentioned``
-  (outcome), ``shared`` (clients, the names of the connected assistants; path, the note that they are told, "" for none).
+  note), and of an item with an ``id``: ``show``, ``text`` (file), ``preview`` (file, text), ``hunks`` (file, from), ``decide``
+  (action, and perhaps file, hunk, edited, reason), as in ``review.reviewer``;
+- to it: ``hello`` (version, answer), ``items`` (items, the latest first; waiting, their number), ``item`` (item, with its
+  files), ``text``, ``preview``, ``hunks`` (id, file), ``decided`` (id, message, error, undo; also for a failed request),
+  ``open`` (path, line from 1, 0 for none), ``mentioned`` (outcome), ``shared`` (clients, the names of the connected
+  assistants; path, the note that they are told, "" for none).
 
 A plugin ignores a type that it does not know. A new type therefore needs no other version.
 """
@@ -19,7 +22,6 @@ import hmac
 import json
 import threading
 from collections.abc import Callable, Collection
-from functools import partial
 from http import HTTPStatus
 from typing import Any, NamedTuple
 from urllib.parse import parse_qs, urlsplit
@@ -29,17 +31,15 @@ from websockets.http11 import Request, Response
 from websockets.sync.server import ServerConnection
 
 from vaultwire.desk.command_endpoint import send_mention
-from vaultwire.desk.review_endpoint import answer
-from vaultwire.desk.review_page import parse_decision
-from vaultwire.desk.viewers import Viewers
-from vaultwire.editor.proposals import Decision, Proposals
+from vaultwire.desk.plugin_review import PluginReview
+from vaultwire.desk.websocket_answers import answer
 from vaultwire.editor.state import EditorState, Mention, Position, Selection
 from vaultwire.vault.disk.paths import parse_path
 from vaultwire.vault.errors import VaultError
 
 PATH = "/plugin"
 # Of the messages; main.js has the same number. A plugin of another version says that it must be updated.
-VERSION = 1
+VERSION = 2
 # The origin of Obsidian's own pages, on every desktop.
 OBSIDIAN = "app://obsidian.md"
 
@@ -64,7 +64,7 @@ class PluginEndpoint:
     def __init__(
         self,
         state: EditorState,
-        proposals: Proposals,
+        review: PluginReview,
         secrets: tuple[str, str],
         clients: Callable[[], Collection[str]],
         watchers: Callable[[], Collection[str]] = tuple,
@@ -74,8 +74,9 @@ class PluginEndpoint:
         take no mentions. ``on_gone`` is called when a plugin disconnects: then perhaps nobody sees the changes that wait.
         """
         self._state = state
-        self._proposals = proposals
-        self._viewers = Viewers(proposals, _to_message)
+        self._review = review
+        self._lock = threading.Lock()
+        self._connections: list[ServerConnection] = []
         self._token, self._answer = secrets
         self._clients = clients
         self._watchers = watchers
@@ -83,15 +84,16 @@ class PluginEndpoint:
         self.origins: Collection[str] = (OBSIDIAN,)
         self._telling = threading.Lock()  # so that the latest state is sent last
         self._told: dict[ServerConnection, str] = {}  # what each plugin was told last of what is shared
+        self._listed: dict[ServerConnection, dict[str, Any]] = {}  # and of the items
 
     @property
     def is_open(self) -> bool:
         """Whether a plugin is connected. It shows changes, and knows better than files what the person sees."""
-        return bool(self._viewers.connections)
+        return bool(self._connections)
 
     def open(self, path: str, line: int) -> bool:
         """Show a file at a line (from 1; 0 for anywhere); False if no plugin is connected."""
-        plugins = self._viewers.connections
+        plugins = list(self._connections)
         return bool(plugins) and _send(plugins[-1], type="open", path=path, line=line)
 
     def admit(self, request: Request) -> Response | None:
@@ -108,19 +110,43 @@ class PluginEndpoint:
         """Serve one plugin until it disconnects. The proposals stay: the person also has the page."""
         if not _send(connection, type="hello", version=VERSION, answer=self._answer):
             return
+        with self._lock:
+            self._connections.append(connection)
         try:
-            self._viewers.serve(connection, partial(self._receive, connection))
+            self.tell_items()
+            for said in connection:
+                if isinstance(said, str):
+                    self._receive(connection, said)
+        except ConnectionClosed:
+            return
         finally:
+            with self._lock:
+                self._connections.remove(connection)
             with self._telling:
                 self._told.pop(connection, None)
+                self._listed.pop(connection, None)
             self._on_gone()
+
+    def tell_items(self) -> None:
+        """Tell the plugins the latest items, if they have changed, by whatever process."""
+        if not self._connections:
+            return
+        with self._telling:
+            try:
+                items = self._review.items()
+            except (OSError, VaultError):  # the next look tries again
+                return
+            for plugin in list(self._connections):
+                if self._listed.get(plugin) is not items:
+                    self._listed[plugin] = items
+                    _send(plugin, **items)
 
     def tell_shared(self) -> None:
         """Tell the plugins which assistants are connected, and which note these are told, if that has changed."""
         with self._telling:
             clients = [*self._clients(), *self._watchers()]
             shared = json.dumps({"type": "shared", "clients": clients, "path": self._state.selection.path})
-            for plugin in self._viewers.connections:
+            for plugin in list(self._connections):
                 if self._told.get(plugin) != shared:
                     self._told[plugin] = shared
                     with contextlib.suppress(ConnectionClosed):
@@ -134,12 +160,10 @@ class PluginEndpoint:
             self.tell_shared()
         elif isinstance(seen, Mention):
             _send(connection, type="mentioned", outcome=send_mention(self._state, seen, self._clients))
-        elif seen is not None:
-            self._proposals.decide(*seen)
-
-
-def _to_message(changes: list[dict[str, Any]], _known: set[str]) -> str:
-    return json.dumps({"type": "changes", "changes": changes})
+        elif seen is not None and (answered := self._review.answer(seen)) is not None:
+            _send(connection, **answered)
+            if answered["type"] == "decided":
+                self.tell_items()
 
 
 def _send(connection: ServerConnection, **message: Any) -> bool:
@@ -150,8 +174,8 @@ def _send(connection: ServerConnection, **message: Any) -> bool:
     return True
 
 
-def parse_message(said: str) -> Seen | Mention | tuple[str, Decision] | None:
-    """Return a plugin's message: what is seen, mentioned or decided; None for anything else."""
+def parse_message(said: str) -> Seen | Mention | dict[str, Any] | None:
+    """Return a plugin's message: what is seen or mentioned, or what concerns an item as it is; None for anything else."""
     try:
         message = json.loads(said)
         if message["type"] == "state":
@@ -161,8 +185,8 @@ def parse_message(said: str) -> Seen | Mention | tuple[str, Decision] | None:
             if not _is_line(first) or not _is_line(last) or first > last:
                 return None
             return Mention(_path(message["path"]), first, last)
-        if message["type"] == "decide" and "text" in message:
-            return parse_decision(said)
+        if isinstance(message["id"], str):
+            return dict(message)
     except (ValueError, TypeError, KeyError, RecursionError, VaultError):
         return None
     return None

@@ -275,6 +275,15 @@ def read_endpoint(folder: str, kind: str, vault: str) -> Endpoint | None:
     return None
 
 
+def program_file(folder: str, command: Sequence[str]) -> DiscoveryFile:
+    """Return the file that tells the plugin how to start this program; ``folder`` as in ``endpoint_path``.
+
+    It is not in the vault: a synced vault would name a program of another computer. The plugin's ``programPlace`` makes the
+    same path.
+    """
+    return DiscoveryFile(os.path.join(folder, "program.json"), {"command": list(command)}, "command")
+
+
 def _make_private(folder: str) -> None:
     try:
         os.makedirs(folder, mode=0o700, exist_ok=True)

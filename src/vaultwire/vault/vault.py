@@ -217,6 +217,13 @@ class Vault:
         except VaultError:
             return False
 
+    def may_have(self, path: str) -> bool:
+        """Tell whether a file of exactly this path may be seen, whether it is there or not."""
+        try:
+            return self._files.may_be_seen(parse_path(path))
+        except VaultError:
+            return False
+
     def look_at(self, path: str) -> NoteStat | None:
         """Return the facts of exactly this note or attachment, None if it is not there or may not be seen."""
         try:

@@ -8,10 +8,12 @@ is a client, and its GET stream tells it what the person sees and decides. What 
 from __future__ import annotations
 
 import json
+import secrets
 import threading
 import time
 from typing import NamedTuple
 
+from vaultwire.editor.proposals import TOOL
 from vaultwire.editor.state import Selection
 from vaultwire.protocol import jsonrpc
 from vaultwire.server.editors.tools import COMPANION_TOOLS, argument, name_argument
@@ -20,6 +22,7 @@ from vaultwire.server.results import Refusal, Result
 from vaultwire.server.subscriptions import Subscriptions
 from vaultwire.server.tasks import Job
 from vaultwire.trust.limits import SECONDS_BY_TIME_CLASS
+from vaultwire.vault.changes.change import Author
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -64,6 +67,7 @@ class Client:
         self.waiting: dict[str, _ProposedText] = {}
         self.told: dict[str, Any] | None = None
         self.heard_at = now  # when it last listened
+        self.name = secrets.token_hex(4)  # of the session, for the journal
 
     def tell(self, method: str, params: dict[str, Any]) -> None:
         """Send a notification. From any thread that does not hold the workers' lock."""
@@ -151,7 +155,13 @@ class Companion:
         self._drop(client, given)  # the client would take its decision for the new one's
         with self._lock:
             client.waiting[given] = proposed
-        self._bridge.propose(given, given, proposed.text, client, decided)
+        name = client.session.peer.name or ""
+        diff, author = self._bridge.diff(given, given, proposed.text), Author(name, TOOL, client.name)
+        try:
+            self._bridge.proposals.propose(diff, author, client, decided)
+        except ValueError:
+            self._drop(client, given)
+            raise
         return []
 
     def _close_diff(self, client: Client, arguments: dict[str, Any]) -> list[str]:
@@ -166,7 +176,7 @@ class Companion:
         """Drop a client's diff of a file without telling anybody."""
         with self._lock:
             dropped = client.waiting.pop(given, None)
-        self._bridge.proposals.reject_all(client, given)
+        self._bridge.proposals.withdraw(client, given)
         return dropped
 
     # ------------------------------------------------------------------ who is there
@@ -183,19 +193,19 @@ class Companion:
         self._tell(client, self._context())
 
     def leave(self, session: object) -> None:
-        """Remove a client and reject its diffs: nobody would hear of the answer."""
+        """Remove a client and withdraw its diffs: nobody would hear of the answer."""
         with self._lock:
             left = [client for client in self._clients if client.session is session]
             self._clients = [client for client in self._clients if client not in left]
         for client in left:
-            self._bridge.proposals.reject_all(client)
+            self._bridge.proposals.withdraw(client)
 
     def _connected(self) -> list[Client]:
         with self._lock:
             return list(self._clients)
 
     def _look(self) -> None:
-        """Reject the diffs of lost clients, and tell the others which note is in front."""
+        """Withdraw the diffs of lost clients, and tell the others which note is in front."""
         clients = self._connected()
         if not clients:
             return
@@ -205,7 +215,7 @@ class Companion:
                 client.heard_at = now
                 self._tell(client, context)
             elif now - client.heard_at >= self._bounds.lost:
-                self._bridge.proposals.reject_all(client)
+                self._bridge.proposals.withdraw(client)
 
     # ------------------------------------------------------------------ what is told
 
@@ -222,10 +232,10 @@ class Companion:
             self._look()
 
     def close(self) -> None:
-        """Reject all diffs, and end ``run``."""
+        """Withdraw all diffs, and end ``run``."""
         self._end_listening()
         for client in self._connected():
-            self._bridge.proposals.reject_all(client)
+            self._bridge.proposals.withdraw(client)
         with self._changed:
             self._ended = True
             self._changed.notify_all()

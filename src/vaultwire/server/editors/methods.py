@@ -7,21 +7,23 @@ the person.
 from __future__ import annotations
 
 import json
-import os
+import secrets
 import threading
 from collections.abc import Callable
 from typing import Any
 
 from vaultwire import __version__
-from vaultwire.editor.proposals import Decision, Proposals
+from vaultwire.editor.proposals import TOOL, Decision, Diff, Proposals
 from vaultwire.editor.state import NOTHING, EditorState, Mention, Selection, select_lines
 from vaultwire.protocol import jsonrpc
 from vaultwire.protocol.revisions import LATEST_HANDSHAKE, negotiate
 from vaultwire.server.editors.diagnostics import MODELS_CALL, Diagnostics
 from vaultwire.server.editors.frames import parse_frame
 from vaultwire.server.editors.notifications import ClientPaths, Quirks, quirks_of
+from vaultwire.server.editors.proposing import make_diff
 from vaultwire.server.editors.tools import TOOLS, argument, name_argument
 from vaultwire.trust.limits import MAX_NOTE_BYTES
+from vaultwire.vault.changes.change import Author
 from vaultwire.vault.disk.note_text import plain_text
 from vaultwire.vault.errors import FILE_NOT_FOUND, VaultError
 from vaultwire.vault.links.checks import Finding
@@ -53,6 +55,8 @@ class Peer:
         self.is_ready = False
         self.lists_tools = False
         self.quirks: Quirks = quirks_of("")
+        self.client = ""  # its name for the journal
+        self.session = secrets.token_hex(4)  # tells the sessions of one client apart
         self.diagnostics = Diagnostics()
         self.told: Selection | None = None
         self.waiting: list[Mention] = []  # until it is ready
@@ -115,10 +119,10 @@ class Bridge:
             self._peers.append(peer)
 
     def leave(self, peer: Peer) -> None:
-        """Remove a connection and reject its diffs: nobody would hear of the answer."""
+        """Remove a connection and withdraw its diffs: nobody would hear of the answer."""
         with self._lock:
             self._peers.remove(peer)
-        self.proposals.reject_all(peer)
+        self.proposals.withdraw(peer)
 
     def tell_selection(self, selection: Selection) -> None:
         """Tell every client that is ready which note is in front."""
@@ -220,6 +224,7 @@ class Bridge:
         client = params.get("clientInfo")
         name = client.get("name") if isinstance(client, dict) else None
         peer.quirks = quirks_of(name if isinstance(name, str) else "")
+        peer.client = name[:_MAX_NAME] if isinstance(name, str) else ""
         proposed = params.get("protocolVersion")
         revision = negotiate(proposed) if isinstance(proposed, str) else LATEST_HANDSHAKE
         return {
@@ -298,25 +303,18 @@ class Bridge:
             else:
                 answer("FILE_SAVED", decision.text)
 
-        self.propose(given, label, new, peer, decided)
+        self.proposals.propose(self.diff(given, label, new), Author(peer.client, TOOL, peer.session), peer, decided)
 
-    def propose(self, given: str, label: str, new: str, owner: object, on_decision: Callable[[Decision], None]) -> None:
-        """Show the person a new text for a file. ``given`` is the client's name of the file. See ``Proposals.propose``."""
-        path = self.paths.vault_path(given)
-        try:
-            old = None if path is None else self._text_of(path)
-        except VaultError:
-            old = None
-        if old is None and not os.path.lexists(given if path is None else self.paths.absolute(path)):
-            old = ""  # a new file
-        self.proposals.propose(path or given, label, old, new, owner, on_decision)
+    def diff(self, given: str, label: str, new: str) -> Diff:
+        """Return what a client proposes for a file. ``given`` is the client's name of the file."""
+        return make_diff(self._vault(), self.paths, given, label, new)
 
     def _close_tab(self, peer: Peer, arguments: dict[str, Any]) -> str:
-        self.proposals.reject_all(peer, argument(arguments, "tab_name"))
+        self.proposals.withdraw(peer, argument(arguments, "tab_name"))
         return "TAB_CLOSED"
 
     def _close_all(self, peer: Peer, _arguments: dict[str, Any]) -> str:
-        return f"CLOSED_{self.proposals.reject_all(peer)}_DIFF_TABS"
+        return f"CLOSED_{self.proposals.withdraw(peer)}_DIFF_TABS"
 
     def _diagnostics(self, peer: Peer, arguments: dict[str, Any], *, is_models: bool = False) -> str:
         uri, compares = arguments.get("uri"), peer.quirks.compares

@@ -36,17 +36,18 @@ class Bounds(NamedTuple):
     """The limits of the door; the contract's, where it has them. Times are in seconds.
 
     ``connections``: of clients. ``unauthenticated``: connections that have shown no secret; one more ends the oldest.
-    ``message``: bytes in either direction. ``ping``: between two pings. ``opening``: for a secret to be shown.
-    ``patience``: for the answer to a ping. A dead process is noticed at once, but a suspended one does not answer either,
-    and Claude Code, once cut off, never asks its new connection for diagnostics. ``sending``: for a client to read what is
-    sent, while others wait. ``closing``: for a goodbye. ``ready``: a client does not hear what is sent sooner after the list
-    of tools. ``toolless``: after this time a client that has not asked for the tools never does. ``quiet``: a selection
-    must stay unchanged so long before it is sent.
+    ``message``: bytes in either direction: a note of the largest size, also as JSON that escapes much of it.
+    ``ping``: between two pings. ``opening``: for a secret to be shown. ``patience``: for the answer to a ping. A dead
+    process is noticed at once, but a suspended one does not answer either, and Claude Code, once cut off, never asks
+    its new connection for diagnostics. ``sending``: for a client to read what is sent, while others wait.
+    ``closing``: for a goodbye. ``ready``: a client does not hear what is sent sooner after the list of tools.
+    ``toolless``: after this time a client that has not asked for the tools never does. ``quiet``: a selection must
+    stay unchanged so long before it is sent.
     """
 
     connections: int = 10
     unauthenticated: int = 16
-    message: int = 10 << 20
+    message: int = 40 << 20
     ping: float = 30.0
     opening: float = 10.0
     patience: float = 3600.0
@@ -138,14 +139,14 @@ class EditorSocket:
                 thread.join()
 
     def close(self) -> None:
-        """Reject all proposals, say goodbye to every client, and end ``run``. Safe to call from any thread.
+        """Withdraw all proposals, say goodbye to every client, and end ``run``. Safe to call from any thread.
 
         A client that does not read or does not answer the goodbye delays this by at most ``closing`` seconds.
         """
         self._ended.set()
         abort_timer = threading.Timer(self._bounds.closing, self._listener.abort_all)
         abort_timer.start()
-        self._bridge.proposals.reject_all()
+        self._bridge.proposals.withdraw()
         self._listener.close()
         if self._began.is_set():  # else the library would wait for the start
             self._server.shutdown()

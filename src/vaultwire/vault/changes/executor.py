@@ -20,7 +20,9 @@ from vaultwire.vault.changes.change import (
     DetailedChange,
     Intent,
     JournalReport,
+    PriorState,
     Step,
+    Write,
     files_of,
     paths_of,
 )
@@ -33,7 +35,7 @@ from vaultwire.vault.changes.visible_changes import VisibleChanges
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.disk.paths import lies_in
 from vaultwire.vault.disk.process_lock import ProcessLock
-from vaultwire.vault.errors import FILE_NOT_FOUND, JOURNAL_FAILED, WRITE_FAILED, Stopped, VaultError
+from vaultwire.vault.errors import FILE_NOT_FOUND, JOURNAL_FAILED, STALE_EDIT, WRITE_FAILED, Stopped, VaultError
 from vaultwire.vault.index.port import Index
 from vaultwire.vault.value_types import NO_PROGRESS, Progress, Stages, VaultPath
 
@@ -144,6 +146,34 @@ class Changes:
         if len(needed) != len(planned):
             self._index.queue_changes(path for step in planned for path in paths_of(step))
         return Change(number, now, author, files_of(intent.steps), undoes, proposal=proposal)
+
+    def record(self, steps: Sequence[Write], author: Author, proposal: int = 0) -> Change:
+        """Record writes that another program has made already; inside ``locked`` only. No file is written.
+
+        Raises VaultError: STALE_EDIT if a file does not hold what a step has written, JOURNAL_FAILED. A kill at any moment
+        leaves the files as they are: a recovery that finds the record without its end sees that they are as after the change.
+        """
+        assert self._holder == threading.get_ident(), "record outside of locked"
+        for step in steps:
+            if self.bytes_at(step.path) != step.after:
+                raise VaultError(STALE_EDIT, f"{step.path!r} was changed by another program meanwhile.", path=step.path)
+        number, now = self._journal.next_id(), time.time_ns()
+        priors = tuple(PriorState(step.path, was_free=step.old is None) for step in steps)
+        # With a token of its own, so that no other change's temporary files are taken for those of this one.
+        intent = Intent(number, os.urandom(4).hex(), now, author, (), tuple(steps), priors, (), (), proposal=proposal)
+        with self._journal_errors():
+            self._journal.add_made(intent, Stages(NO_PROGRESS))
+        self._tell_index(intent)
+        return Change(number, now, author, files_of(intent.steps), proposal=proposal)
+
+    def bytes_at(self, path: VaultPath) -> bytes | None:
+        """Return the file's bytes, None for no file. Raises VaultError as ``Files.read`` does."""
+        try:
+            return self._files.read(path).data
+        except VaultError as error:
+            if error.code == FILE_NOT_FOUND:
+                return None
+            raise
 
     def _take(self, intent: Intent, stages: Stages, progress: Progress) -> None:
         """Take the steps of a recorded change, or none of them."""

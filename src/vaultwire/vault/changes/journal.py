@@ -106,6 +106,14 @@ class Journal:
                     if our is not None and its is not None:
                         our.keep_like(its)
 
+    def add_made(self, intent: Intent, stages: Stages) -> None:
+        """Record, synced to disk, a change that is made already, with its end."""
+        with self._lock:
+            if self._last is None or not self._last.is_usable():
+                self._begin_segment()
+            ending = frame({"kind": "done", "id": intent.id, "left": []})
+            self._append(chain(to_records(intent, stages), [ending]), sync=True)
+
     def mark_ready(self, number: int) -> None:
         """Record that a change's first step is next. Not synced: after a power cut, the files themselves must tell."""
         self._append_header({"kind": "ready", "id": number})

@@ -10,18 +10,19 @@ the proposal waits again; that loses nothing, because ``accept`` refuses one who
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Mapping, Sequence
 
 from vaultwire.vault.changes.change import Author, Change, Step, Write
 from vaultwire.vault.changes.executor import Changes
 from vaultwire.vault.disk.contents import Content
 from vaultwire.vault.disk.files import Files
-from vaultwire.vault.errors import FILE_NOT_FOUND, INVALID_ARGUMENTS, JOURNAL_FAILED, VaultError
+from vaultwire.vault.errors import FILE_NOT_FOUND, INVALID_ARGUMENTS, JOURNAL_FAILED, STALE_EDIT, VaultError
 from vaultwire.vault.holding import words
 from vaultwire.vault.holding.decisions import Decision, DecisionKind, DecisionLog
 from vaultwire.vault.holding.proposals import Kind, Proposal, ProposalStore
 from vaultwire.vault.holding.visible_proposals import may_be_seen
-from vaultwire.vault.value_types import NO_PROGRESS, Progress
+from vaultwire.vault.value_types import NO_PROGRESS, Progress, VaultPath
 
 
 class Holding:
@@ -67,13 +68,14 @@ class Holding:
 
         Raises VaultError: FILE_NOT_FOUND for a number that is not there, INVALID_ARGUMENTS if it is decided already,
         STALE_EDIT if a file is not what the proposal was made from, and those of ``Changes.execute``.
+
+        The diff of an editor is written by its asker, not here: the change that is returned has the id 0 then, and is on
+        record once the asker has written the file (``record``).
         """
         with self._changes.locked(progress):
             proposal = self._open(number)
-            if proposal.outside:
-                raise VaultError(
-                    INVALID_ARGUMENTS, f"Proposal {number} is about a file outside the vault: its editor writes it."
-                )
+            if proposal.kind == "diff":
+                return self._accept_diff(proposal, edited or {})
             texts = _changed(proposal.steps, edited or {})
             steps = [_with_text(step, texts.get(index)) for index, step in enumerate(proposal.steps)]
             made = self._changes.execute(steps, proposal.author, progress, proposal.undoes, proposal=number)
@@ -82,12 +84,41 @@ class Holding:
             self._log(proposal, "edited" if texts else "accepted", text, change=made.id or None)
             return made
 
+    def record(self, proposal: Proposal, after: bytes) -> Change | None:
+        """Record what the asker of a diff has written, once; None if it is on record. Raises as ``Changes.record``."""
+        with self._changes.locked():
+            if self.is_recorded(proposal.id):
+                return None
+            step = diff_of(proposal)
+            return self._changes.record([Write(step.path, step.old, after)], proposal.author, proposal.id)
+
+    def is_recorded(self, number: int) -> bool:
+        """Tell whether a change on record was made of this proposal."""
+        return bool(self._changes.made_of([number]))
+
+    def bytes_at(self, path: VaultPath) -> bytes | None:
+        """Return the bytes of a file, None for no file. Raises VaultError."""
+        return self._changes.bytes_at(path)
+
+    def _accept_diff(self, proposal: Proposal, edited: Mapping[int, bytes]) -> Change:
+        step, texts = diff_of(proposal), _changed(proposal.steps, edited)
+        if not proposal.outside and self.bytes_at(step.path) != step.before:
+            message = f"{step.path!r} was changed after this was proposed. Refuse it, and ask for it again."
+            raise VaultError(STALE_EDIT, message, path=step.path)
+        text = texts[0].decode("utf-8", "replace") if texts else None
+        if not self.proposals.decide(proposal.id, "accepted", is_edited=bool(texts), edited_text=text):
+            self._open(proposal.id)
+        self._log(proposal, "edited" if texts else "accepted", "")  # its client tells its agent
+        return Change(0, time.time_ns(), proposal.author, (), proposal=proposal.id)
+
     def refuse(self, number: int, reason: str = "") -> Proposal:
         """Refuse a proposal. Raises VaultError as ``accept`` does."""
         with self._changes.locked():
             proposal = self._open(number)
             self.proposals.decide(number, "refused", reason=reason)
-            self._log(proposal, "refused", words.refused(proposal, reason))
+            # The client of an editor's diff tells its agent itself, but not the reason.
+            text = "" if proposal.kind == "diff" and not reason else words.refused(proposal, reason)
+            self._log(proposal, "refused", text)
             return proposal
 
     def withdraw(self, number: int, reason: str = "") -> Proposal:
@@ -115,6 +146,13 @@ class Holding:
         if proposal.state != "waiting":
             raise VaultError(INVALID_ARGUMENTS, f"Proposal {number} was {proposal.state} already.", id=number)
         return proposal
+
+
+def diff_of(proposal: Proposal) -> Write:
+    """Return the one write that the diff of an editor is made of."""
+    [step] = proposal.steps
+    assert isinstance(step, Write)
+    return step
 
 
 def _changed(steps: tuple[Step, ...], edited: Mapping[int, bytes]) -> dict[int, bytes]:

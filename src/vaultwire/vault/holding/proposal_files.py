@@ -41,7 +41,8 @@ class Proposal(NamedTuple):
     ``kind``: "write" is a call that the policy holds, "diff" one that an editor shows. ``steps`` have the bytes it was made
     from, and those it would write. ``label``: the asker's name for it. ``outside`` is the path of a file outside the vault,
     which only an editor can propose; such a proposal is made of one write to a path of that name. ``change`` is the change
-    that it became, ``is_edited`` says that the person changed it first. ``undoes`` are the changes that it would undo.
+    that it became, ``is_edited`` says that the person changed it first; of a diff, ``edited_text`` is what they made of it.
+    ``undoes`` are the changes that it would undo.
     """
 
     id: int
@@ -57,6 +58,7 @@ class Proposal(NamedTuple):
     decided_ns: int = 0
     outside: str = ""
     undoes: tuple[int, ...] = ()
+    edited_text: str | None = None
 
 
 class DamagedProposal(Exception):  # noqa: N818 - names what was found
@@ -155,5 +157,5 @@ def read_decision(path: str) -> dict[str, Any] | None:
         return None
     except (OSError, ValueError, LookupError, TypeError):
         return {"state": "refused", "reason": "The record of the decision cannot be read."}
-    known = ("state", "reason", "change", "is_edited", "decided_ns")
+    known = ("state", "reason", "change", "is_edited", "edited_text", "decided_ns")
     return {name: found[name] for name in known if name in found}

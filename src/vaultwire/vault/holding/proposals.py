@@ -94,7 +94,14 @@ class ProposalStore:
         return self.get(number) or made
 
     def decide(
-        self, number: int, state: State, *, reason: str = "", change: int | None = None, is_edited: bool = False
+        self,
+        number: int,
+        state: State,
+        *,
+        reason: str = "",
+        change: int | None = None,
+        is_edited: bool = False,
+        edited_text: str | None = None,
     ) -> bool:
         """Decide a proposal; False if it is decided already, or gone. Raises OSError."""
         if self.get(number) is None:
@@ -104,6 +111,8 @@ class ProposalStore:
             if os.path.exists(path):
                 return False
             fields = {"state": state, "reason": reason, "change": change, "is_edited": is_edited}
+            if edited_text is not None:
+                fields["edited_text"] = edited_text
             write_decision(path, {**fields, "decided_ns": time.time_ns()})
             self._log(number)
         return True
