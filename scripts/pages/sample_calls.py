@@ -113,6 +113,7 @@ CALLS: dict[str, SampleCall] = {
             "edits": [{"action": "add", "id": "ask", "text": "Ask Ana"}, {"action": "remove", "id": "e1"}],
         }
     ),
+    "pending_changes": SampleCall({}),
     "restore_note": SampleCall({"path": "Inbox/Books.md"}, (_DELETE,)),
     "list_notes": SampleCall({"folder": "Projects"}),
     "read_note": SampleCall({"path": "Garden plan", "part": "outline"}),

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from urllib.parse import urlencode, urlsplit
 
@@ -66,7 +67,7 @@ def cookie_of(reply: Reply) -> str:
 
 
 def read(server: Serving, cookie: str, **headers: str) -> Reply:
-    return server.request("GET", "/desk/api/note?path=Plan.md", cookie=cookie, **headers)
+    return server.request("GET", "/desk/api/note?path=Plan.md", None, cookie=cookie, **headers)
 
 
 def test_a_link_opens_the_desk_once_and_its_cookie_survives_a_restart(vault: Path, state: Path) -> None:
@@ -116,7 +117,7 @@ def test_a_cookie_ends_after_thirty_days_and_only_the_latest_are_kept(state: Pat
     cookies = [access.enter_by_code(new_code(desk_folder(str(state)), access.server)) or "" for _ in range(52)]
     assert access.is_cookie(cookies[-1])
     assert sum(map(access.is_cookie, cookies)) == 50
-    late = Access(str(state), lambda: __import__("time").time() + COOKIE_SECONDS + 1)
+    late = Access(str(state), lambda: time.time() + COOKIE_SECONDS + 1)
     assert not late.is_cookie(cookies[-1])
     assert sign_out(desk_folder(str(state))) == 50
 

@@ -23,6 +23,7 @@ SINS = [
     ("Rooms import inwards only", "vault/vault.py", "import vaultwire.review.diff.hunks"),
     ("What a person reviews knows only the engine", "review/diff/hunks.py", "import vaultwire.installation"),
     ("The engine and the tools are synchronous", "review/diff/hunks.py", "import asyncio"),
+    ("Differences for people", "review/diff/hunks.py", "import vaultwire.review.diff.rows"),
     ("Rooms import inwards only", "tools/notes.py", "import vaultwire.trust.policy"),
     ("Rooms import inwards only", "server/handlers.py", "import vaultwire.transports.stdio"),
     ("Rooms import inwards only", "app.py", "import vaultwire.cli"),

@@ -121,7 +121,8 @@ def test_a_hunk_is_undone_and_later_edits_stay(desk: Desk) -> None:
     assert desk.state(item) == ("undone in part", False)
     assert desk.hunk_states(item) == ["undone", "made"]
     (told,) = desk.told()
-    assert told.startswith(f"The person undid a part of what change {item[1:]} did in Plan.md. Do not make it again")
+    assert told.startswith(f"The person undid a part of change {item[1:]} in 'Plan.md'")
+    assert "-LINE 3\n+line 3\n" in told
     with pytest.raises(VaultError, match="was undone by change 3 already"):
         desk.reviewer.decide(item, "undo", file=0, hunk=0)
     desk.reviewer.decide(f"c{done['undo']}", "undo")
@@ -230,7 +231,7 @@ def test_a_stale_proposal_shows_both_and_is_not_accepted(desk: Desk) -> None:
         assert caught.value.code == "STALE_EDIT"
     assert desk.at("Other.md") == b"by hand\n"
     desk.reviewer.decide(item, "refuse", reason="I was faster.")
-    assert desk.told()[-1].startswith("The person refused proposal 1 (edit Other.md) because: I was faster. Do not")
+    assert desk.told()[-1].startswith("The person refused proposal 1 (edit 'Other.md').")
 
 
 def test_a_hunk_of_a_file_that_moved_since_is_undone_where_it_is_now(desk: Desk) -> None:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from functools import partial
-from importlib import import_module
-from typing import Any
 from urllib.parse import urlsplit
 
 from vaultwire.app.engine import load_policy, make_policy, open_vault
@@ -16,6 +14,11 @@ from vaultwire.desk.http_endpoint import PATH, DeskEndpoint
 from vaultwire.desk.running import Announcement, Running, find
 from vaultwire.desk.vaults import DeskVaults
 from vaultwire.vault.vault import Vault
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from vaultwire.review.glance.glance import Glance
+    from vaultwire.review.reviewer import Reviewer
 
 
 def make_desk(config: Config, get_vault: Callable[[str], Vault]) -> DeskEndpoint:
@@ -37,12 +40,16 @@ def make_desk(config: Config, get_vault: Callable[[str], Vault]) -> DeskEndpoint
     return DeskEndpoint(vaults, Access(config.state))
 
 
-def _make_reviewer(vault: Vault) -> Any:
-    return import_module("vaultwire.review.reviewer").Reviewer(vault)  # loaded with the first page
+def _make_reviewer(vault: Vault) -> Reviewer:
+    from vaultwire.review.reviewer import Reviewer  # noqa: PLC0415 - with the first page, not with every server
+
+    return Reviewer(vault)
 
 
-def _make_glance(vault: Vault) -> Any:
-    return import_module("vaultwire.review.glance.glance").Glance(vault)
+def _make_glance(vault: Vault) -> Glance:
+    from vaultwire.review.glance.glance import Glance  # noqa: PLC0415 - as above
+
+    return Glance(vault)
 
 
 def announce(config: Config, desk: DeskEndpoint, url: str, names: Sequence[str] = ()) -> Announcement:

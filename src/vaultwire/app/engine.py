@@ -114,6 +114,7 @@ def load_tools(
         making,
         notes,
         overview,
+        pending,
         read_notes,
         reading,
         related,
@@ -136,7 +137,8 @@ def load_tools(
         revising.set_task, guide.vault_guide, arranging.merge_notes, arranging.extract_section, making.insert_template,
         making.make_add_attachment(AttachmentSources(attachment_folders, vaults, policy)), attachments.list_attachments,
         canvases.read_canvas, canvases.edit_canvas,
-        history.restore_note, web.make_web_search(policy.may_reach), notes.list_notes, reading.read_note, reading.read_many,
+        history.restore_note, pending.pending_changes, web.make_web_search(policy.may_reach), notes.list_notes,
+        reading.read_note, reading.read_many,
         daily.daily_note, notes.write_note, search.search_by_tags, structure.get_outline, structure.list_backlinks,
         graph.graph, related.related_notes, fixing.fix_links, duplicates.find_duplicates, structure.list_tags,
         structure.recent_notes, overview.list_properties, overview.vault_stats,
@@ -166,6 +168,7 @@ def open_vault(config: Config, others: Sequence[str] = (), loaded: LoadedPolicy 
         max_attachment_bytes=MAX_ATTACHMENT_BYTES if loaded is None else loaded.attachment_bytes,
         read_first=config.read_first,
     )
+    bench.review = None if loaded is None else loaded.review
     return Vault(bench, next(iter(config.vaults)), others)
 
 

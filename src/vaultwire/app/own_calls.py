@@ -45,6 +45,7 @@ class OwnCalls:
         self._handlers = make_handlers(config)
         self._peer = Peer()
         self._peer.name = NAME
+        self._peer.is_person = True
 
     @property
     def descriptions(self) -> Mapping[str, dict[str, Any]]:

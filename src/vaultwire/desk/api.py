@@ -45,6 +45,12 @@ _MAX_DIGITS = 15
 _SIDES = ("old", "new")
 
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from vaultwire.review.glance.glance import Glance
+    from vaultwire.review.reviewer import Reviewer
+
+
 class Picture(NamedTuple):
     """The bytes of a picture, and the name that it has."""
 
@@ -97,10 +103,10 @@ class DeskApi:
             return Call(partial(self._get[route], query))
         return self._post[route](_object(body))
 
-    def _review(self, given: Mapping[str, Any]) -> Any:
+    def _review(self, given: Mapping[str, Any]) -> Reviewer:
         return self.vaults.reviewer(self._vault(given))
 
-    def _glance(self, given: Mapping[str, Any]) -> Any:
+    def _glance(self, given: Mapping[str, Any]) -> Glance:
         return self.vaults.glance(self._vault(given))
 
     def _vault(self, given: Mapping[str, Any]) -> str:
@@ -110,7 +116,7 @@ class DeskApi:
         return self.vaults.name(name)
 
     def _start(self, _given: Mapping[str, str]) -> dict[str, Any]:
-        counts = {name: self.vaults.counts(name) for name in self.vaults.names}
+        counts = {name: self.vaults.reviewer(name).counts() for name in self.vaults.names}
         return {
             "version": __version__,
             "vaults": list(self.vaults.names),

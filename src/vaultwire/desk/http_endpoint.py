@@ -237,10 +237,10 @@ class DeskEndpoint:
         await send({"type": "http.response.body", "body": b""})
 
     async def _look(self) -> dict[str, Hashable]:
-        return await self._run(lambda: {name: self._vaults.stamp(name) for name in self._vaults.names})
+        return await self._run(lambda: {name: self._vaults.reviewer(name).stamp() for name in self._vaults.names})
 
     async def _counts(self, name: str) -> dict[str, int]:
-        return await self._run(lambda: self._vaults.counts(name))
+        return await self._run(lambda: self._vaults.reviewer(name).counts())
 
 
 def _check_page(scope: Scope, headers: dict[bytes, bytes]) -> None:
@@ -287,7 +287,8 @@ async def _read_up_to(receive: Receive, limit: int) -> bytes | None:
         message = await receive()
         if message["type"] != "http.request":
             return None
-        body += message.get("body", b"")
+        piece: bytes = message.get("body", b"")
+        body += piece
         if len(body) > limit:
             raise DeskRefusal(413, "TOO_LARGE", "A key is shorter than this")
         if not message.get("more_body"):

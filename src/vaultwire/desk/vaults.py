@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Hashable, Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
 
 from vaultwire.vault.errors import VAULT_NOT_FOUND, VaultError
 from vaultwire.vault.vault import Vault
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from vaultwire.review.glance.glance import Glance
+    from vaultwire.review.reviewer import Reviewer
 
 # What the person is called in the journal.
 PERSON = "you"
@@ -20,8 +24,8 @@ class DeskVaults:
     def __init__(
         self,
         openers: Mapping[str, Callable[[], Vault]],
-        make_reviewer: Callable[[Vault], Any],
-        make_glance: Callable[[Vault], Any],
+        make_reviewer: Callable[[Vault], Reviewer],
+        make_glance: Callable[[Vault], Glance],
         *,
         read_only: bool = False,
     ) -> None:
@@ -33,10 +37,12 @@ class DeskVaults:
         self.names = tuple(openers)
         self.read_only = read_only
         self._openers = openers
-        self._makers = {"review": make_reviewer, "glance": make_glance}
+        self._make_reviewer = make_reviewer
+        self._make_glance = make_glance
         self._opening = threading.Lock()
         self._vaults: dict[str, Vault] = {}
-        self._made: dict[tuple[str, str], Any] = {}
+        self._reviewers: dict[str, Reviewer] = {}
+        self._glances: dict[str, Glance] = {}
 
     def name(self, given: str | None) -> str:
         """Return a vault's name; the only one's if none is given. Raises VaultError (VAULT_NOT_FOUND)."""
@@ -48,35 +54,31 @@ class DeskVaults:
         what = f"There is no vault {given[:100]!r}" if given else "Say which vault"
         raise VaultError(VAULT_NOT_FOUND, f"{what} (there are: {known}).", vaults=list(self.names))
 
-    def reviewer(self, name: str) -> Any:
+    def reviewer(self, name: str) -> Reviewer:
         """Return what lists and decides the changes of a vault."""
-        return self._get("review", name)
-
-    def glance(self, name: str) -> Any:
-        """Return what shows a vault at a glance."""
-        return self._get("glance", name)
-
-    def counts(self, name: str) -> dict[str, int]:
-        """Return how many items of a vault wait, and how many are not reviewed."""
-        counts: dict[str, int] = self.reviewer(name).counts()
-        return counts
-
-    def stamp(self, name: str) -> Hashable:
-        """Return a value that differs once any process has recorded a change, a proposal or a decision in a vault."""
-        stamp: Hashable = self.reviewer(name).stamp()
-        return stamp
-
-    def _get(self, what: str, name: str) -> Any:
-        found = self._made.get((what, name))
+        found = self._reviewers.get(name)
         if found is None:
-            with self._opening:  # two engines over one vault would not see each other's edits
-                if name not in self._vaults:
-                    from vaultwire.vault.caller import Caller  # noqa: PLC0415 - loaded with the vault, not at start
-
-                    caller = Caller(PERSON)
-                    caller.is_person = True
-                    self._vaults[name] = self._openers[name]().used_by(caller, TOOL)
-                found = self._made.get((what, name))
-                if found is None:
-                    found = self._made[what, name] = self._makers[what](self._vaults[name])
+            with self._opening:
+                found = self._reviewers.get(name) or self._make_reviewer(self._open(name))
+                self._reviewers[name] = found
         return found
+
+    def glance(self, name: str) -> Glance:
+        """Return what shows a vault at a glance."""
+        found = self._glances.get(name)
+        if found is None:
+            with self._opening:
+                found = self._glances.get(name) or self._make_glance(self._open(name))
+                self._glances[name] = found
+        return found
+
+    def _open(self, name: str) -> Vault:
+        """Return a vault, opened once: two engines would not see each other's edits. Holds the lock."""
+        vault = self._vaults.get(name)
+        if vault is None:
+            from vaultwire.vault.caller import Caller  # noqa: PLC0415 - loaded with the vault, not at start
+
+            caller = Caller(PERSON)
+            caller.is_person = True
+            vault = self._vaults[name] = self._openers[name]().used_by(caller, TOOL)
+        return vault

@@ -103,7 +103,7 @@ def common_ends(old: Sequence[T], new: Sequence[T], same: Callable[[T, T], bool]
     return head, tail
 
 
-def differences(old: list[str], new: list[str]) -> list[Difference]:
+def differences(old: list[str], new: list[str], max_steps: int = _MAX_STEPS) -> list[Difference]:
     """Return where two lists of lines differ, in order, with as many lines in common as possible.
 
     Past a bound on the work (thousands of lines in another order), all of them count as one difference.
@@ -114,7 +114,7 @@ def differences(old: list[str], new: list[str]) -> list[Difference]:
     shared = set(old[head:old_end]).intersection(new[head:new_end])
     old_places = [place for place in range(head, old_end) if old[place] in shared]
     new_places = [place for place in range(head, new_end) if new[place] in shared]
-    pairs = _common([old[place] for place in old_places], [new[place] for place in new_places])
+    pairs = _common([old[place] for place in old_places], [new[place] for place in new_places], max_steps)
     found: list[Difference] = []
     start, new_start = head, head
     for one, other in [*((old_places[one], new_places[other]) for one, other in pairs), (old_end, new_end)]:
@@ -124,7 +124,7 @@ def differences(old: list[str], new: list[str]) -> list[Difference]:
     return found
 
 
-def _common(old: list[str], new: list[str]) -> list[tuple[int, int]]:
+def _common(old: list[str], new: list[str], max_steps: int) -> list[tuple[int, int]]:
     """Return a longest common subsequence as pairs of indexes; none if the search takes too long.
 
     E. W. Myers, "An O(ND) Difference Algorithm and Its Variations", 1986: for each number of edits, how far each diagonal
@@ -147,7 +147,7 @@ def _common(old: list[str], new: list[str]) -> list[tuple[int, int]]:
                 return _way_back(trace, total, index)
             steps += place - start + 1
             now.append(place)
-        if steps > _MAX_STEPS:
+        if steps > max_steps:
             break
         reach = [*now, -1]
         trace.append(reach)

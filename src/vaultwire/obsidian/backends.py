@@ -36,11 +36,12 @@ class Backends:
             app = self._vaults.setdefault(vault.root, AppVault(self._command, vault.root))
         if self._choice == "auto" and not app.is_ready():
             return FilesBackend(vault)
-        return RestrictedBackend(vault, app) if vault.hides_some else AppBackend(vault, app)
+        return RestrictedBackend(vault, app) if vault.hides_some or vault.can_hold else AppBackend(vault, app)
 
 
 class RestrictedBackend(FilesBackend):
-    """The files of a vault with hidden notes, beside a running app, which would answer with all notes.
+    """The files of a vault beside a running app that may not be asked: it would answer with hidden notes, too, or would write
+    what the person wants to see first.
 
     The app is only asked to show a visible note. Everything else is done on the files.
     """
@@ -54,6 +55,12 @@ class RestrictedBackend(FilesBackend):
         AppBackend(self.vault, self._app).open(path, progress, newtab=newtab)
 
     def _refuse(self) -> NoReturn:
+        if not self.vault.hides_some:
+            raise VaultError(
+                POLICY_DENIED,
+                "The policy of this server lets changes wait for the person, and what the app changes cannot wait. "
+                "Use the tools that work on notes, such as edit_note.",
+            )
         raise VaultError(
             POLICY_DENIED, "The policy of this server hides some notes, and the app's answer could contain them."
         )

@@ -145,7 +145,7 @@ class Peer:
     decided by the principal. ``memory`` belongs to the handlers: what they keep of this peer between its requests.
     """
 
-    __slots__ = ("capabilities", "capabilities_size", "memory", "name", "principal", "shown", "watched")
+    __slots__ = ("capabilities", "capabilities_size", "is_person", "memory", "name", "principal", "shown", "watched")
 
     def __init__(self, principal: str = "") -> None:
         self.name = ""
@@ -153,6 +153,9 @@ class Peer:
         self.capabilities: JsonObject = {}  # as given in the handshake, if there was one
         self.capabilities_size = 0  # as JSON
         self.memory: Any = None
+        self.is_person = (
+            False  # whether it is the person's own command, so that none of its changes waits for the person
+        )
         self.watched: set[str] = set()  # URIs of resources that it subscribed to
         self.shown: frozenset[str] = frozenset()  # tools listed to it in addition to those listed to everybody
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from vaultwire.review import telling
 from vaultwire.review.entries import Entry
 from vaultwire.review.parts import hunk_count, in_the_form_of
 from vaultwire.review.timeline import Timeline
@@ -55,7 +54,7 @@ class Deciding:
                     INVALID_ARGUMENTS, f"A proposal is decided as a whole; edit it to {action} a part.", argument="file"
                 )
             if action == "refuse":
-                return self._refuse(entry, proposal, reason, dry_run=dry_run)
+                return self._refuse(proposal, reason, dry_run=dry_run)
             return self._accept(entry, proposal, edited, dry_run=dry_run)
         _change_of(entry, action)
         if action == "undo":
@@ -127,9 +126,6 @@ class Deciding:
                 raise _stale(proposal)
             return done(f"Accepting proposal {proposal.id} would {summary(entry.files, is_wish=True)}.", entry.files)
         made = self._vault.holding.accept(proposal.id, texts)
-        kind: DecisionKind = "edited" if texts else "accepted"
-        text = telling.of_accept(proposal.id, made.id, is_edited=bool(texts))
-        self._log(kind, entry, proposal, made.id or None, text)
         how = " as edited" if texts else ""
         return done(
             f"Accepted proposal {proposal.id}{how}: change {made.id}."
@@ -139,21 +135,11 @@ class Deciding:
             made,
         )
 
-    def _refuse(self, entry: Entry, proposal: Proposal, reason: str, *, dry_run: bool) -> dict[str, Any]:
+    def _refuse(self, proposal: Proposal, reason: str, *, dry_run: bool) -> dict[str, Any]:
         if dry_run:
             return done(f"Refusing proposal {proposal.id} changes no file; its agent is told.")
         self._vault.holding.refuse(proposal.id, reason)
-        self._log("refused", entry, proposal, None, telling.of_refusal(proposal.id, entry, reason))
         return done(f"Refused proposal {proposal.id}.")
-
-    def _log(self, kind: DecisionKind, entry: Entry, proposal: Proposal, change: int | None, text: str) -> None:
-        author = entry.author
-        try:
-            self._vault.holding.decisions.add(
-                Decision(kind, author.session, author.client, change=change, proposal=proposal.id, by=change, text=text)
-            )
-        except OSError:  # it is decided; only its words to the agent are lost
-            pass
 
     def _decide_proposals(self, entries: Sequence[Entry], action: str, reason: str, *, dry_run: bool) -> dict[str, Any]:
         proposals = [(entry, _proposal_of(entry, action)) for entry in entries]
@@ -172,7 +158,7 @@ class Deciding:
         results = [
             self._accept(entry, proposal, {}, dry_run=dry_run)
             if action == "accept"
-            else self._refuse(entry, proposal, reason, dry_run=dry_run)
+            else self._refuse(proposal, reason, dry_run=dry_run)
             for entry, proposal in reversed(proposals)  # the oldest first
         ]
         files = [file for result in results for file in result["files"]]

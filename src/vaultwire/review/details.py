@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from vaultwire.review.deciding import edited_bytes
-from vaultwire.review.diff import file_diff, hunks_of
+from vaultwire.review.diff import file_diff, unchanged_rows
 from vaultwire.review.entries import Entry
 from vaultwire.review.timeline import Timeline
 from vaultwire.review.undoing import Undoing
@@ -21,7 +21,6 @@ from vaultwire.vault.vault import Vault
 _MAX_ROWS = 2000
 # Of an item with more files, the first ones are shown.
 _MAX_FILES = 200
-_MAX_LINES = 2000
 
 
 class FileSides(NamedTuple):
@@ -79,21 +78,7 @@ class Details:
                 INVALID_ARGUMENTS, "Lines count from 1, and the first comes before the last.", argument="from"
             )
         sides = self._file(entry, file)
-        before, after = (plain_text(each or b"") for each in (sides.before, sides.after))
-        changed: set[int] = set()
-        shift: list[tuple[int, int]] = [(0, 0)]  # from which new line on the old one's number differs by how much
-        for hunk in hunks_of(before, after):
-            changed.update(range(hunk.new_start, hunk.new_end))
-            shift.append((hunk.new_end, hunk.end - hunk.new_end))
-        texts = after.split("\n")
-        last = min(last, first + _MAX_LINES - 1, len(texts) - (not texts[-1]))
-        rows = []
-        for place in range(first - 1, last):
-            if place not in changed:
-                old = place + next(by for start, by in reversed(shift) if start <= place)
-                part = {"t": texts[place], "op": "="}
-                rows.append({"kind": "same", "old": old + 1, "new": place + 1, "parts": [part]})
-        return {"rows": rows}
+        return {"rows": unchanged_rows(sides.before, sides.after, first, last)}
 
     def text(self, entry: Entry, file: int) -> dict[str, Any]:
         """Return the new text of a file, to edit."""

@@ -81,18 +81,14 @@ class Timeline:
                 return
             # The decisions first: those that are read name changes that are in the journal by then.
             touched = self._marks.read_on()
-            proposals = {each.id: each for each in self._vault.holding.proposals.all() if self._may_be_seen(each)}
+            holding = self._vault.holding
+            proposals = {each.id: each for each in holding.visible(holding.proposals.all())}
             if journal is None or journal != self._changes_stamp:
                 changes = self._vault.reviewing.changes()
             else:
                 changes = [entry.change for entry in self._by_change.values() if entry.change is not None]
             self._join(changes, proposals, touched)
             self._stamp, self._changes_stamp = stamp, journal
-
-    def _may_be_seen(self, proposal: Proposal) -> bool:
-        if proposal.outside:
-            return not self._vault.hides_some
-        return self._vault.reviewing.may_be_seen(proposal.steps)
 
     def _join(self, changes: list[Change], proposals: dict[int, Proposal], touched: set[int]) -> None:
         known = self._by_change

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Any
 
-from vaultwire.review import telling
-from vaultwire.review.entries import Entry
+from vaultwire.review.entries import PERSON, Entry
 from vaultwire.review.marks import UndonePart
 from vaultwire.review.timeline import Timeline
 from vaultwire.review.undone_parts import is_nothing, only_part, parts_of, what_is_left, whole_or_hunk
 from vaultwire.review.wording import summary
-from vaultwire.vault.changes.change import Change, DetailedChange, FileChange, Step, files_of, paths_of
+from vaultwire.vault.changes.change import Change, DetailedChange, FileChange, Step, Write, files_of, paths_of
 from vaultwire.vault.changes.undo import UndoConflict
 from vaultwire.vault.errors import UNDO_CONFLICT, VaultError
+from vaultwire.vault.holding import words
 from vaultwire.vault.holding.decisions import Decision
 from vaultwire.vault.vault import Vault
 
@@ -38,7 +38,7 @@ class Undoing:
                 steps, changes = self._plan(numbers)
                 made = self._reviewing.make(steps, tuple(change.id for change in changes))
                 undone = [self._timeline.entry(f"c{change.id}") for change in changes]
-                self._log(*(_decision(entry, made, telling.of_undo(entry)) for entry in undone))
+                self._log(*(_decision(entry, made, _told(entry, made)) for entry in undone))
         except UndoConflict as error:
             return _refuse(error.message, _conflicts(error), error.possible, dry_run=dry_run)
         except VaultError as error:
@@ -58,7 +58,9 @@ class Undoing:
                 steps, parts, path = self._plan_part(number, file, hunk)
                 entry = self._timeline.entry(f"c{number}")
                 made = self._reviewing.make(steps, () if parts else (number,))
-                text = telling.of_undo(entry, path if parts else "", is_part=hunk is not None)
+                text = (
+                    _told_of_part(entry, made, steps, file, is_hunk=hunk is not None) if parts else _told(entry, made)
+                )
                 told = _decision(entry, made, text, parts[0] if parts else None)
                 self._log(told, *(_decision(entry, made, "", each) for each in parts[1:]))
         except UndoConflict as error:
@@ -149,8 +151,9 @@ def done(message: str, files: Sequence[FileChange] = (), made: Change | None = N
 
 def _would(steps: Sequence[Step], what: str) -> dict[str, Any]:
     files = files_of(tuple(steps))
-    words = summary(files, is_wish=True)
-    return done(f"Undoing {what} would {words}. What was edited elsewhere since then stays.", files)
+    return done(
+        f"Undoing {what} would {summary(files, is_wish=True)}. What was edited elsewhere since then stays.", files
+    )
 
 
 def _refuse(message: str, conflicts: list[dict[str, Any]], possible: list[int], *, dry_run: bool) -> dict[str, Any]:
@@ -192,6 +195,22 @@ def _decision(entry: Entry, made: Change, text: str, part: UndonePart | None = N
         by=made.id,
         text=text,
     )
+
+
+def _told(entry: Entry, made: Change) -> str:
+    """Return what the agent is told of an undo; nothing if the person has made the change."""
+    if entry.author.client == PERSON or entry.change is None:
+        return ""
+    return words.undone(entry.change.id, entry.change.files, made.id)
+
+
+def _told_of_part(entry: Entry, made: Change, steps: Sequence[Step], file: int, *, is_hunk: bool) -> str:
+    if entry.author.client == PERSON or entry.change is None:
+        return ""
+    step = steps[0]
+    if is_hunk and isinstance(step, Write):
+        return words.hunk_undone(entry.change.id, step, step.before or b"", step.after or b"", made.id)
+    return words.undone(entry.change.id, entry.change.files[file : file + 1], made.id)
 
 
 def _named(numbers: Sequence[int]) -> str:

@@ -11,8 +11,9 @@ from vaultwire.protocol.revisions import MISSING_CLIENT_CAPABILITY
 from vaultwire.server.confirmation import run_confirmed
 from vaultwire.server.multi_round_trip import run_round
 from vaultwire.server.results import Refusal, to_refusal
-from vaultwire.toolkit.registry import CLIENT_CANNOT, CapabilityMissing, Failure, invoke
+from vaultwire.toolkit.registry import CLIENT_CANNOT, CapabilityMissing, Failure, Outcome, invoke
 from vaultwire.vault.errors import FILE_NOT_FOUND, VaultError
+from vaultwire.vault.holding.feedback import news_for
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,10 +39,23 @@ def run_tool(
     """Run a tool and return its answer. ``hint`` ends the message for a file that is not there."""
     run = functools.partial(invoke, tool, description, arguments, vault)
     outcome = run_confirmed(run, client, description, arguments)
+    caller = vault.caller
+    news = "" if caller.is_person else news_for(caller, vault.holding.decisions)
     if isinstance(outcome, Failure):
         message = outcome.message + (hint if outcome.code == FILE_NOT_FOUND else "")
+        message += f"\n\n{news}" if news else ""
         return wording.failure(outcome.code, message, outcome.details)
+    if news:
+        outcome = _with_news(outcome, news)
     return wording.result(outcome, description)
+
+
+def _with_news(outcome: Outcome[Any], news: str) -> Outcome[Any]:
+    """Return the outcome with a text at its end; also among its notices, because some clients show a model only the data."""
+    data = outcome.data
+    if isinstance(data.get("notices"), list):
+        data = {**data, "notices": [*data["notices"], news]}
+    return Outcome(outcome.texts, data, (*outcome.more, {"type": "text", "text": news}))
 
 
 def run_asking(

@@ -13,6 +13,7 @@ from typing import Any
 from vaultwire.server.client_proxy import ClientProxy
 from vaultwire.toolkit.registry import CLIENT_REFUSED, Ask, Client, Failure, Outcome
 from vaultwire.vault.errors import VaultError
+from vaultwire.vault.holding.review_mode import Held
 from vaultwire.vault.value_types import Confirmation
 
 # A form without fields: the client shows the question, and buttons to agree, to decline and to cancel.
@@ -40,6 +41,7 @@ class _Confirming(ClientProxy):
     """A client whose person is asked; ``_agreed`` are the keys of the plans that they agreed to."""
 
     __slots__ = ("_agreed",)
+    asks_person = True
 
     def __init__(self, client: Client) -> None:
         super().__init__(client)
@@ -71,6 +73,18 @@ def run_confirmed(
     arguments: Mapping[str, Any],
 ) -> Outcome[Any] | Failure:
     """Run a tool, ask the person what it wants confirmed, and return its outcome: that nothing was changed if they decline."""
+    try:
+        return _run_confirmed(run, client, description, arguments)
+    except Held as held:
+        return _nothing_done(str(held), description, arguments)
+
+
+def _run_confirmed(
+    run: Callable[[Client], Outcome[Any] | Failure],
+    client: Client,
+    description: Mapping[str, Any],
+    arguments: Mapping[str, Any],
+) -> Outcome[Any] | Failure:
     if not _can_show_forms(client.capabilities):
         return run(client)  # the person agrees to calls in the client itself
     confirming = _Confirming(client)

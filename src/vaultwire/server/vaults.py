@@ -113,6 +113,7 @@ class Vaults:
             known = peer.memory.setdefault(name, (Caller(), {}))
         caller, by_tool = known
         caller.client, caller.may_read_notes = peer.signature, may_read_notes
+        caller.names, caller.is_person = (peer.name, peer.authority), peer.is_person
         used = by_tool.get(tool)
         if used is None:
             used = by_tool[tool] = self.get(name).used_by(caller, tool)

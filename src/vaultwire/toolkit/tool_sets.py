@@ -31,7 +31,7 @@ CATEGORIES = {
         "rename_property",
     ),
     "organize": ("move_notes", "move_note", "rename_heading", "merge_notes", "extract_section"),
-    "history": ("list_changes", "undo_changes", "show_change", "undo_change", "restore_note"),
+    "history": ("list_changes", "undo_changes", "show_change", "undo_change", "restore_note", "pending_changes"),
     "tasks": ("list_tasks", "set_task"),
     "overview": ("vault_overview", "check_notes", "vault_guide", "vault_stats", "find_duplicates"),
     "web": ("web_search",),
@@ -109,6 +109,11 @@ def also_used(tool: str, arguments: Mapping[str, Any]) -> list[str]:
         for argument, value, name in _ALSO.get(tool, ())
         if not argument or (arguments.get(argument) == value if value is not None else arguments.get(argument))
     ]
+
+
+def all_work(tool: str) -> tuple[str, ...]:
+    """Return the tool, those that it covers, and those whose work it does with some arguments."""
+    return (tool, *COVERS.get(tool, ()), *(name for _, _, name in _ALSO.get(tool, ())))
 
 
 def same_work(tool: str, arguments: Any) -> list[str]:

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, NoReturn
 from vaultwire.trust.limits import MAX_ATTACHMENT_BYTES, MAX_NOTE_BYTES
 from vaultwire.trust.policy import Policy, ToolRules
 from vaultwire.trust.policy_paths import PathRules, Rule, check_pattern
+from vaultwire.trust.review_rules import ReviewRule, ReviewRules
 from vaultwire.vault.visibility.private_notes import PrivacyRules
 
 # A person writes a policy. A larger file is something else.
@@ -18,13 +19,16 @@ _MAX_BYTES = 1 << 20
 
 # The keys of each table; "" is the top level.
 TABLES: dict[str, tuple[str, ...]] = {
-    "": ("read_only", "symlinks", "paths", "private", "sizes", "tools", "clients", "network"),
+    "": ("read_only", "symlinks", "paths", "private", "sizes", "tools", "clients", "network", "review"),
     "paths": ("read", "write", "deny", "types"),
     "private": ("tags", "properties"),
     "sizes": ("note", "attachment"),
     "tools": ("allow", "deny"),
     "network": ("hosts", "attachments"),
 }
+REVIEW = ReviewRule._fields
+"""The keys of each [[review]] table."""
+_REVIEW = re.compile(r"\s*\[\[\s*[\"']?review[\"']?\s*\]\]")
 _HOST = re.compile(r"(?:\*\.)?[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?")
 _TOML_LINE = re.compile(r"\(at line (\d+), column \d+\)|\(at end of document\)")
 
@@ -41,6 +45,7 @@ class LoadedPolicy(NamedTuple):
     paths: PathRules | None
     note_bytes: int
     attachment_bytes: int
+    review: ReviewRules | None = None
 
 
 def load_policy(path: str, tools: Collection[str]) -> LoadedPolicy:
@@ -79,6 +84,7 @@ class _Reader:
             self._refuse(line, f"is not TOML: {_TOML_LINE.sub('', str(error)).strip()}")
         self._check_keys("", found)
         tables = {name: self._table(found, name) for name in TABLES if name}
+        review = self._review(found)
         for name, table in tables.items():
             self._check_keys(name, table)
         paths, private, sizes = tables["paths"], tables["private"], tables["sizes"]
@@ -106,7 +112,7 @@ class _Reader:
             attachment_hosts=self._hosts(tables["network"], "attachments"),
         )
         return LoadedPolicy(
-            self._path, policy, rules, note_bytes, self._size(sizes, "attachment", MAX_ATTACHMENT_BYTES)
+            self._path, policy, rules, note_bytes, self._size(sizes, "attachment", MAX_ATTACHMENT_BYTES), review
         )
 
     # ------------------------------------------------------------------ tables
@@ -144,6 +150,28 @@ class _Reader:
                     near = _near(_snake(name), self._tools, "; see docs/tools.md for all there are")
                     self._refuse(self._line(where, key, name), f"{key}: there is no tool {name!r}{near}")
         return ToolRules(None if allow is None else tuple(map(_snake, allow)), tuple(map(_snake, deny or ())))
+
+    def _review(self, found: Mapping[str, Any]) -> ReviewRules | None:
+        tables = found.get("review", [])
+        if not isinstance(tables, list) or not all(isinstance(each, dict) for each in tables):
+            self._refuse(self._line("", "review"), "'review' must be tables: [[review]]")
+        lines = [number for number, line in enumerate(self._text.split("\n"), 1) if _REVIEW.match(line)]
+        lines += [self._line("", "review")] * len(tables)  # written in another way, such as review = [{…}]
+        from vaultwire.trust.review_reading import read_rule  # noqa: PLC0415 - only where there are such rules
+
+        rules = []
+        for number, table in enumerate(tables):
+            end = lines[number + 1] - 1 if number + 1 < len(lines) else None
+            problem = read_rule(table, self._tools)
+            if isinstance(problem, ReviewRule):
+                rules.append(problem)
+                continue
+            key, text = problem
+            spelt = re.compile(rf"""\s*["']?{re.escape(key)}["']?\s*=""")
+            own = [*enumerate(self._text.split("\n")[lines[number] : end], lines[number] + 1)]
+            line = next((at for at, each in own if spelt.match(each)), lines[number])
+            self._refuse(line, text)
+        return ReviewRules(rules) if rules else None
 
     # ------------------------------------------------------------------ values
 

@@ -41,13 +41,17 @@ class Caller:
         "client",
         "is_person",
         "may_read_notes",
+        "names",
         "paged",
         "session",
+        "told",
     )
 
     def __init__(self, client: str = "") -> None:
         """``client``: its name for the journal of changes; empty if it is unknown."""
         self.client = client
+        self.names = (client, "")  # the name that it gives itself, and the owner of its key, for the rules of a policy
+        self.told: int | None = None  # the position in the log of decisions up to which it was told of them
         self.session = secrets.token_hex(4)  # tells the sessions of one client apart
         self.is_person = (
             False  # whether the person makes its changes themselves, so that none of them waits for the person

@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from vaultwire.vault.editing.fixing import Fixing
     from vaultwire.vault.editing.history import History
     from vaultwire.vault.editing.making import Making
+    from vaultwire.vault.editing.pending import Pending
     from vaultwire.vault.editing.reviewing import Reviewing
     from vaultwire.vault.editing.revising import Revising
     from vaultwire.vault.editing.writing import Writing
@@ -95,6 +96,17 @@ class Vault:
     def hides_some(self) -> bool:
         """Whether some notes may not be seen in this run."""
         return self._files.hides_some
+
+    @property
+    def can_hold(self) -> bool:
+        """Whether a change may have to wait for the person, so that nothing may be written in another way."""
+        bench = self._bench
+        return bench.review is not None and bench.review.can_hold and not bench.caller.is_person
+
+    @property
+    def caller(self) -> Caller:
+        """The client that uses the vault."""
+        return self._bench.caller
 
     @property
     def paged(self) -> PagedResults:
@@ -356,6 +368,13 @@ class Vault:
     def holding(self) -> Holding:
         """What waits for the person, and what they decided."""
         return self._bench.holding
+
+    @property
+    def pending(self) -> Pending:
+        """The caller's own proposals."""
+        from vaultwire.vault.editing.pending import Pending  # noqa: PLC0415 - see the head
+
+        return Pending(self._bench)
 
     @property
     def history(self) -> History:

@@ -25,7 +25,7 @@ function Head({ desk, state }) {
       : html`<span class="vault">${vault}</span>`}
     <nav aria-label="Views">
       <a href=${desk.link()} aria-current=${route.kind === "view" ? null : "page"}>Changes</a>
-      ${views.map((view) => html`<a key=${view.name} href=${desk.link("view", view.name)}
+      ${views.map((view) => html`<a key=${view.name} href=${desk.link(view.name)}
         aria-current=${route.kind === "view" && route.id.split("/")[0] === view.name ? "page" : null}>${view.title}</a>`)}
     </nav>
     <span class="count" data-waits=${waiting > 0 ? "" : null}>${waiting

@@ -3,6 +3,7 @@
 import { ApiError, get, listen, post, start } from "./api.js";
 import { keptPlace, merge } from "./order.js";
 import { pageChanged } from "./pointer.js";
+import { isView } from "./views.js";
 import { canKeep, count, isOpen, nameOf, subject, waits } from "./words.js";
 
 const PAGE = 60;
@@ -31,7 +32,7 @@ export class Desk {
     this.done = []; // this page's actions, for "u"
     this.order = 0; // of requests for the list: an older answer is dropped
     this.state = {
-      ready: false, failed: null, online: true, busy: false, version: "", vaults: [], vault: "", waitingBy: {},
+      ready: false, failed: null, online: true, busy: false, readOnly: false, version: "", vaults: [], vault: "", waitingBy: {},
       items: [], fresh: null, hasMore: false, total: 0, waiting: 0, unreviewed: 0, clients: [], sessions: [], listed: false,
       filters: NO_FILTERS, route: { kind: "list", id: "" }, detail: null, detailError: null, isChanged: false,
       layout: remembered("layout", "unified"), view: "source", said: "", isError: false, dialog: null, editing: null,
@@ -58,7 +59,7 @@ export class Desk {
   async begin() {
     try {
       const told = await start();
-      this.set({ ready: true, version: told.version, vaults: told.vaults, waitingBy: told.waiting ?? {} });
+      this.set({ ready: true, version: told.version, vaults: told.vaults, readOnly: Boolean(told.read_only), waitingBy: told.waiting ?? {} });
     } catch (error) {
       this.set({ failed: error.message });
       return;
@@ -101,7 +102,7 @@ export class Desk {
     if (news.vault === this.state.vault) this.refresh();
   }
 
-  // -- routes: #/VAULT, #/VAULT/c57, #/VAULT/session/ID, #/VAULT/since, #/VAULT/view/NAME
+  // -- routes: #/VAULT, #/VAULT/c57, #/VAULT/session/ID, #/VAULT/since, #/VAULT/NAME of a view
 
   link(...parts) {
     return `#/${[this.state.vault, ...parts].map(encodeURIComponent).join("/")}`;
@@ -125,7 +126,7 @@ export class Desk {
     const route = /^[cp]\d+$/.test(first) ? { kind: "item", id: first }
       : first === "session" ? { kind: "session", id: rest.join("/") }
         : first === "since" ? { kind: "since", id: "" }
-          : first === "view" ? { kind: "view", id: rest.join("/") } : { kind: "list", id: "" };
+          : isView(first) ? { kind: "view", id: [first, ...rest].join("/") } : { kind: "list", id: "" };
     const moved = vault !== this.state.vault;
     const patch = { vault, route, isChanged: false };
     if (moved) Object.assign(patch, { items: [], fresh: null, listed: false, filters: NO_FILTERS });
@@ -143,9 +144,12 @@ export class Desk {
 
   async load() {
     const order = ++this.order;
+    const { filters } = this.state;
     try {
       const answer = await get("items", this.query());
-      if (order === this.order) this.set({ ...this.counts(answer), items: answer.items, fresh: null, hasMore: answer.has_more, listed: true });
+      if (order !== this.order) return;
+      this.listedFor = filters;
+      this.set({ ...this.counts(answer), items: answer.items, fresh: null, hasMore: answer.has_more, listed: true });
     } catch (error) {
       this.fail(error);
     }
@@ -171,14 +175,15 @@ export class Desk {
   // News: what is in the list keeps its place; what is new waits behind a button while the person is at the list.
   async refresh() {
     const order = ++this.order;
+    const { filters } = this.state;
     try {
       const limit = Math.max(PAGE, Math.min(this.state.items.length, 4 * PAGE));
       const answer = await get("items", this.query({ limit }));
       if (order !== this.order) return;
-      const isHeld = this.isAtList();
+      const isHeld = this.listedFor === filters && this.isAtList();
+      this.listedFor = filters;
       const { items, fresh } = isHeld ? keptPlace(this.state.items, answer.items) : merge(this.state.items, answer.items);
       this.set({ ...this.counts(answer), items, fresh, hasMore: answer.has_more || items.length > answer.items.length });
-      if (fresh) this.say(`${count(fresh.added, "new change")}. The list shows them when you ask for them.`);
     } catch (error) {
       this.fail(error);
     }
@@ -257,9 +262,9 @@ export class Desk {
     this.set({ busy: true, dialog: null });
     try {
       const answer = await post(path, { vault: this.state.vault, ...body });
-      this.set({ busy: false });
       pageChanged();
-      await afterwards(answer);
+      await afterwards(answer); // still busy: until the page shows what was decided, a second click would decide it again
+      this.set({ busy: false });
       return true;
     } catch (error) {
       this.set({ busy: false });

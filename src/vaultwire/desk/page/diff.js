@@ -3,8 +3,8 @@
 import { Act, advance } from "./acting.js";
 import { address, get, post } from "./api.js";
 import { Rows } from "./rows.js";
-import { loadTree } from "./tree.js";
 import { html, useCallback, useEffect, useRef, useState } from "./vendor/htm-preact-3.1.1.js";
+import { loadTree } from "./views.js";
 import { baseName, count, nameOf, waits } from "./words.js";
 
 const VERBS = { create: "New", edit: "Edited", remove: "Removed", move: "Moved" };
@@ -14,8 +14,8 @@ function Path({ path }) {
   return html`<span class="path"><span class="folder">${path.slice(0, at)}</span>${path.slice(at)}</span>`;
 }
 
-// `isNow`: the text of a stale proposal against the note as it is now.
-export function FileDiff({ desk, state, item, file, isOnly, isNow = false }) {
+// `isNow`: the text of a stale proposal against the note as it is now. `isFixed`: the file asks for no more and decides nothing.
+export function FileDiff({ desk, state, item, file, isOnly, isNow = false, isFixed = false }) {
   const [preview, setPreview] = useState(null);
   const [fault, setFault] = useState("");
   useEffect(() => {
@@ -28,7 +28,7 @@ export function FileDiff({ desk, state, item, file, isOnly, isNow = false }) {
   return html`<section class="file" aria-label=${`${isNow ? "As it is now: " : ""}${shown.to ?? shown.path}`}>
     <${FileHead} desk=${desk} state=${state} item=${item} file=${shown} isOnly=${isOnly || isNow} />
     <${Facts} file=${shown} />
-    <${Body} desk=${desk} state=${state} item=${item} file=${shown} isFixed=${isNow} />
+    <${Body} desk=${desk} state=${state} item=${item} file=${shown} isFixed=${isNow || isFixed} />
   </section>`;
 }
 
@@ -100,7 +100,7 @@ function Rendered({ state, item, file }) {
 
 // The hunks, a page at a time: the next is asked for when its place comes near the screen.
 function Hunks({ desk, state, item, file, isFixed }) {
-  const [later, setLater] = useState([]);
+  const [later, setLater] = useState([]); // pages that came after the first
   const [next, setNext] = useState(file.next_hunk);
   const [fault, setFault] = useState("");
   const end = useRef(null);

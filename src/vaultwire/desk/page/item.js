@@ -19,7 +19,7 @@ function decisions(item) {
   return [
     { words: isKept ? "Kept" : "Keep", keys: "a", name: `${isKept ? "Kept" : "Keep"} ${name}`, primary: !isKept, off: !canKeep(item), act: "yes" },
     { words: item.state === "undone" ? "Undone" : "Undo", keys: "x", name: `${item.state === "undone" ? "Undone" : "Undo"} ${name}`, act: "no",
-      off: ["undone", "refused", "withdrawn"].includes(item.state) || item.can_undo === false },
+      off: ["undone", "refused", "withdrawn"].includes(item.state) || (item.can_undo === false && !item.blocked_by?.length) },
   ];
 }
 
@@ -50,7 +50,7 @@ function Head({ desk, item }) {
   return html`<div class="item-head">
     <h2 tabindex="-1" id="item-title">${capital(item.summary || item.label)}</h2>
     <p><span class="state" data-state=${state}><span aria-hidden="true">${sign} </span>${words}</span>
-      <span class="muted"> ${capital(nameOf(item.id))}. ${who} ${verb}${item.tool ? html` with <code>${item.tool}</code>` : ""}
+      <span class="muted"> · ${capital(nameOf(item.id))}. ${who} ${verb}${item.tool ? html` with <code>${item.tool}</code>` : ""}
       , <time datetime=${item.time}>${fullTime(item.time)}</time>.
       ${item.session && html` <a href=${desk.link("session", item.session)}>The whole session</a>.`}
       ${(item.undoes ?? []).length > 0 && html` It undoes ${item.undoes.map((id) => link(desk, id))}.`}
@@ -101,10 +101,14 @@ export function Item({ desk, state }) {
   </article>`;
 }
 
-// Both sides of a stale proposal: above what it wants, here what accepting that text would do to the note as it is now.
+// The other side of a stale proposal: what has changed since, and what writing its text would do to the note as it is now.
 function Stale({ desk, state, item }) {
-  return html`<section class="stale"><h3 class="side-title">What it would do to the note as it is now</h3>
-    <p class="muted">The note has changed since this was proposed. Edit the proposal to write it on top of the note as it is now, or refuse it.</p>
+  const changed = item.files.filter((file) => file.now);
+  return html`<section class="stale">
+    ${changed.length > 0 && html`<h3 class="side-title">What has changed in the note since</h3>
+      ${changed.map((file) => html`<${FileDiff} key=${`now ${file.index}`} desk=${desk} state=${state} item=${item} file=${{ ...file.now, index: file.index }} isOnly=${true} isFixed=${true} />`)}`}
+    <h3 class="side-title">What its text would do to the note as it is now</h3>
+    <p class="muted">Edit the proposal to write it on top of the note as it is now, or refuse it.</p>
     ${item.files.filter(isText).map((file) => html`<${FileDiff} key=${file.index} desk=${desk} state=${state} item=${item} file=${file} isOnly=${true} isNow=${true} />`)}
   </section>`;
 }

@@ -18,7 +18,7 @@ function hunkInFocus() {
 
 function step(desk, by) {
   const next = desk.step(by);
-  if (next) requestAnimationFrame(() => focusRow(next.id));
+  if (next) focusRow(next.id);
 }
 
 function stepHunk(by) {
@@ -36,8 +36,9 @@ async function decide(desk, kind) {
   if (part) return advanceHunk(desk, detail, part, kind, null);
   if (kind === "no" && waits(detail)) return desk.no(detail);
   const wasInList = document.getElementById("list")?.contains(document.activeElement);
+  const next = desk.nextOpen(detail.id);
   const done = await advance(desk, detail, null, () => desk[kind](detail));
-  if (done && wasInList) requestAnimationFrame(() => focusRow(desk.state.route.id));
+  if (done && wasInList && next) focusRow(next.id);
   return done;
 }
 

@@ -12,7 +12,7 @@ function Row({ desk, item, isCurrent }) {
       <span class="what">${capital(item.summary || item.label)}</span>
       <span class="about"><time datetime=${item.time} title=${fullTime(item.time)}>${timeOf(item.time)}</time>
         <span class="tool">${item.tool || (item.kind === "diff" ? "diff" : "")}${more}</span>
-        <span class="state" data-state=${state}><span aria-hidden="true">${sign} </span>${words}</span></span>
+        <span class="state" data-state=${state}><span aria-hidden="true">${sign} </span>${words.split(":")[0]}</span></span>
     </a></li>`;
 }
 
@@ -36,7 +36,7 @@ export function List({ desk, state }) {
   const current = route.kind === "session" ? `session ${route.id}` : route.id;
   const isSet = Object.values(filters).some(Boolean);
   return html`<nav id="list" aria-label="Changes" data-held=${fresh ? "" : null}>
-    ${fresh && html`<button type="button" class="fresh" onClick=${() => desk.showFresh()}>↑ Show ${count(fresh.added, "new change")}</button>`}
+    <div role="status" class="fresh-place">${fresh && html`<button type="button" class="fresh" onClick=${() => desk.showFresh()}>↑ Show ${count(fresh.added, "new change")}</button>`}</div>
     ${!listed && html`<p class="empty">Loading…</p>`}
     ${listed && !items.length && (isSet
       ? html`<div class="empty"><p>No change matches the filters.</p><button type="button" onClick=${() => desk.clearFilters()}>Clear the filters</button></div>`

@@ -70,14 +70,14 @@ function Line({ kind, old, fresh, parts, note }) {
   return html`<div class="line" data-kind=${kind}>
     <span class="no" data-no=${old ?? ""}></span><span class="no" data-no=${fresh ?? ""}></span>
     <span class="sign">${sign && html`<span aria-hidden="true">${sign}</span><span class="hidden">${words}: </span>`}</span>
-    <span class="text"><${Parts} parts=${parts} />${note && html` <em class="note">${note}</em>`}</span></div>`;
+    <span class="text"><${Parts} parts=${parts} />${note && html` <em class="remark">${note}</em>`}</span></div>`;
 }
 
 function Half({ kind, number, parts, note }) {
   const [sign, words] = SIGNS[kind] ?? ["", ""];
   return html`<span class="no" data-no=${number ?? ""} data-kind=${kind}></span>
     <span class="sign" data-kind=${kind}>${sign && html`<span aria-hidden="true">${sign}</span><span class="hidden">${words}: </span>`}</span>
-    <span class="text" data-kind=${kind}><${Parts} parts=${parts} />${note && html` <em class="note">${note}</em>`}</span>`;
+    <span class="text" data-kind=${kind}><${Parts} parts=${parts} />${note && html` <em class="remark">${note}</em>`}</span>`;
 }
 
 function Unified({ row }) {

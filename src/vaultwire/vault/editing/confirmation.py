@@ -5,10 +5,10 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 
-from vaultwire.vault.changes.change import Step, Write, follow
+from vaultwire.vault.changes.change import Step, Write, follow, paths_of
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.disk.paths import is_note
-from vaultwire.vault.value_types import Confirmation, VaultPath
+from vaultwire.vault.value_types import Confirmation, Progress, VaultPath
 
 MAX_UNASKED_NOTES = 25
 """A change of more notes than this is asked about.
@@ -22,15 +22,36 @@ _NAMED = 5  # notes named in the question
 
 def confirmation_of_many(files: Files, steps: Sequence[Step], tool: str) -> Confirmation | None:
     """Return what a person is asked before these steps, None where they change few notes."""
-    notes = _notes_of(files, steps)
+    notes = notes_of(files, steps)
     if len(notes) <= MAX_UNASKED_NOTES:
         return None
+    return confirmation_of(files, steps, tool)
+
+
+def confirmation_of(files: Files, steps: Sequence[Step], tool: str) -> Confirmation:
+    """Return what a person is asked before these steps."""
+    notes = notes_of(files, steps)
+    if len(notes) <= _NAMED:
+        paths = [path for step in steps for path in paths_of(step)]
+        named = ", ".join(map(repr, paths[:_NAMED])) + (
+            f" and {len(paths) - _NAMED} more" if len(paths) > _NAMED else ""
+        )
+        message = (
+            f"{tool} would change {named} in the vault {files.name!r}. It can be undone with undo_changes. "
+            "Make this change?"
+        )
+        return Confirmation(_key_of(steps), message)
     named = ", ".join(repr(path) for path in notes[:_NAMED])
     message = (
         f"{tool} would change {len(notes)} notes in the vault {files.name!r}: {named} and {len(notes) - _NAMED} more. "
         "It can be undone with undo_changes. Make this change?"
     )
     return Confirmation(_key_of(steps), message)
+
+
+def asks_person(progress: Progress) -> bool:
+    """Tell whether ``Progress.confirm`` asks a person; else it returns at once."""
+    return bool(getattr(progress, "asks_person", False))
 
 
 def confirmation_of_removal(vault: str, path: VaultPath, data: bytes) -> Confirmation:
@@ -40,7 +61,7 @@ def confirmation_of_removal(vault: str, path: VaultPath, data: bytes) -> Confirm
     return Confirmation(_key_of([Write(path, data, None)]), message)
 
 
-def _notes_of(files: Files, steps: Sequence[Step]) -> list[VaultPath]:
+def notes_of(files: Files, steps: Sequence[Step]) -> list[VaultPath]:
     """Return the notes that the steps change, by the paths that they have afterwards, in the order of the steps."""
     notes: dict[VaultPath, None] = {}
     for step in steps:

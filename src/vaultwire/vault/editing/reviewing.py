@@ -5,7 +5,6 @@ What a part is, the room ``review`` says; here it is planned and made, in one bl
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
@@ -55,15 +54,6 @@ class Reviewing:
         return parse_time(moment, "since", self._bench.now().astimezone())
 
     # ------------------------------------------------------------------ files as they are now
-
-    def may_be_seen(self, steps: Iterable[Step]) -> bool:
-        """Tell whether this run may see all files that the steps name."""
-        files = self._bench.files
-        return not files.hides_some or all(
-            files.is_taken(path) if os.path.lexists(files.entry_path(path)) else files.may_be_seen(path)
-            for step in steps
-            for path in paths_of(step)
-        )
 
     def is_stale(self, steps: Iterable[Step]) -> bool:
         """Tell whether a file is not, on the disk, what one of the steps was made from."""

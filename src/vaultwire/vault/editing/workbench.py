@@ -22,10 +22,18 @@ from vaultwire.vault.disk.etags import etag_of, whole_etag
 from vaultwire.vault.disk.files import Files
 from vaultwire.vault.disk.note_text import plain_text
 from vaultwire.vault.disk.paths import is_note
-from vaultwire.vault.editing.confirmation import MAX_UNASKED_NOTES, confirmation_of_many
+from vaultwire.vault.editing.confirmation import (
+    MAX_UNASKED_NOTES,
+    asks_person,
+    confirmation_of,
+    confirmation_of_many,
+    notes_of,
+)
 from vaultwire.vault.editing.guides import guides_for
+from vaultwire.vault.editing.held import hold, waiting_on
 from vaultwire.vault.errors import NOT_READ, POLICY_DENIED, STALE_EDIT, VaultError
 from vaultwire.vault.holding.holding import Holding
+from vaultwire.vault.holding.review_mode import Mode, PlannedChange, ReviewRules, places_of, written_by
 from vaultwire.vault.index.port import Index
 from vaultwire.vault.plans.context import PlanContext
 from vaultwire.vault.settings.obsidian_settings import CachedSettings
@@ -113,6 +121,7 @@ class Workbench:
         self.holding = Holding(changes, os.path.join(changes.folder, "review"), files)
         self.caller = Caller()
         self._read_first = read_first
+        self.review: ReviewRules | None = None  # which changes the person wants to see first
         self.tool = ""
 
     def used_by(self, caller: Caller, tool: str) -> Workbench:
@@ -156,13 +165,15 @@ class Workbench:
                 self.caller.moved(step.source, step.target)
             elif step.new is not None:
                 self.caller.saw(step.path, step.new.digest.hex(), step.new.data if step.path in written else None)
+        also = [] if self.review is None else waiting_on(self.holding, needed)
         guides = guides_for(self.files, self.caller, needed) if self.caller.may_read_notes else []
-        return Done(change, needed, [*notices, *guides])
+        return Done(change, needed, [*notices, *also, *guides])
 
     def _change(self, steps: list[Step], progress: Progress, asked: Asked, *, dry_run: bool) -> Change | None:
         """Execute the steps, after a person was asked if they must be; with ``dry_run`` only check them, and return None."""
         question = asked.confirmation or confirmation_of_many(self.files, steps, self.tool)
-        if dry_run or question is not None:
+        mode = "record" if dry_run else self._mode(steps)
+        if dry_run or question is not None or mode != "record":
             for step in steps:
                 for path in paths_of(step):
                     self.files.check_change(path)
@@ -170,11 +181,22 @@ class Workbench:
             if asked.what:
                 self.caller.show(asked.what)
             return None
+        author = Author(self.caller.client, self.tool, self.caller.session)
+        if mode == "ask" and asks_person(progress):
+            question = question or confirmation_of(self.files, steps, self.tool)
+        elif mode != "record":
+            raise hold(self.holding, author, steps, asked.undoes)
         if question is not None:
             progress.confirm(question)
-        return self.changes.execute(
-            steps, Author(self.caller.client, self.tool, self.caller.session), progress, asked.undoes
-        )
+        return self.changes.execute(steps, author, progress, asked.undoes)
+
+    def _mode(self, steps: list[Step]) -> Mode:
+        """Return what the person's rules say of these steps."""
+        if self.review is None or self.caller.is_person or not steps:
+            return "record"
+        notes = len(notes_of(self.files, steps))
+        places = places_of(self.files, steps)
+        return self.review.mode(PlannedChange(*self.caller.names, self.tool, places, notes, written_by(steps)))
 
     def read(self, path: VaultPath, if_match: str | None, *, is_overwritten: bool = False) -> bytes:
         """Return a note's bytes for an edit, after checking that this caller may edit it.
