@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import http.client
 import json
 import os
 import signal
@@ -10,14 +9,13 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any
-from urllib.parse import urlsplit
 
 import pytest
 from websockets.sync.client import ClientConnection, connect
 
+from support.at_the_desk import Desk
 from support.companion_client import CompanionClient
 from support.vaults import write_vault
 from vaultwire.transports.editor_socket.door import TOKEN_HEADER
@@ -290,38 +288,6 @@ def test_a_change_that_waits_is_said_and_the_browser_opened(
     assert (tmp_path / "opened").read_text() == "".join(links)
 
 
-class Desk:
-    """The person at the desk: a browser's requests, after the link."""
-
-    def __init__(self, link: str) -> None:
-        where = urlsplit(link.strip())
-        self.host = where.netloc
-        self.cookie = ""
-        status, cookie, _ = self._ask("GET", f"{where.path}?{where.query}", None)
-        assert status == 303
-        self.cookie = cookie.split(";")[0]
-        self.csrf = self.get("start")["csrf"]
-
-    def get(self, path: str) -> Any:
-        return json.loads(self._ask("GET", f"/desk/api/{path}", None)[2])
-
-    def decide(self, **what: Any) -> Any:
-        return json.loads(self._ask("POST", "/desk/api/decide", json.dumps(what))[2])
-
-    def _ask(self, method: str, path: str, body: str | None) -> tuple[int, str, bytes]:
-        headers = {"Cookie": self.cookie} if self.cookie else {}
-        if body is not None:
-            headers |= {
-                "Origin": f"http://{self.host}",
-                "X-Vaultwire-Desk": self.csrf,
-                "Content-Type": "application/json",
-            }
-        with closing(http.client.HTTPConnection(self.host, timeout=30)) as connection:
-            connection.request(method, path, body, headers)
-            answer = connection.getresponse()
-            return answer.status, answer.headers["Set-Cookie"] or "", answer.read()
-
-
 @pytest.mark.parametrize("command", [["ide", "--no-browser"], ["serve", "--ide", "--port", "0"]])
 def test_a_diff_is_accepted_at_the_desk_written_by_the_client_on_record_and_undone(
     tmp_path: Path, vaults: tuple[Path, Path], command: list[str]
@@ -332,19 +298,14 @@ def test_a_diff_is_accepted_at_the_desk_written_by_the_client_on_record_and_undo
         desk = Desk(read_until(process, "Changes to look at").split(": ")[1])
         (lock,) = locks(tmp_path).values()
         with open_diff(lock, note) as client:
-            while not (items := desk.get("items")["items"]):
-                continue
+            items = desk.wait_for(lambda item: item["state"] == "waiting")
             assert [(item["id"], item["kind"], item["state"]) for item in items] == [("p1", "diff", "waiting")]
             vault = items[0]["vault"]
             assert "error" not in desk.decide(vault=vault, id="p1", action="accept")
             assert "FILE_SAVED" in str(client.recv(timeout=20))
             assert note.read_bytes() == old
             note.write_text("x\n")
-            while not (
-                made := [item for item in desk.get("items")["items"] if item["change"] or item["kind"] == "change"]
-            ):
-                continue
-        [item] = made
+            [item] = desk.wait_for(lambda item: item["change"] or item["kind"] == "change")
         result = desk.decide(vault=vault, id=item["id"], action="undo")
         assert "error" not in result, (item, result)
         assert note.read_bytes() == old

@@ -20,9 +20,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-from websockets.sync.client import connect
-from websockets.typing import Origin
-
+from support.at_the_desk import Desk
 from support.vaults import write_vault
 
 MODULES = Path(os.environ["VAULTWIRE_CLAUDE"]).resolve()
@@ -225,14 +223,14 @@ def claude(vault: Path, home: Path, environment: dict[str, str]) -> Iterator[Ter
         terminal.end()
 
 
-def decide(page: str, new: str | None) -> None:
-    """Accept or reject what waits, as the page of changes does."""
-    origin, key = page.split("/desk/")
-    with connect(f"ws{origin[4:]}/desk/socket{key}", origin=Origin(origin), proxy=None) as socket:
-        (waiting,) = json.loads(socket.recv(timeout=PATIENCE))
-        assert waiting["path"] == NAME
-        socket.send(json.dumps({"id": waiting["id"], "text": new}))
-        assert json.loads(socket.recv(timeout=PATIENCE)) == []
+def decide(link: str, new: str | None) -> Desk:
+    """Accept or refuse what waits, as the person does at the desk."""
+    desk = Desk(link)
+    [item] = desk.wait_for(lambda item: item["state"] == "waiting")
+    assert [file["path"] for file in item["files"]] == [NAME]
+    what = {"action": "refuse"} if new is None else {"action": "accept", "edited": {"0": new}}
+    assert "error" not in desk.decide(vault=item["vault"], id=item["id"], **what)
+    return desk
 
 
 def private_environment(tmp_path: Path, home: Path, model: Model) -> dict[str, str]:
@@ -290,7 +288,7 @@ def test_it_sees_the_vault_asks_for_changes_hears_of_faults_and_comes_back(tmp_p
 
             page = str(door.wait_for("waits for you")).split(": ")[1]
             edited = NOTE.replace("See [[Shelf]]", "Mine.\n\nSee [[Nowhere]]")
-            decide(page, edited)
+            desk = decide(page, edited)
             told = model.wait_for("<new-diagnostics>")
             assert note.read_text() == edited
             assert "The user modified your proposed changes" in told
@@ -298,9 +296,12 @@ def test_it_sees_the_vault_asks_for_changes_hears_of_faults_and_comes_back(tmp_p
             assert "[Line 5:5] [[Nowhere]] leads nowhere" in news
             assert "[[Gone]]" not in news  # it was there before, on another line
 
+            [made] = desk.wait_for(lambda item: item["change"] or item["kind"] == "change")
+            assert (made["client"], made["tool"]) == ("claude-code", "openDiff")
+
             so_far = len(door.lines)
             terminal.submit("cut the oak")
-            assert door.wait_for("A change to", so_far), terminal.shown
+            page = str(door.wait_for("A change to", so_far)).split(": ")[1]
             decide(page, None)
             assert door.wait_for("call close_tab", so_far)
             assert note.read_text() == edited

@@ -68,7 +68,7 @@ VARIABLES = (
         "COMPUTERNAME", USUAL, "Windows: this computer's name in the lock of a journal on a network drive.", "empty"
     ),
     Variable("TZ", USUAL, "The time zone. `stdio` shares only a `serve` with the same one.", "the system's"),
-    Variable("DISPLAY", USUAL, "Linux: there is a screen, so `ide` may open the page of changes.", "no page is opened"),
+    Variable("DISPLAY", USUAL, "Linux: there is a screen, so `ide` may open the desk.", "no page is opened"),
     Variable("WAYLAND_DISPLAY", USUAL, "Linux: as DISPLAY.", "no page is opened"),
     Variable("BROWSER", USUAL, "Linux: as DISPLAY; it also names the browser.", "the system's"),
     Variable("XDG_CONFIG_HOME", OBSIDIAN, "Linux: the parent of Obsidian's list of vaults.", "~/.config"),

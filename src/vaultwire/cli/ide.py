@@ -17,9 +17,7 @@ _COMPANIONS = {"gemini": "Gemini CLI", "qwen": "Qwen Code"}
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of the editors' door."""
     add_companions(parser)
-    parser.add_argument(
-        "--no-browser", action="store_true", help="do not open the page of changes, only print its link"
-    )
+    parser.add_argument("--no-browser", action="store_true", help="do not open the desk, only print links to it")
     parser.add_argument("--debug", action="store_true", help="print connections and messages on stderr")
 
 
